@@ -84,7 +84,7 @@ class AnnotationList:
             label="Names",
             value=True,
             size="small",
-            description="Write the names of annotations beside their nodes",
+            description="Write the names of annotations beside their nodes, on a layout",
             margin=(4, 10, 0, 0),
         )
         self.colours = pmui.Switch(

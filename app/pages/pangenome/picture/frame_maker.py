@@ -206,7 +206,7 @@ class FrameMaker:
         choice = self._get_choice()
         colouring = self._colourings.get(graph, choice, self._measured_layout(choice))
         mark_colours, layers = self._mark_layers()
-        options = colouring.options
+        labels = () if run.state is RunState.READY else self._notes.labels  # there is no layout yet
         with CORES.short():
             snapshot = run.latest
             if snapshot is None or len(snapshot.coordinates) != graph.n_nodes:
@@ -216,14 +216,14 @@ class FrameMaker:
             fold = self._fitting.fold
             picture = drawing.draw(
                 view,
-                **options,
+                **colouring.options,
                 line_width=None,
                 pixel_budget=_pixel_budget(drawing),
                 marks=layers,
                 fold=fold,
             )
             detail, self.waits_for_edges = find_shapes(graph, drawing, view, fold)
-            overview = self._overview(drawing, view, options, (snapshot, colouring, fold))
+            overview = self._overview(drawing, view, colouring.options, (snapshot, colouring, fold))
         shapes = None
         if detail is not None:
             colours = _node_colours(colouring, picture, detail.nodes, layers)
@@ -234,7 +234,7 @@ class FrameMaker:
             colouring.palette_with(mark_colours),
             {"shown": Shown(picture, colouring, graph.n_nodes)},
             shapes=shapes,
-            labels=place_labels(self._notes.labels, drawing, view, fold),
+            labels=place_labels(labels, drawing, view, fold),
             overview=overview,
             shows_overview=not _holds_all(view, drawing, fold),
             is_folded=fold is not None,

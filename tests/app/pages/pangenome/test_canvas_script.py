@@ -98,6 +98,42 @@ def test_scale_bars_have_round_lengths_and_units():
 
 
 @needs_node
+def test_words_of_one_place_stand_apart_and_a_line_leads_to_those_that_are_away():
+    (boxes, leaders, n_beside) = run(
+        """
+        const leaders = [];
+        const nothing = () => {};
+        const context = {
+          measureText: (text) => ({width: 7 * text.length}), strokeText: nothing,
+          fillText: nothing, beginPath: nothing, stroke: nothing, arc: nothing, fill: nothing,
+          moveTo: (...at) => leaders.push(at), lineTo: (...at) => leaders.at(-1).push(...at),
+        };
+        const view = {width: 600, height: 400};
+        const words = new m.Labels(context, view);
+        for (let i = 0; i < 9; i += 1) words.place(`gene ${i}`, 300, 200, {mayLead: true});
+        print(words.taken);
+        print(leaders);
+        const others = new m.Labels(context, view);
+        for (let i = 0; i < 9; i += 1) others.place(`gene ${i}`, 300, 200);
+        print(others.nDrawn);
+        """,
+        "labels",
+    )
+    assert (len(boxes), n_beside) == (9, 4)
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        assert 0 <= left < right <= 600
+        assert 0 <= top < bottom <= 400
+        for other in boxes[:i]:
+            assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
+    lines = leaders[::2]
+    assert lines == leaders[1::2]  # a halo and a line
+    assert [line[:2] for line in lines] == [[300, 200]] * 5
+    for (*_, x, y), (left, top, right, bottom) in zip(lines, boxes[4:], strict=True):
+        assert left <= x <= right
+        assert top <= y <= bottom
+
+
+@needs_node
 @pytest.mark.parametrize("n", [3, 40_000])
 def test_arrays_arrive_as_they_were_sent(n):
     arrays = {

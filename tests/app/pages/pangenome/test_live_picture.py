@@ -159,6 +159,11 @@ def test_labels_stand_at_the_seen_part_of_their_node(tab):
     tab.settle()
     assert tab.frames[-1]["labels"] == [["GENE", "#00ff00"]]
     assert tab.arrays["label_places"] == pytest.approx([50, 40])
+    tab.run.reset()
+    poll_until(tab.run.poll, lambda: tab.run.snapshot is not None)
+    tab.picture.fit()
+    tab.settle()
+    assert tab.frames[-1]["labels"] == []
 
 
 def test_hidden_nodes_are_neither_drawn_nor_found(tab):

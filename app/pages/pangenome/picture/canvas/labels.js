@@ -5,6 +5,8 @@ const GROUND = "rgba(11, 16, 24, 0.88)";
 const HALO = "rgba(11, 16, 24, 0.9)";
 const TEXT = "#e8eef6";
 const LONGEST = 28;
+const REACHES = [28, 52, 80];
+const DIRECTIONS = [-0.5, 0.5, -0.25, -0.75, 0.25, 0.75, 0, 1];
 
 export class Labels {
   constructor(context, view) {
@@ -20,8 +22,10 @@ export class Labels {
   }
 
   // Write a word above a point, or below or beside it, if there is room. The point is on a line
-  // that falls (1) or rises (-1) to the right, or on none to speak of (0).
-  place(text, x, y, { colour = TEXT, size = 12, weight = 400, gap = 10, lean = 0 } = {}) {
+  // that falls (1) or rises (-1) to the right, or on none to speak of (0). A word that may have a
+  // leader stands farther away where there is no room beside its point, with a line to it.
+  place(text, x, y, look = {}) {
+    const { colour = TEXT, size = 12, weight = 400, gap = 10, lean = 0, mayLead = false } = look;
     const { context, view } = this;
     if (x < 0 || y < 0 || x > view.width || y > view.height) {
       return false;
@@ -41,18 +45,23 @@ export class Labels {
             [x - near - width, y - near - height],
             [x + near, y + near],
           ];
-    for (const [left, top] of [
+    const beside = [
       ...(lean === 0 ? [] : corners),
       [x - width / 2, y - gap - height],
       [x - width / 2, y + gap],
       [x + gap, y - height / 2],
       [x - gap - width, y - height / 2],
-    ]) {
+    ];
+    const places = mayLead ? [...beside, ...farPlaces(x, y, width, height)] : beside;
+    for (const [i, [left, top]] of places.entries()) {
       const box = [left - 2, top - 1, left + width + 2, top + height + 1];
       const isInside = box[0] >= 0 && box[1] >= 0 && box[2] <= view.width && box[3] <= view.height;
       if (isInside && !this.taken.some((other) => overlap(box, other))) {
         this.taken.push(box);
         this.nDrawn += 1;
+        if (i >= beside.length) {
+          drawLeader(context, x, y, box, colour);
+        }
         context.textAlign = "left";
         context.textBaseline = "top";
         context.lineJoin = "round";
@@ -66,6 +75,40 @@ export class Labels {
     }
     return false;
   }
+}
+
+// Where a word may stand around a point, farther and farther away: its left and top.
+function farPlaces(x, y, width, height) {
+  return REACHES.flatMap((reach) =>
+    DIRECTIONS.map((direction) => {
+      const [dx, dy] = [Math.cos(direction * Math.PI), Math.sin(direction * Math.PI)];
+      const left = x + reach * dx - width * (Math.abs(dx) < 0.1 ? 0.5 : Number(dx < 0));
+      return [left, y + reach * dy - height / 2];
+    }),
+  );
+}
+
+// A thin line from a point to the nearest place of a box.
+function drawLeader(context, x, y, [left, top, right, bottom], colour) {
+  const toX = Math.min(Math.max(x, left), right);
+  const toY = Math.min(Math.max(y, top), bottom);
+  context.lineCap = "round";
+  for (const [style, width] of [
+    [HALO, 3],
+    [colour, 1],
+  ]) {
+    context.strokeStyle = style;
+    context.lineWidth = width;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+    context.stroke();
+  }
+  context.lineCap = "butt";
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(x, y, 2, 0, 2 * Math.PI);
+  context.fill();
 }
 
 function overlap(a, b) {

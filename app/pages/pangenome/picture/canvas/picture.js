@@ -311,7 +311,7 @@ export class Picture {
     this.labels.forEach(([text, colour], i) => {
       const px = (x - view.x0 + this.labelPlaces[2 * i]) / view.xScale;
       const py = (view.y1 - y - this.labelPlaces[2 * i + 1]) / view.yScale;
-      words.place(text, px, py, { colour, weight: 600, size: 12.5 });
+      words.place(text, px, py, { colour, weight: 600, size: 12.5, mayLead: true });
     });
   }
 
