@@ -104,9 +104,15 @@ export class CanvasGestures {
   }
 
   _takeUp(event) {
+    const wasPinch = this.pointers.size === 2;
     this.pointers.delete(event.pointerId);
     const { drag, picture } = this;
     this.drag = null;
+    if (wasPinch && this.pointers.size === 1) {
+      const [last] = this.pointers.values(); // the finger that stays goes on to pan
+      this.drag = { kind: "pan", start: last, last, isMoved: true };
+      return;
+    }
     const place = placeIn(this.canvas, event);
     if (drag?.kind === "box") {
       picture.showBox(null);

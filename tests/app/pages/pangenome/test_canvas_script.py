@@ -98,6 +98,48 @@ def test_scale_bars_have_round_lengths_and_units():
 
 
 @needs_node
+def test_one_finger_pans_two_pinch_and_the_one_that_stays_pans_on():
+    (calls,) = run(
+        """
+        const takers = {}, calls = [];
+        const canvas = {
+          addEventListener: (name, take) => { takers[name] = take; }, style: {}, focus: () => {},
+          setPointerCapture: () => {}, getBoundingClientRect: () => ({left: 0, top: 0}),
+        };
+        const note = (name) => (...of) => calls.push([name, ...of.flat()]);
+        const picture = {click: note("click"), point: () => {}};
+        class Gestures extends m.CanvasGestures {
+          get isReady() { return true; }
+          pan(...by) { note("pan")(by); }
+          pinch(...of) { note("pinch")(...of); }
+          pointAgain() {}
+        }
+        new Gestures(canvas, picture);
+        const send = (name, pointerId, clientX, clientY) =>
+          takers[name]({pointerId, clientX, clientY, button: 0, detail: 1, pointerType: "touch"});
+        send("pointerdown", 1, 10, 10);
+        send("pointermove", 1, 30, 10);
+        send("pointerdown", 2, 90, 10);
+        send("pointermove", 2, 110, 10);
+        send("pointerup", 2, 110, 10);
+        send("pointermove", 1, 35, 18);
+        send("pointerup", 1, 35, 18);
+        send("pointerdown", 3, 50, 50);
+        send("pointerup", 3, 50, 50);
+        print(calls);
+        """,
+        "canvas_gestures",
+        SHARED_SCRIPTS,
+    )
+    assert calls == [
+        ["pan", 20, 0],
+        ["pinch", 90, 10, 110, 10, 30, 10],
+        ["pan", 5, 8],
+        ["click", 50, 50],
+    ]
+
+
+@needs_node
 def test_words_of_one_place_stand_apart_and_a_line_leads_to_those_that_are_away():
     (boxes, leaders, n_beside) = run(
         """
