@@ -141,27 +141,31 @@ def test_one_finger_pans_two_pinch_and_the_one_that_stays_pans_on():
 
 @needs_node
 def test_words_of_one_place_stand_apart_and_a_line_leads_to_those_that_are_away():
-    (boxes, leaders, n_beside) = run(
+    (boxes, leaders, order, n_beside) = run(
         """
-        const leaders = [];
+        const leaders = [], order = [];
         const nothing = () => {};
         const context = {
           measureText: (text) => ({width: 7 * text.length}), strokeText: nothing,
-          fillText: nothing, beginPath: nothing, stroke: nothing, arc: nothing, fill: nothing,
+          fillText: () => order.push("word"), stroke: () => order.push("line"),
+          beginPath: nothing, arc: nothing, fill: nothing,
           moveTo: (...at) => leaders.push(at), lineTo: (...at) => leaders.at(-1).push(...at),
         };
         const view = {width: 600, height: 400};
         const words = new m.Labels(context, view);
         for (let i = 0; i < 9; i += 1) words.place(`gene ${i}`, 300, 200, {mayLead: true});
+        words.write();
         print(words.taken);
         print(leaders);
+        print(order);
         const others = new m.Labels(context, view);
         for (let i = 0; i < 9; i += 1) others.place(`gene ${i}`, 300, 200);
-        print(others.nDrawn);
+        print(others.words.length);
         """,
         "labels",
     )
     assert (len(boxes), n_beside) == (9, 4)
+    assert order == ["line"] * 10 + ["word"] * 9, "no line goes over a word"
     for i, (left, top, right, bottom) in enumerate(boxes):
         assert 0 <= left < right <= 600
         assert 0 <= top < bottom <= 400

@@ -13,7 +13,8 @@ export class Labels {
     this.context = context;
     this.view = view;
     this.taken = [];
-    this.nDrawn = 0;
+    this.words = [];
+    this.leaders = [];
   }
 
   // Keep a rectangle free of words.
@@ -21,7 +22,7 @@ export class Labels {
     this.taken.push([x, y, x + width, y + height]);
   }
 
-  // Write a word above a point, or below or beside it, if there is room. The point is on a line
+  // Find a place for a word above a point, or below or beside it, if there is room. The point is on a line
   // that falls (1) or rises (-1) to the right, or on none to speak of (0). A word that may have a
   // leader stands farther away where there is no room beside its point, with a line to it.
   place(text, x, y, look = {}) {
@@ -58,22 +59,33 @@ export class Labels {
       const isInside = box[0] >= 0 && box[1] >= 0 && box[2] <= view.width && box[3] <= view.height;
       if (isInside && !this.taken.some((other) => overlap(box, other))) {
         this.taken.push(box);
-        this.nDrawn += 1;
         if (i >= beside.length) {
-          drawLeader(context, x, y, box, colour);
+          this.leaders.push([x, y, box, colour]);
         }
-        context.textAlign = "left";
-        context.textBaseline = "top";
-        context.lineJoin = "round";
-        context.lineWidth = 3.5;
-        context.strokeStyle = HALO;
-        context.strokeText(shown, left, top + 1);
-        context.fillStyle = colour;
-        context.fillText(shown, left, top + 1);
+        this.words.push([shown, left, top + 1, context.font, colour]);
         return true;
       }
     }
     return false;
+  }
+
+  // Write the words that have a place, over the lines that lead to them.
+  write() {
+    const { context } = this;
+    for (const leader of this.leaders) {
+      drawLeader(context, ...leader);
+    }
+    context.textAlign = "left";
+    context.textBaseline = "top";
+    context.lineJoin = "round";
+    context.lineWidth = 3.5;
+    context.strokeStyle = HALO;
+    for (const [text, left, top, font, colour] of this.words) {
+      context.font = font;
+      context.strokeText(text, left, top);
+      context.fillStyle = colour;
+      context.fillText(text, left, top);
+    }
   }
 }
 

@@ -278,7 +278,8 @@ export class Picture {
     }
     this._drawLabels(words, view);
     this._drawNames(words, view, lines);
-    this.canvas.dataset.labels = words.nDrawn;
+    words.write();
+    this.canvas.dataset.labels = words.words.length;
     this._drawBox(context);
     if (this.hover !== null && this.pointer !== null) {
       drawTooltip(context, view, ...this.pointer, this.hover.text);
