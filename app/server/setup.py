@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 MAX_RATIO = 400
 MAX_LINE_BYTES = 8 << 30
+GOODBYES = ("WebSocketClosedError", "_pending_writes", "as connection was closed")
 
 
 def prepare_server() -> None:
@@ -54,7 +55,8 @@ def _prepare_libraries() -> None:
     look_references_up()
     # A browser repeats models that it shows late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
-    for name in ("asyncio", "bokeh.server.protocol_handler", "tornado.general"):
+    bokeh = ("bokeh.server.protocol_handler", "bokeh.server.views.ws")
+    for name in ("asyncio", "tornado.general", *bokeh):
         logging.getLogger(name).addFilter(_is_no_goodbye)
     # Bokeh is let ask nobody, as every request has passed the doors before.
     logging.getLogger("bokeh.server.util").addFilter(
@@ -289,4 +291,4 @@ def _is_no_goodbye(record: logging.LogRecord) -> bool:
     text = record.getMessage()
     if record.exc_info and type(record.exc_info[1]).__name__ == "WebSocketClosedError":
         return False
-    return "WebSocketClosedError" not in text and "_pending_writes" not in text
+    return not any(word in text for word in GOODBYES)

@@ -306,3 +306,15 @@ def test_the_script_for_panel_shows_the_lost_message_and_the_mend():
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     told = script.read_text().partition("It prints\n\n")[2].partition("\n\n")[0]
     assert done.stdout == dedent(told) + "\n"
+
+
+def test_the_log_has_no_line_for_a_message_to_a_tab_that_was_just_closed(caplog):
+    prepare_server()
+
+    class Message:
+        async def send(self, _handler):
+            raise WebSocketClosedError
+
+    asyncio.run(WSHandler.send_message(None, Message()))
+    logging.getLogger("bokeh.server.views.ws").warning("a fault")
+    assert caplog.messages == ["a fault"]
