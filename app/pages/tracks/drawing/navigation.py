@@ -132,7 +132,7 @@ class Navigation:
     n_asked
         How often a person has asked for a place here.
     choices
-        Buttons for the places that a text may mean.
+        Buttons for the places that a text may mean, below the fields.
     panel
         The Panel object.
     """
@@ -168,8 +168,8 @@ class Navigation:
         self.forward = self._icon(
             "arrow_forward", "Forward: to the region that was left", self.go_forward
         )
-        self.choices = pn.FlexBox(visible=False, sizing_mode="stretch_width", margin=(0, 10, 6, 10))
-        bar = pmui.Row(
+        self.choices = pn.FlexBox(visible=False, margin=(0, 4, 6, 4), styles={"flex": "1 0 100%"})
+        self.panel = pmui.Row(
             self.back,
             self.forward,
             self.contig,
@@ -191,7 +191,6 @@ class Navigation:
             margin=(2, 10, 0, 6),
             sx=WRAPS,
         )
-        self.panel = pmui.Column(bar, self.choices, sizing_mode="stretch_width", margin=0)
         self.contig.param.watch(self._on_contig, "value")
         self.place.on_go(self.go)
         self.place.on_type(self._on_typing)
@@ -282,6 +281,8 @@ class Navigation:
         title = pmui.Typography(plain_text(words), variant="caption", margin=(6, 8, 0, 0))
         buttons = [self._choice(region) for region in regions]
         self.choices.param.update(objects=[title, *buttons], visible=bool(regions))
+        if self.choices not in self.panel.objects:  # most never see it
+            self.panel.append(self.choices)
 
     def _choice(self, region: PathRegion) -> pmui.Button:
         button = pmui.Button(
