@@ -140,7 +140,6 @@ export function render({ model }) {
     return same.length ? same : all.filter((name) => name.toLowerCase().includes(text));
   };
   const sieve = () => {
-
     const shown = found();
     for (const row of body.children) row.hidden = !shown.includes(row.dataset.name);
     const isSieved = search.value.trim() !== "";

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import param
 from panel.custom import JSComponent
 from PIL import Image
 
+from genoviz.analyses.figures.vector import image_address
 from genoviz.analyses.graph.picture.legend import length_text
 from genoviz.collection.records import MemberLayout
 from genoviz.samples import list_samples
@@ -258,6 +257,5 @@ def _as_png(picture: np.ndarray) -> str:
     image = Image.fromarray(np.ascontiguousarray(picture[::-1]))
     colours = [parse_colour(colour) for colour in ramp_palette(POSITION)]
     image.putpalette([part for colour in colours for part in colour])
-    file = io.BytesIO()
-    image.save(file, "PNG", transparency=0, optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    image.info["transparency"] = 0
+    return image_address(image)

@@ -204,10 +204,10 @@ def _name_files(paths: list[Path], source: Path) -> list[GraphMember]:
                 "needs one graph for each name"
             )
         by_name[name] = path
-    return [GraphMember(name, by_name[name]) for name in sorted(by_name, key=_natural)]
+    return [GraphMember(name, by_name[name]) for name in sorted(by_name, key=natural_order)]
 
 
-def _natural(name: str) -> list[tuple[int, int | str]]:
+def natural_order(name: str) -> list[tuple[int, int | str]]:
     """Return what sorts chr2 before chr10, and both before chrX."""
     parts = _NUMBERS.split(name)
     return [(0, int(part)) if k % 2 else (1, part.lower()) for k, part in enumerate(parts) if part]
@@ -264,7 +264,7 @@ def _read_parts(path: Path, cache: bool) -> Generator[CollectionProgress, None, 
         GraphMember(name, path, name if len(names) > 1 else None, *own)
         for name, own in zip(names, sizes, strict=True)
     ]
-    return sorted(members, key=lambda member: _natural(member.name))
+    return sorted(members, key=lambda member: natural_order(member.name))
 
 
 def _add_sizes(member: GraphMember) -> GraphMember:

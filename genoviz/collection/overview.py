@@ -7,8 +7,7 @@ the record of its layout has its facts.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.collection.members import natural_order
+from genoviz.generators import finish
 from genoviz.io.files.array_cache import Entry, load_entry, store_entry
 from genoviz.io.files.file_source import Source, entry_folder
 from genoviz.io.graph.lay import read_lay
@@ -30,7 +31,6 @@ WIDTH, HEIGHT = 320, 56
 MAX_DRAWN = 50_000
 STRETCH_ABOVE = 12.0
 _SEXES = ("x", "y", "z", "w", "m", "mt")
-_PARTS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True)
@@ -183,14 +183,14 @@ def iter_overview(
     if _wanted(path, layout) == kept:  # nobody has changed the files meanwhile
         arrays = {} if picture is None else {"picture": picture}
         folder = entry_folder(GROUP, path.resolve())
-        _finish(store_entry(folder, Entry(kept | {"facts": asdict(facts)}, arrays)))
+        finish(store_entry(folder, Entry(kept | {"facts": asdict(facts)}, arrays)))
     yield OverviewProgress("Done", 1.0, GraphOverview(facts, picture))
 
 
 def load_overview(path: Path, layout: Path | None = None) -> GraphOverview | None:
     """Return what the cache has of a graph and its layout, if these are as they were, or None."""
     folder = entry_folder(GROUP, path.resolve())
-    entry = _finish(load_entry(folder, _wanted(path, layout)))
+    entry = finish(load_entry(folder, _wanted(path, layout)))
     if entry is None:
         return None
     return GraphOverview(GraphFacts(**entry.facts["facts"]), entry.arrays.get("picture"))
@@ -200,15 +200,6 @@ def _wanted(path: Path, layout: Path | None) -> dict[str, Any]:
     """Return what an entry of the cache has to say of itself to count."""
     sources = [asdict(Source.of(each)) for each in (path, layout) if each is not None]
     return {"format": FORMAT, "version": VERSION, "sources": sources}
-
-
-def _finish(steps: Generator[Any, None, Any]) -> Any:
-    """Return the result of a generator whose progress is not told, for it is short."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
 
 
 def karyotype_order(name: str) -> tuple:
@@ -224,5 +215,4 @@ def karyotype_order(name: str) -> tuple:
         return 0, int(plain), name
     if plain in _SEXES:
         return 1, _SEXES.index(plain), name
-    parts = enumerate(_PARTS.split(name.lower()))
-    return 2, [(0, int(part)) if k % 2 else (1, part) for k, part in parts if part], name
+    return 2, natural_order(name), name

@@ -14,7 +14,7 @@ SHARED_NAMES = {"__init__.py", "page.py", "cpu.py", "cuda.py"}
 
 # A ratchet: who brings a number down writes the new one here, and none goes up.
 LIMITS = {
-    "modules with one importer": 75,
+    "modules with one importer": 74,
     "files in the largest folder": 30,
     "times that one file name stands": 3,
     "arguments of a function of arrays": 12,
