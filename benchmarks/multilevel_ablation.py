@@ -24,11 +24,11 @@ SEEDS = range(3)
 NO_DRAWN = (1, 2, 4, 8)
 PARTS = {
     "whole method": Design(),
-    "one view": Design(max_levels=1, finest_jumps=(1, 2, 4, 8, 0, 0, 0)),
+    "one view": Design(max_levels=1, finest_jumps=(1, 2, 4, 0, 0)),
     "two views": Design(max_levels=2),
     "no drawn jumps": Design(coarsest_jumps=NO_DRAWN, coarse_jumps=NO_DRAWN),
     "drawn jumps alone": Design(
-        coarsest_jumps=(0,) * 10, coarse_jumps=(0,) * 7, finest_jumps=(0, 0)
+        coarsest_jumps=(0,) * 8, coarse_jumps=(0,) * 5, finest_jumps=(0, 0)
     ),
     "no rounds between": Design(rounds_between=False),
     "points not placed": Design(places_points=False),

@@ -21,12 +21,13 @@ def sweep(
     if is_wide:
         records = replace(records, records=records.records.astype(np.int64).view(np.uint32))
     moved = xp.asarray(points.copy())
-    n_records = len(records.records)
-    slices = [(first, min(first + 512, n_records)) for first in range(0, n_records, 512)]
-    for first, stop in slices if is_sliced else [(0, n_records)]:
+    strips = xp.arange(-(-len(records.records) // 512), dtype=np.int32)
+    slices = [(first, first + 1) for first in range(len(strips))]
+    for first, stop in slices if is_sliced else [(0, len(strips))]:
         load_kernel("path_sweep", backend).sweep(
             moved,
             tuple(map(xp.asarray, records.paths)),
+            strips,
             np.array([jump]),
             np.array([eta], float),
             np.array([SEED], np.uint64),
@@ -127,13 +128,14 @@ def test_sweeps_of_one_call_follow_each_other(backend, n_workers):
     load_kernel("path_sweep", backend).sweep(
         found,
         tuple(map(xp.asarray, records.paths)),
+        xp.arange(1, dtype=np.int32),
         np.array([jump for jump, _ in schedule]),
         np.array([eta for _, eta in schedule]),
         np.full(3, SEED, np.uint64),
         True,
         1,
         0,
-        len(records.records),
+        1,
         n_workers,
     )
     np.testing.assert_allclose(to_host(found), expected.reshape(-1, 2), rtol=1e-9)

@@ -41,16 +41,18 @@ path_starts     int64 (n_paths + 1,)     first record of each path; every path h
                                          before its closing one
 block_paths     int32                    path of record 1024 k, for each k
                 (n_records / 1024,)
+strips          int32 (n_strips,)        which 512 records each, record 512 k on, in the order in
+                                         which they are swept
 jumps           int64 (n_sweeps,)        of each sweep, records from a to b; 0 draws one for each
                                          record. In NumPy on each backend, as the next two
 etas            float64 (n_sweeps,)      of each sweep, learning rate, bp
 seeds           uint64 (n_sweeps,)       of each sweep, names the coins and the drawn jumps
 has_ends        bool                     whether records are steps
-every           int                      a sweep goes over one strip of 512 records in so many,
-                                         from strip ``seed % every`` on; 1 for all. Where points
-                                         are on many paths, one sweep need not go over all
-first, stop     int                      records that are a, first <= a < stop; slices of a sweep
-                                         begin at multiples of 512 to move what the whole does
+every           int                      a sweep goes over one of ``strips`` in so many, from
+                                         number ``seed % every`` on; 1 for all. Where points are
+                                         on many paths, one sweep need not go over all
+first, stop     int                      which of ``strips`` have the records that are a: all, or a
+                                         slice, after which the next goes on with the sweep
 n_workers       int                      threads; on a CPU each has a part of the records
 =============== ======================== =======================================================
 

@@ -11,6 +11,7 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 _JOINT = 1e-9
 POINTS_PER_WORKER = 256
 RECORDS_AT_ONCE = 1 << 23  # a tenth of a second
+POINTS_AT_ONCE = 1 << 62  # in the order of the paths
 _BITS_OF_ONE = np.int64(0x3FF << 52)
 
 
@@ -47,26 +48,28 @@ def _move(points, records, a, b, coin_a, coin_b, eta):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _sweep_part(points, paths, jump, eta, seed, has_ends, every, first, stop):
+def _sweep_part(points, paths, strips, jump, eta, seed, has_ends, every, first, stop):
     records, path_starts, block_paths = paths
     strip, turn = LANES * LANE_RECORDS, np.int64(seed % np.uint64(every))
     ends = _ONE if has_ends else np.uint64(0)
     starts, lasts, path_of = np.empty((3, LANES), np.int64)
     # The first strip at or behind `first` whose turn it is.
-    first += (turn - first // strip) % every * strip
-    for begin in range(first, stop, strip * every):
+    first += (turn - first) % every
+    for number in range(first, stop, every):
+        begin = np.int64(strips[number]) * strip
+        behind = min(begin + strip, len(records))
         for lane in range(LANES):
-            record = min(begin + lane * LANE_RECORDS, stop - 1)
+            record = min(begin + lane * LANE_RECORDS, behind - 1)
             path = find_path(record, path_starts, block_paths)
             path_of[lane], starts[lane], lasts[lane] = (
                 path,
                 path_starts[path],
                 path_starts[path + 1] - 2,
             )
-        for k in range(min(LANE_RECORDS, stop - begin)):
+        for k in range(min(LANE_RECORDS, behind - begin)):
             for lane in range(LANES):
                 record = begin + lane * LANE_RECORDS + k
-                if record >= stop:
+                if record >= behind:
                     break
                 start, last = starts[lane], lasts[lane]
                 if record > last:  # the closing record: the next path begins behind it
@@ -95,6 +98,7 @@ def _sweep_part(points, paths, jump, eta, seed, has_ends, every, first, stop):
 def sweep(
     points,
     paths,
+    strips,
     jumps,
     etas,
     seeds,
@@ -104,21 +108,20 @@ def sweep(
     stop,
     n_workers,
 ):
-    """Make one sweep after the other over the records in ``[first, stop)``."""
-    strip = LANES * LANE_RECORDS
-    n_strips = -(-(stop - first) // strip)
+    """Make one sweep after the other over ``strips[first:stop]``."""
     for k in range(len(jumps)):
         for worker in prange(n_workers):
             _sweep_part(
                 points,
                 paths,
+                strips,
                 jumps[k],
                 etas[k],
                 seeds[k],
                 has_ends,
                 every,
-                first + n_strips * worker // n_workers * strip,
-                min(first + n_strips * (worker + 1) // n_workers * strip, stop),
+                first + (stop - first) * worker // n_workers,
+                first + (stop - first) * (worker + 1) // n_workers,
             )
 
 

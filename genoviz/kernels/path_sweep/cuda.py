@@ -11,10 +11,26 @@ import numpy as np
 from genoviz.kernels.cuda_source import load_module
 
 THREADS_PER_BLOCK = 256
-MAX_IN_A_BLOCK = 1024
+WARP = 32
 RECORDS_AT_ONCE = 1 << 28
 POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
+POINTS_AT_ONCE = 1 << 19  # what the cache holds, and still feeds all threads
+SWEEP = np.dtype(
+    [
+        ("jump", np.int64),
+        ("eta", np.float64),
+        ("seed", np.uint64),
+        ("n_records", np.int64),
+        ("every", np.int64),
+        ("first", np.int64),
+        ("stop", np.int64),
+        ("n_workers", np.int64),
+        ("has_ends", np.int32),
+        ("is_in_order", np.int32),
+    ],
+    align=True,
+)
 COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 
 
@@ -26,6 +42,7 @@ def _kernel(name, records):
 def sweep(
     points,
     paths,
+    strips,
     jumps,
     etas,
     seeds,
@@ -35,32 +52,20 @@ def sweep(
     stop,
     n_workers,
 ):
-    """Make one sweep after the other over the records in ``[first, stop)``."""
-    kernel = _kernel("sweep", paths[0])
-    is_in_order = len(paths[0]) <= RECORDS_IN_ORDER
-    is_one_block = is_in_order and n_workers <= MAX_IN_A_BLOCK
-    n_block = n_workers if is_one_block else THREADS_PER_BLOCK
-    schedule = cupy.asarray(jumps), cupy.asarray(etas), cupy.asarray(seeds)
-    n_sweeps = len(jumps)
-    for number in range(1 if is_one_block else n_sweeps):
-        for phase in range(2 if jumps[number] and not is_in_order else 1):
+    """Make one sweep after the other over ``strips[first:stop]``."""
+    records, path_starts, block_paths = paths
+    kernel = _kernel("sweep", records)
+    is_in_order = len(records) <= RECORDS_IN_ORDER
+    # Few workers, each on as many multiprocessors as there are, wait for each other least.
+    n_block = WARP if is_in_order else THREADS_PER_BLOCK
+    same = len(records), every, first, stop, n_workers, has_ends, is_in_order
+    for jump, eta, seed in zip(jumps, etas, seeds, strict=True):
+        call = np.array((jump, eta, seed, *same), SWEEP)
+        for phase in range(2 if jump and not is_in_order else 1):
             kernel(
                 (-(-n_workers // n_block),),
                 (n_block,),
-                (
-                    points,
-                    *paths,
-                    *schedule,
-                    np.int32(number),
-                    np.int32(n_sweeps if is_one_block else number + 1),
-                    np.int32(has_ends),
-                    np.int64(every),
-                    np.int64(first),
-                    np.int64(stop),
-                    np.int32(phase),
-                    np.int32(is_in_order),
-                    np.int64(n_workers),
-                ),
+                (points, records, path_starts, block_paths, strips, call, np.int32(phase)),
             )
     cupy.cuda.get_current_stream().synchronize()
 

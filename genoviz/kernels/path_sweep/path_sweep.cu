@@ -8,11 +8,10 @@
 #endif
 
 typedef unsigned long long u64;
-typedef unsigned int u32;
 
 constexpr int BLOCK_BITS = 10;
 constexpr int STRIP_BITS = 9;
-constexpr u32 CLOSING = 0xFFFFFFFFu;
+constexpr int NONE = -1, NONE_FROM_HERE_ON = -2;
 constexpr double JOINT = 1e-9;
 constexpr double SHORTEST_WEIGHED = 1.0;
 constexpr double UNIT = 1.0 / 9007199254740992.0;  // 2^-53
@@ -40,14 +39,32 @@ __device__ __forceinline__ int path_of(long long record, const long long* __rest
     return path;
 }
 
-__device__ __forceinline__ void move_pair(double* points, const Record* __restrict__ records,
-                                          long long a, long long b, int coin_a, int coin_b,
-                                          double eta) {
-    const long long i = (long long)(records[a].handle ^ (POSITION)coin_a);
-    const long long j = (long long)(records[b].handle ^ (POSITION)coin_b);
+// What all moves of a sweep have in common; a jump is in records.
+struct Sweep {
+    long long jump;
+    double eta;
+    u64 seed;
+    long long n_records;
+    long long every;
+    long long first;
+    long long stop;
+    long long n_workers;
+    int has_ends;
+    int is_in_order;
+};
+
+// What is read of two records that are to be moved: their handles, and where an end of each lies.
+// Two coins say which; NONE stands for no records.
+struct Pair {
+    POSITION handle_a, handle_b, from, to;
+    int coins;
+};
+
+__device__ __forceinline__ void move_pair(double* points, const Pair& pair, double eta) {
+    const long long i = (long long)(pair.handle_a ^ (POSITION)(pair.coins & 1));
+    const long long j = (long long)(pair.handle_b ^ (POSITION)(pair.coins >> 1));
     if (i == j) return;  // a loop comes back to its point, which is as far from itself as it can be
-    const double from = (double)records[a + coin_a].position;
-    const double d = fmax(fabs(from - (double)records[b + coin_b].position), JOINT);
+    const double d = fmax(fabs((double)pair.from - (double)pair.to), JOINT);
     double2 p = __ldcg((const double2*)points + i);
     double2 q = __ldcg((const double2*)points + j);
     double dx = p.x - q.x;
@@ -82,67 +99,83 @@ __device__ __forceinline__ long long draw_jump(u64 bits, long long room) {
 //
 //   jump 2, phase 0    a a b b a a b b          phase 1    - - a a b b a a b b
 //
-// A grid of one block makes all sweeps [first_sweep, stop_sweep) of a call, any other one alone.
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(256, 4)
     sweep(double* points, const Record* __restrict__ records,
           const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
-          const long long* __restrict__ jumps, const double* __restrict__ etas,
-          const u64* __restrict__ seeds, const int first_sweep, const int stop_sweep,
-          const int has_ends, const long long every, const long long first, const long long stop,
-          const int phase, const int is_in_order, const long long n_workers) {
+          const int* __restrict__ strips, const Sweep sweep, const int phase) {
     const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    const int ends = has_ends ? 1 : 0;
+    const int ends = sweep.has_ends ? 3 : 0;
     long long start = 0, last = -1;  // the path of the record before, as the next is mostly on it
-    for (int number = first_sweep; number < stop_sweep; number++) {
-        const long long jump = jumps[number];
-        const double eta = etas[number];
-        const u64 seed = seeds[number];
-        // The strips whose turn it is, counted from the first at or behind `first`.
-        const long long turn = (long long)(seed % (u64)every);
-        const long long at = first >> STRIP_BITS, behind = (stop - 1) >> STRIP_BITS;
-        const long long first_strip = at + ((turn - at) % every + every) % every;
-        const long long n_strips = behind < first_strip ? 0 : (behind - first_strip) / every + 1;
-        const long long n = n_strips << STRIP_BITS;
-        const long long begin = is_in_order ? n * worker / n_workers : worker;
-        const long long end = worker >= n_workers ? begin
-                              : is_in_order       ? n * (worker + 1) / n_workers
-                                                  : n;
-        // Workers that all began at the begin of their part would meet on paths that repeat.
-        const long long ahead =
-            is_in_order && end > begin ? (long long)(mix(seed + worker) % (u64)(end - begin)) : 0;
-        const int jump_bits = 63 - __clzll(jump | 1);
-        const bool is_power = jump == 1ll << jump_bits;
-        for (long long k = begin; k < end; k += is_in_order ? 1 : n_workers) {
-            long long slot = k + ahead < end ? k + ahead : k + ahead - (end - begin);
-            if (jump > 0 && !is_in_order) {
-                const long long stretch = is_power ? k >> jump_bits : k / jump;
-                slot = (2 * stretch + phase) * jump + (k - stretch * jump);
-                if (slot >= n) break;  // as do all later ones of this worker
+    const long long jump = sweep.jump, every = sweep.every, n_workers = sweep.n_workers;
+    const u64 seed = sweep.seed;
+    const bool is_in_order = sweep.is_in_order;
+    // The strips whose turn it is, counted from the first at or behind `first`.
+    const long long turn = (long long)(seed % (u64)every);
+    const long long first_strip = sweep.first + ((turn - sweep.first) % every + every) % every;
+    const long long n_strips =
+        sweep.stop <= first_strip ? 0 : (sweep.stop - 1 - first_strip) / every + 1;
+    const long long n = n_strips << STRIP_BITS;
+    const long long begin = is_in_order ? n * worker / n_workers : worker;
+    const long long end = worker >= n_workers ? begin
+                          : is_in_order       ? n * (worker + 1) / n_workers
+                                              : n;
+    const long long step = is_in_order ? 1 : n_workers;
+    // Workers that all began at the begin of their part would meet on paths that repeat.
+    const long long ahead =
+        is_in_order && end > begin ? (long long)(mix(seed + worker) % (u64)(end - begin)) : 0;
+    const int jump_bits = 63 - __clzll(jump | 1);
+    const bool is_power = jump == 1ll << jump_bits;
+    const bool has_phases = jump > 0 && !is_in_order;
+
+    const auto read_pair = [&](Pair& pair, long long k) {
+        pair.coins = NONE;
+        long long slot = k + ahead < end ? k + ahead : k + ahead - (end - begin);
+        if (has_phases) {
+            const long long stretch = is_power ? k >> jump_bits : k / jump;
+            slot = (2 * stretch + phase) * jump + (k - stretch * jump);
+            if (slot >= n) {
+                pair.coins = NONE_FROM_HERE_ON;
+                return;
             }
-            const long long strip = first_strip + (slot >> STRIP_BITS) * every;
-            const long long a = (strip << STRIP_BITS) + (slot & ((1 << STRIP_BITS) - 1));
-            if (a >= stop || records[a].handle == (POSITION)CLOSING) continue;
-            if (a < start || a > last) {
-                const int path = path_of(a, path_starts, block_paths);
-                start = __ldg(path_starts + path);
-                last = __ldg(path_starts + path + 1) - 2;
-            }
-            const u64 bits = mix((u64)a * GOLDEN + seed);
-            long long b = a + jump;
-            if (jump == 0) {
-                bool is_back = bits & 1;
-                long long room = is_back ? a - start : last - a;
-                if (room == 0) {
-                    is_back = !is_back;
-                    room = last - start;
-                }
-                const long long drawn = draw_jump(bits, room);
-                b = is_back ? a - drawn : a + drawn;
-            } else if (b > last) {
-                continue;
-            }
-            move_pair(points, records, a, b, (int)(bits >> 1) & ends, (int)(bits >> 2) & ends, eta);
         }
-        __syncthreads();
+        const long long strip = __ldg(strips + first_strip + (slot >> STRIP_BITS) * every);
+        const long long a = (strip << STRIP_BITS) + (slot & ((1 << STRIP_BITS) - 1));
+        if (a >= sweep.n_records) return;
+        if (a < start || a > last) {
+            const int path = path_of(a, path_starts, block_paths);
+            start = __ldg(path_starts + path);
+            last = __ldg(path_starts + path + 1) - 2;
+            if (a > last) return;  // the closing record
+        }
+        const u64 bits = mix((u64)a * GOLDEN + seed);
+        long long b = a + jump;
+        if (jump == 0) {
+            bool is_back = bits & 1;
+            long long room = is_back ? a - start : last - a;
+            if (room == 0) {
+                is_back = !is_back;
+                room = last - start;
+            }
+            const long long drawn = draw_jump(bits, room);
+            b = is_back ? a - drawn : a + drawn;
+        } else if (b > last) {
+            return;
+        }
+        pair.coins = (int)(bits >> 1) & ends;
+        pair.handle_a = records[a].handle;
+        pair.handle_b = records[b].handle;
+        pair.from = records[a + (pair.coins & 1)].position;
+        pair.to = records[b + (pair.coins >> 1)].position;
+    };
+
+    // The records of the next pair are read while this one waits for its points.
+    Pair next{};
+    next.coins = NONE;
+    if (begin < end) read_pair(next, begin);
+    for (long long k = begin; k < end && next.coins != NONE_FROM_HERE_ON; k += step) {
+        const Pair pair = next;
+        next.coins = NONE;
+        if (k + step < end) read_pair(next, k + step);
+        if (pair.coins >= 0) move_pair(points, pair, sweep.eta);
     }
 }

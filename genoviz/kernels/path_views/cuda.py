@@ -11,10 +11,9 @@ import numpy as np
 from genoviz.kernels.cuda_source import card_attribute, load_module
 
 THREADS_PER_BLOCK = 256
-THREADS_THAT_CHOOSE = 128
 BLOCKS_PER_MULTIPROCESSOR = 8
 WARP = 32
-BLOCKS_AT_ONCE = 1 << 18  # as many threads as a large card runs at once
+BLOCKS_AT_ONCE = 1 << 18  # some milliseconds
 COMPILE_OPTIONS = (("-DPOSITION=unsigned int",), ("-DPOSITION=long long",))
 
 
@@ -38,16 +37,13 @@ def choose(
     n_workers,  # noqa: ARG001 - the CPU's
 ):
     """Give a level to points of all paths in ``[first_block, stop_block)``."""
-    records, path_starts, block_paths = paths
+    records, _, _ = paths
     _kernel("choose", records)(
-        (_n_blocks(stop_block - first_block, THREADS_THAT_CHOOSE),),
-        (THREADS_THAT_CHOOSE,),
+        (_n_blocks((stop_block - first_block) * WARP, THREADS_PER_BLOCK),),
+        (THREADS_PER_BLOCK,),
         (
             records,
             np.int64(len(records)),
-            path_starts,
-            np.int32(len(path_starts) - 1),
-            block_paths,
             np.int32(2 if has_ends else 1),
             np.float64(spacing),
             levels,

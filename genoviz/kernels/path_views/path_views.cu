@@ -37,40 +37,53 @@ __device__ __forceinline__ int path_of(long long record, const long long* __rest
     return path;
 }
 
-// One thread goes along each block of records, as on a CPU.
-extern "C" __global__ void __launch_bounds__(128)
-    choose(const Record* __restrict__ records, const long long n_records,
-           const long long* __restrict__ path_starts, const int n_paths,
-           const int* __restrict__ block_paths, const int n_ends, const double spacing,
-           volatile signed char* levels, const int level, const long long first_block,
-           const long long stop_block) {
-    const long long block = first_block + blockIdx.x * (long long)blockDim.x + threadIdx.x;
+// One warp goes along each block of records, 32 entries at a time. An entry is an end of a step or
+// a point; which of the 32 are chosen is found from the first to the last of them:
+//
+//   chosen before           o                         position of the last one
+//   lane                      0 1 2 3 4 5 6 7 ...
+//   has a level, or far off   . . x . . x x .         the first x is chosen; who lies too near to
+//                                                     it is far off no more, and so on
+extern "C" __global__ void __launch_bounds__(256)
+    choose(const Record* __restrict__ records, const long long n_records, const int n_ends,
+           const double spacing, volatile signed char* levels, const int level,
+           const long long first_block, const long long stop_block) {
+    const long long block = first_block + ((blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5);
     if (block >= stop_block) return;
-    const long long first = block << BLOCK_BITS;
-    const long long stop = min((block + 1) << BLOCK_BITS, n_records);
-    int path = path_of(first, path_starts, block_paths);
-    long long start = path_starts[path], last = path_starts[path + 1] - 2;
-    double chosen = (double)records[first].position;
-    for (long long k = first; k < stop; k++) {
-        if (k > last) {  // the closing record
-            if (++path < n_paths) {
-                start = k + 1;
-                last = path_starts[path + 1] - 2;
-                chosen = 0.0;
-            }
-            continue;
+    const int lane = threadIdx.x & 31, shift = n_ends - 1;
+    const long long first = (block << BLOCK_BITS) << shift;
+    const long long stop = min((block + 1) << BLOCK_BITS, n_records) << shift;
+    double chosen = (double)records[first >> shift].position;
+    for (long long k = first; k < stop; k += 32) {
+        const long long record = (k + lane) >> shift;
+        const int coin = (int)((k + lane) & shift);
+        const bool is_entry = k + lane < stop && records[record].handle != (POSITION)CLOSING;
+        POSITION point = 0;
+        double position = 0.0;
+        bool is_kept = false, is_chosen = false;
+        if (is_entry) {
+            point = records[record].handle ^ (POSITION)coin;
+            position = (double)records[record + coin].position;
+            const bool is_first =
+                coin == 0 && (record == 0 || records[record - 1].handle == (POSITION)CLOSING);
+            const bool is_last = coin == shift && records[record + 1].handle == (POSITION)CLOSING;
+            is_kept = is_first || is_last || levels[point] >= level;
         }
-        const POSITION handle = records[k].handle;
-        for (int coin = 0; coin < n_ends; coin++) {
-            const long long point = (long long)(handle ^ (POSITION)coin);
-            const double position = (double)records[k + coin].position;
-            const bool is_end = (k == start && coin == 0) || (k == last && coin == n_ends - 1);
-            const bool is_chosen = levels[point] >= level;
-            if (is_chosen || is_end || position - chosen >= spacing) {
-                if (!is_chosen) levels[point] = (signed char)level;
-                chosen = position;
-            }
+        for (int from = 0; from < 32;) {
+            const bool is_hit =
+                is_entry && lane >= from && (is_kept || position - chosen >= spacing);
+            const u32 hits = __ballot_sync(0xFFFFFFFFu, is_hit);
+            if (hits == 0) break;
+            const int hit = __ffs(hits) - 1;
+            chosen = __shfl_sync(0xFFFFFFFFu, position, hit);
+            is_chosen = is_chosen || lane == hit;
+            // A path may come back to a point within the 32.
+            const POSITION found = __shfl_sync(0xFFFFFFFFu, point, hit);
+            is_kept = is_kept || (is_entry && point == found);
+            from = hit + 1;
         }
+        if (is_chosen && levels[point] < level) levels[point] = (signed char)level;
+        __syncwarp();
     }
 }
 
@@ -90,13 +103,13 @@ extern "C" __global__ void __launch_bounds__(256)
           const long long first_block, const long long stop_block) {
     const long long block = first_block + ((blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5);
     if (block >= stop_block) return;
-    const long long first = (block << BLOCK_BITS) * n_ends;
-    const long long stop = min((block + 1) << BLOCK_BITS, n_records) * n_ends;
+    const long long first = (block << BLOCK_BITS) << (n_ends - 1);
+    const long long stop = min((block + 1) << BLOCK_BITS, n_records) << (n_ends - 1);
     long long n = 0;
     for (long long k = first; k < stop; k += 32) {
         const long long e = k + (threadIdx.x & 31);
         const bool kept =
-            e < stop && is_kept(records, e / n_ends, (int)(e % n_ends), levels, level);
+            e < stop && is_kept(records, e >> (n_ends - 1), (int)(e & (n_ends - 1)), levels, level);
         n += __popc(__ballot_sync(0xFFFFFFFFu, kept));
     }
     if ((threadIdx.x & 31) == 0) counts[block] = n;
@@ -113,12 +126,12 @@ extern "C" __global__ void __launch_bounds__(256)
     const long long block = first_block + ((blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5);
     if (block >= stop_block) return;
     const int lane = threadIdx.x & 31;
-    const long long first = (block << BLOCK_BITS) * n_ends;
-    const long long stop = min((block + 1) << BLOCK_BITS, n_records) * n_ends;
+    const long long first = (block << BLOCK_BITS) << (n_ends - 1);
+    const long long stop = min((block + 1) << BLOCK_BITS, n_records) << (n_ends - 1);
     long long n = offsets[block];
     for (long long k = first; k < stop; k += 32) {
-        const long long e = k + lane, record = e / n_ends;
-        const int coin = (int)(e % n_ends);
+        const long long e = k + lane, record = e >> (n_ends - 1);
+        const int coin = (int)(e & (n_ends - 1));
         const bool kept = e < stop && is_kept(records, record, coin, levels, level);
         const u32 ballot = __ballot_sync(0xFFFFFFFFu, kept);
         if (kept) {
@@ -144,24 +157,25 @@ __device__ __forceinline__ bool find_place(Place& found, int* is_placed,
                                            const Record* __restrict__ records,
                                            const signed char* __restrict__ levels, int level,
                                            int n_ends, double noise, u64 seed, long long k) {
-    const long long record = k / n_ends;
-    const POSITION handle = records[record].handle;
-    if (handle == (POSITION)CLOSING) return false;
-    const long long point = (long long)(handle ^ (POSITION)(k % n_ends));
-    if (levels[point] != level || atomicExch(is_placed + point, 1)) return false;
+    const int shift = n_ends - 1;
+    const auto point_of = [&](long long entry) {
+        return (long long)(records[entry >> shift].handle ^ (POSITION)(entry & shift));
+    };
+    const auto position_of = [&](long long entry) {
+        return (double)records[(entry >> shift) + (entry & shift)].position;
+    };
+    if (records[k >> shift].handle == (POSITION)CLOSING) return false;
+    const long long point = point_of(k);
+    if (levels[point] != level) return false;
+    // Most points have been placed from another path, and to look costs less than to exchange.
+    if (__ldcg(is_placed + point) || atomicExch(is_placed + point, 1)) return false;
     // The path's ends lie above the level, so that both ways end.
     long long before = k, after = k, a = point, b = point;
-    while (levels[a] <= level) {
-        before--;
-        a = (long long)(records[before / n_ends].handle ^ (POSITION)(before % n_ends));
-    }
-    while (levels[b] <= level) {
-        after++;
-        b = (long long)(records[after / n_ends].handle ^ (POSITION)(after % n_ends));
-    }
-    const double begin = (double)records[before / n_ends + before % n_ends].position;
-    const double length = (double)records[after / n_ends + after % n_ends].position - begin;
-    const double here = (double)records[record + k % n_ends].position - begin;
+    while (levels[a] <= level) a = point_of(--before);
+    while (levels[b] <= level) b = point_of(++after);
+    const double begin = position_of(before);
+    const double length = position_of(after) - begin;
+    const double here = position_of(k) - begin;
     const double share = here / fmax(length, 1.0);
     const double width = noise * length * sqrt(share * (1.0 - share));
     const u64 bits = mix((u64)point * GOLDEN + seed);

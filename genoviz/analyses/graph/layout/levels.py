@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from genoviz.analyses.graph.layout.path_records import PathRecords, find_block_p
 from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.backend import Backend, array_module, load_kernel, to_host
 from genoviz.kernels.path_records import CLOSING
+from genoviz.kernels.path_sweep import LANE_RECORDS, LANES
 
+STRIP_RECORDS = LANES * LANE_RECORDS
 FACTOR = 4
 MIN_POINTS = 500
 MIN_SPACINGS = 8
@@ -41,8 +44,8 @@ class Design:
     """
 
     max_levels: int = 100
-    coarsest_jumps: tuple[int, ...] = (1, 2, 4, 8, 0, 0, 0, 0, 0, 0)
-    coarse_jumps: tuple[int, ...] = (1, 2, 4, 8, 0, 0, 0)
+    coarsest_jumps: tuple[int, ...] = (1, 2, 4, 8, 0, 0, 0, 0)
+    coarse_jumps: tuple[int, ...] = (1, 2, 4, 0, 0)
     finest_jumps: tuple[int, ...] = (1, 2)
     rounds_between: bool = True
     places_points: bool = True
@@ -145,12 +148,12 @@ def iter_levels(
     levels = [level]
     yield levels, of_points
     for number, spacing in enumerate(spacings[1:], 1):
-        blocks, n_blocks = [], len(level.block_paths)
+        n_blocks, at_once = len(level.block_paths), kernel.BLOCKS_AT_ONCE
         view = level.paths, level.has_ends
-        for first, stop in _batches(n_blocks, kernel.BLOCKS_AT_ONCE):
+        for first, stop in _batches(n_blocks, at_once):
             kernel.choose(*view, spacing, of_points, number, first, stop, n_workers)
-            blocks.append((first, stop))
             yield levels, of_points
+        blocks = [(first, min(first + at_once, n_blocks)) for first in range(0, n_blocks, at_once)]
         counts = xp.empty(n_blocks, np.int64)
         for first, stop in blocks:
             kernel.count(
@@ -171,7 +174,7 @@ def iter_levels(
         yield levels, of_points
 
 
-def evenness(level: PathLevel, n_points: int) -> int:
+def evenness(level: PathLevel, n_points: int, backend: Backend = "auto") -> int:
     """Return how many points, if all were visited alike, would be met twice as often as these.
 
     It is 1 / sum(p^2), p a point's share of the visits (the inverse of Simpson's index), estimated
@@ -179,15 +182,47 @@ def evenness(level: PathLevel, n_points: int) -> int:
     the visits, and threads meet there.
     """
     stride = len(level.records) // VISITS_THAT_TELL + 1
-    points = to_host(level.records[::stride, 0])
+    points = level.records[::stride, 0]
     points = points[points != CLOSING]
     if level.has_ends:
         points = points >> 1
-    counts = np.bincount(points)
+    # On the host, as many counters as points would take longer than all of a GPU's work on a view.
+    counts = array_module(backend).bincount(points.astype(np.int64))
     counts = counts[counts > 1].astype(np.float64)
     n = len(points)
     twice = float((counts * (counts - 1.0)).sum())
     return n_points if twice * n_points <= n * (n - 1.0) else int(n * (n - 1.0) / twice)
+
+
+def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> Any:
+    """Return in which order strips of records are swept: part by part of the layout.
+
+    The layout is cut across its longer side into parts with as many strips each; in a part they
+    are in the order of the paths. So what moves at the same time fits into a cache.
+
+    Parameters
+    ----------
+    records
+        Of a level.
+    points
+        float64, shape (n_points, 2), bp, where the level's lie.
+
+    Returns
+    -------
+    numbers
+        int32, shape (n_strips,); strip k begins at record 512 k.
+    """
+    xp, n_records = array_module(backend), len(records)
+    n_strips = -(-n_records // STRIP_RECORDS)
+    if n_parts <= 1:
+        return xp.arange(n_strips, dtype=np.int32)
+    middles = xp.arange(n_strips) * STRIP_RECORDS + STRIP_RECORDS // 2
+    middles = xp.minimum(middles, n_records - 1)
+    middles -= records[middles, 0] == CLOSING
+    places = points[records[middles, 0]]
+    order = xp.argsort(places[:, int(xp.argmax(xp.ptp(places, axis=0)))])
+    edges = [n_strips * part // n_parts for part in range(n_parts + 1)]
+    return xp.concatenate([xp.sort(order[a:b]).astype(np.int32) for a, b in pairwise(edges)])
 
 
 def _batches(n_blocks: int, at_once: int) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.graph.layout.levels import (
+    STRIP_RECORDS,
     WHOLE,
     Design,
     PathLevel,
@@ -18,6 +19,7 @@ from genoviz.analyses.graph.layout.levels import (
     evenness,
     iter_levels,
     level_spacings,
+    order_strips,
     path_lengths,
     plan_pass,
     plan_rounds,
@@ -37,7 +39,7 @@ from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
-MIN_SLICE = 512  # records, and slices are whole multiples of it
+MIN_SLICE = STRIP_RECORDS  # and slices are whole multiples of it
 
 FIRST_SLICE_RECORDS = 400 * MIN_SLICE
 
@@ -236,6 +238,7 @@ class MultilevelRun(LayoutRun):
             while level > rounds[0].level:
                 level -= 1
                 self._place(level)
+            self._order_strips(level)
             for is_end in self._iter_sweeps(number, rounds, slice_seconds):
                 n_ended = number + is_end * len(rounds)
                 if slice_seconds is None or n_ended == self.n_iterations:
@@ -284,10 +287,10 @@ class MultilevelRun(LayoutRun):
             max(len(level.records) // (self.options.design.visits * n), 1) if number else 1
             for number, (level, n) in enumerate(zip(self.levels, n_points, strict=True))
         ]
-        self._n_workers = [
-            self._count_workers(evenness(level, n))
-            for level, n in zip(self.levels, n_points, strict=True)
+        self._n_even = [
+            evenness(level, n, self.backend) for level, n in zip(self.levels, n_points, strict=True)
         ]
+        self._n_workers = [self._count_workers(n_even) for n_even in self._n_even]
         self._counts = [np.diff(to_host(level.path_starts)) - 1 for level in self.levels]
         self.n_updates_total = sum(
             self._n_pairs(found.level, jump) for found in self.rounds for jump in found.jumps
@@ -300,7 +303,8 @@ class MultilevelRun(LayoutRun):
         paths = records, self.records.path_starts, self.records.block_paths
         nothing, levels = self.xp.zeros(0, np.int64), self.xp.zeros(0, np.int8)
         schedule = np.ones(1, np.int64), np.zeros(1), np.zeros(1, np.uint64)
-        self.kernel.sweep(self.points, paths, *schedule, True, 1, 0, 0, 1)
+        strips = self.xp.zeros(0, np.int32)
+        self.kernel.sweep(self.points, paths, strips, *schedule, True, 1, 0, 0, 1)
         self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
@@ -403,6 +407,14 @@ class MultilevelRun(LayoutRun):
             self._pairs[level, jump] = n_pairs // self._every[level]
         return self._pairs[level, jump]
 
+    def _order_strips(self, number: int) -> None:
+        """Say in which order the records of a level are swept."""
+        began = time.perf_counter()
+        n_parts = self._n_even[number] // self.kernel.POINTS_AT_ONCE
+        records = self.levels[number].records
+        self._strips = order_strips(records, self.points, n_parts, self.backend)
+        self.seconds += time.perf_counter() - began
+
     def _sweep(
         self,
         number: int,
@@ -416,13 +428,14 @@ class MultilevelRun(LayoutRun):
         self.kernel.sweep(
             self.points,
             level.paths,
+            self._strips,
             jumps,
             etas,
             seeds,
             level.has_ends,
             self._every[number],
-            first,
-            stop,
+            first // STRIP_RECORDS,
+            -(-stop // STRIP_RECORDS),
             self._n_workers[number],
         )
 
