@@ -74,6 +74,7 @@ def find_parts_quickly() -> None:
     """Let the walk through all models of a page, at each change of parts, ask for no defaults."""
     from bokeh.core.has_props import HasProps
     from bokeh.model import Model, util
+    from bokeh.util.dataclasses import entries
 
     plain = frozenset(PLAIN)
 
@@ -91,6 +92,9 @@ def find_parts_quickly() -> None:
             queue(value)
         elif issubclass(kind, HasProps):
             look_below(value, queue)
+        elif hasattr(kind, "__dataclass_fields__"):  # a field of a glyph, with its colours
+            for _, item in entries(value):
+                look(item, queue)
 
     def look_below(parent, queue):
         own, made = parent._property_values, parent._unstable_default_values

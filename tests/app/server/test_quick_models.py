@@ -16,7 +16,7 @@ from bokeh.core.has_props import _HasProps_to_serializable as describe
 from bokeh.core.properties import Any, Bytes, Instance, Int, List, Override
 from bokeh.core.serialization import Serializer
 from bokeh.model import DataModel, Model, util
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import ColumnDataSource, LinearColorMapper, Range1d
 from bokeh.plotting import figure
 from param import parameterized
 
@@ -107,11 +107,15 @@ def slow_walk():
 def test_the_models_below_one_are_found_in_their_order(slow_walk):
     plot = figure(x_range=["a", "b"], title="c")
     source = ColumnDataSource({"x": ["a"], "y": [1]})
-    plot.vbar("x", top="y", source=source)
+    colours = LinearColorMapper(palette=["#000000"])
+    plot.vbar(
+        "x", top="y", source=source, fill_color={"field": "y", "transform": colours}
+    )  # which no bar of colours holds besides
     plot.tags = [{"held": (plot.yaxis[0].ticker, {"deep": [source]})}]
     found = util.collect_filtered_models(None, plot, [source])
     assert len(found) > 30
     assert found == slow_walk(None, plot, [source])
+    assert colours in found
     no_axes = lambda model: model is plot.yaxis[0]  # noqa: E731
     fewer = util.collect_filtered_models(no_axes, plot)
     assert plot.yaxis[0] not in fewer
