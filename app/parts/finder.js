@@ -270,7 +270,7 @@ class Field {
   }
 
   showFound() {
-    const { title, kind, place, also, can_light: canLight, choices } = this.model.found;
+    const { title, kind, place, also, can_light: canLight, choices, more } = this.model.found;
     if (title === undefined) {
       this.card.replaceChildren();
       this.place();
@@ -303,6 +303,9 @@ class Field {
       acts.append(button);
     });
     parts.push(acts);
+    if (more) {
+      parts.push(make("p", "more", more));
+    }
     this.card.replaceChildren(...parts);
     this.place();
   }

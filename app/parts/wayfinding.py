@@ -7,7 +7,7 @@ story leads from view to view, each as its link has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,14 @@ from genoviz_app.opening.files import MAX_SHOWN
 from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.questions import Question
 from genoviz_app.session.address import Address
-from genoviz_app.session.finding import Found, Openings, also_here, find_everywhere, suggest
+from genoviz_app.session.finding import (
+    MAX_CHOICES,
+    Found,
+    Openings,
+    also_here,
+    find_everywhere,
+    suggest,
+)
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
@@ -60,13 +67,39 @@ class Finder(JSComponent):
         self._finding = Question(session, "find", self._on_found)
         self._suggesting = Question(session, "names that begin so", self._on_suggestions)
         self._looking = Question(session, "what else is at a place", self._on_also)
+        self._asking = Question(session, "what a place of a link may mean", self._on_meanings)
+        self._is_asked = False
+        self._has_more = False
         session.param.watch(lambda _: self.clear(), "opened")
+        session.param.watch(self._on_unclear, "unclear")
 
     def clear(self) -> None:
         """Forget what was found: another graph is open."""
         self._finding.drop()
         self._looking.drop()
+        self._asking.drop()
         self._results, self.found = (), {}
+
+    def _on_unclear(self, event: Any) -> None:
+        """Offer what a place of a link may mean; none of it is gone to by itself."""
+        if event.new:
+            self._text = event.new
+            self._asking.ask(find_everywhere, Openings.of(self._session), event.new)
+            self._session.unclear = ""
+
+    def _on_meanings(self, results: tuple[Found, ...]) -> None:
+        self._take(results)
+        self._is_asked, self._n_answers = True, self._n_answers + 1
+        self.found = {
+            **self._message(self._results),
+            "title": self._text,
+            "kind": "place of the link",
+            "place": "Several contigs are called so. Which one?",
+        }
+
+    def _take(self, results: tuple[Found, ...]) -> None:
+        self._has_more = len(results) > MAX_CHOICES
+        self._results, self._is_asked = results[:MAX_CHOICES], False
 
     def find(self, text: str) -> None:
         """Look for a text in all that is open, and go to the likeliest thing."""
@@ -81,8 +114,10 @@ class Finder(JSComponent):
             self._suggesting.ask(lambda: (text, suggest(Openings.of(self._session), text)))
         elif act == "find":
             self.find(text)
-        elif act == "choose" and 0 <= int(data["row"]) < len(self._results):
-            self._go(int(data["row"]))
+        elif act == "choose":
+            row = int(data["row"]) - self._is_asked  # nothing comes before what is asked for
+            if 0 <= row < len(self._results):
+                self._go(row)
         elif act == "light" and self._results:
             self._light_up(self._results[0])
         elif act == "help":
@@ -95,7 +130,7 @@ class Finder(JSComponent):
         self.suggestions = {"text": text, "names": [list(name) for name in names]}
 
     def _on_found(self, results: tuple[Found, ...]) -> None:
-        self._results = results
+        self._take(results)
         if results:
             self._go(0)
             return
@@ -110,7 +145,7 @@ class Finder(JSComponent):
         """Go to one of the results, which comes first from now on."""
         chosen = self._results[row]
         others = (*self._results[:row], *self._results[row + 1 :])
-        self._results = (chosen, *others)
+        self._results, self._is_asked = (chosen, *others), False
         self._n_answers += 1
         self._show("")
         if chosen.region is not None:
@@ -126,13 +161,23 @@ class Finder(JSComponent):
             self.found = {}  # its page tells all
             return
         self.found = {
-            "n": self._n_answers,
+            **self._message(others),
             "title": chosen.title,
             "kind": chosen.kind,
             "place": chosen.place,
             "also": also,
             "can_light": chosen.kind not in SEARCHED,
+        }
+
+    def _message(self, others: Sequence[Found]) -> dict[str, Any]:
+        """Return what the browser is told of whatever was found, with others to choose."""
+        more = "There is more of this name: write a place, or more of the name."
+        return {
+            "n": self._n_answers,
+            "also": "",
+            "can_light": False,
             "choices": [f"{other.title} ({other.kind})" for other in others],
+            "more": more if self._has_more else "",
         }
 
     def _light_up(self, found: Found) -> None:

@@ -87,7 +87,7 @@ class Openings:
 
 
 def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
-    """Return what a text may mean, the likeliest first.
+    """Return what a text may mean, the likeliest first; one more than `MAX_CHOICES` at most.
 
     The first base is 1, and the last one of a stretch belongs to it.
 
@@ -117,7 +117,7 @@ def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
             found.append(Found("guide", letters))
     if not found and complaint is not None:
         raise complaint
-    return tuple(found[:MAX_CHOICES])
+    return tuple(found[: MAX_CHOICES + 1])
 
 
 def _count_from_zero(graph: PangenomeGraph | None, text: str) -> str:
@@ -133,7 +133,7 @@ def _count_from_zero(graph: PangenomeGraph | None, text: str) -> str:
 
 
 def _find_on_graph(there: Openings, text: str) -> list[Found]:
-    findings = find(there.graph, text, annotations=there.annotations, limit=MAX_CHOICES)
+    findings = find(there.graph, text, annotations=there.annotations, limit=MAX_CHOICES + 1)
     return [
         Found(
             "gene" if f.kind == "annotation" else f.kind,

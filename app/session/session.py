@@ -47,7 +47,7 @@ from genoviz_app.opening.served_files import (
     safe_name,
 )
 from genoviz_app.opening.track_files import TrackFiles
-from genoviz_app.parts.words import n_words
+from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, describe_problem
 from genoviz_app.server.limits import GB, TAB, Limits, Quota, Share, first_jobs, iter_while
 from genoviz_app.session.address import Region
@@ -105,6 +105,7 @@ class Session(param.Parameterized):
     waiting = param.String(doc="For how many jobs of others a job waits; empty when for none.")
     problem = param.String(doc="What went wrong last, as one sentence; empty when nothing.")
     region = param.ClassSelector(class_=Region, allow_None=True, doc="The stretch that pages show.")
+    unclear = param.String(doc="A place of a link that several contigs have; then empty again.")
     is_split = param.Boolean(doc="Whether another page is beside or below the layout.")
     wanted_page = param.String(doc="Slug of a page that a button leads to; empty once it is shown.")
     picked = param.ClassSelector(
@@ -376,7 +377,7 @@ class Session(param.Parameterized):
         self._submit_opening(steps, source)
 
     def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
-        self.opening = OpeningProgress(f"Opening {source}")
+        self.opening = OpeningProgress(f"Opening {Path(source).name}")
         self._opening_job = self.submit(
             steps, title=OPENING, pool=FILES, follow=self._on_opening, about=f"open {source}"
         )
@@ -431,12 +432,15 @@ class Session(param.Parameterized):
     def _keep_graph(self, opened: OpenGraph | None) -> None:
         self._queued.clear()  # they belong to the graph before
         left = "" if self.opened is None else self.opened.source
-        region = None if opened is None else self._wanted_region
+        region, unclear = None if opened is None else self._wanted_region, ""
         if region is not None and region.path not in opened.graph.path_names:
             try:
                 region = resolve_region(opened.graph, str(region))[0]
             except ParameterError as error:
-                self.complain(f"The link's region is not shown: {error}.")
+                if len(opened.graph.path_directory.meanings(region.path)) > 1:
+                    unclear = write_place(region)
+                else:
+                    self.complain(f"The link's region is not shown: {error}.")
                 region = None
         self.param.update(
             opened=opened,
@@ -445,6 +449,7 @@ class Session(param.Parameterized):
             region=region,
             picked=np.empty(0, np.int64),
         )
+        self.unclear = unclear
         if any(str(served.path) == left for served in self.genome):
             FileCache.forget(Path(left))  # the next one may need its memory
 

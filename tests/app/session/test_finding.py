@@ -17,7 +17,14 @@ from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.parts.wayfinding import Finder
-from genoviz_app.session.finding import Found, Openings, also_here, find_everywhere, suggest
+from genoviz_app.session.finding import (
+    MAX_CHOICES,
+    Found,
+    Openings,
+    also_here,
+    find_everywhere,
+    suggest,
+)
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
@@ -145,6 +152,38 @@ def test_the_likeliest_is_gone_to_and_the_others_are_choices(session, there):
     assert session.highlights.sets[1].words == "1 region on 2 nodes, 2 haplotypes"
     finder._handle_msg({"act": "close"})
     assert finder.found == {}
+
+
+def test_more_than_can_be_chosen_from_is_said(session, there):
+    n_paths = 14
+    names = tuple(f"s{number}#1#chr1" for number in range(n_paths))
+    graph = replace(make_graph([4], [[1]] * n_paths), path_names=names)
+    session.opened = OpenGraph("many", "many", graph)
+    finder = Finder(session, lambda _: None, list)
+    finder.find("chr1:1-2")
+    poll_until(session.poll, lambda: finder.found)
+    assert len(finder.found["choices"]) == MAX_CHOICES - 1, "the first one is gone to"
+    assert "There is more of this name" in finder.found["more"]
+    finder.find("s3#1#chr1:1-2")
+    poll_until(session.poll, lambda: not finder.found["choices"])
+    assert finder.found["more"] == ""
+
+
+def test_a_link_to_a_place_of_several_contigs_asks_which(session, tmp_path):
+    path = tmp_path / "two.gfa"
+    path.write_text("S\t1\tACGT\nP\ta#1#chr1\t1+\t*\nP\tb#1#chr1\t1+\t*\n")
+    gone = []
+    finder = Finder(session, gone.append, list)
+    session.open(str(path), region=PathRegion("chr1", 1, 3))
+    poll_until(session.poll, lambda: finder.found)
+    assert (finder.found["title"], session.problem) == ("chr1:2-3", "")
+    assert finder.found["choices"] == ["a#1#chr1:2-3 (region)", "b#1#chr1:2-3 (region)"]
+    assert gone == [], "nobody has chosen"
+    finder._handle_msg({"act": "choose", "row": 2})
+    assert str(gone[0].region) == "b#1#chr1:1-3"
+    assert finder.found["choices"] == ["a#1#chr1:2-3 (region)"]
+    session.open(str(path), region=PathRegion("chr9", 1, 3))
+    poll_until(session.poll, lambda: "chr9" in session.problem)
 
 
 def test_the_header_leads_to_the_page_that_has_it(graph):
