@@ -11,11 +11,12 @@ import panel_material_ui as pmui
 from genoviz.errors import ParameterError
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of
 from genoviz_app.pages.offtargets.hits.filter import FoundHits, HitFilter
-from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
+from genoviz_app.pages.offtargets.hits.regions import contigs_of, parse_place, place_text
 from genoviz_app.pages.offtargets.search.genes import CLASSES
+from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import allow
-from genoviz_app.parts.styles import NARROW_WRAPS
+from genoviz_app.parts.styles import WRAPS
 from genoviz_app.plots.legend import short_number
 
 ALL, BOTH = "All", "Both"
@@ -55,6 +56,7 @@ class FilterBar:
     def __init__(self, state: OffTargetState) -> None:
         self._state = state
         self._is_following = False
+        self._result: SearchResult | None = None  # whose contigs are offered
         look: dict[str, Any] = {"size": "small", "margin": (8, 5, 4, 0)}
         self.mismatches = pmui.Select(
             label="Mismatches", options={ALL: ANY}, value=ANY, width=108, **look
@@ -69,10 +71,11 @@ class FilterBar:
             label="CFD", options=CFD_LIMITS, value=0.0, width=88,
             **look,
         )  # fmt: skip
-        self.place = pmui.TextInput(
-            label="Place", placeholder="chrI:1-50,000",
+        self.place = pmui.AutocompleteInput(
+            label="Place", placeholder="chrI:1-50,000", value="", options=[], restrict=False,
+            case_sensitive=False, search_strategy="includes", min_characters=0,
             description="A contig, or a stretch of it counted from 1. Enter takes it.",
-            width=138, **look,
+            width=156, **look,
         )  # fmt: skip
         self.clear_button = pmui.IconButton(
             icon="filter_alt_off", size="20px",
@@ -82,11 +85,11 @@ class FilterBar:
         self.panel = pmui.Row(
             self.mismatches, self.seed, self.kind, self.strand, self.cfd, self.place,
             self.clear_button,
-            margin=(0, 0, 0, 8), sx=NARROW_WRAPS,
+            margin=(0, 0, 0, 8), sx=WRAPS,
         )  # fmt: skip
         for name in ("mismatches", "seed", "kind", "strand", "cfd"):
             getattr(self, name).param.watch(self._on_change, "value")
-        self.place.param.watch(self._on_place, "enter_pressed")
+        self.place.param.watch(self._on_place, "value")
         self.clear_button.on_click(lambda _: setattr(state, "filter", HitFilter()))
         state.param.watch(self._follow, ["result", "filter"])
         self._follow()
@@ -104,10 +107,10 @@ class FilterBar:
 
     def _on_place(self, _event: Any) -> None:
         result = self._state.result
-        if result is None:
+        if result is None or self._is_following:
             return
         try:
-            contig, stretch = parse_place(self.place.value_input or "", result)
+            contig, stretch = parse_place(self.place.value or "", result)
         except ParameterError as error:
             self.place.error_state = True
             self._state.session.problem = f"{str(error)[0].upper()}{str(error)[1:]}."
@@ -124,8 +127,9 @@ class FilterBar:
             with pn.io.hold():
                 if result is not None:
                     self._offer(chosen)
-                    text = place_text(chosen, result)
-                    self.place.param.update(value=text, value_input=text)
+                    if result is not self._result:
+                        self._result, self.place.options = result, contigs_of(result)
+                    self.place.value = place_text(chosen, result)
                 self.place.error_state = False
                 allow(self.clear_button, "no filter is set" if chosen == HitFilter() else "")
         finally:

@@ -13,6 +13,7 @@ from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.session.lit_sets import Highlight
 
 MAX_PLACES = 20_000_000
+MAX_CONTIGS = 500
 _POSITION = re.compile(r"[0-9]{1,15}")
 
 
@@ -42,6 +43,14 @@ def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] |
     if stop < int(first):
         raise ParameterError(f"place {text!r} ends before it begins")
     return names.index(contig), (start, max(stop, start + 1))
+
+
+def contigs_of(result: SearchResult) -> list[str]:
+    """Return the contigs to choose from, those with the most hits first, or else the longest."""
+    planes = result.genome.planes
+    counts = np.bincount(result.hits.contig_ids, minlength=len(planes.names))
+    order = np.lexsort((-np.diff(planes.offsets), -counts))[:MAX_CONTIGS]
+    return [planes.names[contig] for contig in order.tolist()]
 
 
 def place_text(chosen: HitFilter, result: SearchResult) -> str:

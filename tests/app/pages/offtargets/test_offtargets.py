@@ -554,7 +554,17 @@ def test_the_page_follows_a_link_and_goes_to_a_hit(session, fasta):
     assert page.link.hits == "guide:1;mismatches:0-1;bulge:X;sort:-CFD"
     page.state.filter = HitFilter(contig=1)
     poll_until(poll, lambda: set(page.hits.table.table.value["Contig"]) == {"chr2"})
-    assert session.problem == ""
+    place, result = page.hits.filters.place, page.state.result
+    counts = np.bincount(result.hits.contig_ids, minlength=2)
+    assert place.options == [f"chr{contig + 1}" for contig in np.argsort(-counts, kind="stable")]
+    assert place.value == "chr2"
+    place.value = "chr1:20,001-20,023"
+    assert page.state.filter == HitFilter(contig=0, stretch=(20_000, 20_023))
+    place.value = "chr7"
+    assert place.error_state
+    assert "no contig 'chr7'" in session.problem
+    place.value = ""
+    assert page.state.filter == HitFilter()
     page.close()
 
 
