@@ -19,11 +19,21 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
+  // What a button does is known to whoever has pressed it, and its tooltip would hide what comes;
+  // why it cannot be pressed is not. The tooltip hears that the pointer has left.
+  const rest = (event) => {
+    const button = event.target.closest("button")
+    if (event.detail > 0 && button !== null && button.getAttribute("aria-disabled") !== "true") {
+      button.dispatchEvent(new MouseEvent("mouseout", {bubbles: true, relatedTarget: document.body}))
+    }
+  }
+
   component.after_rendered = function () {
     after_rendered.call(this)
     const {data} = this.model
     if (!("description_delay" in data.attributes) || this.follows_disabled) return
     this.follows_disabled = true
+    this.shadow_el.addEventListener("click", rest)
     const observer = new MutationObserver(() => follow(this))
     observer.observe(this.shadow_el, {subtree: true, childList: true, attributeFilter: ["class", "disabled"]})
     follow(this)
