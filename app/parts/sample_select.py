@@ -142,7 +142,7 @@ class ChromosomeTable(JSComponent):
         self.leave_button = pmui.Button(
             label="All chromosomes", icon="arrow_back", variant="outlined", size="small",
             visible=False, description="All chromosomes: close this one, and show the genome",
-            sizing_mode="stretch_width", margin=(4, 0, 8, 0),
+            margin=(3, 8, 0, 4),
         )  # fmt: skip
         self.leave_button.on_click(lambda _: session.leave_graph())
         self._pictures: dict[str, str] = {}

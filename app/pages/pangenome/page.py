@@ -88,6 +88,8 @@ class PangenomePage(Page):
         self.nothing = EmptyState(self, NOTHING)
         self.view = LayoutView(run=session.runs.run, height="100%")
         self.chromosomes = ChromosomeTable(session) if session.genome else None
+        if self.chromosomes is not None:
+            self.view.bar.top.insert(0, self.chromosomes.leave_button)
         self.picker = SourcePicker(session)
         self._follower = LinkFollower(session, self.view)
         self._marks = SharedMarks(session, self.view)
@@ -128,8 +130,7 @@ class PangenomePage(Page):
     @property
     def sidebar(self) -> list[Any]:
         """What stands in the sidebar."""
-        leave = () if self.chromosomes is None else (self.chromosomes.leave_button,)
-        return [*side_column(*leave, self.picker.panel, self.facts, self.notices), self.sections]
+        return [*side_column(self.picker.panel, self.facts, self.notices), self.sections]
 
     @cached_property
     def sections(self) -> pmui.Accordion:
