@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import param
@@ -70,7 +71,7 @@ class OpeningFiles(param.Parameterized):
         """Open what comes with the last step."""
         self.cancel()
         self._session.problem = ""
-        self.opening = OpeningProgress(f"Opening {title}")
+        self.opening = OpeningProgress(f"Opening {Path(title).name}")
         self._job = self._session.submit(
             steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"
         )

@@ -127,7 +127,7 @@ class TrackFiles(param.Parameterized):
             self.opening = None
             return
         steps, title = self._waiting.popleft()
-        self.opening = OpeningProgress(f"Opening {title}")
+        self.opening = OpeningProgress(f"Opening {Path(title).name}")
         self._job = self._session.submit(
             steps, title=OPENING, pool=FILES, follow=self._on_job, about=f"open {title}"
         )

@@ -15,6 +15,7 @@ from panel.custom import JSComponent
 from genoviz.model import PangenomeGraph
 from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.styles import CARD
+from genoviz_app.parts.views import TABS
 
 SCRIPTS = Path(__file__).parent
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
@@ -96,7 +97,7 @@ class Dock:
             variant="scrollable",
             sizing_mode="stretch_width",
             margin=(0, 40, 0, 0),
-            sx={"& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"}},
+            sx=TABS,
         )
         self.tabs.param.watch(self._on_tab, "active")
         self.fold_button = pmui.IconButton(

@@ -15,6 +15,8 @@ from genoviz_app.server.settings import SETTINGS, current_person
 
 MB = 1_000_000
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}
+THREE: dict[str, Any] = {"& .MuiTab-root": {"paddingX": "8px", "minWidth": "70px"}}
+"""Of tabs in the drawer, which is narrower where its contents are higher than the window."""
 
 
 def path_field(
@@ -143,7 +145,7 @@ def picker_tabs(
     if sample is not None:
         column = pmui.Column(sample, margin=0, sizing_mode="stretch_width")
         ways.insert(0, ("Samples", column))
-    return pmui.Tabs(*ways, dynamic=True, sizing_mode="stretch_width", margin=0)
+    return pmui.Tabs(*ways, dynamic=True, sizing_mode="stretch_width", margin=0, sx=THREE)
 
 
 def caption(text: str) -> pmui.Typography:

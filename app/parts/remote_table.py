@@ -17,22 +17,21 @@ from genoviz_app.parts.made_when_shown import MadeWhenShown
 
 MAX_ROWS = 100_000
 
-# The table's own theme comes later than these rules, hence the emphasis.
+# The table's own theme comes later than these rules, hence the emphasis. An arrow of sorting is
+# over the title, and there when it says something: else it would cut the title off.
 TABLE = """
 .tabulator { font-size: 12px !important; border: none; background: transparent; }
-.tabulator .tabulator-header .tabulator-col .tabulator-col-content { padding: 4px 8px !important; }
+.tabulator .tabulator-header .tabulator-col .tabulator-col-content { padding: 4px 5px !important; }
 .tabulator .tabulator-header .tabulator-col-title { font-size: 12px !important; }
 .tabulator-row { min-height: 25px !important; cursor: pointer; }
 .tabulator-row .tabulator-cell { font-size: 12px !important; height: 25px !important;
-  min-height: 0 !important; padding: 3px 8px !important; font-variant-numeric: tabular-nums; }
+  min-height: 0 !important; padding: 3px 5px !important; font-variant-numeric: tabular-nums; }
 .tabulator-row .tabulator-cell > div { overflow: hidden; text-overflow: ellipsis; }
 .tabulator-tooltip { color: #14181f; font-weight: normal; }
 .tabulator .tabulator-footer { padding: 0 4px !important; min-height: 30px; }
 .tabulator .tabulator-footer .tabulator-footer-contents { padding: 1px 4px !important; }
 .tabulator .tabulator-footer .tabulator-page { font-size: 11.5px; padding: 2px 8px !important;
   margin: 1px !important; }
-"""
-SLIM = """
 .tabulator .tabulator-header .tabulator-col.tabulator-sortable .tabulator-col-title {
   padding-right: 0 !important; }
 .tabulator .tabulator-header .tabulator-col .tabulator-col-sorter { opacity: 0; }
@@ -40,8 +39,6 @@ SLIM = """
 .tabulator .tabulator-header .tabulator-col[aria-sort="ascending"] .tabulator-col-sorter,
 .tabulator .tabulator-header .tabulator-col[aria-sort="descending"] .tabulator-col-sorter {
   opacity: 1; }
-.tabulator-row .tabulator-cell, .tabulator .tabulator-header .tabulator-col
-  .tabulator-col-content { padding-left: 5px !important; padding-right: 5px !important; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row.tabulator-selected {
   background-color: rgba(79, 179, 232, 0.26) !important; color: inherit !important; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row:not(.tabulator-selected):hover {
@@ -159,8 +156,6 @@ class RemoteTable:
         Rows of a page, which then scrolls; by default as many as there is room for.
     min_width
         How narrow a column may become, in pixels.
-    is_slim
-        Whether columns have all the width, and arrows of sorting take none.
     on_sort
         Called with the column and whether it descends when a header is clicked, ("", False) for no
         order; rows then have to come in that order. By default the table sorts its rows.
@@ -179,13 +174,12 @@ class RemoteTable:
         on_row: Callable[[int], None],
         page_size: int | None = None,
         min_width: int = 74,
-        is_slim: bool = False,
         on_sort: Callable[[str, bool], None] | None = None,
     ) -> None:
         self._on_row, self._on_sort = on_row, on_sort
         self._rows: TableRows | None = None
         self._placeholder, self._columns = placeholder, tuple(columns)
-        self._page_size, self._min_width, self._is_slim = page_size, min_width, is_slim
+        self._page_size, self._min_width = page_size, min_width
         self._table: FittingTable | None = None
         self._said = ""
         self.place = MadeWhenShown(lambda: [self.table], sizing_mode="stretch_both", margin=0)
@@ -252,7 +246,7 @@ class RemoteTable:
                     "resizable": "header",  # handles in rows would swallow clicks
                 }
             },
-            stylesheets=[TABLE, SLIM] if self._is_slim else [TABLE],
+            stylesheets=[TABLE],
             sizing_mode="stretch_both",
             margin=0,
         )

@@ -22,6 +22,16 @@ WRAPS: dict[str, Any] = {
     for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
 }
 """Of a row of fields: where window or page are narrow, what finds no place stands below."""
+WORDS_BELOW: dict[str, Any] = {
+    "@container (max-width: 860px)": {
+        "flexWrap": "wrap",
+        "& > .child-wrapper > .bk-panel-models-markup-HTML": {
+            "order": 9,
+            "flex": "1 1 100% !important",
+        },
+    }
+}
+"""Of a row of fields and words: where the page is narrow, the words stand below."""
 NARROW = "@media (max-width: 899px)"
 """A window of a phone, or of a tablet held upright."""
 STACKS: dict[str, Any] = {NARROW: {"flexDirection": "column", "flexWrap": "nowrap"}}

@@ -12,8 +12,14 @@ import panel_material_ui as pmui
 PATIENCE = 2
 TABS: dict[str, Any] = {
     "& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"},
-    "@media (max-width: 1180px)": {"& .MuiTab-root": {"paddingX": "9px", "minWidth": "60px"}},
+    "& .MuiTab-root": {"paddingX": "13px", "minWidth": "60px"},
+    "& .MuiTabScrollButton-root.Mui-disabled": {"display": "none"},
+    **{
+        narrow: {"& .MuiTab-root": {"paddingX": "9px"}}
+        for narrow in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
+    },
 }
+"""Of tabs: as many as can be are in view."""
 
 
 class View(Protocol):

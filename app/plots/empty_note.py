@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 from bokeh.models import Label, Node
 
 from genoviz_app.plots.graph_picture import FAINT
+
+LETTERS = 26
+"""Of a line: a figure may be narrow, and what is beside it is cut off."""
 
 
 class EmptyNote:
@@ -18,10 +22,16 @@ class EmptyNote:
         The figure, its axes and grids as they are to be.
     others
         What else is hidden while there is nothing to show.
+
+    Attributes
+    ----------
+    words
+        What is said; empty where there is something to show.
     """
 
     def __init__(self, plot: Any, *others: Any) -> None:
         parts = (*plot.axis, *plot.grid)
+        self.words = ""
         self._parts = (*(part for part in parts if part.visible), *others)
         self._label = Label(
             x=Node(target="frame", symbol="center"), y=Node(target="frame", symbol="center"),
@@ -30,15 +40,11 @@ class EmptyNote:
         )  # fmt: skip
         plot.add_layout(self._label)
 
-    @property
-    def words(self) -> str:
-        """What is said; empty where there is something to show."""
-        return self._label.text
-
     def show(self, words: str) -> None:
         """Say that there is nothing; "" shows the axes again."""
         if words == self.words:
             return
-        self._label.update(text=words, visible=bool(words))
+        self.words = words
+        self._label.update(text=fill(words, LETTERS), visible=bool(words))
         for part in self._parts:
             part.visible = not words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import holoviews as hv
 import numpy as np
-from bokeh.models import ColumnDataSource, Range1d
+from bokeh.models import ColumnDataSource, NoOverlap, Range1d
 from bokeh.plotting import figure
 
 from genoviz.analyses.graph.picture.viewport import Viewport
@@ -51,6 +51,7 @@ def style_figure(figure: Any) -> None:
         axis.axis_label_text_font_size = SMALL_TEXT
         axis.axis_label_text_font_style = "normal"
         axis.axis_label_standoff = 6
+        axis.major_label_policy = NoOverlap(min_distance=4)
 
 
 def plain_figure(

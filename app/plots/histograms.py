@@ -109,7 +109,7 @@ class QualityHistogram:
         self._bins: Bins | None = None
         self._dragged: tuple[float, float] | None = None
         self.plot = plain_figure(
-            name, left=54, right=12, min_height=120, min_width=120, x_range=Range1d(0, 1),
+            name, left=48, right=12, min_height=120, min_width=120, x_range=Range1d(0, 1),
             y_range=Range1d(LOWEST, 10), y_axis_type="log", x_axis_label=x_label,
             y_axis_label=y_label, tools=["tap"],
         )  # fmt: skip

@@ -127,7 +127,7 @@ class LongTable:
         self.listed: Listed | None = None
         self._listing = Question(session, "rows of a table", self._on_listed)
         self.table = RemoteTable(
-            columns, placeholder="", on_row=self._on_row, min_width=50, is_slim=True,
+            columns, placeholder="", on_row=self._on_row, min_width=58,
             on_sort=self._on_sort,
         )  # fmt: skip
         self.search = pmui.TextInput(

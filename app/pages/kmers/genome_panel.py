@@ -17,6 +17,7 @@ from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, iter_mak
 from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet, share_place, shorten_kmer
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_genome import (
     FORWARD_COLOUR,
@@ -94,9 +95,8 @@ class GenomePanel:
             self._icon("zoom_out", "Zoom out twofold", lambda: self.zoom(2.0)),
             self.k.panel,
             self.said,
-            sizing_mode="stretch_width",
-            margin=(0, 0, 4, 0),
-        )
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0), sx=WORDS_BELOW,
+        )  # fmt: skip
         self.hit_pane = pn.pane.Bokeh(self.figures.hits, sizing_mode="stretch_both", margin=0)
         self.count_pane = pn.pane.Bokeh(self.figures.counts, sizing_mode="stretch_both", margin=0)
         self.panel = pmui.Column(

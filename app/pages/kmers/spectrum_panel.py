@@ -21,6 +21,7 @@ from genoviz_app.pages.kmers.state import KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_spectrum import SpectrumFigure, bar_columns
 
@@ -76,7 +77,7 @@ class SpectrumPanel:
         bar = pmui.Row(
             self.k.panel, self.mode, self.limit, self.said,
             file_button(session, "TSV", self._file, margin=(12, 8, 0, 0)),
-            sizing_mode="stretch_width", margin=(0, 0, 4, 0),
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0), sx=WORDS_BELOW,
         )  # fmt: skip
         self.table = RemoteTable(
             COLUMNS, placeholder="Find in these", on_row=self._on_row, min_width=50

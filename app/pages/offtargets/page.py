@@ -33,6 +33,16 @@ LONGEST_RUN = 2e10
 EXAMPLE_GUIDES = (
     "one_exact ACTTCAAATCCTATGCCACC;few ACCTCAGCAAGGATTGATTT;repeat GCCATTTTAGCTGCGCAGGT"
 )
+PILED: dict[str, Any] = {
+    "@container (max-width: 860px)": {
+        "flexDirection": "column",
+        "& > .child-wrapper > *": {
+            "minHeight": "0 !important", "width": "auto !important", "height": "auto !important",
+            "flex": "1 1 0 !important",
+        },
+    }
+}  # fmt: skip
+"""Of two figures: one below the other, where the page is narrow."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
     "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, and "
@@ -212,13 +222,13 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
     top = pmui.Row(
         pmui.Paper(guides, **paper, styles={"flex": "15 1 0", "min-width": "0"}),
         pmui.Paper(
-            pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0, sx=STACKS),
+            pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0, sx={**STACKS, **PILED}),
             **paper,
             styles={"flex": "11 1 0", "min-width": "0"},
             stylesheets=in_narrow_window("440px"),
         ),
         sizing_mode="stretch_both",
-        styles={"flex": "0 0 38%", "min-height": "250px"},
+        styles={"flex": "0 0 38%", "min-height": "270px"},
         margin=0,
         sx=STACKS,
     )

@@ -43,6 +43,10 @@ LOW: dict[str, Any] = {
     "stylesheets": ["label.MuiInputLabel-root[data-shrink=false] { top: -10px !important; }"],
 }  # fmt: skip
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
+SHRINKS = """@media (max-width: 1180px) {{
+  :host {{ width: {0}px !important; min-width: {0}px !important; }} }}"""
+NARROW_WIDTHS = {"trait": 156, "type": 132, "covariates": 168}
+"""How wide the fields are where the window is narrow, px: they stand in one row."""
 
 
 class TraitFields:
@@ -114,6 +118,13 @@ class TraitFields:
 class AssociationForm:
     """A bar with fields; a press on Run begins a scan.
 
+    Parameters
+    ----------
+    state
+        What is scanned.
+    others
+        What else stands in the bar, at its end.
+
     Attributes
     ----------
     fields, model, run_button, cancel_button, adjust_button, panel
@@ -124,13 +135,16 @@ class AssociationForm:
         Of the newest scan, or None.
     """
 
-    def __init__(self, state: GenotypeState) -> None:
+    def __init__(self, state: GenotypeState, *others: Any) -> None:
         self._state = state
         self.design: Design | None = None
         self._asked: Design | None = None
         self.task = state.new_question("association", self._on_scan)
         self.components = state.new_question("principal components", self._on_components)
         self.fields = TraitFields(state)
+        for name, width in NARROW_WIDTHS.items():
+            field = getattr(self.fields, name)
+            field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
         self.model = pmui.RadioButtonGroup(
             label="", options={"Linear": LINEAR}, value=LINEAR, size="small", margin=(12, 8, 4, 0),
             visible=False, description="Logistic regression is offered for a trait with two values",
@@ -164,7 +178,7 @@ class AssociationForm:
         self.panel = pmui.Column(
             pmui.Row(
                 self.fields.trait, self.fields.type, self.fields.covariates, self.model,
-                self.run_button, self.cancel_button, self.bar,
+                self.run_button, self.cancel_button, self.bar, pn.layout.HSpacer(), *others,
                 sizing_mode="stretch_width", margin=0, sx=WRAPS,
             ),
             pmui.Row(self.said, self.adjust_button, sizing_mode="stretch_width", margin=0),

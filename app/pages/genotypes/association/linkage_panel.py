@@ -321,12 +321,12 @@ class LinkagePanel:
     def _words(self, near: Neighbourhood) -> str:
         words = f"{n_words(len(near.rows), 'variant')}"
         if near.contig:
-            words += f" over {(near.ends[1] - near.ends[0]) / 1000:,.0f} kb"
+            words += f", {(near.ends[1] - near.ends[0]) / 1000:,.0f} kb"
         if near.n_more:
             words += f", the nearest; {near.n_more:,} more are left out"
         r2 = near.r2[near.place]
         n_linked = int((r2 >= 0.8).sum()) - 1
-        return f"{words}; r² ≥ 0.8 with {max(n_linked, 0):,} of them"
+        return f"{words}; {max(n_linked, 0):,} with r² ≥ 0.8"
 
     def _on_tap(self, event: Any) -> None:
         near = self.near

@@ -128,7 +128,6 @@ class AssociationPanel:
         self._state = state
         self.is_shown = False
         self._axes: dict[int, tuple[VariantTable, GenomeAxis]] = {}
-        self.form = AssociationForm(state)
         figure = ManhattanFigure("association-manhattan", "p")
         self.manhattan = ManhattanPanel(
             state.session, figure, state.choose_variant,
@@ -142,6 +141,7 @@ class AssociationPanel:
             label="Bonferroni", value=False, size="small", margin=(12, 8, 0, 8),
             description="A line at 0.05 divided by the number of tests",
         )  # fmt: skip
+        self.form = AssociationForm(state, self.bonferroni)
         self.view = pmui.RadioButtonGroup(
             label="", options=[REGION, TABLE], value=REGION, size="small", margin=(4, 8, 0, 8),
             description="What is around the picked variant, or the strongest associations",
@@ -181,8 +181,8 @@ class AssociationPanel:
         below = pmui.Row(
             lower, self.card.panel, **GROW, styles={"flex": "14 1 0", "min-height": "0"}
         )
-        form = pmui.Row(self.form.panel, self.bonferroni, sizing_mode="stretch_width", margin=0)
-        return pmui.Column(form, plots, below, **GROW, styles={"min-height": "0", "height": "100%"})
+        whole = {"min-height": "0", "height": "100%"}
+        return pmui.Column(self.form.panel, plots, below, **GROW, styles=whole)
 
     def poll(self) -> None:
         """Bring the tab up to date; called some twenty times a second."""

@@ -31,7 +31,7 @@ from genoviz_app.plots.one_variant import GenotypeBoxes
 from genoviz_app.session.graph_places import nodes_of
 from genoviz_app.session.lit_sets import Highlight
 
-WIDTH = 330
+WIDTH = "min(330px, 36%)"
 NOT_ON_GRAPH = "the open graph does not have the place of this variant"
 NOTHING = "<p>Click a variant: its alleles, genotypes and effect are shown here.</p>"
 BUTTON: dict[str, Any] = {
@@ -101,8 +101,8 @@ class SnpCard:
         )
         self.panel = pmui.Column(
             self.text, self.tools, self.paths, self.pane,
-            width=WIDTH, sizing_mode="stretch_height", margin=0,
-            styles={"overflow-y": "auto", "min-height": "0"},
+            sizing_mode="stretch_both", margin=0,
+            styles={"overflow": "hidden auto", "min-height": "0", "flex": f"0 0 {WIDTH}"},
         )  # fmt: skip
         state.param.watch(self._follow, ["variant", "scan", "kept", "opened"])
         state.param.watch(lambda *_: self._turn.ask(), ["trait", "table"])

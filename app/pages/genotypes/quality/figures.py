@@ -204,11 +204,11 @@ class QualityFigures:
     ) -> None:
         self._state, self._on_bar = state, on_bar
         self.figures: dict[str, QualityHistogram] = {}
-        self._make("maf", "Minor allele frequency", "Variants", True)
-        self._make("variant_missing", "Missing, of variant (%)", "Variants", False)
-        self._make("hwe", "HWE test, −log₁₀ p", "Variants", False)
-        self._make("sample_missing", "Missing, of sample (%)", "Samples", False)
-        self._make("heterozygosity", "Heterozygous (%)", "Samples", None)
+        self._make("maf", "Minor allele\nfrequency", "Variants", True)
+        self._make("variant_missing", "Missing, of\nvariant (%)", "Variants", False)
+        self._make("hwe", "HWE test,\n−log₁₀ p", "Variants", False)
+        self._make("sample_missing", "Missing, of\nsample (%)", "Samples", False)
+        self._make("heterozygosity", "Heterozygous\n(%)", "Samples", None)
         self._turn = Turn(self.figures["maf"].plot, self._draw)
         self._lines = Turn(self.figures["maf"].plot, self._place_lines)
         self.bar = ThresholdBar(state, self._lines.ask)

@@ -15,7 +15,7 @@ from genoviz.errors import ParameterError
 from genoviz_app.pages.genotypes.association.choices import iter_components
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
-from genoviz_app.parts.styles import LEGEND
+from genoviz_app.parts.styles import LEGEND, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.legend import Legend, NamedLegend, RampLegend, legend_html
 from genoviz_app.plots.palettes import POSITION, ramp_palette
@@ -153,7 +153,8 @@ class ComponentsPanel:
         self.by.param.watch(lambda _: self._turn.ask(), "value")
         self.panel = pmui.Column(
             pmui.Row(
-                self.run_button, self.x, self.y, self.by, sizing_mode="stretch_width", margin=0
+                self.run_button, self.x, self.y, self.by, sizing_mode="stretch_width", margin=0,
+                sx=WRAPS,
             ),
             self.progress.panel,
             pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),

@@ -23,6 +23,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column
+from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.histograms import Bins, QualityHistogram
 from genoviz_app.plots.samples import MAX_CELLS, MatrixFigure
@@ -147,7 +148,8 @@ class RelationshipPanel:
         )
         self.heat_panel = pmui.Column(
             pmui.Row(
-                self.run_button, self.method, self.maximum, sizing_mode="stretch_width", margin=0
+                self.run_button, self.method, self.maximum, sizing_mode="stretch_width", margin=0,
+                sx=WRAPS,
             ),
             self.progress.panel,
             pn.pane.Bokeh(self.matrix.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),

@@ -183,7 +183,6 @@ class HitTable:
             placeholder="",
             on_row=self._on_row,
             min_width=24,
-            is_slim=True,
             on_sort=self._on_sort,
         )
         self.said = pn.pane.HTML(

@@ -63,7 +63,6 @@ class GuideTable:
             on_row=self._on_row,
             min_width=24,
             page_size=100,
-            is_slim=True,
         )
         self.table.search.width = 150
         self.all_button = pmui.Button(

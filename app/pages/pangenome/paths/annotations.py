@@ -10,6 +10,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.graph.picture.colouring import ColourChoice
+from genoviz.analyses.graph.picture.palettes import DARK
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
@@ -130,13 +131,7 @@ class AnnotationList:
 
     def _arrange(self) -> pmui.Row:
         left = pmui.Column(
-            pmui.Row(
-                pmui.Typography("On the layout", variant="caption", margin=(7, 12, 0, 0)),
-                self.labels,
-                self.colours,
-                self.light,
-                margin=0,
-            ),
+            pmui.FlexBox(self.labels, self.colours, self.light, margin=0),
             pmui.Row(self.path, self.add_button, sizing_mode="stretch_width", margin=0),
             self.upload,
             self.files,
@@ -145,6 +140,7 @@ class AnnotationList:
             width=320,
             sizing_mode="stretch_height",
             styles={"overflow-y": "auto", "overflow-x": "hidden"},
+            stylesheets=[":host > div { width: 100% !important; }"],  # beside the bar that scrolls
             margin=(2, 6, 0, 12),
         )
         return pmui.Row(left, self.table.panel, sizing_mode="stretch_both", margin=0)
@@ -334,6 +330,7 @@ def labels_of(placed: PlacedAnnotations, *, limit: int) -> list[NodeLabel]:
     lengths = placed.ends[firsts] - placed.starts[firsts]
     chosen = firsts[np.argsort(-lengths, kind="stable")[:limit]]
     colours = colours_of(placed)
+    colours = np.where(colours == DARK.other, DARK.everything, colours)  # which is faint for words
     return [
         NodeLabel(
             middle_node(placed, place), annotation_name(placed, placed.rows[place]), colours[place]

@@ -25,7 +25,7 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
 )
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
-from genoviz_app.parts.styles import NARROW_WRAPS
+from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.plots.annotation_rows import NO_BOXES
 from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.plots.path_track import PathTrack, TrackContent
@@ -42,6 +42,10 @@ READOUT = """
   display: grid; grid-template-columns: max-content 1fr; gap: 0 8px; margin: 2px 0 0; }
 .readout dt { opacity: 0.65; }
 .readout dd { margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+@container (max-width: 860px) {
+  .readout { display: block; margin: 0; } .readout dt, .readout dd { display: inline; margin: 0; }
+  .readout dd { white-space: normal; margin: 0 14px 0 5px; }
+}
 """
 NO_PATHS = "This graph has no paths, so there is nothing to show from left to right."
 NOTHING_OPEN = "Open a graph to see one of its paths from left to right."
@@ -145,7 +149,7 @@ class PathView:
             whole,
             sizing_mode="stretch_width",
             margin=(6, 10, 0, 10),
-            sx=NARROW_WRAPS,
+            sx=WORDS_BELOW,
         )
         return pmui.Column(
             bar,

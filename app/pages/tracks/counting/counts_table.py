@@ -52,10 +52,7 @@ COLUMNS = (
     Column("Mean", is_number=True, format="0,0.0000", share=3),
 )
 MAX_LETTERS, ROOM_LETTERS = {"Region": 44, "Name": 16, "Track": 48}, 80
-UNCOUNTED = (
-    "Count: intervals that overlap (reads with a base there), covered bases, and mean depth or "
-    "value of each track."
-)
+UNCOUNTED = "Count: the intervals that overlap, the bases they cover, and the mean of each track."
 
 
 class CountFields:
@@ -294,6 +291,8 @@ def _min_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
         n = min(longest, limit, room)
         room -= n
         widths.append((title, max(74, 7 * n + 17)))
+    longest = int(frame["Length"].max()) if len(frame) else 0
+    widths.append(("Length", max(74, 7 * len(f"{longest:,}") + 17)))
     return tuple(widths)
 
 
