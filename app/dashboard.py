@@ -209,6 +209,7 @@ class Dashboard:
             return
         self.session.poll()
         self.deck.poll()
+        self.finder.poll()
         now = time.monotonic()
         if now >= self._next_link:
             self._next_link = now + LINK_SECONDS
@@ -292,7 +293,10 @@ class Dashboard:
         """Show what was found, on a page that has a place for it."""
         session, deck = self.session, self.deck
         graph = GRAPH_SOURCE if session.opened is not None else ""
-        if found.kind == "k-mer":
+        if found.kind == "chromosome":
+            session.open(found.source)
+            deck.show(LAYOUT)
+        elif found.kind == "k-mer":
             sequences = "" if session.indexes.opened is not None else graph
             deck.bring("kmers").follow(Address(kmers=found.title, sequences=sequences))
         elif found.kind == "guide":

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from genoviz.collection.members import GraphMember
 from genoviz.collection.overview import (
     GraphFacts,
     GraphOverview,
@@ -19,7 +18,7 @@ from genoviz.collection.overview import (
     karyotype_order,
     load_overview,
 )
-from genoviz.collection.records import MemberLayout, read_record
+from genoviz.collection.records import MemberLayout
 from genoviz.errors import GenovizError
 from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.files import FileCache, OpeningProgress
@@ -83,14 +82,19 @@ def genome_of(files: tuple[ServedGraph, ...]) -> tuple[ServedGraph, ...]:
     return tuple(sorted(named, key=lambda served: karyotype_order(served.name)))
 
 
-def iter_genome_overview(genome: tuple[ServedGraph, ...]) -> Iterator[GenomeOverview | None]:
-    """Yield what is known of all graphs, more and more; None where there is no news."""
-    found = [Chromosome(served, _record(served)) for served in genome]
+def iter_genome_overview(
+    genome: tuple[ServedGraph, ...], *, reads: bool = True
+) -> Iterator[GenomeOverview | None]:
+    """Yield what is known of all graphs, more and more; None where there is no news.
+
+    Graphs are read for what is not known, if ``reads``.
+    """
+    found = [_look_at(served) for served in genome]
     yield GenomeOverview(tuple(found), 0, "Looking for what is known")
     for number, chromosome in enumerate(found):
         name = chromosome.served.name
         try:
-            for progress in _iter_one(chromosome):
+            for progress in _iter_one(chromosome, reads=reads):
                 if progress is None:
                     yield None
                     continue
@@ -104,24 +108,32 @@ def iter_genome_overview(genome: tuple[ServedGraph, ...]) -> Iterator[GenomeOver
     yield GenomeOverview(tuple(found), len(found))
 
 
-def _record(served: ServedGraph) -> MemberLayout | None:
-    if served.layout is None:
-        return None
-    return read_record(GraphMember(served.name, served.path), served.layout)
+def has_new_layouts(genome: tuple[ServedGraph, ...]) -> bool:
+    """Return whether a graph that had no layout has one now."""
+    return any(served.record() is not None for served in genome if served.layout is None)
 
 
-def _iter_one(chromosome: Chromosome) -> Iterator[OpeningProgress | None]:
+def _look_at(served: ServedGraph) -> Chromosome:
+    """Return a graph with the layout that is there now, and what is recorded of it."""
+    record = served.record()
+    return Chromosome(served.with_layout(is_there=record is not None), record)
+
+
+def _iter_one(chromosome: Chromosome, *, reads: bool) -> Iterator[OpeningProgress | None]:
     """Yield the making of one overview, with room in the server's memory for what it reads."""
     path, layout = chromosome.served.path, chromosome.served.layout
     known = load_overview(path, layout)
     if known is not None:
         yield OpeningProgress("Ready", 1.0, known)
         return
-    needed = 0 if chromosome.facts is not None else graph_bytes(path)
+    if not reads:
+        return
+    facts = chromosome.facts
+    needed = 0 if facts is not None and facts.is_whole else graph_bytes(path)
     needed += 0 if layout is None else _LAY_FACTOR * layout.stat().st_size
     claim = MEMORY.claim(path, needed, FileCache.forget_all)
     try:
-        steps = partial(_iter_steps, layout=layout, facts=chromosome.facts)
+        steps = partial(_iter_steps, layout=layout, facts=facts)
         yield from iter_apart(steps, path, max_bytes=claim.max_bytes)
     finally:
         claim.release()

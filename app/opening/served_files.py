@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
 
-from genoviz.collection.members import read_collection
-from genoviz.collection.records import SUMMARY, find_layout_files, read_record
+from genoviz.collection.members import GraphMember
+from genoviz.collection.records import MemberLayout, read_record
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.fm_index import is_fm_index
 from genoviz_app.opening.genotype_names import is_table
+from genoviz_app.opening.served_collections import NO_MEMBERS, InCollection
 
 
 class FileKind(StrEnum):
@@ -58,7 +57,6 @@ OTHERS = (
 )
 """What is read besides by who names it: parts, tables, and other endings of the same formats."""
 MAX_NAME_BYTES = 200
-NO_NAMES: Mapping[Path, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -71,19 +69,42 @@ class ServedGraph:
         The graph.
     companions
         Its layout and its annotations, in the order in which they were given.
-    name
-        That in its collection, such as of a chromosome; "" where it is of none.
+    member
+        What it is of its collection; None where it is of none.
     """
 
     path: Path
     companions: tuple[Path, ...] = ()
-    name: str = ""
+    member: InCollection | None = None
+
+    @property
+    def name(self) -> str:
+        """That in its collection, such as of a chromosome; "" where it is of none."""
+        return "" if self.member is None else self.member.name
 
     @property
     def layout(self) -> Path | None:
         """The first of its layouts, or None."""
         layouts = (each for each in self.companions if file_kind(each.name) is FileKind.LAYOUT)
         return next(layouts, None)
+
+    @property
+    def annotations(self) -> tuple[Path, ...]:
+        """Those of its companions that are annotations."""
+        kinds = ((each, file_kind(each.name)) for each in self.companions)
+        return tuple(each for each, kind in kinds if kind is FileKind.ANNOTATIONS)
+
+    def record(self) -> MemberLayout | None:
+        """Return what is known of the layout that its collection has of it now, or None."""
+        if self.member is None:
+            return None
+        return read_record(GraphMember(self.name, self.path), self.member.place)
+
+    def with_layout(self, *, is_there: bool) -> ServedGraph:
+        """Return it with the layout that its collection has of it, or without."""
+        place = self.member.place
+        others = tuple(each for each in self.companions if each.resolve() != place)
+        return replace(self, companions=(place, *others) if is_there else others)
 
 
 @dataclass(frozen=True)
@@ -100,52 +121,6 @@ class ServedGenotypes:
 
     path: Path
     phenotypes: Path | None = None
-
-
-class ExpandedFiles(NamedTuple):
-    """Files that a server is started with, and the names of those that are of a collection."""
-
-    paths: tuple[Path, ...]
-    names: Mapping[Path, str]
-
-
-def expand_collections(paths: Iterable[Path]) -> ExpandedFiles:
-    """Return files, with the graphs of each collection in its place, each before its layout.
-
-    A collection is a folder of graphs or a list of them in TOML. Its layouts are those that
-    ``genoviz layout --all`` made of these files, in the folder itself or in one that follows it.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no graph in a folder, or a list is not as it needs to be.
-    ParameterError
-        If a graph of a list is a part of a file.
-    """
-    found: list[Path] = []
-    names: dict[Path, str] = {}
-    waiting = list(paths)
-    while waiting:
-        path = waiting.pop(0)
-        if not (path.is_dir() or path.suffix.lower() == ".toml"):
-            found.append(path)
-            continue
-        collection = read_collection(path)
-        folder = path if path.is_dir() else path.parent
-        if waiting and (waiting[0] / SUMMARY).is_file():
-            folder = waiting.pop(0)
-        layouts = find_layout_files(collection, folder)
-        for member in collection:
-            if member.part is not None:
-                raise ParameterError(
-                    f"{path.name} names {member.part} of {member.path.name}, and only whole files "
-                    "can be served; write each graph to a file of its own"
-                )
-            found.append(member.path)
-            names[member.path.resolve()] = member.name
-            if read_record(member, layouts[member.name]) is not None:
-                found.append(layouts[member.name])
-    return ExpandedFiles(tuple(found), names)
 
 
 def file_kind(name: str) -> FileKind | None:
@@ -274,11 +249,11 @@ def split_genotypes(
 
 
 def group_files(
-    paths: Iterable[Path], names: Mapping[Path, str] = NO_NAMES
+    paths: Iterable[Path], members: Mapping[Path, InCollection] = NO_MEMBERS
 ) -> tuple[ServedGraph, ...]:
     """Return the graphs among files, each with the layouts and annotations that follow it.
 
-    ``names`` are those of graphs of a collection.
+    ``members`` are those of a collection; annotations that follow it are of all of them.
 
     Raises
     ------
@@ -302,7 +277,18 @@ def group_files(
                 f"{path.name} holds the {kind} of a graph, and none comes before it; "
                 "give the graph first"
             )
-    return tuple(
-        ServedGraph(path, tuple(companions), names.get(path.resolve(), ""))
+    found = [
+        ServedGraph(path, tuple(companions), members.get(path.resolve()))
         for path, companions in groups
-    )
+    ]
+    return tuple(replace(graph, companions=_companions(graph, found)) for graph in found)
+
+
+def _companions(graph: ServedGraph, found: Iterable[ServedGraph]) -> tuple[Path, ...]:
+    """Return what opens with a graph: of one of a collection what follows any of these too."""
+    if graph.member is None:
+        return graph.companions
+    others = (each for each in found if each.member and each.member.source == graph.member.source)
+    shared = (path for each in others for path in each.annotations)
+    own = (path for path in graph.companions if path not in graph.annotations)
+    return (*own, *dict.fromkeys(shared))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import math
+import shlex
+import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +21,13 @@ from genoviz.analyses.figures.vector import image_address
 from genoviz.analyses.graph.picture.legend import length_text
 from genoviz.collection.records import MemberLayout
 from genoviz.samples import list_samples
-from genoviz_app.opening.overviews import Chromosome, GenomeOverview, iter_genome_overview
+from genoviz_app.opening.overviews import (
+    Chromosome,
+    GenomeOverview,
+    has_new_layouts,
+    iter_genome_overview,
+)
+from genoviz_app.opening.served_collections import InCollection
 from genoviz_app.parts.picker_fields import WIDE
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.words import n_words
@@ -25,6 +36,10 @@ from genoviz_app.session.session import Session
 
 NOTHING = "nothing"
 UNKNOWN = ("–", "not known yet")
+LOOK_SECONDS = 5.0
+"""How often to look for layouts that were made meanwhile."""
+FREE_SECONDS = 3.0
+"""From when a chromosome is left until its memory is given back: it may still be drawn."""
 
 
 class SampleSelect:
@@ -111,7 +126,8 @@ class SampleSelect:
 class ChromosomeTable(JSComponent):
     """All chromosomes of the genome that a server offers, each with its layout and its numbers.
 
-    What is known of them is looked up when the table is first shown.
+    What is known of them is looked up when the table is first shown. Layouts that come
+    meanwhile are seen.
 
     Parameters
     ----------
@@ -145,8 +161,10 @@ class ChromosomeTable(JSComponent):
             margin=(3, 8, 0, 4),
         )  # fmt: skip
         self.leave_button.on_click(lambda _: session.leave_graph())
+        self._looking = Question(session, "new layouts", self._on_looked)
         self._pictures: dict[str, str] = {}
-        self._is_known = False
+        self._is_known = self._was_asked = self._reads = False
+        self._next_look, self._frees_at = 0.0, math.inf
         self._seen: tuple = ()
 
     def stand_for(self, others: Sequence[Any], is_empty: bool) -> None:
@@ -156,8 +174,13 @@ class ChromosomeTable(JSComponent):
         """
         is_open = self._session.opened is not None
         is_shown = is_empty or (self.visible and not is_open)
-        if is_shown and not self._is_known and not self._question.is_open:
-            self._question.ask(iter_genome_overview, self._session.genome)
+        self._ask(is_shown=is_shown)
+        now = time.monotonic()
+        if is_shown and self.leave_button.visible:
+            self._frees_at = now + FREE_SECONDS
+        elif now >= self._frees_at:
+            self._frees_at = math.inf
+            gc.collect()  # what refers to itself goes no other way, and a server collects seldom
         for panel in others:
             if panel.visible == is_shown:
                 panel.visible = not is_shown
@@ -168,15 +191,36 @@ class ChromosomeTable(JSComponent):
         if self.leave_button.visible != is_open:
             self.leave_button.visible = is_open
 
+    def _ask(self, *, is_shown: bool) -> None:
+        """Ask for what is not known; while the table is not shown only for what needs no reading.
+
+        The header's field finds in it then, too.
+        """
+        genome, now = self._session.genome, time.monotonic()
+        if self._question.is_open and (self._reads or not is_shown):
+            return
+        if not self._is_known and (is_shown or not self._was_asked):
+            self._reads, self._was_asked = is_shown, True
+            self._question.ask(partial(iter_genome_overview, reads=is_shown), genome)
+        elif is_shown and now >= self._next_look and not self._looking.is_open:
+            self._next_look = now + LOOK_SECONDS
+            if any(served.layout is None for served in genome):
+                self._looking.ask(has_new_layouts, genome)
+
+    def _on_looked(self, has_new: bool) -> None:
+        if has_new:
+            self._is_known = False
+
     def _on_found(self, overview: GenomeOverview) -> None:
-        chromosomes = overview.chromosomes
+        chromosomes = self._session.chromosomes = overview.chromosomes
         seen = tuple(map(id, chromosomes))
         if seen != self._seen:
             self._seen = seen
             self._show(chromosomes)
-        self._is_known = not overview.doing
+        self._is_known = not overview.doing and self._reads
         n_all = len(chromosomes)
-        self.status = overview.doing and f"{overview.n_done} of {n_all} known · {overview.doing}"
+        doing = overview.doing if self._reads else ""
+        self.status = doing and f"{overview.n_done} of {n_all} known · {doing}"
 
     def _show(self, chromosomes: tuple[Chromosome, ...]) -> None:
         references = {facts.reference for each in chromosomes if (facts := each.facts)}
@@ -184,12 +228,8 @@ class ChromosomeTable(JSComponent):
         lengths = [_length(each, of_reference=has_all) for each in chromosomes]
         longest = max(filter(None, lengths), default=1)
         n_bare = sum(each.served.layout is None for each in chromosomes)
-        folder = chromosomes[0].served.path.parent.name or "."
-        laid_out = (each.served.layout for each in chromosomes if each.served.layout is not None)
-        layouts = next((layout.parent.name for layout in laid_out), "layouts")
-        words = f"Not laid out yet: {n_words(n_bare, 'chromosome')}. Stop the server, then run"
-        command = f"genoviz layout --all {folder} --output {layouts}"
-        again = f"genoviz serve {folder} {layouts}"
+        words = f"Not laid out yet: {n_words(n_bare, 'chromosome')}. Layouts come in when made by"
+        member = next((each.served.member for each in chromosomes if not each.served.layout), None)
         self.param.update(
             title=n_words(len(chromosomes), "chromosome"),
             length_head=(
@@ -197,7 +237,7 @@ class ChromosomeTable(JSComponent):
                 if has_all
                 else ["Length, nodes", "Of all nodes together, on whatever path"]
             ),
-            note=[words, f"{command} && {again}"] if n_bare else ["", ""],
+            note=["", ""] if member is None else [words, _layout_command(member)],
             rows=[
                 self._row(each, length, (length or 0) / longest)
                 for each, length in zip(chromosomes, lengths, strict=True)
@@ -235,6 +275,15 @@ class ChromosomeTable(JSComponent):
             if data.get("act") == "open" and served.name == data.get("name"):
                 self._session.open(str(served.path))
                 self.busy = served.name
+
+
+def _layout_command(member: InCollection) -> str:
+    """Return what lays out the collection of a graph to where its layout is looked for."""
+    here = Path.cwd()
+    paths = (member.source, member.place.parent)
+    shown = (path.relative_to(here) if path.is_relative_to(here) else path for path in paths)
+    source, folder = (shlex.quote(str(path)) for path in shown)
+    return f"genoviz layout --all {source} --output {folder}"
 
 
 def _length(chromosome: Chromosome, *, of_reference: bool) -> int | None:

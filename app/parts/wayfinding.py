@@ -61,23 +61,21 @@ class Finder(JSComponent):
     ) -> None:
         super().__init__(margin=(0, 8), align="center", **params)
         self._session, self._on_go, self._get_help = session, on_go, get_help
-        self._text = ""
-        self._n_answers = 0
+        self._text, self._n_answers = "", 0
         self._results: tuple[Found, ...] = ()
+        self._awaited: Found | None = None
         self._finding = Question(session, "find", self._on_found)
         self._suggesting = Question(session, "names that begin so", self._on_suggestions)
-        self._looking = Question(session, "what else is at a place", self._on_also)
+        self._looking = Question(session, "what else is at a place", self._show)
         self._asking = Question(session, "what a place of a link may mean", self._on_meanings)
-        self._is_asked = False
-        self._has_more = False
+        self._is_asked = self._has_more = False
         session.param.watch(lambda _: self.clear(), "opened")
         session.param.watch(self._on_unclear, "unclear")
 
     def clear(self) -> None:
         """Forget what was found: another graph is open."""
-        self._finding.drop()
-        self._looking.drop()
-        self._asking.drop()
+        for question in (self._finding, self._looking, self._asking):
+            question.drop()
         self._results, self.found = (), {}
 
     def _on_unclear(self, event: Any) -> None:
@@ -89,13 +87,13 @@ class Finder(JSComponent):
 
     def _on_meanings(self, results: tuple[Found, ...]) -> None:
         self._take(results)
+        self._offer("place of the link", "Several contigs are called so. Which one?")
+
+    def _offer(self, kind: str, words: str) -> None:
+        """Have a person choose: nothing is gone to by itself."""
         self._is_asked, self._n_answers = True, self._n_answers + 1
-        self.found = {
-            **self._message(self._results),
-            "title": self._text,
-            "kind": "place of the link",
-            "place": "Several contigs are called so. Which one?",
-        }
+        own = {"title": self._text, "kind": kind, "place": words}
+        self.found = self._message(self._results) | own
 
     def _take(self, results: tuple[Found, ...]) -> None:
         self._has_more = len(results) > MAX_CHOICES
@@ -107,6 +105,15 @@ class Finder(JSComponent):
         if self._text:
             self._session.problem = ""
             self._finding.ask(find_everywhere, Openings.of(self._session), self._text)
+
+    def poll(self) -> None:
+        """Go on finding in a chromosome once it is open with its layout."""
+        awaited, opened = self._awaited, self._session.opened
+        if awaited is None or self._session.is_opening:
+            return
+        self._awaited = None
+        if awaited.text and opened is not None and opened.source == awaited.source:
+            self.find(awaited.text)
 
     def _handle_msg(self, data: dict[str, Any]) -> None:
         act, text = data.get("act"), str(data.get("text", ""))
@@ -126,24 +133,36 @@ class Finder(JSComponent):
             self.clear()
 
     def _on_suggestions(self, answer: tuple[str, tuple[tuple[str, str], ...]]) -> None:
-        text, names = answer
-        self.suggestions = {"text": text, "names": [list(name) for name in names]}
+        self.suggestions = {"text": answer[0], "names": [list(name) for name in answer[1]]}
 
     def _on_found(self, results: tuple[Found, ...]) -> None:
         self._take(results)
-        if results:
+        if results and self._asks_first(results):
+            words = "" if self._session.opened is None else "What is open is closed then."
+            self._offer("not open", words)
+        elif results:
             self._go(0)
-            return
-        self.found = {}
-        self._session.problem = (
-            f"Nothing that is open is called {self._text[:MAX_SHOWN]!r}: a node's name, "
-            "path:start-end, or the name of a gene, a feature or a SNP is needed; or a k-mer or "
-            "a guide in the letters ACGTN."
-        )
+        else:
+            self.found = {}
+            self._session.problem = (
+                f"Nothing that is open is called {self._text[:MAX_SHOWN]!r}: a node's name, "
+                "path:start-end, or the name of a gene, a feature or a SNP is needed; or a k-mer "
+                "or a guide in the letters ACGTN."
+            )
+
+    def _asks_first(self, results: tuple[Found, ...]) -> bool:
+        """Return whether a person is to choose: a chromosome takes a while, and closes another."""
+        is_alone = len(results) == 1 and self._session.opened is None
+        return results[0].kind == "chromosome" and not is_alone
 
     def _go(self, row: int) -> None:
         """Go to one of the results, which comes first from now on."""
         chosen = self._results[row]
+        if chosen.kind == "chromosome":
+            self.clear()
+            self._awaited = chosen
+            self._on_go(chosen)
+            return
         others = (*self._results[:row], *self._results[row + 1 :])
         self._results, self._is_asked = (chosen, *others), False
         self._n_answers += 1
@@ -151,9 +170,6 @@ class Finder(JSComponent):
         if chosen.region is not None:
             self._looking.ask(also_here, Openings.of(self._session), chosen.region)
         self._on_go(chosen)
-
-    def _on_also(self, also: str) -> None:
-        self._show(also)
 
     def _show(self, also: str) -> None:
         chosen, *others = self._results

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from genoviz.errors import FileFormatError, GenovizError, ParameterError
+from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.server.doors import LOOPBACK, Doors
 from genoviz_app.server.limits import KEPT_MINUTES, TAB, Limits, Quota
 from genoviz_app.server.people import OAuth, People, read_passwords
@@ -102,9 +103,9 @@ class Lab:
     hosts, origins
         Names by which it is known, and pages that may use it.
     offer
-        Files that everybody can choose.
-    names
-        Names of graphs among them that are of a collection.
+        Files that everybody can choose; for a folder or a list of graphs, these.
+    members
+        What graphs among them are that are of a collection.
     folders
         Folders that everybody may read; empty for no limit.
     groups
@@ -134,7 +135,7 @@ class Lab:
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     offer: tuple[Path, ...] = ()
-    names: Mapping[Path, str] = field(default_factory=dict)
+    members: Mapping[Path, InCollection] = field(default_factory=dict)
     folders: tuple[Path, ...] = ()
     groups: tuple[tuple[frozenset[str], tuple[Path, ...]], ...] = ()
     passwords: Path | None = None
@@ -217,6 +218,9 @@ class _Reader:
         passwords = self._file(people.get("passwords"), "people", "passwords")
         if passwords is not None:
             read_passwords(passwords)
+        offer = expand_collections(
+            self._file(name, "files", "offer", or_folder=True) for name in files.get("offer", ())
+        )
         lab = Lab(
             address=server.get("address", ADDRESS),
             port=server.get("port", PORT),
@@ -224,7 +228,8 @@ class _Reader:
             is_https=server.get("https", False),
             hosts=tuple(server.get("hosts", ())),
             origins=tuple(server.get("origins", ())),
-            offer=tuple(self._file(name, "files", "offer") for name in files.get("offer", ())),
+            offer=offer.paths,
+            members=offer.members,
             folders=self._folders(files, "files"),
             groups=self._groups(),
             passwords=passwords,
@@ -351,11 +356,13 @@ class _Reader:
             self._complain(f"[people] secret_file {path.name} has fewer than 32 letters")
         return secret
 
-    def _file(self, name: str | None, section: str, key: str) -> Path | None:
+    def _file(
+        self, name: str | None, section: str, key: str, *, or_folder: bool = False
+    ) -> Path | None:
         if name is None:
             return None
         path = (self._folder / Path(name).expanduser()).resolve()
-        if not path.is_file():
+        if not (path.is_file() or (or_folder and path.is_dir())):
             self._complain(f"[{section}] {key}: there is no file {path}")
         return path
 

@@ -89,7 +89,7 @@ def serve(
         Graphs to offer, each with the layout and the annotations that are given after it; a new
         tab opens the first graph. A folder of graphs, or a list of them in TOML, stands for all of
         them, each with its layout from the folder of layouts that follows it, and a new tab shows
-        an overview of them. Reads, signals, and
+        an overview of them; annotations that follow are of all of them. Reads, signals, and
         annotations before the first graph, become tracks; sequences (FASTA, 2bit) and indexes
         (.gvfm) are searched for k-mers; genotypes (.bed of PLINK, .pgen, VCF, BCF) open with the
         table of phenotypes given after them.
@@ -125,7 +125,7 @@ def serve(
         If a host or an origin cannot be one.
     """
     from genoviz_app.opening.files import check_path
-    from genoviz_app.opening.served_files import expand_collections
+    from genoviz_app.opening.served_collections import expand_collections
     from genoviz_app.server.settings import SETTINGS
 
     given = read_lab(lab) if lab is not None else Lab()
@@ -138,7 +138,7 @@ def serve(
         hosts=(*given.hosts, *hosts),
         origins=(*given.origins, *origins),
         offer=paths,
-        names=expanded.names,
+        members=given.members | expanded.members,
         memory_gigabytes=memory_gigabytes or given.memory_gigabytes,
         gpu_gigabytes=gpu_gigabytes or given.gpu_gigabytes,
         tab=given.tab if limits is None else limits.over(given.tab),
@@ -192,9 +192,12 @@ def offer_files(lab: Lab) -> None:
     SETTINGS.genotypes, others = split_genotypes(lab.offer)
     SETTINGS.sequences, others = split_sequences(others)
     SETTINGS.tracks, others = split_tracks(others)
-    SETTINGS.files = group_files(others, lab.names)
+    SETTINGS.files = group_files(others, lab.members)
+    genes = (path for graph in SETTINGS.files if graph.member for path in graph.annotations)
+    SETTINGS.tracks = tuple(dict.fromkeys((*SETTINGS.tracks, *genes)))
     SETTINGS.folders, SETTINGS.groups = lab.folders, lab.groups
-    SETTINGS.offered, SETTINGS.is_limited = lab.offer, lab.is_limited
+    layouts = (member.place for member in lab.members.values())  # which may come later
+    SETTINGS.offered, SETTINGS.is_limited = (*lab.offer, *layouts), lab.is_limited
     if lab.memory_gigabytes is not None:
         SETTINGS.memory = lab.memory_gigabytes * GB
     if lab.gpu_gigabytes is not None:

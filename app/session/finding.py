@@ -21,6 +21,7 @@ from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.lit_sets import LitSet
 
 if TYPE_CHECKING:
+    from genoviz_app.opening.overviews import Chromosome
     from genoviz_app.session.session import Session
 
 _PLACE = re.compile(r"(?P<name>.+):(?P<start>\d[\d,]{0,23})(?:-(?P<end>\d[\d,]{0,23}))?")
@@ -39,19 +40,24 @@ class Found:
     Attributes
     ----------
     kind
-        What it is: "node", "region", "gene", "feature", "SNP", "k-mer" or "guide".
+        What it is: "node", "region", "gene", "feature", "SNP", "k-mer" or "guide"; or
+        "chromosome", which is not open.
     title
         What to call it.
     region
         Where it is; None for nodes, and for what is searched for on its own page.
     nodes
         int64: its nodes on the graph.
+    source, text
+        Of a chromosome what opens it, and what is to be found in it then.
     """
 
     kind: str
     title: str
     region: PathRegion | None = None
     nodes: np.ndarray = field(default_factory=lambda: NO_NODES)
+    source: str = ""
+    text: str = ""
 
     @property
     def place(self) -> str:
@@ -72,17 +78,22 @@ class Openings:
     tracks: tuple[TrackFile, ...]
     variants: VariantTable | None
     lit: tuple[LitSet, ...]
+    closed: tuple[Chromosome, ...] = ()
+    """Chromosomes of the genome that are not open."""
 
     @classmethod
     def of(cls, session: Session) -> Openings:
         """Return what a tab has open now."""
         opened, genotypes = session.opened, session.genotypes.opened
+        source = "" if opened is None else opened.source
+        closed = (each for each in session.chromosomes if str(each.served.path) != source)
         return cls(
             None if opened is None else opened.graph,
             session.annotations,
             tuple(session.tracks.files),
             None if genotypes is None else genotypes.genotypes.variants,
             session.highlights.sets,
+            tuple(closed),
         )
 
 
@@ -110,6 +121,8 @@ def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
     found += _find_variants(there, text)
     if not any(each.region is not None for each in found):
         found += _find_in_tracks(there, text)
+    chromosomes = _find_chromosomes(there, text, written, found)
+    found = [*chromosomes, *found] if there.graph is None else [*found, *chromosomes]
     letters = text.upper()
     if BASES.fullmatch(letters) and SHORTEST_KMER <= len(letters) <= LONGEST_KMER:
         found.append(Found("k-mer", letters))
@@ -182,6 +195,27 @@ def _find_in_tracks(there: Openings, text: str) -> list[Found]:
     return found
 
 
+def _find_chromosomes(there: Openings, text: str, written: str, found: list[Found]) -> list[Found]:
+    """Return the closed chromosomes that have a contig or path, or the place of a feature."""
+    place = split_region(text)
+    wanted = {text if place is None else place[0]: written}
+    if place is None:
+        regions = (each.region for each in found if each.kind == "feature")
+        wanted |= {region.path: write_place(region) for region in regions}
+    chromosomes = []
+    for chromosome in there.closed:
+        own, facts = chromosome.served.name, chromosome.facts
+        for name, words in wanted.items():
+            names = (name, *aliases(name))
+            is_own = own in names
+            if is_own or (facts is not None and any(map(facts.has_path, names))):
+                source = str(chromosome.served.path)
+                words = "" if is_own and words == name else words
+                chromosomes.append(Found("chromosome", f"Open {own}", source=source, text=words))
+                break
+    return chromosomes
+
+
 def suggest(there: Openings, text: str) -> tuple[tuple[str, str], ...]:
     """Return names that begin so, each with what it is: genes, contigs, paths, nodes, SNPs."""
     text = text.strip()
@@ -217,6 +251,13 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
     for path in () if graph is None else graph.path_names:
         if wanted in path.lower():
             yield path, "path"
+    for chromosome in there.closed:
+        if chromosome.served.name.lower().startswith((wanted, f"chr{wanted}")):
+            yield chromosome.served.name, "chromosome"
+    for chromosome in there.closed:
+        facts = chromosome.facts
+        for path in () if facts is None else facts.find_paths(text, MAX_SUGGESTIONS):
+            yield path, f"path of {chromosome.served.name}"
     for track in there.tracks:
         for contig in track.data.contigs:
             if contig.lower().startswith(wanted):

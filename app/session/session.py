@@ -38,7 +38,7 @@ from genoviz_app.opening.files import (
 from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
 from genoviz_app.opening.index_files import IndexFiles
-from genoviz_app.opening.overviews import genome_of
+from genoviz_app.opening.overviews import Chromosome, genome_of
 from genoviz_app.opening.served_files import (
     FileKind,
     ServedGraph,
@@ -126,7 +126,7 @@ class Session(param.Parameterized):
         super().__init__(**params)
         self.limits, self.quota = limits, quota
         self._all.add(self)
-        self.files, self.genome = files, genome_of(files)
+        self.files, self.chromosomes = files, tuple(map(Chromosome, genome_of(files)))
         self._folders = folders
         self._jobs: list[Job] = []
         self._followed: list[_Followed] = []
@@ -180,6 +180,11 @@ class Session(param.Parameterized):
         if follow is not None:
             self._followed.append(_Followed(job, follow))
         return job
+
+    @property
+    def genome(self) -> tuple[ServedGraph, ...]:
+        """The graphs of a genome that the server offers, as far as is known with their layouts."""
+        return tuple(each.served for each in self.chromosomes)
 
     @property
     def contents(self) -> tuple[Any, ...]:
@@ -274,7 +279,12 @@ class Session(param.Parameterized):
             return
         if not companions:
             companions = next(
-                (served.companions for served in self.files if str(served.path) == source), ()
+                (
+                    served.companions
+                    for served in (*self.genome, *self.files)
+                    if str(served.path) == source
+                ),
+                (),
             )
         self._begin_opening(iter_open_source(source, self._folders, iter_open_file), source)
         self._wanted_region = region
@@ -458,6 +468,7 @@ class Session(param.Parameterized):
         self.cancel_opening()
         self.problem = ""
         self._keep_graph(None)
+        self._jobs = [job for job in self._jobs if not job.has_ended]  # they have what they found
 
     @property
     def is_opening(self) -> bool:

@@ -249,6 +249,7 @@ def _iterate(work: _Work, devices: list[int | None]) -> Iterator[CollectionLayou
     n_members = len(work.collection)
     shares = dict.fromkeys(work.weights, 0.0)
     total = sum(work.weights.values())
+    write_tables(work.collection, work.folder, work.plan, layouts)  # who looks sees what it is for
     yield CollectionLayouts("", "Beginning", 0.0, tuple(layouts), n_members)
     if work.weights:
         devices = devices[: len(work.weights)]

@@ -22,9 +22,9 @@ from genoviz.io.files.array_cache import Entry, load_entry, store_entry
 from genoviz.io.files.file_source import Source, entry_folder
 from genoviz.io.graph.lay import read_lay
 from genoviz.io.graph.reader import iter_read_graph
-from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz.model import GraphLayout, PangenomeGraph, PathName
 
-FORMAT, VERSION, GROUP = "genoviz overview of a graph", 1, "overviews"
+FORMAT, VERSION, GROUP = "genoviz overview of a graph", 2, "overviews"
 WIDTH, HEIGHT = 320, 56
 """Of the small picture, in pixels: twice those on the screen, for those that have more."""
 
@@ -50,6 +50,8 @@ class GraphFacts:
         all; "" without one.
     reference_length
         How far the reference goes, bp from the start of its contig; 0 without one.
+    names
+        Of the paths, without the ranges that some have; a line for each.
     """
 
     n_nodes: int
@@ -59,6 +61,31 @@ class GraphFacts:
     depth: float
     reference: str
     reference_length: int
+    names: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known; an older record lacks the names."""
+        return bool(self.names) or not self.n_paths
+
+    def has_path(self, name: str) -> bool:
+        """Return whether a path, or the contig of one, is called so."""
+        whole = PathName.parse(name).whole
+        lines = f"\n{self.names}\n"
+        is_name = bool(whole) and "\n" not in whole
+        return is_name and (f"\n{whole}\n" in lines or f"#{whole}\n" in lines)
+
+    def find_paths(self, text: str, limit: int) -> list[str]:
+        """Return names of paths that have a text in them, in either case."""
+        lines, text = self.names.lower(), text.lower()
+        found: list[str] = []
+        at = lines.find(text) if text else -1
+        while at >= 0 and len(found) < limit:
+            first, end = lines.rfind("\n", 0, at) + 1, lines.find("\n", at)
+            end = len(lines) if end < 0 else end
+            found.append(self.names[first:end])
+            at = lines.find(text, end)
+        return found
 
 
 @dataclass(frozen=True)
@@ -109,6 +136,7 @@ def measure_graph(graph: PangenomeGraph) -> GraphFacts:
         float(lengths.sum()) / graph.total_length if graph.total_length else 0.0,
         reference,
         end,
+        "\n".join(dict.fromkeys(name.whole for name in graph.parsed_path_names)),
     )
 
 
@@ -157,7 +185,7 @@ def iter_overview(
     layout
         Its layout (``.lay``), or None for no picture.
     facts
-        What is known of it already.
+        What is known of it already; not all, where an older version has written it down.
 
     Raises
     ------
@@ -173,7 +201,7 @@ def iter_overview(
     if layout is not None:
         yield OverviewProgress("Drawing its layout", 0.0)
         picture = draw_small(read_lay(layout))
-    if facts is None:
+    if facts is None or not facts.is_whole:
         graph = None
         for progress in iter_read_graph(path, sequences=False):
             graph = progress.graph

@@ -15,6 +15,7 @@ import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import ROOT
@@ -228,10 +229,43 @@ def dashboard_url(dashboard):
     return dashboard[0]
 
 
+def write_chromosome(folder, name, n_nodes):
+    """Write a graph of nodes of 100 bp, from base 20,001 of its contig on, and its layout.
+
+    One path has all nodes, the other one leaves every third out.
+    """
+    from genoviz.collection.members import GraphMember
+    from genoviz.collection.overview import measure_graph
+    from genoviz.collection.records import LayoutPlan, MemberLayout, write_record
+    from genoviz.io.files.file_source import Source
+    from genoviz.io.graph.gfa import read_gfa
+    from genoviz.io.graph.lay import write_lay
+    from genoviz.model import GraphLayout
+
+    nodes = range(1, n_nodes + 1)
+    lines = [f"S\t{node}\t{'ACGTT' * 20}" for node in nodes]
+    walks = {"REF#0": nodes, "HG1#1": [node for node in nodes if node % 3]}
+    for sample, walk in walks.items():
+        steps = ",".join(f"{node}+" for node in walk)
+        end = 20_000 + 100 * len(walk)
+        lines.append(f"P\t{sample}#{name}:20000-{end}\t{steps}\t*")
+    path, layout = folder / f"{name}.gfa", folder / f"{name}.lay"
+    path.write_text("\n".join(lines) + "\n")
+    x = np.arange(n_nodes + 1) * 100.0
+    places = np.stack([x, 300 * np.sin(x / 700)], axis=1)
+    write_lay(GraphLayout(np.stack([places[:-1], places[1:]], axis=1)), layout)
+    made = MemberLayout(name, layout, stress=0.1, facts=measure_graph(read_gfa(path)))
+    write_record(GraphMember(name, path), Source.of(path), LayoutPlan(), made)
+
+
 @pytest.fixture(scope="package")
 def tracks_url(tmp_path_factory):
-    """A dashboard with three tracks."""
+    """A dashboard with three tracks, and a genome of three chromosomes, c1 the tracks' too."""
     folder = tmp_path_factory.mktemp("tracks")
+    genome = folder / "genome"
+    genome.mkdir()
+    for name, n_nodes in {"c1": 80, "c2": 60, "c10": 40}.items():
+        write_chromosome(genome, name, n_nodes)
     numbers = random.Random(3)
     starts = sorted(numbers.randrange(0, 100_000) for _ in range(3000))
     reads = "".join(f"c1\t{s}\t{s + 100}\tr\t0\t{numbers.choice('+-')}\n" for s in starts)
@@ -240,7 +274,8 @@ def tracks_url(tmp_path_factory):
         "c1\t20000\t24000\tABC1\t0\t+\nc1\t60000\t61000\tXYZ2\t0\t-\n"
     )
     (folder / "signal.bedgraph").write_text("c1\t0\t50000\t2.5\nc1\t50000\t100100\t7\n")
-    files = [str(folder / name) for name in ("reads.bed", "genes.bed", "signal.bedgraph")]
+    names = ("reads.bed", "genes.bed", "signal.bedgraph", "genome")
+    files = [str(folder / name) for name in names]
     with served("-m", "genoviz", "serve", *files, "--no-browser", "--port", "0") as (url, _):
         yield url
 

@@ -7,17 +7,19 @@ import io
 import re
 from html import unescape
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from PIL import Image
 
 from tests.browser.test_tracks_page import TracksVisit
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
 def tracks(common_tabs, tracks_url):
     """A tab that both tests use."""
-    return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
+    return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url, "?page=tracks"))
 
 
 def test_back_and_forward_walk_through_the_regions(tracks):
@@ -41,11 +43,60 @@ def test_back_goes_to_the_page_before(tracks):
     visit = tracks
     visit.rest_at("c1:1,001-3,000", (1001, 3000))
     pangenome = visit.page.get_by_role("button", name="Pangenome")
-    visit.insist(pangenome.click, visit.button("Run").is_visible)
+    visit.insist(pangenome.click, visit.page.get_by_role("table", name="Chromosomes").is_visible)
     visit.until(lambda: "page=" not in visit.page.url)
     visit.page.go_back()
     visit.until(lambda: visit.page.get_by_label("Region or feature").is_visible())
     visit.until(lambda: visit.ends == (1001, 3000))
+
+
+def file_bytes(url):
+    """Return how much memory the server's open files take, as it reckons."""
+    with urlopen(f"{url}metrics", timeout=PATIENCE) as answer:
+        found = re.search(r"^genoviz_file_bytes (\S+)", answer.read().decode(), re.M)
+    return float(found[1])
+
+
+def test_chromosomes_are_seen_found_opened_and_left(tracks, tracks_url):
+    visit, page = tracks, tracks.page
+    table = page.get_by_role("table", name="Chromosomes")
+    pangenome = page.get_by_role("button", name="Pangenome")
+    visit.insist(pangenome.click, table.is_visible)
+    pictures = table.get_by_role("img", name=re.compile("^Layout of c"))
+    visit.until(lambda: pictures.count() == 3)
+    rows = table.locator("tbody tr:visible")
+    assert [row.split()[0] for row in rows.all_inner_texts()] == ["c1", "c2", "c10"]
+    search = page.get_by_label("Find a chromosome by its name")
+    for text, names in {"C10": ["c10"], "1": ["c1", "c10"], "": ["c1", "c2", "c10"]}.items():
+        search.fill(text)
+        assert [row.split()[0] for row in rows.all_inner_texts()] == names
+    before = file_bytes(tracks_url)
+    # A gene of a track leads to its chromosome, and to its place there.
+    field = page.get_by_role("combobox", name="Find a node")
+    opens = page.get_by_role("button", name="Open c1 (chromosome)")
+
+    def find():
+        field.fill("ABC1")
+        field.press("Enter")
+
+    visit.insist(find, opens.is_visible)
+    visit.insist(opens.click, visit.canvas.is_visible)
+    visit.until(lambda: "c1.gfa" in page.url and "region=" in page.url)
+    visit.until(lambda: visit.n_painted > 0)
+    assert file_bytes(tracks_url) > before
+    visit.insist(visit.button("All chromosomes").click, table.is_visible)
+    visit.until(lambda: file_bytes(tracks_url) <= before)  # it has given its memory back
+    visit.until(lambda: "c1.gfa" not in page.url)
+    second = table.get_by_role("button", name="c2", exact=True)
+    visit.insist(second.click, visit.canvas.is_visible)
+    visit.until(lambda: "c2.gfa" in page.url)
+    page.go_back()
+    visit.until(table.is_visible)
+    visit.insist(
+        page.get_by_role("button", name="Tracks", exact=True).click,
+        page.get_by_label("Region or feature").is_visible,
+    )
+    assert visit.errors == []
 
 
 def test_a_story_of_two_views_is_walked_through_and_saved(tracks):

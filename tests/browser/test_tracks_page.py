@@ -47,7 +47,7 @@ class TracksVisit(Visit):
 @pytest.fixture
 def tracks(common_tabs, tracks_url):
     """A tab that all tests use one after the other."""
-    return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url))
+    return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url, "?page=tracks"))
 
 
 def test_a_gene_a_region_zoom_drag_and_back(tracks):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +68,16 @@ def test_numbers_are_those_of_the_statistics(place):
 def test_the_reference_is_haplotype_0_with_all_its_parts(place):
     Path("a.gfa").write_text(GFA)
     # Paths of 6, 6, 6 and 8 bp over nodes of 12; the reference's last part ends at 106 + 6.
-    assert measure_graph(read_gfa("a.gfa")) == GraphFacts(3, 7, 4, 12, 26 / 12, "REF", 112)
+    facts = measure_graph(read_gfa("a.gfa"))
+    names = ["HG1#1#chr7", "REF#0#chr7", "REF#0#chr9"]
+    assert facts == GraphFacts(3, 7, 4, 12, 26 / 12, "REF", 112, "\n".join(names))
+    for name in (*names, "chr7", "0#chr9", "HG1#1#chr7:2-5"):
+        assert facts.has_path(name), name
+    for name in ("chr", "hr7", "REF", "REF#0", "REF#1#chr7", "chr7\nREF#0#chr7", ""):
+        assert not facts.has_path(name), name
+    assert facts.find_paths("CHR7", 9) == names[:2]
+    assert facts.find_paths("ref", 1) == names[1:2]
+    assert facts.find_paths("", 9) == facts.find_paths("x", 9) == []
     Path("none.gfa").write_text("S\ts1\tACGT\n")
     assert measure_graph(read_gfa("none.gfa")) == GraphFacts(1, 0, 0, 4, 0.0, "", 0)
 
@@ -132,6 +141,8 @@ def test_facts_of_a_record_save_the_reading(place, monkeypatch):
     assert record.facts == made.facts == measure_graph(graph)
     monkeypatch.setattr(overviews, "iter_read_graph", None)
     assert last(collection["chr7"].path, file, record.facts).facts == record.facts
+    # One of a version without the names of paths leaves them to be read.
+    assert not replace(record.facts, names="").is_whole
     # A record that was written before there were facts counts as it did.
     beside = file.with_suffix(".json")
     content = json.loads(beside.read_text())

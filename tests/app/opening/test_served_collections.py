@@ -18,9 +18,13 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
-from genoviz_app.opening.served_files import ServedGraph, expand_collections, group_files
+from genoviz_app.opening.served_collections import InCollection, expand_collections
+from genoviz_app.opening.served_files import ServedGraph, group_files
+from genoviz_app.server.lab import read_lab
+from genoviz_app.server.serving import offer_files
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.address import Address
+from genoviz_app.session.finding import Openings, suggest
 from tests.app.conftest import poll_until
 from tests.waiting import wait_until
 
@@ -49,8 +53,10 @@ def offered(*names):
 def test_a_folder_stands_for_its_graphs_each_with_its_layout(genome):
     lay_out(genome, "layouts")
     chr2, chr10 = offered("x.gfa", "genome", "layouts", "y.gfa")[1:3]
-    assert chr2 == ServedGraph(Path("genome/chr2.gfa"), (Path("layouts/chr2.lay"),), "chr2")
-    assert chr10 == ServedGraph(Path("genome/chr10.gfa"), (Path("layouts/chr10.lay"),), "chr10")
+    for name, graph in zip(NAMES, (chr2, chr10), strict=True):
+        layout = Path(f"layouts/{name}.lay")
+        member = InCollection(name, layout.resolve(), Path("genome").resolve())
+        assert graph == ServedGraph(Path(f"genome/{name}.gfa"), (layout,), member)
     assert [graph.path.name for graph in offered("x.gfa", "genome", "layouts", "y.gfa")] == [
         "x.gfa", "chr2.gfa", "chr10.gfa", "y.gfa",
     ]  # fmt: skip
@@ -86,9 +92,32 @@ def test_a_list_names_whole_files(genome):
 
 
 def test_a_folder_without_graphs_is_refused(genome):
-    Path("empty").mkdir()
-    with pytest.raises(FileFormatError, match="empty: has no graph, needs files that end in"):
-        offered("genome", "empty")
+    Path("bare").mkdir()
+    Path("bare/notes.txt").touch()
+    with pytest.raises(FileFormatError, match="bare: has no graph, needs files that end in"):
+        offered("genome", "bare")
+
+
+def test_annotations_after_a_collection_are_of_all_its_graphs(genome):
+    lay_out("genome", "layouts")
+    found = offered("x.gfa", "genome", "layouts", "genes.bed", "y.gfa", "more.bed")
+    assert [[path.name for path in graph.companions] for graph in found] == [
+        [], ["chr2.lay", "genes.bed"], ["chr10.lay", "genes.bed"], ["more.bed"],
+    ]  # fmt: skip
+
+
+def test_a_lab_offers_a_collection(genome, monkeypatch):
+    for name in ("files", "tracks", "sequences", "genotypes", "folders", "groups", "offered"):
+        monkeypatch.setattr(SETTINGS, name, getattr(SETTINGS, name))
+    lay_out("genome", "layouts")
+    Path("layouts/chr10.lay").unlink()
+    Path("genes.bed").write_text("chr2\t1\t9\tABC1\n")
+    Path("lab.toml").write_text('[files]\noffer = ["genome", "layouts", "genes.bed"]\n')
+    offer_files(read_lab(Path("lab.toml")))
+    assert [graph.name for graph in SETTINGS.files] == list(NAMES)
+    assert [path.name for path in SETTINGS.files[0].companions] == ["chr2.lay", "genes.bed"]
+    assert [path.name for path in SETTINGS.tracks] == ["genes.bed"]
+    assert Path("layouts/chr10.lay").resolve() in SETTINGS.offered, "it may be made later"
 
 
 @pytest.fixture
@@ -109,7 +138,7 @@ def dashboard(genome, monkeypatch):
 
 def test_a_tab_of_a_genome_begins_with_all_chromosomes(dashboard):
     table = dashboard.page.chromosomes
-    poll_until(dashboard.poll, lambda: table.rows and not table.status)
+    poll_until(dashboard.poll, lambda: table._is_known)
     assert table.visible
     assert not dashboard.page.view.panel.visible
     assert not table.leave_button.visible
@@ -137,7 +166,57 @@ def test_a_tab_of_a_genome_begins_with_all_chromosomes(dashboard):
     words, command = table.note
     assert words.startswith("Not laid out yet: 1 chromosome.")
     assert table.length_head[0] == "Length, REFA"
-    assert command.startswith("genoviz layout --all genome --output layouts")
+    assert command == "genoviz layout --all genome --output layouts"
+    lay_out("genome", "layouts")  # while the server runs
+    poll_until(dashboard.poll, lambda: table.rows[2]["picture"] and table._is_known)
+    assert table.note == ["", ""]
+    table._handle_msg({"act": "open", "name": "chrX"})
+    poll_until(dashboard.poll, lambda: dashboard.session.layout is not None)
+    assert dashboard.session.layout.title == "chrX.lay"
+
+
+def found_by(dashboard, text):
+    """Return what the header's field shows of a text."""
+    finder = dashboard.finder
+    n_answers = finder._n_answers
+    finder.find(text)
+    poll_until(dashboard.poll, lambda: finder._n_answers > n_answers)
+    return finder.found
+
+
+def test_the_header_finds_in_all_chromosomes(dashboard):
+    session, finder = dashboard.session, dashboard.finder
+    Path("genes.bed").write_text("chr10\t3\t20\tABC1\n")
+    session.tracks.open("genes.bed")
+    table = dashboard.page.chromosomes
+    poll_until(dashboard.poll, lambda: table._is_known and session.tracks.files)
+    names = dict(suggest(Openings.of(session), "chr1"))
+    assert names["chr10"] == "chromosome"
+    assert names["REFA#0#chr10"] == "path of chr10"
+    # A gene of a track is on a chromosome that is not open; so a person is asked.
+    shown = found_by(dashboard, "abc1")
+    assert (shown["kind"], shown["can_light"]) == ("not open", False)
+    assert shown["choices"] == ["Open chr10 (chromosome)", "ABC1 (feature)"]
+    finder._handle_msg({"act": "choose", "row": 1})
+    poll_until(dashboard.poll, lambda: session.region is not None)
+    assert Path(session.opened.source).name == "chr10.gfa"
+    assert session.layout is not None
+    assert str(session.region) == "REFA#0#chr10:3-20"
+    # A place of another chromosome closes nothing before it is asked for.
+    shown = found_by(dashboard, "chrX:5-9")
+    assert shown["choices"] == ["Open chrX (chromosome)"]
+    assert Path(session.opened.source).name == "chr10.gfa"
+    finder._handle_msg({"act": "choose", "row": 1})
+    poll_until(dashboard.poll, lambda: str(session.region) == "REFA#0#chrX:4-9")
+    # Where nothing is open, what means one chromosome opens it.
+    session.leave_graph()
+    finder.find("REFA#0#chr2")
+    poll_until(dashboard.poll, lambda: session.opened is not None)
+    assert Path(session.opened.source).name == "chr2.gfa"
+    session.leave_graph()
+    finder.find("chr77")
+    poll_until(dashboard.poll, lambda: session.problem)
+    assert "Nothing that is open is called 'chr77'" in session.problem
 
 
 def test_a_chromosome_is_opened_and_left_and_its_memory_is_free(dashboard):

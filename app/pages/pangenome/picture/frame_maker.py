@@ -49,10 +49,8 @@ log = logging.getLogger(__name__)
 LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
-PLAIN_INDEX = 96
-STRESS_SECONDS = 2.0
-NODES_MARGIN = 0.2
-NEAREST_EXTENT = 80.0
+PLAIN_INDEX, STRESS_SECONDS = 96, 2.0
+NODES_MARGIN, NEAREST_EXTENT = 0.2, 80.0
 USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
 """Widths of the lines of marks and of their halos, in pixels of the screen."""
 
@@ -73,8 +71,7 @@ class ColouringCache:
     def __init__(self) -> None:
         self.annotations: PlacedAnnotations | None = None
         self.table: NodeTable | None = None
-        self.problem = ""
-        self.version = 0
+        self.problem, self.version = "", 0
         self._lock = threading.Lock()
         self._wish: tuple = ()
         self._made: Colouring | None = None
@@ -84,6 +81,11 @@ class ColouringCache:
     def is_making(self) -> bool:
         """Whether a colouring is in the making."""
         return self._making is not None and not self._making.done()
+
+    def forget(self) -> None:
+        """Keep nothing of a graph that is not open any more."""
+        with self._lock:
+            self._wish, self._made, self._making = (), None, None
 
     def get(
         self, graph: PangenomeGraph, choice: ColourChoice, layout: GraphLayout | None = None
@@ -178,18 +180,16 @@ class FrameMaker:
         self._drawn: tuple = (None, None, None)
         self._fitted: tuple[np.ndarray | None, Viewport | None] = (None, None)
         self._measured: tuple[Any, GraphLayout | None, float] = (None, None, 0.0)
-        self._overview_due = 0.0
+        self._overview_due, self.waits_for_edges = 0.0, False
         self._overview_version: tuple = ()
-        self.waits_for_edges = False
         self._marks: tuple[Mark, ...] = ()
         self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
 
     def forget(self) -> None:
         """Another graph is open: nothing is followed, and nothing is hidden."""
         self.target = self.only = self.drawing = None
-        self._fitted = (None, None)
-        self._measured = (None, None, 0.0)
-        self._overview_version = ()
+        self._fitted, self._drawn = (None, None), (None, None, None)
+        self._measured, self._overview_version = (None, None, 0.0), ()
 
     def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
         """Return colours and layers of the marks: the same layers for the same marks."""

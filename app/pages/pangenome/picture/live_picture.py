@@ -107,6 +107,7 @@ class LivePicture:
         if self._run.graph is not self._graph:
             self._graph = self._run.graph
             self._maker.forget()
+            self.colourings.forget()
             self.notes.clear()
             self.shown = None
 
