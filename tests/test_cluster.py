@@ -23,8 +23,12 @@ from genoviz.analyses.offtargets import tiles
 from genoviz.cluster import connection, run
 from genoviz.cluster.blocks import iter_results
 from genoviz.cluster.sums import iter_sum
+from genoviz.collection.layouts import iter_layout_collection
+from genoviz.collection.one_layout import lay_out_at_worker
+from genoviz.collection.records import LayoutPlan
 from genoviz.errors import ClusterError, ParameterError
 from genoviz.generators import finish, last_of
+from genoviz.io.files.file_source import Source
 from genoviz.model.offtargets.hits import COLUMNS
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
@@ -255,6 +259,60 @@ def test_intervals_are_counted_and_covered_the_same(task, client, monkeypatch):
             np.testing.assert_array_equal(*values, strict=True, err_msg=name)
     none = queries.select(np.zeros(400, bool))
     assert len(genoviz.count_overlaps(none, subjects, scheduler=client)) == 0
+
+
+def test_a_genome_is_laid_out_the_same_though_a_worker_is_killed(
+    cluster, client, tmp_path, monkeypatch, capfd
+):
+    from genoviz.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "genome").mkdir()
+    for seed in range(1, 6):
+        graph = genoviz.simulate_pangenome(100 * seed, 4, seed=seed, contig=f"chr{seed}")
+        genoviz.write_gfa(graph, f"genome/chr{seed}.gfa")
+    (tmp_path / "genome" / "bad.gfa").write_text("S\tonly\n")
+    collection = genoviz.read_collection("genome")
+    plan = LayoutPlan(options={"n_rounds": 2, "n_threads": 1}, stress_samples=2000)
+    options = {"backend": "cpu", "cache": False}
+    alone = genoviz.layout_collection(collection, "alone", plan, **options)
+    wait_until(lambda: len(client.nthreads()) == 2)
+    steps = iter_layout_collection(collection, "shared", plan, scheduler=client, **options)
+    while not any(made.n_nodes for made in next(steps).layouts):
+        pass
+    pid = next(iter(cluster.workers.values())).pid
+    os.kill(pid, signal.SIGKILL)
+    found = last_of(steps).layouts
+    assert [made.name for made in found] == ["bad", *(f"chr{seed}" for seed in range(1, 6))]
+    for made, wanted in zip(found, alone, strict=True):
+        same = replace(wanted, path=made.path, seconds=made.seconds)
+        assert made == same
+        assert made.path.parent.name == "shared"
+        if made.name != "bad":
+            assert made.path.read_bytes() == wanted.path.read_bytes()
+    assert found[0].problem.startswith("bad.gfa, line 1")
+    # What is done is not done again; what failed is, by the command, and fails again.
+    (tmp_path / "shared" / "chr3.lay").unlink()
+    again = genoviz.layout_collection(collection, "shared", plan, scheduler=client, **options)
+    assert [made.name for made in again if made.is_new] == ["bad", "chr3"]
+    assert (tmp_path / "shared" / "chr3.lay").read_bytes() == alone[3].path.read_bytes()
+    address = ["--scheduler", cluster.scheduler_address, "--rounds", "2", "--no-cache"]
+    with pytest.raises(SystemExit) as end:
+        main(["layout", "--all", "genome", "-o", "third", *address, "--stress-samples", "0"])
+    assert end.value.code == 1
+    assert "chr5: 500 nodes" in capfd.readouterr().out
+    # A worker that has another file under that path lays nothing out.
+    member, source = collection["chr1"], Source.of(collection["chr1"].path)
+    for path, changed, words in (
+        (member.path, "0", "is another file for a worker"),
+        (tmp_path / "none.gfa", source.sha256, "is not there for a worker"),
+    ):
+        changed, moved = replace(source, sha256=changed), replace(member, path=path)
+        told, layout = lay_out_at_worker(moved, changed, plan, False, "cpu")
+        assert words in told.problem
+        assert layout is None
+    with pytest.raises(ParameterError, match="a scheduler, whose workers have theirs"):
+        genoviz.layout_collection(collection, "x", plan, scheduler=client, n_workers=2)
 
 
 @pytest.mark.parametrize("n_blocks", [0, 1, 2, 5, 8])

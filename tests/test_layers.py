@@ -57,7 +57,9 @@ RULES = {
         )
     ),
     "genoviz.samples": Rule((*ANALYSES, "genoviz.io", "genoviz.samples")),
-    "genoviz.collection": Rule((*ANALYSES, "genoviz.backend", "genoviz.collection", "genoviz.io")),
+    "genoviz.collection": Rule(
+        (*ANALYSES, "genoviz.backend", "genoviz.cluster", "genoviz.collection", "genoviz.io")
+    ),
     "genoviz.cluster": Rule(("genoviz", "genoviz.cluster", "genoviz.errors")),
     "genoviz.analyses": Rule((*ANALYSES, *BELOW_ANALYSES)),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, *BELOW_ANALYSES), UI),

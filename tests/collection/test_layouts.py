@@ -157,7 +157,7 @@ def test_an_error_that_nobody_foresaw_is_of_one_graph(genome, monkeypatch):
             raise ZeroDivisionError("by nothing")
         return graph
 
-    monkeypatch.setattr("genoviz.collection.layouts.graph_to_measure", fail)
+    monkeypatch.setattr("genoviz.collection.one_layout.graph_to_measure", fail)
     layouts = lay_out(genome)
     assert layouts[1].problem == "an error that should not be: ZeroDivisionError: by nothing"
     assert [bool(each.problem) for each in layouts] == [False, True, False]
@@ -170,7 +170,7 @@ def test_a_graph_that_changes_meanwhile_is_not_kept(genome, monkeypatch):
             path.write_text(path.read_text() + "# more\n")
         return graph
 
-    monkeypatch.setattr("genoviz.collection.layouts.graph_to_measure", change)
+    monkeypatch.setattr("genoviz.collection.one_layout.graph_to_measure", change)
     layouts = lay_out(genome)
     assert layouts[1].problem == "chr2.gfa: changed while it was laid out; do that again"
     assert not Path("layouts/chr2.lay").exists()

@@ -16,6 +16,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     CacheOption,
     JsonOption,
+    SchedulerOption,
     SeedOption,
     option,
     with_examples,
@@ -266,6 +267,7 @@ Devices = Annotated[
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
     "genoviz layout --all genome -o layouts",
     "genoviz layout --all 'graphs/chr*.gfa.gz' -o layouts --devices 0,1,2,3",
+    "genoviz layout --all genome -o layouts --scheduler tcp://head:8786",
 )
 def layout(
     graph: Annotated[
@@ -287,6 +289,7 @@ def layout(
     all_graphs: AllOption = False,
     workers: Workers = None,
     devices: Devices = None,
+    scheduler: SchedulerOption = None,
     tsv: Annotated[
         Path | None, option("Layout to write as text: .tsv or .tsv.gz.", "--tsv")
     ] = None,
@@ -329,8 +332,8 @@ def layout(
     goes on where it was; a graph that fails is told of, and the others are done.
     """
     if not all_graphs:
-        if workers is not None or devices is not None:
-            raise typer.BadParameter("--workers and --devices need --all")
+        if not all(value is None for value in (workers, devices, scheduler)):
+            raise typer.BadParameter("--workers, --devices and --scheduler need --all")
         outputs = _check_outputs({"-o": output, "--tsv": tsv})
     options = {
         "eps": eps,
@@ -350,7 +353,10 @@ def layout(
         refuse_standard_output("-o", output, "--all writes a folder of layouts")
         plan = {"method": method.value, "options": options, "stress_samples": stress_samples}
         plan["paths"] = tuple(path) if path else None
+        if scheduler is not None and not workers is devices is None:
+            raise typer.BadParameter("--scheduler goes with neither --workers nor --devices")
         where = {"n_workers": workers or 1, "devices": _parse_devices(devices)}
+        where["scheduler"] = scheduler
         _layout_all(
             graph, output, plan, where | {"backend": backend.value, "cache": cache}, as_json
         )
@@ -428,7 +434,7 @@ def _run(
     """Return the last snapshot of the layout."""
     from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
     from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
-    from genoviz.collection.layouts import slice_seconds
+    from genoviz.collection.one_layout import slice_seconds
     from genoviz.io.graph.layout_files import read_layout
 
     bar.update("Preparing", 0, None, "")
