@@ -49,7 +49,7 @@ SchedulerOption = Annotated[
     str | None,
     option(
         "Share the work out to the workers of this scheduler of Dask, as tcp://head:8786; needs "
-        "genoviz[cluster].",
+        r"genoviz\[cluster].",
         "--scheduler",
         metavar="ADDRESS",
         show_default="none: this machine alone",

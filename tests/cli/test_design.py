@@ -144,6 +144,16 @@ def test_sequences_are_looked_for_in_the_genome_and_foreign_ones_have_all_its_si
         assert [float(row["worst_cfd"]) for row in rows] == n_found
 
 
+def test_no_file_of_the_genome_is_written_over(run, tmp_path):
+    (tmp_path / "folder").mkdir()
+    file = (tmp_path / "genome.fa").rename(tmp_path / "folder" / "a.tsv")
+    text = file.read_text()
+    code, _, err = run("c1:1-200", "--genome", "folder", "-o", "folder/a.tsv")
+    assert code == 1
+    assert "is read by this command, which must not write over it" in " ".join(err.split())
+    assert file.read_text() == text
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [

@@ -309,6 +309,51 @@ def test_grm_of_gcta_has_the_variants_that_each_pair_shares(run, made):
     assert np.array_equal(counts, shared[np.tril_indices(90)])
 
 
+def test_a_region_of_x_is_found_by_any_of_its_names(run, made):
+    bim = Path("made.bim")
+    rows = [line.split() for line in bim.read_text().splitlines()]
+    for pair in ("23 X", "23 chrX", "chrX 23", "X 23", "26 chrM"):
+        named, asked = pair.split()
+        contigs = [named] * 100 + ["1"] * (len(rows) - 100)
+        lines = ["\t".join([name, *row[1:]]) for name, row in zip(contigs, rows, strict=True)]
+        bim.write_text("\n".join(lines) + "\n")
+        code, out, err = run("freq", "made.bed", "--region", asked)
+        assert code == 0, err
+        assert len(out.splitlines()) == 101
+        assert f"note: --region {asked} is taken for {named}" in err
+    code, _, err = run("freq", "made.bed", "--region", "Y")
+    assert code == 1
+    assert "--region names contig 'Y', the genotypes have 26, 1" in err
+
+
+def test_a_table_of_covariates_is_taken_whole_where_none_is_named(run, made):
+    samples = made.samples.ids.tolist()
+    lines = [f"{name},{k % 7},{'ab'[k % 2]}" for k, name in enumerate(samples)]
+    Path("c.csv").write_text("id,age,site\n" + "\n".join(lines) + "\n")
+    Path("bare.csv").write_text("\n".join(lines) + "\n")
+    common = ("gwas", "made.bed", "--pheno", "made.pheno.tsv")
+    named = run(*common, "--covar", "c.csv", "--covariate", "age", "--covariate", "site")[1]
+    code, out, err = run(*common, "--covar", "c.csv")
+    assert (code, out) == (0, named)
+    assert "note: covariates are all columns of c.csv: age, site" in err
+    assert out != run(*common)[1]
+    # Without a header the first line, which has a word and a number, is a sample too.
+    code, out, err = run(*common, "--covar", "bare.csv")
+    assert (code, out) == (0, named)
+    assert "of 90 samples" not in err
+
+
+def test_a_simulation_is_named_by_any_of_its_files_and_refuses_other_kinds(run, tmp_path):
+    sizes = "-n 9 -m 12".split()
+    code, out, _ = run("simulate", *sizes, "-o", "x.bim")
+    assert code == 0
+    assert "wrote x.bed, .bim, .fam and .pheno.tsv" in out
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"x.bed", "x.bim", "x.fam", "x.pheno.tsv"}
+    assert run("simulate", *sizes, "-o", "y.vcf")[0] == 2
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
 def test_reml_of_genotypes_and_of_their_relationships(run, made):
     options = "--pheno made.pheno.tsv --trait trait".split()
     code, out, err = run("reml", "made.bed", *options)
@@ -325,8 +370,10 @@ def test_reml_of_genotypes_and_of_their_relationships(run, made):
     assert code == 0
     found = Path("v.tsv").read_text()
     np.testing.assert_allclose(column(found, "VARIANCE"), column(out, "VARIANCE"), rtol=1e-4)
-    code, _, err = run("reml", "made.bed", *options, "--max-iterations", 1)
+    assert {row["CONVERGED"] for row in rows_of(found)} == {"yes"}
+    code, out, err = run("reml", "made.bed", *options, "--max-iterations", 1)
     assert code == 3
+    assert {row["CONVERGED"] for row in rows_of(out)} == {"no"}
     assert "not converged; raise --max-iterations" in err
 
 

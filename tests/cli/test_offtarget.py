@@ -168,6 +168,34 @@ def test_a_table_whose_guides_do_not_parse_is_refused(run, genome, tmp_path):
     assert words in " ".join(err.split())
 
 
+def test_a_short_guide_of_a_fasta_file_is_refused_as_one_of_a_table(run, genome, tmp_path):
+    (tmp_path / "guides.fa").write_text(f">long\n{GUIDE}\n>short\nACG\nTAC\n")
+    code, out, err = run("--guides", "guides.fa", "--genome", genome)
+    assert (code, out) == (1, "")
+    assert "guides.fa, line 3: the guide ACGTAC has 6 nt, needs 8" in " ".join(err.split())
+
+
+def test_no_file_of_the_genome_is_written_over(run, tmp_path):
+    """Files that lie in a folder, or that INPUT names, are on no command line."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    text = "".join(f">{name}\n{letters}\n" for name, letters in CONTIGS.items())
+    (folder / "a.txt").write_text(text)
+    (tmp_path / "in.txt").write_text(f"folder\n{'N' * 21}GG\n{GUIDE}NNN 3\n")
+    for words in (
+        ("--genome", "folder", "--guide", GUIDE, "-o", "folder/a.txt"),
+        ("in.txt", "C", "folder/a.txt"),
+    ):
+        code, _, err = run(*words)
+        assert code == 1
+        assert "is read by this command, which must not write over it" in " ".join(err.split())
+        assert (folder / "a.txt").read_text() == text
+    # What lies beside the sequences is not read.
+    for _ in range(2):
+        code, _, err = run("--genome", "folder", "--guide", GUIDE, "-o", "folder/hits.csv")
+        assert code == 0, err
+
+
 def test_hits_of_any_pam_and_length_are_those_of_a_slow_search(run, genome, tmp_path):
     (tmp_path / "guides.csv").write_text("name,guide,mismatches\na,CCATGCAC,3\nb,CCATGCACG,4\n")
     code, out, _ = run(

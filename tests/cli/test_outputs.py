@@ -154,6 +154,22 @@ def test_depth_of_a_contig_a_base_and_a_stretch(run, region, lines):
     assert err == (noted if region.startswith("chr") else "")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("depth a.bed --region c:99999999999999999999", "region 'c:99999999999999999999' has"),
+        ("depth a.bed --region c:5-9223372036854775808", "position 9,223,372,036,854,775,808"),
+        ("depth a.bed -g far.genome --zeros", "far.genome, line 2: says that 'd' has"),
+    ],
+)
+def test_positions_that_64_bits_do_not_hold_are_refused(run, words, told):
+    Path("far.genome").write_text(f"c\t15\nd\t{10**20}\n")
+    code, out, err = run(*words.split())
+    assert (code, out) == (1, "")
+    assert told in err
+    assert "needs 4,611,686,018,427,387,904 at most" in err
+
+
 def test_an_interval_that_overhangs_its_contig_is_cut_off_with_a_note(run):
     # As `bedtools genomecov -bga -i a.bed -g a.genome` 2.30.0.
     code, out, err = run("depth", "a.bed", "-g", "a.genome", "--zeros")

@@ -162,9 +162,12 @@ def simulate(
     """Make random genotypes with linkage and populations, and a trait, as PLINK files."""
     from genoviz.analyses.simulation.genotypes import iter_simulate_genotypes
     from genoviz.analyses.simulation.traits import simulate_trait
+    from genoviz.io.genotypes.plink_files import ENDINGS
     from genoviz.io.genotypes.writers import write_plink
 
     refuse_standard_output("-o", output, "PLINK's genotypes are several files")
+    choose_kind(output, {"PLINK": ENDINGS}, default="PLINK")
+    prefix = output.with_suffix("") if output.suffix in ENDINGS else output
     with show_progress() as bar:
         steps = iter_simulate_genotypes(
             samples,
@@ -180,11 +183,11 @@ def simulate(
         n_causal = min(causal, variants)
         trait = simulate_trait(genotypes, heritability=heritability, n_causal=n_causal, seed=seed)
         bar.update("Writing", 0, None, "")
-        write_plink(genotypes, output)
+        write_plink(genotypes, prefix)
         values = {"trait": trait.phenotype, "breeding_value": trait.breeding_values}
-        write_table(sample_columns(genotypes.samples) | values, Path(f"{output}.pheno.tsv"))
+        write_table(sample_columns(genotypes.samples) | values, Path(f"{prefix}.pheno.tsv"))
     if genotypes.n_autosomes:
         print_notes(
             f"other commands need --autosomes {genotypes.n_autosomes} to read these contigs"
         )
-    typer.echo(f"wrote {output}.bed, .bim, .fam and .pheno.tsv: {genotypes!r}")
+    typer.echo(f"wrote {prefix}.bed, .bim, .fam and .pheno.tsv: {genotypes!r}")

@@ -130,6 +130,7 @@ class TraitOptions:
             "A column to correct for, of --covar or --pheno; categories become indicators. "
             "May be given several times.",
             "--covariate",
+            show_default="all of --covar",
         ),
     ] = None
     by_row_order: Annotated[
@@ -174,13 +175,21 @@ def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
 def _take_region(genotypes: Genotypes, region: str) -> Genotypes:
     from genoviz.analyses.genotypes.selection import genotypes_in_region
     from genoviz.errors import ParameterError
+    from genoviz.model.genotypes.chromosomes import find_chromosome
     from genoviz.model.intervals.region_text import parse_region
 
-    place = parse_region(region, genotypes.variants.contigs)
-    if place.path not in genotypes.variants.contigs:
-        known = ", ".join(genotypes.variants.contigs[:5])
-        raise ParameterError(f"--region names contig {place.path!r}, the genotypes have {known}")
-    return genotypes_in_region(genotypes, place.path, place.start, place.end)
+    contigs = genotypes.variants.contigs
+    place = parse_region(region, contigs)
+    contig = place.path
+    if contig not in contigs:
+        contig = find_chromosome(contig, contigs, genotypes.n_autosomes)
+        if contig is None:
+            known = ", ".join(contigs[:5])
+            raise ParameterError(
+                f"--region names contig {place.path!r}, the genotypes have {known}"
+            )
+        print_notes(f"--region {region} is taken for {contig}")
+    return genotypes_in_region(genotypes, contig, place.start, place.end)
 
 
 def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
@@ -273,7 +282,11 @@ def take_covariates(
     if options.covar is not None:
         print_notes(*aligned.notes)
     columns: dict[str, np.ndarray] = {}
-    for name in options.covariate or ():
+    names = options.covariate
+    if names is None:  # as in PLINK
+        names = aligned.names
+        print_notes(f"covariates are all columns of {options.covar.name}: {', '.join(names)}")
+    for name in names:
         if name not in aligned.columns:
             raise ParameterError(
                 f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"

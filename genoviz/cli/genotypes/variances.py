@@ -74,7 +74,8 @@ def reml(
 
     SHARE is that of the phenotype's variance; the shares of all components add up to the
     heritability. Standard errors are of the average information. Standard error also tells what
-    the regression of Haseman and Elston says. If the variances still change, the exit status is 3.
+    the regression of Haseman and Elston says. CONVERGED is no if the variances
+    still change, and the exit status is 3 then.
     """
     options = {
         "traces": traces.value,
@@ -188,5 +189,6 @@ def _write(last: VarianceSnapshot, output: Path | None) -> None:
         "VARIANCE_SE": last.standard_errors,
         "SHARE": np.append(last.shares, residual),
         "SHARE_SE": np.append(last.share_errors, last.heritability_error),
+        "CONVERGED": np.full(len(last.variances), "yes" if last.is_converged else "no"),
     }
     write_table(columns, output)

@@ -21,7 +21,7 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets.paths import open_paths
-from genoviz.cli.offtargets.query import EnzymeName, open_genome
+from genoviz.cli.offtargets.query import EnzymeName, open_genome, protect_genome
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import ProgressBar, as_file, print_notes, print_results, show_progress
 from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
@@ -102,6 +102,7 @@ def design(
     graph = is_graph(genome)
     if reference is not None and not graph:
         raise typer.BadParameter("--reference is for graphs (GFA)")
+    protect_genome(genome, output)
     from genoviz.analyses.offtargets.design import design_guides, find_guides
 
     rows: list[list[str]] = []

@@ -26,6 +26,7 @@ from genoviz.cli.offtargets.query import (
     make_query,
     open_genome,
     parse_device,
+    protect_genome,
     read_query,
     run_searches,
 )
@@ -276,6 +277,7 @@ def offtarget(
     output = None if str(output_file or output) == "-" else output_file or output
     form = results.find_format(as_format and as_format.value, output, query, count_only)
     results.check_output(output, form)
+    protect_genome(query.genome, output)
     if placements is None:
         placements = PlacementName.all if query.is_input_file else PlacementName.best
     from genoviz.analyses.offtargets.request import SearchOptions

@@ -160,6 +160,16 @@ def _check_guide(guide: str) -> str:
     return guide.upper().replace("U", "T")
 
 
+def protect_genome(genome: Path, output: Path | None) -> None:
+    """Let no file of a genome be written over: those of its folder, or one that INPUT names."""
+    from genoviz.io.files.replace_file import protect_more, refuse_input
+    from genoviz.io.offtargets.genome_sequences import find_genome_files
+
+    protect_more(find_genome_files(genome)[0])
+    if output is not None:
+        refuse_input(output)
+
+
 def open_genome(path: Path, bar: ProgressBar, *, cache: bool) -> GenomePlanes:
     """Return the planes of a genome; notes go to standard error."""
     from genoviz.analyses.offtargets.genome_planes import make_genome_planes

@@ -43,6 +43,11 @@ def protect_inputs(paths: Iterable[str | PathLike[str]]) -> Iterator[None]:
         _PROTECTED.reset(token)
 
 
+def protect_more(paths: Iterable[str | PathLike[str]]) -> None:
+    """Protect files that turn out to be read, too, until the block of `protect_inputs` ends."""
+    _PROTECTED.set(_PROTECTED.get() | ({_file_key(path) for path in paths} - {None}))
+
+
 def refuse_input(path: str | PathLike[str]) -> None:
     """Refuse to write a file that is protected.
 

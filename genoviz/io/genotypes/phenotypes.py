@@ -102,7 +102,20 @@ def _header(text: bytes, separator: str) -> list[str] | None:
         return fields
     values = fields[2:] or fields[1:]
     has_values = values and all(f in MISSING or is_number(f) for f in values)
-    return None if has_values else fields
+    return None if has_values or _is_as_below(fields, text, separator) else fields
+
+
+def _is_as_below(fields: list[str], text: bytes, separator: str) -> bool:
+    """Return whether fields of the first line are of a sample, some of them words, as categories.
+
+    Titles that are numbers stand above numbers, but beside titles that do so, too.
+    """
+    second = text.split(b"\n", 2)[1:2]
+    below = second[0].decode("utf-8", "replace").split(separator) if second else []
+    pairs = [
+        (is_number(a), is_number(b.strip(' "\r'))) for a, b in zip(fields, below, strict=False)
+    ]
+    return (True, True) in pairs[1:] and (False, True) not in pairs[1:]
 
 
 def _repair_header(text: bytes, separator: str, header: list[str] | None) -> bytes:

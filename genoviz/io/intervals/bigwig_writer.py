@@ -18,9 +18,11 @@ from genoviz.io.files.replace_file import replace_file
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Intervals
+from genoviz.model.graph.path_region import MAX_POSITION
 from genoviz.model.intervals.intervals import map_contigs
 
 _MAX_LENGTH = 2**32 - 1
+_MAX_DIGITS = 19
 
 
 def write_bigwig(
@@ -132,9 +134,13 @@ def read_genome(path: str | PathLike[str]) -> dict[str, int]:
                 path, f"has {show(line)}, needs a contig, a tab and its length", line=number
             )
         name = fields[0].decode(errors="replace")
+        digits = fields[1].strip().lstrip(b"0") or b"0"
+        if len(digits) > _MAX_DIGITS or int(digits) > MAX_POSITION:
+            told = f"says that {name!r} has {show(fields[1])} bp, needs {MAX_POSITION:,} at most"
+            raise FileFormatError(path, told, line=number)
         if name in lengths:
             raise FileFormatError(path, f"has contig {name!r} a second time", line=number)
-        lengths[name] = int(fields[1])
+        lengths[name] = int(digits)
     return lengths
 
 

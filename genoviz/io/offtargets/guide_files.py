@@ -22,7 +22,7 @@ _GUIDE_COLUMNS = (
 _NAME_COLUMNS = ("name", "id", "guideid", "guidename", "label", "sgrnaid", "grnaid")
 _LIMIT_COLUMNS = ("mismatches", "maxmismatches", "mismatch", "mm")
 SHORTEST_GUIDE = 8
-"""Shorter words of nucleotides in a table may well be names, or name a column."""
+"""Shorter words of nucleotides may well be names, or name a column; and they fit everywhere."""
 # So many letters of nucleotides beside a guide are not a name.
 _LONGEST_NAME = 16
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
@@ -66,8 +66,8 @@ def read_guides(path: str | PathLike[str]) -> GuideList:
     Raises
     ------
     FileFormatError
-        If the file cannot be read, has no guide, two in a line without a header, a guide of a table
-        with fewer than ``SHORTEST_GUIDE`` letters, or one with a letter that is not a nucleotide;
+        If the file cannot be read, has no guide, two in a line without a header, a guide with fewer
+        than ``SHORTEST_GUIDE`` letters, or one with a letter that is not a nucleotide;
         names the line.
     """
     path = Path(path)
@@ -97,7 +97,10 @@ def _read_fasta(path: Path, lines: Sequence[tuple[int, str]]) -> list[tuple[str,
             raise FileFormatError(
                 path, "has a name and no guide, needs letters below it", line=number
             )
-    return [(name, "".join(letters), None) for _, name, letters in records]
+    return [
+        (name, _check_length(path, number, "".join(letters)), None)
+        for number, name, letters in records
+    ]
 
 
 def _read_table(
@@ -235,7 +238,7 @@ def _check_length(path: Path, line: int, guide: str) -> str:
     if len(guide) < SHORTEST_GUIDE:
         raise FileFormatError(
             path,
-            f"the guide {guide} has {len(guide)} nt, needs {SHORTEST_GUIDE} at least in a table",
+            f"the guide {guide} has {len(guide)} nt, needs {SHORTEST_GUIDE} at least in a file",
             line=line,
         )
     return guide

@@ -18,6 +18,7 @@ import numpy as np
 from genoviz.errors import ParameterError
 
 HUMAN_AUTOSOMES = 22
+MAX_DIGITS = 9
 
 _PREFIX = re.compile(r"^(chromosome|chrom|chr)_?(?=.)", re.IGNORECASE)
 
@@ -74,6 +75,26 @@ def chromosome_kinds(contigs: Sequence[str], n_autosomes: int | None = None) -> 
     return np.array([_kind_of(name, n, n_autosomes is None) for name in contigs], np.uint8)
 
 
+def find_chromosome(
+    name: str, contigs: Sequence[str], n_autosomes: int | None = None
+) -> str | None:
+    """Return the one contig that is the same sex chromosome, or mitochondrion, by another name.
+
+    Examples
+    --------
+    >>> find_chromosome("chrX", ["1", "22", "23"]), find_chromosome("26", ["1", "MT"])
+    ('23', 'MT')
+    >>> find_chromosome("X", ["1", "2"]), find_chromosome("7", ["chr7"])
+    (None, None)
+    """
+    try:
+        kind, *kinds = chromosome_kinds([name, *contigs], n_autosomes).tolist()
+    except ParameterError:  # a name is no chromosome of the species
+        return None
+    found = [contig for contig, other in zip(contigs, kinds, strict=True) if other == kind]
+    return found[0] if kind != Kind.AUTOSOME and len(found) == 1 else None
+
+
 def check_autosomes(n_autosomes: int | None) -> None:
     """Raise `ParameterError` if no species can have so many autosomes."""
     if n_autosomes is not None and n_autosomes < 1:
@@ -85,7 +106,8 @@ def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:
     name = name.lstrip("0") or name
     if not (name.isascii() and name.isdigit()):
         return _KIND_OF_NAME.get(name, Kind.AUTOSOME)
-    beyond = int(name) - n_autosomes
+    # Python itself refuses to read thousands of digits.
+    beyond = int(name[:MAX_DIGITS]) - n_autosomes
     if beyond <= 0:
         return Kind.AUTOSOME
     if beyond > len(_KINDS_OF_CODES):

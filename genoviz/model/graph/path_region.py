@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from genoviz.errors import ParameterError
 
+MAX_POSITION = 2**62
+"""No contig is as long, and 64 bits hold twice as much."""
+
 _REGION = re.compile(r"^(?P<name>.+):(?P<start>\d[\d,]{0,23})(?:-(?P<end>\d[\d,]{0,23}))?$")
 
 
@@ -18,7 +21,7 @@ def split_region(text: str) -> tuple[str, int, int | None] | None:
     Raises
     ------
     ParameterError
-        If the region ends before it begins, or is empty.
+        If the region ends before it begins, is empty, or is beyond `MAX_POSITION`.
 
     Examples
     --------
@@ -31,6 +34,11 @@ def split_region(text: str) -> tuple[str, int, int | None] | None:
     start, end = (
         int(match[part].replace(",", "")) if match[part] else None for part in ("start", "end")
     )
+    furthest = max(start, end or 0)
+    if furthest > MAX_POSITION:
+        raise ParameterError(
+            f"region {text!r} has position {furthest:,}, needs {MAX_POSITION:,} at most"
+        )
     if end is not None and end <= start:
         raise ParameterError(f"region {text!r} ends at {end:,}, needs an end after its start")
     return match["name"], start, end

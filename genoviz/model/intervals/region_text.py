@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from genoviz.errors import ParameterError
-from genoviz.model.graph.path_region import PathRegion, split_region
+from genoviz.model.graph.path_region import MAX_POSITION, PathRegion, split_region
 from genoviz.model.intervals.intervals import aliases
 
-WHOLE = 2**62
+WHOLE = MAX_POSITION
 """The end of a region that has all of its contig."""
 
 
@@ -21,7 +21,7 @@ def parse_region(text: str, contigs: Iterable[str]) -> PathRegion:
     Raises
     ------
     ParameterError
-        If the text is empty, or the region ends before it begins.
+        If the text is empty, or the region ends before it begins or is beyond any contig.
 
     Examples
     --------

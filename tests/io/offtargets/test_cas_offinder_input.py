@@ -184,7 +184,7 @@ def test_a_guide_a_line_is_enough(tmp_path):
         ("g,GATTACAGATTACA\nc,GATTACAXGATTACA\n", "line 2: letter 8 of the guide GATTACAXGA"),
         ("guide1,GATTACAXGATTACA\n", "line 1: letter 8 of the guide GATTACAXGATTACA is 'X'"),
         ("sgRNA-1\tGATTACAXGATTACA\nsgRNA-2\tGATTACAGATTACA\n", "line 1: letter 8 of the guide"),
-        ("a\nc\n", "line 1: the guide A has 1 nt, needs 8 at least in a table"),
+        ("a\nc\n", "line 1: the guide A has 1 nt, needs 8 at least in a file"),
         ("guide,name\nACGTACG,a\n", "line 2: the guide ACGTACG has 7 nt, needs 8"),
         ("ACGTACGT,x\nACGT,y\n", "line 2: the guide ACGT has 4 nt, needs 8"),
         ("ACGTACGT,a\n,b\n", "line 2: has no guide"),
