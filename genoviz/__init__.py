@@ -123,6 +123,7 @@ _MODULES = {
         "make_kmer_repeats",
     ),
     "genoviz.analyses.sequences.kmer_spectrum": ("DistinctKmers", "KmerSpectrum"),
+    "genoviz.analyses.sequences.shared_spectrum": ("iter_shared_spectrum", "shared_spectrum"),
     "genoviz.analyses.sequences.kmer_hits": (
         "HitContexts",
         "KmerHits",

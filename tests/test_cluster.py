@@ -20,6 +20,7 @@ from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
 from genoviz.analyses.intervals import by_contig
 from genoviz.analyses.offtargets import tiles
+from genoviz.analyses.sequences import shared_spectrum
 from genoviz.cluster import connection, run
 from genoviz.cluster.blocks import iter_results
 from genoviz.cluster.sums import iter_sum
@@ -170,6 +171,38 @@ def genome():
     lengths = [3 * 2048 - 7, 1, 0, 2055, 5000, 64, 9]
     letters = ["".join(random.choice(list("ACGTN"), n, p=[0.24] * 4 + [0.04])) for n in lengths]
     return genoviz.Sequences.from_records([(f"c{k}", text) for k, text in enumerate(letters)])
+
+
+@pytest.mark.parametrize(("k", "places"), [(3, 900), (21, 1 << 27), (32, 5000)])
+def test_kmers_are_counted_in_parts_the_same(k, places, genome, client, monkeypatch):
+    monkeypatch.setattr(shared_spectrum, "TASK_PLACES", places)
+    twice = genoviz.Sequences.from_records(
+        [(f"{name}{turn}", genome.cut(name, 0, n).tobytes().decode()[::turn])
+         for name, n in zip(genome.names, genome.lengths.tolist(), strict=True)
+         for turn in (1, -1, 1)]
+    )  # fmt: skip
+    text = genoviz.make_index_text(twice)
+    repeats = genoviz.make_kmer_repeats(genoviz.build_fm_index(twice, backend="cpu"), backend="cpu")
+    for strand in ("forward", "canonical"):
+        found = genoviz.shared_spectrum(text, k, strand, scheduler=client)
+        assert_equal_fields(found, repeats.spectrum(k, strand))
+        assert found.max_multiplicity > 1
+    with pytest.raises(ParameterError, match="k is 33, needs 1 to 32"):
+        genoviz.shared_spectrum(text, 33, scheduler=client)
+
+
+def test_a_command_counts_the_same_kmers(cluster, capfd):
+    from genoviz.cli.main import main
+
+    command = ["bwt", "spectrum", str(ROOT / "data_samples" / "genome.fa.gz"), "--canonical"]
+    rows = []
+    for more in ([], ["--scheduler", cluster.scheduler_address]):
+        with pytest.raises(SystemExit) as end:
+            main([*command, *more])
+        assert not end.value.code
+        rows.append(capfd.readouterr().out)
+    assert rows[0].count("\n") > 1
+    assert rows[0] == rows[1]
 
 
 SIZES = (

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, option, with_examples
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    JsonOption,
+    SchedulerOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.intervals.options import OutputOption, write_output
 from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
@@ -158,6 +165,7 @@ def _check_output(sequences: Path, output: Path | None) -> Path:
     "genoviz bwt spectrum genome.gvfm -k 21",
     "genoviz bwt spectrum genome.fa.gz -k 31 --canonical -o spectrum.tsv",
     "genoviz bwt spectrum genome.gvfm --every-k 100 -o choose_k.tsv",
+    "genoviz bwt spectrum genome.fa.gz -k 31 --canonical --scheduler tcp://head:8786",
 )
 def spectrum(
     index: io.IndexArgument,
@@ -173,22 +181,25 @@ def spectrum(
         ),
     ] = None,
     output: TableOption = None,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
     """Count how many different k-mers occur how often.
 
     A line for each multiplicity that there is, however large, has it and the number of different
-    k-mers. The index needs all rows located (--sample-rate 1).
+    k-mers. The index needs all rows located (--sample-rate 1). The workers of a scheduler sort
+    k-mers of up to 32 bases, each some of them, and need no index.
     """
+    if scheduler is not None and every_k is not None:
+        raise typer.BadParameter("--scheduler goes with -k, not with --every-k")
     if every_k is not None and canonical:
         raise typer.BadParameter("--every-k counts forward k-mers; leave out --canonical")
     with show_progress() as bar:
-        repeats = io.open_repeats(index, bar, backend=backend.value)
-        if every_k is None:
-            repeats.check_k(k, name="-k")
-        else:
-            repeats.check_k(every_k, name="--every-k")
+        if scheduler is None:
+            repeats = io.open_repeats(index, bar, backend=backend.value)
+            name, longest = ("-k", k) if every_k is None else ("--every-k", every_k)
+            repeats.check_k(longest, name=name)
         if every_k is not None:
             found = _counted(repeats.iter_distinct(every_k), bar)
             columns = {"k": found.ks}
@@ -196,7 +207,12 @@ def spectrum(
             columns["n_total"] = found.n_total
             totals = {}
         else:
-            found = _counted(repeats.iter_spectrum(k, _STRANDS[canonical]), bar)
+            steps = (
+                repeats.iter_spectrum(k, _STRANDS[canonical])
+                if scheduler is None
+                else _share_spectrum(index, bar, k, _STRANDS[canonical], scheduler)
+            )
+            found = _counted(steps, bar)
             columns = {"multiplicity": found.multiplicities, "n_kmers": found.n_kmers}
             totals = {name: getattr(found, name) for name in ("k", "strand")}
             totals |= {name: getattr(found, name) for name in ("n_distinct", "n_unique")}
@@ -207,6 +223,23 @@ def spectrum(
     if as_json:
         results = totals | {"files": [str(output)] if output else []}
         print_results(results if output else results | values, [], as_json=True)
+
+
+def _share_spectrum(
+    path: Path, bar: ProgressBar, k: int, strand: str, scheduler: str
+) -> Generator[float, None, Any]:
+    """Have workers count the k-mers of a file of sequences, or of the text of an index."""
+    from genoviz.analyses.sequences.index_text import make_index_text
+    from genoviz.analyses.sequences.shared_spectrum import iter_shared_spectrum
+    from genoviz.io.sequences.fm_index import is_fm_index
+
+    path = as_file(path)
+    if is_fm_index(path):
+        text = io.open_index(path, bar, backend="cpu").text
+    else:
+        io.refuse_graph(path)
+        text = make_index_text(read_sequences(path, bar))
+    return iter_shared_spectrum(text, k, strand, scheduler=scheduler)
 
 
 def _counted(steps: Generator[float, None, Any], bar: ProgressBar) -> Any:

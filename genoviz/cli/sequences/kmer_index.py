@@ -108,9 +108,19 @@ def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     return progress.sequences
 
 
+def refuse_graph(path: Path) -> None:
+    """Raise a ParameterError for a graph, where sequences or an index are needed."""
+    from genoviz.errors import ParameterError
+
+    if is_graph(path):
+        raise ParameterError(
+            f"{path.name} is a graph, which 'count' and 'locate' take; needs an index, FASTA or "
+            "2bit here"
+        )
+
+
 def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True) -> FMIndex:
     """Return the index of a file, or that of its sequences."""
-    from genoviz.errors import ParameterError
     from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index, read_fm_index
 
     if is_fm_index(path):
@@ -119,11 +129,7 @@ def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True
         for step in iter_read_fm_index(path):
             bar.update("Checking the index", step.n_bytes_done, step.n_bytes_total, "B")
         return step.index
-    if is_graph(path):
-        raise ParameterError(
-            f"{path.name} is a graph, which 'count' and 'locate' take; needs an index, FASTA or "
-            "2bit here"
-        )
+    refuse_graph(path)
     from genoviz.analyses.sequences.fm_index import iter_build_fm_index
 
     for progress in iter_build_fm_index(read_sequences(path, bar), backend=backend):
