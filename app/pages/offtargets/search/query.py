@@ -147,8 +147,8 @@ def parse_guides(text: str) -> tuple[Guide, ...]:
     Raises
     ------
     ParameterError
-        If a line has no guide or several, a name of FASTA has no guide below it, a guide is too
-        long, or there are too many guides.
+        If a line has no guide or several, a name of FASTA has no guide or fewer than 8 nt
+        below it, a guide is too long, or there are too many guides.
 
     Examples
     --------
@@ -180,6 +180,11 @@ def _read_fasta(lines: Sequence[tuple[int, str]]) -> list[Guide]:
         if not letters:
             of_name = f", {name[:40]}," if name else ""
             raise ParameterError(f"the name in line {number}{of_name} has no guide below it")
+        n = sum(map(len, letters))
+        if n < SHORTEST_GUIDE:
+            raise ParameterError(
+                f"the guide below line {number} has {n} nt, needs {SHORTEST_GUIDE} in FASTA"
+            )
     return [
         Guide(name or f"g{row}", "".join(letters))
         for row, (_, name, letters) in enumerate(records, start=1)

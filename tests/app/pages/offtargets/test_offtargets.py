@@ -119,7 +119,8 @@ def test_guides_are_read_as_people_write_them(text, expected):
         ("A GACCTGTCGCTGACGCATTC,GACCTGTCGCTGACGCATTA", "line 1 has two guides"),
         ("GATTXCA", "'X' at position 5"),
         ("a GATTACAXGATTACA", "line 1 has no guide: letter 8 of GATTACAXGATTACA is 'X'"),
-        (">a\nGATTACA\n>b", "name in line 3, b, has no guide below it"),
+        (">a\nGATTACAT\n>b", "name in line 3, b, has no guide below it"),
+        (">a\nGATTACAT\n>b\nGAT\nACA", "guide below line 3 has 6 nt, needs 8"),
         (">a\nGATT\nGAT/ACA", "line 3 has '/' at position 4"),
         ("GATTACA\nhello world?", "line 2 has no guide"),
     ],
@@ -134,7 +135,7 @@ def test_what_is_wrong_with_guides_is_said(text, words):
     [
         ">x y\nGATTACAGAT\n>z\nGGCATTACAT\n",
         ">wrapped one\nGACCTGTCGC\nTGACGC\nauuc\n\n  >second\n\nGACCTGTCGC TGACGCATTA\r\n",
-        ">AAPL1,a;b\nGACC\nTG\n> \n ACGTACGT\nNNNN",
+        ">AAPL1,a;b\nGACC\nTGAT\n> \n ACGTACGT\nNNNN",
     ],
 )
 def test_fasta_is_read_as_that_of_files(text, tmp_path):
