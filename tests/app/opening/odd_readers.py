@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from multiprocessing.connection import Connection
@@ -13,11 +14,17 @@ from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.files import OpeningProgress, _iter_graph
 
 
+def end_process(number):
+    """End the process of a reader; never that of the tests, where no reader has one of its own."""
+    assert multiprocessing.parent_process() is not None, "files are not opened apart"
+    if number:
+        os.kill(os.getpid(), number)
+    os._exit(3)
+
+
 def die(path):
     yield OpeningProgress("Reading", 0.5)
-    if path.name.isdigit():
-        os.kill(os.getpid(), int(path.name))
-    os._exit(3)
+    end_process(int(path.name) if path.name.isdigit() else 0)
 
 
 def take_memory(path):
@@ -48,7 +55,7 @@ def die_while_saving(path):
     for progress in _iter_graph(path):
         yield progress
         if progress.text.startswith("Saving"):
-            os.kill(os.getpid(), signal.SIGKILL)
+            end_process(signal.SIGKILL)
 
 
 def die_at_the_end(path):
@@ -58,7 +65,7 @@ def die_at_the_end(path):
 
     def send(self, message):
         os.write(self._handle, message[: int(share * len(message))])
-        os.kill(os.getpid(), signal.SIGKILL)
+        end_process(signal.SIGKILL)
 
     Connection._send = send
     yield OpeningProgress("Ready", 1.0, np.arange(10))
