@@ -54,8 +54,10 @@ OTHERS = (
         ".bed12",
     ),
     *(".fas", ".fsa", ".ffn", ".frn", ".mfa", ".seq", ".rgfa", ".gfa1"),
+    *(".gbz.db", ".gfaz", ".vg", ".xg", ".pg", ".og"),
 )
-"""What is read besides by who names it: parts, tables, and other endings of the same formats."""
+"""What is read besides by who names it: parts, tables, and other endings of the same formats; and
+graphs that are not read, of which the reader says what to do."""
 MAX_NAME_BYTES = 200
 
 

@@ -16,7 +16,10 @@ from genoviz.model import PangenomeGraph
 
 _N_START = 16
 _NOT_READ = {
-    b"SQLite format 3\0": "a database (GBZ-base, .gbz.db); open the GBZ that it was made of",
+    b"SQLite format 3\0": (
+        "a database (GBZ-base, .gbz.db); open the GBZ that it was made of, or a region that "
+        "gbz-base's query --contig NAME --interval START..END writes as GFA"
+    ),
     bytes.fromhex("376b376b"): "a GBWT without sequences; open the GBZ or the GFA of it",
     bytes.fromhex("af64376b"): "a GBWTGraph without its GBWT; open the GBZ or the GFA of it",
 }

@@ -106,6 +106,21 @@ def test_a_path_that_cannot_be_opened_is_said_so(session, source, words):
         check_path(source)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.gbz.db", b"SQLite format 3\0" + bytes(84), "gbz-base's query --contig NAME"),
+        ("a.gfaz", b"\1\2\3\4", "decompress it to GFA with gfaz"),
+        ("a.og", b"\1\2\3\4", "convert it with odgi view -g"),
+    ],
+)
+def test_of_a_graph_that_is_not_read_it_is_said_what_to_do(session, tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    open_and_wait(session, str(tmp_path / name))
+    assert session.opened is None
+    assert words in session.problem
+
+
 def test_a_pipe_is_no_file_and_nobody_waits_for_it(session, tmp_path):
     pipe = tmp_path / "pipe.bed"
     os.mkfifo(pipe)
