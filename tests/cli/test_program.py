@@ -232,7 +232,11 @@ def test_help_has_examples_and_exit_is_zero(run, command):
         (["layout", "GRAPH"], "give -o or --tsv"),
         (
             ["layout", "GRAPH", "-o", "x.lay", "--workers", "2"],
-            "--workers, --devices and --scheduler need --all",
+            "--workers and --scheduler need --all",
+        ),
+        (
+            ["layout", "GRAPH", "-o", "x.lay", "--devices", "0,1", "--method", "path-sgd"],
+            "--devices needs --method multilevel, or --all",
         ),
         (["layout", "--all", "GRAPH"], "--all needs -o with a folder, and neither --tsv nor"),
         (["layout", "--all", "GRAPH", "-o", "-"], "-o - is standard output, but --all writes a"),

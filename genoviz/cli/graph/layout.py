@@ -248,7 +248,7 @@ Workers = Annotated[
 Devices = Annotated[
     str | None,
     option(
-        "Numbers of GPUs that lay out one graph each at a time: 0,1,2,3.",
+        "Numbers of GPUs, 0,1,2,3: they lay a graph out together; with --all, each one at a time.",
         "--devices",
         metavar="NUMBERS",
         show_default="one GPU",
@@ -265,6 +265,7 @@ Devices = Annotated[
     "genoviz layout graph.gfa -o graph.lay --method path-sgd --iterations 60",
     "genoviz layout graph.gfa -o graph.lay --data-layout arrays --backend cuda",
     "genoviz layout graph.gfa -o chr6.lay --path 'GRCh38#0#chr6' --path 'CHM13#0#chr6' --json",
+    "genoviz layout chr1.gfa.gz -o chr1.lay --devices 0,1",
     "genoviz layout --all genome -o layouts",
     "genoviz layout --all 'graphs/chr*.gfa.gz' -o layouts --devices 0,1,2,3",
     "genoviz layout --all genome -o layouts --scheduler tcp://head:8786",
@@ -332,8 +333,8 @@ def layout(
     goes on where it was; a graph that fails is told of, and the others are done.
     """
     if not all_graphs:
-        if not all(value is None for value in (workers, devices, scheduler)):
-            raise typer.BadParameter("--workers, --devices and --scheduler need --all")
+        if workers is not None or scheduler is not None:
+            raise typer.BadParameter("--workers and --scheduler need --all")
         outputs = _check_outputs({"-o": output, "--tsv": tsv})
     options = {
         "eps": eps,
@@ -361,6 +362,13 @@ def layout(
             graph, output, plan, where | {"backend": backend.value, "cache": cache}, as_json
         )
         return
+    if devices is not None:
+        if method is Method.path_sgd:
+            raise typer.BadParameter("--devices needs --method multilevel, or --all")
+        from genoviz.backend import check_devices
+
+        options["devices"] = _parse_devices(devices)
+        check_devices(options["devices"], backend.value)
     began = time.perf_counter()
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)

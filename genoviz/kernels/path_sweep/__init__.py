@@ -59,6 +59,18 @@ n_workers       int                      threads; on a CPU each has a part of th
 Workers run without locks (Hogwild): a move can be lost when two meet on a point. One sweep ends
 before the next begins. With one worker on a CPU the same seeds give the same bits.
 
+Several devices sweep strips of their own on copies of the points. ``merge`` makes the copies alike
+again: each point comes to lie where the device has it that has moved it farthest. That is the one
+in whose part it lies, for the others only meet it with long jumps. (Their mean would take half of
+what that one has mended, and their sum would mend as often as there are devices what all of them
+have mended, so that layouts burst.) Each device merges a share of the points, whose rows are
+
+=============== ======================== =======================================================
+points          float64 (n, 2)           of the device's own copy; changed in place
+others          float64 (n_others, n, 2) of the other copies
+before          float64 (n, 2)           of all copies when they were alike; becomes ``points``
+=============== ======================== =======================================================
+
 References
 ----------
 Heumos et al. 2024, doi:10.1093/bioinformatics/btae363 (path-guided SGD);

@@ -12,6 +12,8 @@ _JOINT = 1e-9
 POINTS_PER_WORKER = 256
 RECORDS_AT_ONCE = 1 << 23  # a tenth of a second
 POINTS_AT_ONCE = 1 << 62  # in the order of the paths
+POINTS_TO_SHARE = 1 << 9  # of each device; devices of a CPU are for tests
+SWEEPS_TO_MERGE = 4
 _BITS_OF_ONE = np.int64(0x3FF << 52)
 
 
@@ -123,6 +125,20 @@ def sweep(
                 first + (stop - first) * worker // n_workers,
                 first + (stop - first) * (worker + 1) // n_workers,
             )
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def merge(points, others, before):
+    """Put each point where the device has it that has moved it farthest; also in ``before``."""
+    for i in prange(len(points)):
+        x, y = points[i]
+        farthest = (x - before[i, 0]) ** 2 + (y - before[i, 1]) ** 2
+        for k in range(len(others)):
+            dx, dy = others[k, i, 0] - before[i, 0], others[k, i, 1] - before[i, 1]
+            if dx * dx + dy * dy > farthest:
+                x, y, farthest = others[k, i, 0], others[k, i, 1], dx * dx + dy * dy
+        points[i, 0], points[i, 1] = x, y
+        before[i, 0], before[i, 1] = x, y
 
 
 def count_workers(n_points):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import load_module, make_launcher
 
 THREADS_PER_BLOCK = 256
 WARP = 32
@@ -16,6 +16,9 @@ RECORDS_AT_ONCE = 1 << 28
 POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
 POINTS_AT_ONCE = 1 << 19  # what the cache holds, and still feeds all threads
+POINTS_TO_SHARE = 1 << 19  # of each device: fewer do not feed its threads
+SWEEPS_TO_MERGE = 12
+BLOCKS_PER_MULTIPROCESSOR = 8
 SWEEP = np.dtype(
     [
         ("jump", np.int64),
@@ -67,6 +70,15 @@ def sweep(
                 (n_block,),
                 (points, records, path_starts, block_paths, strips, call, np.int32(phase)),
             )
+    cupy.cuda.get_current_stream().synchronize()
+
+
+def merge(points, others, before):
+    """Put each point where the device has it that has moved it farthest; also in ``before``."""
+    module = load_module(__package__, "path_sweep.cu", options=COMPILE_OPTIONS[0])
+    launch = make_launcher(module, THREADS_PER_BLOCK, BLOCKS_PER_MULTIPROCESSOR)
+    n = len(points)
+    launch("merge", n, (points, others, before, np.int32(len(others)), np.int64(n)))
     cupy.cuda.get_current_stream().synchronize()
 
 

@@ -179,3 +179,24 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         if (pair.coins >= 0) move_pair(points, pair, sweep.eta);
     }
 }
+
+extern "C" __global__ void __launch_bounds__(256)
+    merge(double2* __restrict__ points, const double2* __restrict__ others,
+          double2* __restrict__ before, const int n_others, const long long n) {
+    const long long n_threads = gridDim.x * (long long)blockDim.x;
+    for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += n_threads) {
+        const double2 old = before[i];
+        double2 merged = points[i];
+        double farthest =
+            (merged.x - old.x) * (merged.x - old.x) + (merged.y - old.y) * (merged.y - old.y);
+        for (int k = 0; k < n_others; k++) {
+            const double2 at = others[k * n + i];
+            const double dx = at.x - old.x, dy = at.y - old.y;
+            if (dx * dx + dy * dy <= farthest) continue;
+            merged = at;
+            farthest = dx * dx + dy * dy;
+        }
+        points[i] = merged;
+        before[i] = merged;
+    }
+}

@@ -25,7 +25,7 @@ from genoviz.analyses.graph.layout.levels import (
     plan_rounds,
 )
 from genoviz.analyses.graph.layout.near_stress import count_torn
-from genoviz.analyses.graph.layout.path_records import PathRecords
+from genoviz.analyses.graph.layout.path_records import Devices, PathRecords
 from genoviz.analyses.graph.layout.run import (
     LayoutRun,
     LayoutSnapshot,
@@ -106,6 +106,7 @@ def multilevel_layout(
     *,
     paths: Sequence[str | int] | None = None,
     start: GraphLayout | None = None,
+    devices: Sequence[int] | None = None,
     backend: Backend = "auto",
     **options: Any,
 ) -> GraphLayout:
@@ -126,13 +127,17 @@ def multilevel_layout(
         stands for all of its sub-paths.
     start
         A layout to mend: only the rounds over all steps are made.
+    devices
+        Numbers of GPUs that work on it together, each with a copy of what it works on; by default
+        the current one alone. They share views of half a million points or more for each of them.
     options
         See `MultilevelOptions`.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, a path is not in the graph or ``start`` is of another graph.
+        If an option is out of range, a path is not in the graph, ``start`` is of another graph, or
+        devices are named for the CPU or are not there.
 
     References
     ----------
@@ -141,7 +146,13 @@ def multilevel_layout(
     """
     return last_of(
         iter_multilevel_layout(
-            graph, paths=paths, start=start, backend=backend, slice_seconds=None, **options
+            graph,
+            paths=paths,
+            start=start,
+            devices=devices,
+            backend=backend,
+            slice_seconds=None,
+            **options,
         )
     ).layout
 
@@ -154,6 +165,7 @@ def iter_multilevel_layout(
     slice_seconds: float | None = 0.05,
     stress_samples: int = 0,
     copies: bool = True,
+    devices: Sequence[int] | None = None,
     backend: Backend = "auto",
     **options: Any,
 ) -> Iterator[LayoutSnapshot]:
@@ -170,15 +182,20 @@ def iter_multilevel_layout(
         longer than a round, as with millions of steps, it is done after some rounds only.
     copies
         As for `iter_path_sgd_layout`.
+    devices
+        As for `multilevel_layout`; snapshots are on the first.
     options
         See `MultilevelOptions`.
     """
     checked = MultilevelOptions(**options)
+    used = Devices(devices, backend)
 
     def make_run(records: PathRecords) -> MultilevelRun:
-        return MultilevelRun(graph, records, start, checked, stress_samples, backend, copies=copies)
+        return MultilevelRun(
+            graph, records, start, checked, stress_samples, used, backend, copies=copies
+        )
 
-    return iter_run(make_run, graph, paths, start, 0, slice_seconds)
+    return used.iterate_on_first(iter_run(make_run, graph, paths, start, 0, slice_seconds))
 
 
 class MultilevelRun(LayoutRun):
@@ -191,6 +208,7 @@ class MultilevelRun(LayoutRun):
         start: GraphLayout | None,
         options: MultilevelOptions,
         stress_samples: int,
+        devices: Devices,
         backend: Backend,
         *,
         copies: bool = True,
@@ -199,7 +217,7 @@ class MultilevelRun(LayoutRun):
         super().__init__(
             graph, records, coordinates, options.seed, stress_samples, backend, copies=copies
         )
-        self.backend, self.options = backend, options
+        self.backend, self.options, self.devices = backend, options, devices
         self.kernel = load_kernel("path_sweep", backend)
         self.views = load_kernel("path_views", backend)
         self._max_workers = options.n_threads if self.xp is np else None
@@ -220,6 +238,7 @@ class MultilevelRun(LayoutRun):
         self._slice = FIRST_SLICE_RECORDS
         self._links: tuple[Any, Any, list[Any]] | None = None
         self._sampling_seconds = 0.0
+        self._copied_level: int | None = None
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run all rounds, and yield snapshots in between."""
@@ -268,7 +287,7 @@ class MultilevelRun(LayoutRun):
 
     def _iter_views(self) -> Iterator[None]:
         """Make the views of the paths; yield after each piece of the work."""
-        self._compile()
+        self.devices.run(self._compile)
         n_points = len(self.points)
         began = time.perf_counter()
         for levels, of_points in iter_levels(
@@ -290,30 +309,42 @@ class MultilevelRun(LayoutRun):
         self._n_even = [
             evenness(level, n, self.backend) for level, n in zip(self.levels, n_points, strict=True)
         ]
-        self._n_workers = [self._count_workers(n_even) for n_even in self._n_even]
+        self._teams = [self._find_team(n_even) for n_even in self._n_even]
+        self._n_workers = [
+            self._count_workers(n_even // len(team))
+            for n_even, team in zip(self._n_even, self._teams, strict=True)
+        ]
         self._counts = [np.diff(to_host(level.path_starts)) - 1 for level in self.levels]
         self.n_updates_total = sum(
             self._n_pairs(found.level, jump) for found in self.rounds for jump in found.jumps
         )
         self.seconds += time.perf_counter() - began
 
-    def _compile(self) -> None:
-        """Compile or load the kernels, by calls that change nothing."""
-        records = self.records.records[:0]
-        paths = records, self.records.path_starts, self.records.block_paths
+    def _find_team(self, n_even: int) -> Devices:
+        """Return who sweeps a view of so many points: all devices, or the first alone."""
+        is_large = n_even >= len(self.devices) * self.kernel.POINTS_TO_SHARE
+        return self.devices if is_large else self.devices.first
+
+    def _compile(self, _device: int) -> None:
+        """Compile or load the kernels of a device, by calls that change nothing."""
+        records = self.xp.zeros((0, self.records.records.shape[1]), np.uint32)
+        paths = records, self.xp.zeros(2, np.int64), self.xp.zeros(0, np.int32)
+        points = self.xp.zeros((0, 2))
         nothing, levels = self.xp.zeros(0, np.int64), self.xp.zeros(0, np.int8)
         schedule = np.ones(1, np.int64), np.zeros(1), np.zeros(1, np.uint64)
         strips = self.xp.zeros(0, np.int32)
-        self.kernel.sweep(self.points, paths, strips, *schedule, True, 1, 0, 0, 1)
+        self.kernel.sweep(points, paths, strips, *schedule, True, 1, 0, 0, 1)
+        if len(self.devices) > 1:
+            self.kernel.merge(points, self.xp.zeros((1, 0, 2)), points)
         self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
         claims = self.xp.zeros(0, np.int32)
         nowhere = claims, paths, levels, 0, True, self.options.design.noise, np.uint64(0), 0, 0, 1
-        self.views.place(self.points, *nowhere)
+        self.views.place(points, *nowhere)
         links, shares = self.xp.zeros((0, 2), np.int32), self.xp.zeros((0, 3), np.float32)
         self.views.link(links, shares, *nowhere)
-        self.views.follow(self.points, claims, links, shares, 0, 0, 1)
+        self.views.follow(points, claims, links, shares, 0, 0, 1)
 
     def _count_workers(self, n_points: int) -> int:
         n_workers = self.kernel.count_workers(n_points)
@@ -379,9 +410,12 @@ class MultilevelRun(LayoutRun):
                 for k, found in enumerate(rounds)
             ]
         )
+        at_most = self.kernel.RECORDS_AT_ONCE
+        if len(self._teams[level]) > 1:
+            at_most = self.kernel.SWEEPS_TO_MERGE * n_records
         begin, first = 0, 0
         while begin < len(jumps):
-            limit = self.kernel.RECORDS_AT_ONCE if slice_seconds is None else self._slice
+            limit = at_most if slice_seconds is None else self._slice
             stop = min(first + limit, n_records)
             end = begin + (max(limit // n_records, 1) if first == 0 and stop == n_records else 1)
             began = time.perf_counter()
@@ -394,7 +428,7 @@ class MultilevelRun(LayoutRun):
             n_done = (stop - first) * len(jumps[begin:end])
             if slice_seconds is not None and 2 * n_done > limit:
                 self._slice = int(n_done * min(slice_seconds / seconds, 4.0))
-                self._slice = min(max(self._slice, MIN_SLICE), self.kernel.RECORDS_AT_ONCE)
+                self._slice = min(max(self._slice, MIN_SLICE), at_most)
                 self._slice -= self._slice % MIN_SLICE
             first = stop % n_records
             begin = begin if first else end
@@ -408,11 +442,21 @@ class MultilevelRun(LayoutRun):
         return self._pairs[level, jump]
 
     def _order_strips(self, number: int) -> None:
-        """Say in which order the records of a level are swept."""
+        """Say in which order the records of a level are swept, and let all who sweep have copies.
+
+        Each has strips that lie side by side, so that two of them seldom move the same point.
+        """
         began = time.perf_counter()
-        n_parts = self._n_even[number] // self.kernel.POINTS_AT_ONCE
-        records = self.levels[number].records
-        self._strips = order_strips(records, self.points, n_parts, self.backend)
+        team, level = self._teams[number], self.levels[number]
+        n_parts = max(self._n_even[number] // (len(team) * self.kernel.POINTS_AT_ONCE), 1)
+        strips = order_strips(level.records, self.points, len(team) * n_parts, self.backend)
+        self._strips, self._copies = team.copy(strips), team.copy(self.points)
+        if self._copied_level != number:
+            self._copied_level = number
+            self._paths = list(zip(*map(team.copy, level.paths), strict=True))
+        if len(team) > 1:
+            edges = team.split(len(self.points))
+            self._before = team.run(lambda k: self._copies[k][edges[k] : edges[k + 1]].copy())
         self.seconds += time.perf_counter() - began
 
     def _sweep(
@@ -424,20 +468,36 @@ class MultilevelRun(LayoutRun):
         first: int,
         stop: int,
     ) -> None:
-        level = self.levels[number]
-        self.kernel.sweep(
-            self.points,
-            level.paths,
-            self._strips,
-            jumps,
-            etas,
-            seeds,
-            level.has_ends,
-            self._every[number],
-            first // STRIP_RECORDS,
-            -(-stop // STRIP_RECORDS),
-            self._n_workers[number],
-        )
+        level, team = self.levels[number], self._teams[number]
+        shares = team.split(len(self._strips[0]))
+        at_once = self.kernel.RECORDS_AT_ONCE // STRIP_RECORDS
+
+        def sweep(device: int) -> None:
+            what = self._copies[device], self._paths[device], self._strips[device]
+            begin, end = shares[device : device + 2]
+            part = [
+                begin + (end - begin) * edge // shares[-1]
+                for edge in (first // STRIP_RECORDS, -(-stop // STRIP_RECORDS))
+            ]
+            # In one call over many strips workers drift apart, and no cache holds what they move.
+            is_long = part[1] - part[0] > at_once
+            for some in [slice(k, k + 1) for k in range(len(jumps))] if is_long else [slice(None)]:
+                for at in range(*part, at_once):
+                    self.kernel.sweep(
+                        *what,
+                        jumps[some],
+                        etas[some],
+                        seeds[some],
+                        level.has_ends,
+                        self._every[number],
+                        at,
+                        min(at + at_once, part[1]),
+                        self._n_workers[number],
+                    )
+
+        team.run(sweep)
+        if len(team) > 1:
+            team.combine(self._copies, lambda k, *both: self.kernel.merge(*both, self._before[k]))
 
     def _place(self, number: int) -> None:
         """Put the points of a level between those above it."""

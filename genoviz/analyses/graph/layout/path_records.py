@@ -1,13 +1,19 @@
-"""What a layout begins from: the paths as the kernels read them, and where nodes start."""
+"""What a layout begins from: paths as the kernels read them, the devices, where nodes start."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
+from genoviz.backend import Backend, array_module, check_devices
 from genoviz.errors import ParameterError
 from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
@@ -112,6 +118,99 @@ class PathRecords:
     def paths(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The kernels' argument of this name."""
         return self.records, self.path_starts, self.block_paths
+
+
+class Devices:
+    """GPUs of one host, each with copies of the same arrays; by default the current one alone.
+
+    They work at the same time; on a CPU, in tests, one after the other. Here 0 is the first.
+
+    Raises
+    ------
+    ParameterError
+        As for `check_devices`.
+    """
+
+    def __init__(self, numbers: Sequence[int] | None, backend: Backend) -> None:
+        if numbers is not None:
+            check_devices(numbers, backend)
+        self._numbers: list[int | None] = [None] if numbers is None else list(numbers)
+        self.xp, self._backend = array_module(backend), backend
+        is_parallel = len(self) > 1 and self.xp is not np
+        self._pool = ThreadPoolExecutor(len(self)) if is_parallel else None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @cached_property
+    def first(self) -> Devices:
+        """The first of them alone, where it is current."""
+        return self if len(self) == 1 else Devices(None, self._backend)
+
+    def run(self, work: Callable[[int], Any]) -> list[Any]:
+        """Return what ``work`` returns for each device, as that is current; all work is done."""
+        if self._pool is None:
+            return [work(k) for k in range(len(self))]
+
+        def run_on(k: int) -> Any:
+            with self.xp.cuda.Device(self._numbers[k]):
+                found = work(k)
+                self.xp.cuda.get_current_stream().synchronize()
+            return found
+
+        self.xp.cuda.get_current_stream().synchronize()  # what the caller has begun
+        return list(self._pool.map(run_on, range(len(self))))
+
+    def iterate_on_first(self, items: Iterator[Any]) -> Iterator[Any]:
+        """Yield items that are made while the first device is current; in between it is not."""
+        while True:
+            with ExitStack() as stack:
+                if self._numbers[0] is not None and self.xp is not np:
+                    stack.enter_context(self.xp.cuda.Device(self._numbers[0]))
+                try:
+                    item = next(items)
+                except StopIteration:
+                    return
+            yield item
+
+    def split(self, n_items: int) -> list[int]:
+        """Return where each device's share of items begins, and the end of the last."""
+        return [n_items * k // len(self) for k in range(len(self) + 1)]
+
+    def copy(self, array: Any) -> list[Any]:
+        """Return an array of the first device, and a copy of it on each other one."""
+        return self.run(lambda k: self._copy(array, self.xp.empty_like(array)) if k else array)
+
+    def combine(self, copies: Sequence[Any], combine: Callable[[int, Any, Any], None]) -> None:
+        """Make copies alike of which each device may have changed any item.
+
+        ``combine(k, own, others)`` is called for a device's share of the items: ``others`` has
+        those of the other copies one after the other, and ``own`` becomes the result.
+        """
+        edges = self.split(len(copies[0]))
+        shares = [slice(*edge) for edge in pairwise(edges)]
+
+        def combine_share(k: int) -> None:
+            own = copies[k][shares[k]]
+            others = self.xp.empty((len(self) - 1, *own.shape), own.dtype)
+            for row, other in enumerate(sorted(set(range(len(self))) - {k})):
+                self._copy(copies[other][shares[k]], others[row])
+            combine(k, own, others)
+
+        def take_shares(k: int) -> None:
+            for other in set(range(len(self))) - {k}:
+                self._copy(copies[other][shares[other]], copies[k][shares[other]])
+
+        self.run(combine_share)
+        self.run(take_shares)
+
+    def _copy(self, source: Any, target: Any) -> Any:
+        """Copy a contiguous array, on GPUs from card to card."""
+        if self._pool is None:
+            target[...] = source
+        else:
+            target.data.copy_from_device_async(source.data, source.nbytes)
+        return target
 
 
 @njit(nogil=True, cache=True, parallel=True)
