@@ -7,8 +7,18 @@ document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {after_rendered} = component
 
-  const follow = ({shadow_el}) => {
+  // Buttons inside of fields have but a picture, and say nothing to those who do not see it.
+  const name = (button, field) => {
+    const place = button.closest(".MuiInputAdornment-root")
+    if (place === null || button.ariaLabel || button.textContent.trim()) return
+    const isColour = button.classList.contains("MuiColorInput-Button")
+    const isLast = place.classList.contains("MuiInputAdornment-positionEnd")
+    button.ariaLabel = `${field}: ${isColour ? "choose" : isLast ? "more" : "less"}`
+  }
+
+  const follow = ({shadow_el, model}) => {
     for (const button of shadow_el.querySelectorAll("button")) {
+      name(button, model.data.label)
       if (!button.classList.contains("Mui-disabled")) {
         button.removeAttribute("aria-disabled")
       } else {
@@ -31,7 +41,8 @@ document.addEventListener("DOMContentLoaded", () => {
   component.after_rendered = function () {
     after_rendered.call(this)
     const {data} = this.model
-    if (!("description_delay" in data.attributes) || this.follows_disabled) return
+    const hasButtons = "description_delay" in data.attributes || "format" in data.attributes
+    if (!hasButtons || this.follows_disabled) return
     this.follows_disabled = true
     this.shadow_el.addEventListener("click", rest)
     const observer = new MutationObserver(() => follow(this))

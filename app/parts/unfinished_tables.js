@@ -40,9 +40,23 @@ document.addEventListener("DOMContentLoaded", () => {
     part.title = isCut ? part.innerText : ""
   }
 
+  // To those who hear it a grid has rows alone; the library's has the buttons of its pages, too, and
+  // what scrolls is between it and its rows.
+  const arrange = (place) => {
+    const root = place.querySelector(".tabulator")
+    const [header, rows] = [".tabulator-header", ".tabulator-tableholder"].map((part) => root?.querySelector(part))
+    if (!header || !rows) return
+    root.removeAttribute("role")
+    root.removeAttribute("aria-owns")
+    header.id = "columns"
+    rows.setAttribute("role", "grid")
+    rows.setAttribute("aria-owns", header.id)
+  }
+
   view.tableBuilt = function () {
     tableBuilt.call(this)
     this.shadow_el.addEventListener("pointerover", tell)
+    arrange(this.shadow_el)
     if (this.isBehind) queueMicrotask(() => this.invalidate_render())
   }
 })

@@ -45,11 +45,6 @@ def own_visit(shared_tabs, dashboard_url):
     return shared_tabs.get("own_visit", lambda page: Visit(page, dashboard_url))
 
 
-def test_no_rule_of_wcag_is_broken(own_visit):
-    own_visit.settle()
-    assert breaches_at_rest(own_visit) == {}
-
-
 def test_a_button_that_cannot_be_pressed_says_why_to_the_keyboard_and_the_mouse(own_visit):
     visit, page = own_visit, own_visit.page
     why_not = page.get_by_role("tooltip", name="Pause: no layout is running")

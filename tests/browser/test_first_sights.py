@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import breaches_at_rest
 
 # The words in the main part of the page, in the shadows of components too.
 WORDS = """() => {
@@ -73,6 +74,8 @@ def test_each_tab_under_the_picture_has_its_words(fresh):
         fresh.show_tab(name)
         fresh.until(lambda before=before: fresh.page.evaluate(WORDS) not in ("", before))
         before = fresh.page.evaluate(WORDS)
+        if name in ("Paths", "Statistics", "Cut & keep"):  # a table, what scrolls, and fields
+            assert breaches_at_rest(fresh) == {}
 
 
 def test_who_has_lost_all_nodes_is_led_back(fresh):

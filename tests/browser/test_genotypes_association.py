@@ -9,6 +9,7 @@ import pytest
 
 from genoviz import linkage, read_genotypes, simulate_genotypes, simulate_trait, write_plink
 from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import breaches_at_rest
 from tests.genotype_sets import genotypes_of
 
 # The triangle of linkage: how many variants it has, and its left, top, width and height.
@@ -71,6 +72,7 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit.insist(visit.rows.nth(1).click, lambda: "region=" in visit.page.url)
     card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
     visit.until(lambda: card.count() == 1)
+    assert breaches_at_rest(visit) == {}
     assert len(visit.download("All results (TSV)").splitlines()) == 401
 
     visit.show_tab("Prediction")

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.browser.conftest import Visit
+from tests.browser.test_accessibility import breaches_at_rest
 
 NUMBERS = random.Random(7)
 SPACER = "GACCTGTCGCTGACGCATTC"
@@ -70,6 +71,7 @@ def test_guides_are_searched_listed_and_looked_at(visit):
     visit.insist(visit.rows(1).first.click, lambda: shown in visit.page.url)
     visit.until(lambda: visit.says("30,001-30,023, strand +"))
     visit.until(lambda: visit.says("after base 30,017"))
+    assert breaches_at_rest(visit) == {}
     assert visit.errors == []
 
 

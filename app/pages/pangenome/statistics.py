@@ -155,7 +155,7 @@ def rows_html(rows: Iterable[StatisticRow]) -> str:
         f"<section><h4>{escape(group)}</h4><dl>{''.join(cells)}</dl></section>"
         for group, cells in groups.items()
     )
-    return f'<div class="groups">{sections}</div>'
+    return f'<div class="groups" tabindex="0" role="group" aria-label="Numbers">{sections}</div>'
 
 
 def rows_text(rows: Iterable[StatisticRow]) -> str:

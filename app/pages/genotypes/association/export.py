@@ -132,7 +132,7 @@ class AssociationTable:
             state.session, COLUMNS, placeholder="ID, contig or chr1:1-1000", on_row=self._pick
         )
         self.limit = pmui.Select(
-            label="", description="Which p-values are listed", options=LIMITS, value=0.0,
+            label="Listed", options=LIMITS, value=0.0,
             size="small", width=104, margin=(2, 8, 2, 0),
         )  # fmt: skip
         self.table.bar.insert(1, self.limit)

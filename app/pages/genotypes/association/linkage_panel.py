@@ -204,8 +204,8 @@ class LinkagePanel:
         self.region, self.triangle = RegionFigure(), LinkageFigure()
         self._turn = Turn(self.region.plot, self._draw)
         self.window = pmui.Select(
-            label="", description="How much is shown", options=list(WINDOWS), value="± 50 SNPs",
-            size="small", width=122, margin=(3, 6, 0, 0), sx={"fontSize": "13px"},
+            label="Shown", options=list(WINDOWS), value="± 50 SNPs",
+            size="small", width=122, margin=(7, 6, 0, 0), sx={"fontSize": "13px"},
         )  # fmt: skip
         pane: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
         self.genes_pane = pn.pane.Bokeh(

@@ -43,7 +43,7 @@ pre { margin: 6px 0 8px; font-size: 12px; line-height: 1.3; overflow-x: auto; pa
 pre u { text-decoration: none; opacity: 0.6; } pre i { font-style: normal; opacity: 0.7; }
 .flank { font-family: monospace; font-size: 11.5px; overflow-wrap: anywhere; line-height: 1.5;
   max-height: 108px; overflow-y: auto; opacity: 0.95; }
-.flank b { color: #2f8fd0; }
+.flank b { background: rgba(47, 143, 208, 0.28); border-radius: 2px; }
 .has { margin: 6px 0 2px; }
 ul { margin: 0; padding-left: 16px; font-size: 11.5px;
   overflow-wrap: anywhere; }
@@ -88,14 +88,14 @@ class HitCard:
             state.session, self._lit, "this site", icon=None, margin=(14, 0, 0, 0)
         )
         self.flank.param.watch(self._follow, "value")
-        self.tools = pmui.Row(self.flank, self.copy, self.light, margin=(0, 12), visible=False)
+        self.tools = pmui.FlexBox(self.flank, self.copy, self.light, margin=(0, 12), visible=False)
         self.exports = export_menu(state, shown_view, margin=(4, 12, 8, 12))
         self.panel = pmui.Column(
             pmui.Column(
                 self.text,
                 self.tools,
                 sizing_mode="stretch_both",
-                styles={"overflow-y": "auto", "min-height": "0", "flex": "1 1 0"},
+                styles={"overflow": "hidden auto", "min-height": "0", "flex": "1 1 0"},
                 margin=0,
             ),
             self.exports,
