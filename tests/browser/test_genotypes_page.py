@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from genoviz import simulate_genotypes, write_plink
-from tests.browser.conftest import Visit
+from tests.browser.test_lit import LitVisit
 
 # Which part of its table the columns leave, and which the first has.
 COLUMNS = """() => {
@@ -20,7 +22,21 @@ COLUMNS = """() => {
 }"""
 
 
-class GenotypesVisit(Visit):
+# How many samples are drawn, and the left, top, width and height of where they are.
+SCATTER = """() => {
+  const plot = Bokeh.documents[0].get_model_by_name("genotype-components")
+  const view = Bokeh.index.find_one(plot)
+  const {left, top} = view.el.getBoundingClientRect()
+  const {x, y, width, height} = view.frame.bbox
+  return [plot.renderers[0].data_source.get_length(), left + x, top + y, width, height]
+}"""
+SCATTER_COLOURS = """() => {
+  const plot = Bokeh.documents[0].get_model_by_name("genotype-components")
+  return [...plot.renderers[0].glyph.fill_color.transform.palette]
+}"""
+
+
+class GenotypesVisit(LitVisit):
     """The Genotypes page."""
 
     def is_ready(self):
@@ -70,6 +86,25 @@ def test_the_sample_is_opened_thresholded_and_looked_at(sample):
     visit.page.get_by_role("tab", name="Prediction").wait_for()
     visit.show_tab("Samples", 1)
     visit.until(lambda: visit.button("Compute PCA").is_visible())
+    visit.until(lambda: visit.page.evaluate(SCATTER)[0] == 300)
+    _n, left, top, width, height = visit.page.evaluate(SCATTER)
+    colours = visit.page.evaluate(SCATTER_COLOURS)
+    assert len(set(colours)) > 1
+    assert "#000000" not in colours, "on a ground that is nearly black"
+
+    def draw_around():
+        visit.page.mouse.move(left + 5, top + 5)
+        visit.page.mouse.down()
+        for x, y in ((0.5, 0), (0.5, 1), (0, 1), (0, 0.5)):
+            visit.page.mouse.move(left + 5 + x * (width - 10), top + 5 + y * (height - 10))
+        visit.page.mouse.up()
+
+    light = visit.page.get_by_role("button", name="Light up: the paths of these samples")
+    visit.insist(draw_around, light.is_visible)
+    words, colour = visit.light(light, "picked samples")
+    assert re.match(r"\d+ picked samples", words)
+    assert 0 < int(words.split()[0]) < 300
+    visit.until(lambda: visit.count_in_figures(colour) > 30)
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
     assert outside == []

@@ -46,7 +46,8 @@ class LitVisit(Visit):
 
     def go(self, title, condition):
         """Press a title in the list."""
-        name = self.page.get_by_role("button", name=re.compile(f"^{title}: .* Show its place"))
+        start = re.compile(f"^{re.escape(title)}: .* Show its place")
+        name = self.page.get_by_role("button", name=start)
         self.insist(name.click, condition)
 
     def show_page(self, name, condition):
@@ -161,6 +162,26 @@ def test_a_snp_is_lit_at_its_base(visit):
     visit.show_page("Tracks", lambda: visit.named["rs700"] == 1)
     visit.page.get_by_role("button", name="Remove rs700").click()
     visit.until(lambda: "rs700" not in visit.named)
+    assert visit.errors == []
+
+
+def test_an_interval_is_lit_in_the_tracks_and_on_the_layout(visit, sample):
+    place, field = f"{sample[0]}:2,001-4,000", visit.page.get_by_label("Region or feature")
+    visit.show_page("Tracks", field.is_visible)
+
+    def enter():
+        field.fill(place)
+        field.press("Enter")
+
+    visit.insist(enter, lambda: "chr1:2000-4000" in visit.page.url)
+    button = visit.page.get_by_role("button", name="Light up: the feature that was clicked, or")
+    words, colour = visit.light(button, place)
+    assert re.search(r"1 interval on [\d,]+ nodes, \d+ haplotypes", words)
+    visit.until(lambda: visit.named[place] == 1)
+    visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
+    visit.go(place, lambda: visit.count(colour) > 10)
+    visit.page.get_by_role("button", name=f"Remove {place}").click()
+    visit.until(lambda: visit.count(colour) == 0)
     assert visit.errors == []
 
 
