@@ -158,7 +158,7 @@ class ChromosomeTable(JSComponent):
         self.leave_button = pmui.Button(
             label="All chromosomes", icon="arrow_back", variant="outlined", size="small",
             visible=False, description="All chromosomes: close this one, and show the genome",
-            margin=(3, 8, 0, 4),
+            margin=(3, 8, 8, 4),
         )  # fmt: skip
         self.leave_button.on_click(lambda _: session.leave_graph())
         self._looking = Question(session, "new layouts", self._on_looked)

@@ -27,7 +27,7 @@ WORDS_BELOW: dict[str, Any] = {
         "flexWrap": "wrap",
         "& > .child-wrapper > .bk-panel-models-markup-HTML": {
             "order": 9,
-            "flex": "1 1 100% !important",
+            "flex": "1 1 190px !important",
         },
     }
 }

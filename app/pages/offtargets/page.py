@@ -228,7 +228,8 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
             stylesheets=in_narrow_window("440px"),
         ),
         sizing_mode="stretch_both",
-        styles={"flex": "0 0 38%", "min-height": "270px"},
+        styles={"flex": "0 0 38%", "min-height": "250px"},
+        stylesheets=["@media (max-width: 1180px) { :host { min-height: 350px !important; } }"],
         margin=0,
         sx=STACKS,
     )

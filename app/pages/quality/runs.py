@@ -133,7 +133,13 @@ def _what_to_do(state: QualityState) -> str:
             "Open a layout of this graph (.lay, .tsv) at the left of the Pangenome page, and press "
             "Run there for one to compare it with."
         )
-    return "Press Compare." if state.measured is not None else "Press Measure above first."
+    if state.measured is None:
+        return "Press Measure at the left first."
+    name = escape(state.session.layout.title)
+    return (
+        f"Press Compare: the layout that is shown, with that of {name}, path by path. Run on the "
+        "Pangenome page makes another one to show."
+    )
 
 
 def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:

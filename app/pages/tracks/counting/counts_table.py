@@ -34,7 +34,7 @@ from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
-from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.words import write_place
 from genoviz_app.session.session import Session
 
@@ -193,7 +193,7 @@ class CountsTable:
         }  # fmt: skip
         bar = pmui.Row(
             *self.fields.widgets, self.button, self.download, self.table.search, self.table.count,
-            sizing_mode="stretch_width", margin=(0, 0, 4, 0), sx=WRAPS,
+            sizing_mode="stretch_width", margin=(0, 0, 4, 0), sx=WORDS_BELOW,
         )  # fmt: skip
         self.panel = pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0)
         self._question = Question(session, "counts in regions", self._on_counts)
