@@ -136,10 +136,7 @@ def _what_to_do(state: QualityState) -> str:
     if state.measured is None:
         return "Press Measure at the left first."
     name = escape(state.session.layout.title)
-    return (
-        f"Press Compare: the layout that is shown, with that of {name}, path by path. Run on the "
-        "Pangenome page makes another one to show."
-    )
+    return f"Press Compare: the layout that is shown, path by path with that of {name}."
 
 
 def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
@@ -187,7 +184,6 @@ class SpeedAndQuality:
         self._turn = Turn(self.figure.plot, lambda: self.figure.show(self.tried))
         self.button = pmui.Button(
             label="Compare options", icon="speed", size="small", variant="outlined", margin=(6, 8),
-
             description="Compare options: eight layouts, by both methods, from fast to thorough",
         )  # fmt: skip
         self.button.on_click(lambda _: self.start())
