@@ -16,7 +16,7 @@ from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NARROW_WRAPS, WORDS_BELOW
 from genoviz_app.session.session import Session
 
-BLOCK, LONG_NUMBER = 1_000, 76
+BLOCK = 1_000
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
 
 
@@ -124,11 +124,6 @@ class LongTable:
         self._among: np.ndarray | None = None
         self._order = ("", False)
         self._first = 0
-        self._min_widths = tuple(
-            (column.title, LONG_NUMBER)
-            for column in columns
-            if column.is_number and column.format == Column.format
-        )
         self.listed: Listed | None = None
         self._listing = Question(session, "rows of a table", self._on_listed)
         self.table = RemoteTable(
@@ -207,7 +202,7 @@ class LongTable:
             words = f"{self._first + 1:,} to {last:,} of {words}"
         nothing = (np.empty(0, np.str_), np.zeros(len(block), np.int64))
         with pn.io.hold():
-            self.table.show(TableRows(frame, *nothing, "", source.hidden, self._min_widths))
+            self.table.show(TableRows(frame, *nothing, "", source.hidden))
             self.said.object = words
             self.before.visible = self.after.visible = n > BLOCK
             allow(self.before, "" if self._first else "these are the first")
