@@ -22,6 +22,7 @@ from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.styles import NARROW_HEADER, in_narrow_window
 from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Story, Visited
 from genoviz_app.parts.words import plain_text
+from genoviz_app.server.event_loop import CLOSINGS
 from genoviz_app.server.settings import SETTINGS, current_person
 from genoviz_app.server.setup import forget_tab, prepare_server, share_tasks
 from genoviz_app.session.address import Address
@@ -221,6 +222,7 @@ class Dashboard:
             self._polling.stop()
         self.deck.close()
         self.session.close()
+        CLOSINGS.expect(self)
 
     def _backend_badge(self) -> pmui.Chip:
         return pmui.Chip(

@@ -12,6 +12,7 @@ from contextlib import suppress
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from bokeh.application.handlers.handler import Handler
 from tornado.ioloop import IOLoop, PeriodicCallback
@@ -21,6 +22,7 @@ REMEMBERED_SECONDS = 300.0
 BETWEEN_TURNS_SECONDS = 0.005
 COLLECT_SECONDS = 300.0
 COLLECT_APART_SECONDS = 8.0
+MAX_DOUBLINGS = 3
 FEW_COLLECTIONS = 10
 NEVER = 1_000_000_000
 
@@ -152,6 +154,15 @@ def collect_seldom() -> None:
         PeriodicCallback(collect_if_due, 1000 * COLLECT_SECONDS).start()
 
 
+def is_in_a_loop() -> bool:
+    """Return whether an event loop runs this: none does where a page is made without a server."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class Closings:
     """Looks for what closed tabs had, but not for each tab anew where one after another closes.
 
@@ -160,17 +171,35 @@ class Closings:
 
     def __init__(self, *, seconds: float = COLLECT_APART_SECONDS) -> None:
         self._seconds, self._next, self._is_set = seconds, 0.0, False
+        self._closed: WeakSet[Any] = WeakSet()
+        self._n_in_vain = 0
+
+    def expect(self, tab: Any) -> None:
+        """Go on looking until nothing is left of a closed tab, which a piece of work may have yet.
+
+        Panel asks once for tabs that close within seconds, maybe before the last of them is closed.
+        """
+        self._closed.add(tab)
+        self._set_timer(self._seconds)
 
     def collect(self) -> None:
         """Look through all objects now, or once it is long enough since that was done last."""
         wait = self._next - time.monotonic()
-        if wait <= 0:
-            self._next = time.monotonic() + self._seconds
-            gc.collect()
-        elif not self._is_set:
+        if wait > 0:
+            self._set_timer(wait)
+            return
+        gc.collect()
+        self._n_in_vain = self._n_in_vain + 1 if self._closed else 0
+        wait = self._seconds * 2 ** min(max(self._n_in_vain - 1, 0), MAX_DOUBLINGS)
+        self._next = time.monotonic() + self._seconds
+        if self._closed:
+            self._set_timer(wait)
+
+    def _set_timer(self, seconds: float) -> None:
+        if not self._is_set and is_in_a_loop():
             self._is_set = True
             # In a context of its own, for that of a closed tab would keep the tab until then.
-            Context().run(IOLoop.current().call_later, wait, self._on_time)
+            Context().run(IOLoop.current().call_later, seconds, self._on_time)
 
     def _on_time(self) -> None:
         self._is_set = False
