@@ -172,7 +172,7 @@ class Closings:
     def __init__(self, *, seconds: float = COLLECT_APART_SECONDS) -> None:
         self._seconds, self._next, self._is_set = seconds, 0.0, False
         self._closed: WeakSet[Any] = WeakSet()
-        self._n_in_vain = 0
+        self._n_doublings = 0
 
     def expect(self, tab: Any) -> None:
         """Go on looking until nothing is left of a closed tab, which a piece of work may have yet.
@@ -189,11 +189,12 @@ class Closings:
             self._set_timer(wait)
             return
         gc.collect()
-        self._n_in_vain = self._n_in_vain + 1 if self._closed else 0
-        wait = self._seconds * 2 ** min(max(self._n_in_vain - 1, 0), MAX_DOUBLINGS)
         self._next = time.monotonic() + self._seconds
         if self._closed:
-            self._set_timer(wait)
+            self._set_timer(self._seconds * 2**self._n_doublings)
+            self._n_doublings = min(self._n_doublings + 1, MAX_DOUBLINGS)
+        else:
+            self._n_doublings = 0
 
     def _set_timer(self, seconds: float) -> None:
         if not self._is_set and is_in_a_loop():
