@@ -285,6 +285,7 @@ _MODULES = {
     "genoviz.io.offtargets.genome_sequences": ("iter_read_genome", "read_genome"),
     "genoviz.io.genotypes.reader": ("GenotypesProgress", "iter_read_genotypes", "read_genotypes"),
     "genoviz.io.graph.gbz": ("iter_read_gbz", "read_gbz"),
+    "genoviz.io.graph.gbz_base": ("iter_read_gbz_base", "read_gbz_base"),
     "genoviz.io.graph.gbz_writer": ("write_gbz",),
     "genoviz.io.graph.gfa": ("GfaProgress", "iter_read_gfa", "read_gfa"),
     "genoviz.io.graph.gfa_writer": ("write_gfa",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -27,7 +28,7 @@ class FileKind(StrEnum):
 
 
 ENDINGS = {
-    FileKind.GRAPH: (".gfa", ".gbz"),
+    FileKind.GRAPH: (".gfa", ".gbz", ".gbz.db"),
     FileKind.LAYOUT: (".lay", ".tsv", ".layout", ".json"),
     FileKind.ANNOTATIONS: (".bed", ".gff", ".gff3", ".gtf"),
     FileKind.TRACK: (
@@ -38,6 +39,7 @@ ENDINGS = {
     FileKind.GENOTYPES: (".vcf", ".bcf", ".pgen", ".npz", ".npy"),
 }
 COMPRESSED = (".gz", ".bgz")
+GRAPH_ENDING = re.compile(r"(\.gfa|\.gbz)?(\.gz|\.db)?$")
 PLINK_PARTS = (".bim", ".fam", ".pvar", ".pvar.zst")
 PLINK_MAGIC = b"\x6c\x1b"
 TABLES = (".csv", ".tsv", ".txt", ".phen", ".pheno", ".cov", ".covar", ".psam", ".ped")
@@ -54,7 +56,7 @@ OTHERS = (
         ".bed12",
     ),
     *(".fas", ".fsa", ".ffn", ".frn", ".mfa", ".seq", ".rgfa", ".gfa1"),
-    *(".gbz.db", ".gfaz", ".vg", ".xg", ".pg", ".og"),
+    *(".gfaz", ".vg", ".xg", ".pg", ".og"),
 )
 """What is read besides by who names it: parts, tables, and other endings of the same formats; and
 graphs that are not read, of which the reader says what to do."""

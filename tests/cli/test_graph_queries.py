@@ -13,9 +13,12 @@ import pytest
 from genoviz import read_gfa, write_gfa
 from genoviz.analyses.graph.query.extract import extract_region
 from genoviz.analyses.graph.query.path_positions import find_node_visits
+from genoviz.analyses.graph.query.position_lift import locate_path_positions
 from genoviz.cli.main import main
+from genoviz.io.graph.gbz import read_gbz
 from tests.conftest import real_data
 from tests.graphs import make_graph
+from tests.oracles.gbz_base import write_gbz_base
 from tests.oracles.paths import path_sequence, walk_bases
 
 C4A = "grch38#chr6:31982057-32002681"
@@ -303,3 +306,57 @@ def test_what_bed_and_inverse_cannot_do_is_said(run, small, tmp_path):
     code, _, err = run(*arguments, tmp_path / "out.fa")
     assert code == 2
     assert "needs --fasta nodes or --fasta paths" in sentence(err)
+
+
+@pytest.fixture
+def large_base(tmp_path, monkeypatch):
+    """A database of GBZ-base that counts as too large to be read whole, and its graph."""
+    gbz = real_data("gbz/micb-kir3dl1.gbz")
+    monkeypatch.setattr("genoviz.io.graph.gbz_base.WHOLE_BYTES", 0)
+    monkeypatch.setattr("genoviz.io.graph.reader.iter_read_gbz_base", None)
+    database = write_gbz_base(gbz, tmp_path / "micb.gbz.db")
+    return database, read_gbz(gbz, segments=False, cache=False)
+
+
+def test_a_part_of_a_large_database_is_cut_out(run, large_base, tmp_path):
+    database, graph = large_base
+    region = "GRCh38#0#chr6:31,500,000-31,501,000"
+    around = ("--detour-bp", 100, "-o", tmp_path / "part.gfa")
+    code, _, err = run("extract", database, "--region", region, *around)
+    assert code == 0
+    assert "of 2,891 nodes of the database" in err
+    found, expected = read_gfa(tmp_path / "part.gfa"), extract_region(graph, region, detour_bp=100)
+    assert list(found.node_names) == list(expected.node_names)
+    assert list(found.node_sequences) == list(expected.node_sequences)
+    assert found.n_edges == expected.n_edges
+    assert found.path_names[0] == "GRCh38#0#chr6:31499826-31501040"
+    assert sorted(found.path_lengths) == sorted(expected.path_lengths)
+
+
+def test_fasta_and_bed_of_a_large_database(run, large_base, tmp_path):
+    database, graph = large_base
+    (tmp_path / "a.bed").write_text("GRCh38#0#chr6\t31500000\t31500100\n")
+    out = tmp_path / "a.fa"
+    assert run("extract", database, "--bed", tmp_path / "a.bed", "-o", out)[0] == 0
+    header, *lines = out.read_text().splitlines()
+    assert header == ">GRCh38#0#chr6:31500000-31500100"
+    whole = path_sequence(graph, graph.find_path("GRCh38#0#chr6:31498140-31511173"))
+    assert "".join(lines) == whole[1860:1960]
+
+
+def test_positions_and_refusals_of_a_large_database(run, large_base):
+    database, graph = large_base
+    code, out, _ = run("position", database, "--path", "CHM13#0#chr19:18,930,000")
+    assert code == 0
+    (row,) = rows_of(out)
+    expected = locate_path_positions(graph, ["CHM13#0#chr19:18,930,000"])[0]
+    assert (row["path"], row["node"], row["strand"]) == (
+        expected.path,
+        expected.node,
+        expected.strand,
+    )
+    assert (int(row["position"]), int(row["offset"])) == (expected.position, expected.offset)
+    other = next(name for name in graph.path_names if not name.startswith(("CHM13", "GRCh38")))
+    code, _, err = run("position", database, "--path", f"{other.split(':')[0]}:0")
+    assert code == 1
+    assert "only indexed paths can be asked for" in sentence(err)

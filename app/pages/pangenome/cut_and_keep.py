@@ -23,6 +23,7 @@ from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.graph.node_list import write_node_list
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz_app.opening.served_files import GRAPH_ENDING
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.facts import FACTS, empty_html
 from genoviz_app.pages.pangenome.paths.annotations import annotation_name
@@ -316,7 +317,7 @@ class CutAndKeep:
         opened, region = self._session.opened, self._session.region
         name = opened.title if opened is not None else "graph"
         what = str(region) if self.source.value == REGION and region else self.source.value
-        return f"{name.removesuffix('.gz').removesuffix('.gfa').removesuffix('.gbz')}_{what}"
+        return f"{GRAPH_ENDING.sub('', name)}_{what}"
 
 
 def _place_title(placed: PlacedAnnotations, place: int) -> str:

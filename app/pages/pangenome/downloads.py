@@ -22,6 +22,7 @@ from genoviz.analyses.graph.picture.colours import N_MARK_COLOURS
 from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, Theme, parse_colour
 from genoviz.errors import ParameterError
 from genoviz.io.graph.layout_files import write_layout
+from genoviz_app.opening.served_files import GRAPH_ENDING
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.questions import allow
@@ -134,5 +135,5 @@ def _seen_on(theme: Theme, colour: str) -> str:
 
 
 def _file_stem(name: str) -> str:
-    name = Path(name).name.removesuffix(".gz").removesuffix(".gfa").removesuffix(".gbz")
+    name = GRAPH_ENDING.sub("", Path(name).name)
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name).strip("_") or "layout"

@@ -18,7 +18,7 @@ from genoviz.cli.common_options import (
     option,
     with_examples,
 )
-from genoviz.cli.graph.reading import read_graph
+from genoviz.cli.graph.reading import find_indexed_regions, is_large_base, read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
     as_file,
@@ -27,6 +27,7 @@ from genoviz.cli.results import (
     is_dash,
     is_standard_output,
     name_of_output,
+    print_notes,
     print_results,
     refuse_standard_output,
     show_progress,
@@ -130,13 +131,17 @@ def extract(
             raise typer.BadParameter("GRAPH and --nodes are both -, but one can be; name a file")
         nodes = str(as_file(Path(nodes)))
     with show_progress() as bar:
-        pangenome = read_graph(graph, bar, cache=cache, sequences=kind != "list")
+        around = (detour_bp, context_steps, context_bp)
+        if inverse or not is_large_base(graph):
+            pangenome = read_graph(graph, bar, cache=cache, sequences=kind != "list")
+            regions = _find_regions(pangenome, region or [])
+            regions += [] if bed is None else _read_regions(pangenome, bed)
+        else:
+            bar.update("Reading a part of the database", 0, None, "")
+            pangenome, regions = _read_part(graph, region or [], bed, nodes, around)
         bar.update("Extracting", 0, None, "")
-        regions = _find_regions(pangenome, region or [])
-        regions += [] if bed is None else _read_regions(pangenome, bed)
         if kind == "fasta" and fasta is None:
             fasta = FastaOf.region if regions else FastaOf.nodes
-        around = (detour_bp, context_steps, context_bp)
         outputs, results, words = {output: regions}, {}, ""
         if split:
             outputs = _name_parts(pangenome, output, regions)
@@ -192,6 +197,31 @@ def _choose_kind(output: Path, chosen: object, nodes: str | None, fasta: FastaOf
     if fasta is FastaOf.region and not chosen:
         raise typer.BadParameter("--fasta region needs --region or --bed")
     return kind
+
+
+def _read_part(
+    path: Path,
+    texts: list[str],
+    bed: Path | None,
+    nodes: str | None,
+    around: tuple[int, int, int],
+) -> tuple[PangenomeGraph, list[PathRegion]]:
+    """Return of a large database what a part needs, and its regions there."""
+    from genoviz.io.graph.gbz_base import GbzBase
+    from genoviz.io.graph.gbz_base_part import PartReader, Reach
+    from genoviz.io.graph.node_list import read_names
+
+    if nodes and _is_file(nodes):
+        names = [name for _, name in read_names(nodes)]
+    else:
+        names = [name for name in (nodes or "").split(",") if name]
+    with GbzBase(path) as base:
+        reader = PartReader(base)
+        regions = find_indexed_regions(reader.indexed, texts)
+        regions += [] if bed is None else _read_regions(reader.indexed, bed)
+        part, regions = reader.read(regions, names, Reach(*around))
+    print_notes(*part.notes)
+    return part, regions
 
 
 def _find_regions(graph: PangenomeGraph, texts: list[str]) -> list[PathRegion]:

@@ -17,7 +17,7 @@ from genoviz.cli.common_options import (
     option,
     with_examples,
 )
-from genoviz.cli.graph.reading import read_graph
+from genoviz.cli.graph.reading import find_indexed_regions, is_large_base, read_graph
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
     ProgressBar,
@@ -152,9 +152,13 @@ def position(
     if not (path or node or file):
         raise typer.BadParameter("give --path, --node or --file")
     with show_progress() as bar:
-        pangenome = read_graph(graph, bar, cache=cache)
-        bar.update("Looking up", 0, None, "")
-        rows = _find_rows(pangenome, path or [], node or [], file, to)
+        if is_large_base(graph) and not (node or file or to):
+            bar.update("Looking up", 0, None, "")
+            rows = _find_base_rows(graph, path or [])
+        else:
+            pangenome = read_graph(graph, bar, cache=cache)
+            bar.update("Looking up", 0, None, "")
+            rows = _find_rows(pangenome, path or [], node or [], file, to)
     columns = [field.name for field in dataclasses.fields(_row_type())]
     if to is None:
         columns = columns[:-_N_LIFT_COLUMNS]
@@ -183,6 +187,23 @@ def _find_rows(
         print_notes(f"no path visits node {query}")
     rows += found
     return rows if to is None else position_lift.add_lifted(graph, rows, to)
+
+
+def _find_base_rows(path: Path, queries: list[str]) -> list[PositionRow]:
+    """Return the nodes at positions of indexed paths of a large database."""
+    from genoviz.analyses.graph.query.position_lift import locate_path_positions
+    from genoviz.io.graph.gbz_base import GbzBase
+    from genoviz.io.graph.gbz_base_part import PartReader
+
+    rows = []
+    with GbzBase(path) as base:
+        reader = PartReader(base)
+        for query in queries:
+            for region in find_indexed_regions(reader.indexed, [query]):
+                (number,) = reader.indexed.path_directory.exact(region.path)
+                there = locate_path_positions(reader.place(number, region.start), [query])
+                rows += [row for row in there if row.path == region.path]
+    return rows
 
 
 def _find_rows_of_file(graph: PangenomeGraph, file: Path) -> list[PositionRow]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.figures import FigureLabel, FigureMark
     from genoviz.analyses.graph.picture.drawing import LayoutDrawing
     from genoviz.analyses.graph.query.annotate import PlacedAnnotations
-    from genoviz.model import PangenomeGraph
+    from genoviz.model import PangenomeGraph, PathRegion
     from genoviz.model.graph.node_table import NodeTable
 
 MAX_LABELS = 60
@@ -41,6 +41,27 @@ def read_graph(
         bar.update(progress.stage, progress.n_bytes_done, progress.n_bytes_total, "B")
     print_notes(*progress.graph.notes)
     return progress.graph
+
+
+def is_large_base(path: Path) -> bool:
+    """Return whether a file is a database of which a part is read better than all."""
+    from genoviz.io.graph import gbz_base
+
+    return gbz_base.is_large_base(path)
+
+
+def find_indexed_regions(indexed: PangenomeGraph, texts: list[str]) -> list[PathRegion]:
+    """Return the regions that texts name on the indexed paths of a database."""
+    from genoviz.analyses.graph.query.regions import resolve_region
+    from genoviz.errors import ParameterError
+
+    try:
+        return [region for text in texts for region in resolve_region(indexed, text)]
+    except ParameterError as error:
+        raise ParameterError(
+            f"{error} (of a database this large only indexed paths can be asked for: generic ones "
+            "and those of reference samples)"
+        ) from error
 
 
 class ColourBy(StrEnum):

@@ -84,7 +84,7 @@ CanonicalOption = Annotated[
 
 def is_graph(path: Path) -> bool:
     """Return whether a file is a graph, by its name or its first bytes."""
-    if path.name.lower().removesuffix(".gz").endswith((".gfa", ".gbz")):
+    if path.name.lower().removesuffix(".gz").endswith((".gfa", ".gbz", ".gbz.db")):
         return True
     if not path.is_file() or path.stat().st_size == 0:
         return False

@@ -18,7 +18,7 @@ from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.errors import FileFormatError
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.content import open_content
-from genoviz.io.files.file_source import find_source
+from genoviz.io.files.file_source import Source, find_source
 from genoviz.io.graph import gbz_loops
 from genoviz.io.graph.cache import load_graph, store_graph
 from genoviz.io.graph.gbz_parts import (
@@ -27,6 +27,7 @@ from genoviz.io.graph.gbz_parts import (
     GbwtIndex,
     PathFields,
     Segments,
+    find_slots,
     fit_segments,
     name_paths,
     read_graph_header,
@@ -93,6 +94,21 @@ def iter_read_gbz(
     """
     path, kernel = Path(path), load_kernel("gbwt", backend)
     source = find_source(path) if cache and segments else None
+    parsing = _parse_file(path, sequences, segments, kernel)
+    yield from iter_read_saved(path, source, parsing, sequences=sequences)
+
+
+def iter_read_saved(
+    path: Path,
+    source: Source | None,
+    parsing: Generator[Progress, None, PangenomeGraph],
+    *,
+    sequences: bool,
+) -> Iterator[GfaProgress]:
+    """Yield how far it is with the saved graph of a source, or else with what is read, and saved.
+
+    Without a source there is neither.
+    """
     if source:
         loading = load_graph(source, sequences=sequences)
         graph = yield from report(
@@ -101,20 +117,16 @@ def iter_read_gbz(
         if graph:
             yield GfaProgress("Done", source.size, source.size, graph)
             return
-    content = yield from report(open_content(path), lambda step: GfaProgress("Copying", *step))
     try:
-        graph = yield from report(
-            _parse(path, content, sequences, segments, kernel), lambda step: GfaProgress(*step)
-        )
+        graph = yield from report(parsing, lambda step: GfaProgress(*step))
     except MemoryError as error:
         raise FileFormatError(path, "holds more than this machine has memory for") from error
-    n_bytes = len(content)
-    del content
     if source:
         storing = store_graph(source, graph)
         yield from report(
             storing, lambda step: GfaProgress("Saving the graph for next time", *step)
         )
+    n_bytes = path.stat().st_size if path.is_file() else 1
     yield GfaProgress("Done", n_bytes, n_bytes, graph)
 
 
@@ -124,9 +136,10 @@ def read_gbz(last: GfaProgress) -> PangenomeGraph:
     return last.graph
 
 
-def _parse(
-    path: Path, content: np.ndarray, sequences: bool, segments: bool, kernel: ModuleType
+def _parse_file(
+    path: Path, sequences: bool, segments: bool, kernel: ModuleType
 ) -> Generator[Progress, None, PangenomeGraph]:
+    content = yield from report(open_content(path), lambda step: ("Copying", *step))
     n_bytes = len(content)
     if n_bytes % 8:
         raise FileFormatError(
@@ -149,14 +162,14 @@ def _parse(
             f"goes on after its end at byte {8 * reader.at:,} (damaged file), needs to end there"
         )
     yield "Reading the index", n_bytes, n_bytes
-    record_starts = _measure(reader, index, kernel)
-    slots = _find_slots(reader, index, n_nodes, offsets)
+    record_starts = measure_visits(reader, index, kernel)
+    slots = find_slots(reader, index, n_nodes, offsets)
     edges, ends = gbz_loops.list_edges(index.data, index.record_bytes, index.offset)
     if edges is None:
         raise reader.refuse("has a link in one direction alone in its GBWT (damaged file)")
     if sequences:
         data = bases.data
-        yield from _check_name(reader, tags, index, slots, edges, data, offsets)
+        yield from check_name(reader, tags, index, slots, edges, data, offsets)
     else:
         data = None
     del bases
@@ -168,21 +181,22 @@ def _parse(
                 "Paths begin, end or branch within segments: nodes are shown as they are stored."
             )
         translation = kept
-    graph = yield from _build(
+    graph = yield from build_graph(
         reader, index, names, record_starts, slots, edges, data, offsets, translation, notes, kernel
     )
     return graph
 
 
-def _measure(reader: ElementReader, index: GbwtIndex, kernel: ModuleType) -> np.ndarray:
+def measure_visits(reader: ElementReader, index: GbwtIndex, kernel: ModuleType) -> np.ndarray:
     """Return where the visits of each record begin."""
     sizes = np.zeros(2 * index.n_slots, np.int64)
     wrong = kernel.measure_records(index.data, index.record_bytes, index.offset, sizes)
     if wrong >= 0:
         raise reader.refuse(f"has a damaged record in its GBWT, that of its node {wrong:,}")
-    n_visits = index.size - index.n_sequences
     # Sums of wrong sizes may not fit 64 bits.
-    is_close = abs(float(sizes.sum(dtype=np.float64)) - n_visits) <= 1e-6 * n_visits
+    about = float(sizes.sum(dtype=np.float64))
+    n_visits = index.size - index.n_sequences if index.size else int(sizes.sum())
+    is_close = abs(about - n_visits) <= 1e-6 * n_visits
     if not is_close or int(sizes.sum()) != n_visits or (sizes != sizes[::-1]).any():
         raise reader.refuse(
             f"has other than {n_visits:,} visits in the records of its GBWT, which its header "
@@ -194,28 +208,7 @@ def _measure(reader: ElementReader, index: GbwtIndex, kernel: ModuleType) -> np.
     return np.append(0, np.cumsum(sizes))
 
 
-def _find_slots(
-    reader: ElementReader, index: GbwtIndex, n_nodes: int, offsets: np.ndarray
-) -> np.ndarray:
-    """Return the slots that have a node; int64."""
-    if len(offsets) - 1 != index.n_slots:
-        raise reader.refuse(
-            f"has {len(offsets) - 1:,} sequences for {index.n_slots:,} nodes (damaged file)"
-        )
-    has_edges = index.data[index.record_bytes[1:-1]] != 0
-    if (has_edges[::2] != has_edges[1::2]).any() or int(has_edges.sum()) != 2 * n_nodes:
-        raise reader.refuse(f"does not have the {n_nodes:,} nodes that its header counts")
-    slots = np.flatnonzero(has_edges[::2])
-    if n_nodes == 0:
-        raise reader.refuse("has no node, needs at least one")
-    lengths = np.diff(offsets)
-    empty = slots[lengths[slots] == 0]
-    if len(empty):
-        raise reader.refuse(f"has no sequence for node {index.first_node + int(empty[0]):,}")
-    return slots
-
-
-def _check_name(
+def check_name(
     reader: ElementReader,
     tags: dict[str, str],
     index: GbwtIndex,
@@ -242,7 +235,7 @@ def _check_name(
         )
 
 
-def _build(
+def build_graph(
     reader: ElementReader,
     index: GbwtIndex,
     names: PathFields | None,
@@ -284,14 +277,13 @@ def _build(
     lengths = offsets[last + 1] - offsets[first]
     bases = None if data is None else _take_bases(data, offsets, first, last, lengths)
     del offsets, data, ranks
-    starts = gbz_loops.read_starts(
-        index.data, index.record_bytes, index.offset, record_starts, index.n_sequences
-    )
+    source = index.data, index.record_bytes, index.offset, record_starts
+    starts = index.starts
+    if starts is None:
+        starts = gbz_loops.read_starts(*source, index.n_sequences)
     if starts is None:
         raise reader.refuse("has damaged starts of paths in its GBWT")
-    decoding = kernel.iter_decode_paths(
-        index.data, index.record_bytes, index.offset, record_starts, handles, starts
-    )
+    decoding = kernel.iter_decode_paths(*source, handles, starts)
     n_bytes = len(reader.content)
     decoded = yield from report(
         decoding, lambda step: (step[0], n_bytes * step[1] // max(step[2], 1), n_bytes)

@@ -30,7 +30,7 @@ def _read_code(data, at):
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _is_canonical(a, b):
+def is_canonical(a, b):
     """Return which of a link's two directions is listed: that of the smaller node, then forward."""
     if a & 1 == 0:
         return b >> 1 >= a >> 1
@@ -54,7 +54,7 @@ def _list_edges(data, record_bytes, alphabet_offset, first, last, ends, edges, i
             to = node - alphabet_offset - 1
             if node == 0:
                 ends[handle] = True
-            elif _is_canonical(handle, to):
+            elif is_canonical(handle, to):
                 if is_filling:
                     edges[n, 0], edges[n, 1] = handle, to
                 n += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +35,11 @@ _START_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class GbwtIndex:
-    """The GBWT: records and what its header says."""
+    """The GBWT: records and what its header says.
+
+    ``size`` is 0 where no header says how many visits there are. ``starts`` has the first visit of
+    each sequence (-1 for an empty one; int64) where it is not the endmarker's record that says it.
+    """
 
     n_sequences: int
     size: int
@@ -42,6 +47,7 @@ class GbwtIndex:
     record_bytes: np.ndarray
     data: np.ndarray
     tags: dict[str, str]
+    starts: np.ndarray | None = None
 
     @property
     def n_slots(self) -> int:
@@ -69,6 +75,26 @@ class Segments:
 
     names: ByteStrings
     bounds: np.ndarray
+
+
+class StoredPath(NamedTuple):
+    """A row of the table of paths: where it begins in both directions, and its name."""
+
+    handle: int
+    starts: tuple[tuple[int, int], tuple[int, int]]
+    sample: str
+    contig: str
+    haplotype: int
+    fragment: int
+    is_indexed: bool
+
+    def name(self, length: int) -> str:
+        """Return its name in a graph: that of a walk of so many bp, or of a generic path."""
+        if self.sample == GENERIC_SAMPLE:
+            return self.contig
+        end = self.fragment + length
+        haplotype = 0 if self.haplotype == NO_PHASE else self.haplotype
+        return f"{self.sample}#{haplotype}#{self.contig}:{self.fragment}-{end}"
 
 
 def estimate_gbz(path: Path) -> int:
@@ -217,6 +243,27 @@ def read_segments(reader: ElementReader, flags: int, n_slots: int) -> Segments |
     if firsts[0] != 1 or length != n_slots + 1 or not (np.diff(firsts) > 0).all():
         raise reader.damaged("the list of segments")
     return Segments(names, np.append(firsts, length) - 1)
+
+
+def find_slots(
+    reader: ElementReader, index: GbwtIndex, n_nodes: int, offsets: np.ndarray
+) -> np.ndarray:
+    """Return the slots that have a node; int64."""
+    if len(offsets) - 1 != index.n_slots:
+        raise reader.refuse(
+            f"has {len(offsets) - 1:,} sequences for {index.n_slots:,} nodes (damaged file)"
+        )
+    has_edges = index.data[index.record_bytes[1:-1]] != 0
+    if (has_edges[::2] != has_edges[1::2]).any() or int(has_edges.sum()) != 2 * n_nodes:
+        raise reader.refuse(f"does not have the {n_nodes:,} nodes that its header counts")
+    slots = np.flatnonzero(has_edges[::2])
+    if n_nodes == 0:
+        raise reader.refuse("has no node, needs at least one")
+    lengths = np.diff(offsets)
+    empty = slots[lengths[slots] == 0]
+    if len(empty):
+        raise reader.refuse(f"has no sequence for node {index.first_node + int(empty[0]):,}")
+    return slots
 
 
 def fit_segments(

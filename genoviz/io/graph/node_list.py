@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 
 import numpy as np
@@ -39,16 +39,26 @@ def read_node_list(graph: PangenomeGraph, path: str | PathLike[str]) -> np.ndarr
         If the file cannot be read, or names a node that is not in the graph.
     """
     nodes = []
-    for number, line in enumerate(read_bytes(path).tobytes().splitlines(), start=1):
-        name = line.split(b"\t")[0].strip()
-        if not name or line.startswith(b"#"):
-            continue
+    for number, name in read_names(path):
         node = graph.node_names.find(name)
         if node < 0:
-            shown = name[:40].decode("utf-8", "backslashreplace")
-            raise FileFormatError(path, f"the graph has no node {shown!r}", line=number)
+            raise FileFormatError(path, f"the graph has no node {name[:40]!r}", line=number)
         nodes.append(node)
     return np.array(nodes, np.int64)
+
+
+def read_names(path: str | PathLike[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines' numbers, from 1 on, and the names of nodes in a file, as `read_node_list`.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read.
+    """
+    for number, line in enumerate(read_bytes(path).tobytes().splitlines(), start=1):
+        name = line.split(b"\t")[0].strip()
+        if name and not line.startswith(b"#"):
+            yield number, name.decode("utf-8", "backslashreplace")
 
 
 def find_nodes(graph: PangenomeGraph, names: Sequence[str]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Pangenome graphs of any format that is read: GFA as text, plain or gzipped, and GBZ."""
+"""Pangenome graphs of any format that is read: GFA, plain or gzipped, GBZ, and GBZ-base."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from genoviz.errors import FileFormatError
 from genoviz.generators import in_one_go
 from genoviz.io.graph.gbz import iter_read_gbz
+from genoviz.io.graph.gbz_base import SQLITE_MAGIC, iter_read_gbz_base
 from genoviz.io.graph.gbz_parts import GBZ_MAGIC
 from genoviz.io.graph.gfa import GfaProgress, iter_read_gfa
 from genoviz.io.text.text_file import read_start
@@ -16,10 +17,6 @@ from genoviz.model import PangenomeGraph
 
 _N_START = 16
 _NOT_READ = {
-    b"SQLite format 3\0": (
-        "a database (GBZ-base, .gbz.db); open the GBZ that it was made of, or a region that "
-        "gbz-base's query --contig NAME --interval START..END writes as GFA"
-    ),
     bytes.fromhex("376b376b"): "a GBWT without sequences; open the GBZ or the GFA of it",
     bytes.fromhex("af64376b"): "a GBWTGraph without its GBWT; open the GBZ or the GFA of it",
 }
@@ -35,10 +32,10 @@ _NOT_READ_ENDINGS = {
 def iter_read_graph(
     path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
 ) -> Iterator[GfaProgress]:
-    """Yield how far the reading of a GFA or GBZ file is; the last report has the graph.
+    """Yield how far the reading of a graph's file is; the last report has the graph.
 
-    What the file is tell its first bytes, whatever its name. See `iter_read_gfa` and
-    `iter_read_gbz`.
+    What the file is tell its first bytes, whatever its name. See `iter_read_gfa`,
+    `iter_read_gbz` and `iter_read_gbz_base`.
 
     Parameters
     ----------
@@ -57,6 +54,9 @@ def iter_read_graph(
     """
     path = Path(path)
     start = read_start(path, _N_START) if path.is_file() else b""
+    if start.startswith(SQLITE_MAGIC):
+        yield from iter_read_gbz_base(path, sequences=sequences, cache=cache)
+        return
     for magic, what in _NOT_READ.items():
         if start.startswith(magic):
             raise FileFormatError(path, f"is {what}")
@@ -74,5 +74,5 @@ def iter_read_graph(
 
 @in_one_go(iter_read_graph)
 def read_graph(last: GfaProgress) -> PangenomeGraph:
-    """Return the graph of a GFA or GBZ file; see :func:`iter_read_graph`."""
+    """Return the graph of a GFA, GBZ or GBZ-base file; see :func:`iter_read_graph`."""
     return last.graph

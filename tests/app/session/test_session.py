@@ -19,6 +19,8 @@ from genoviz_app.server.jobs import JobState, describe_problem
 from genoviz_app.session.address import Region
 from genoviz_app.session.session import Session
 from tests.app.conftest import GFA, poll_until
+from tests.conftest import real_data
+from tests.oracles.gbz_base import write_gbz_base
 from tests.waiting import PATIENCE
 
 
@@ -32,6 +34,13 @@ def test_a_file_is_opened_by_path(session, graph_file):
     assert session.problem == ""
     assert (session.opened.title, session.opened.source) == ("small.gfa", str(graph_file))
     assert session.opened.graph.path_names == ("ref", "alt")
+
+
+def test_a_database_of_gbz_base_is_opened(session, tmp_path):
+    database = write_gbz_base(real_data("gbz/example-v1.gbz"), tmp_path / "a.gbz.db")
+    open_and_wait(session, str(database))
+    assert session.problem == ""
+    assert session.opened.graph.path_names[0] == "A"
 
 
 def test_a_sample_is_opened_by_name(session):
@@ -109,7 +118,7 @@ def test_a_path_that_cannot_be_opened_is_said_so(session, source, words):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("a.gbz.db", b"SQLite format 3\0" + bytes(84), "gbz-base's query --contig NAME"),
+        ("a.gbz.db", b"SQLite format 3\0" + bytes(84), "cannot be read as a database of GBZ-base"),
         ("a.gfaz", b"\1\2\3\4", "decompress it to GFA with gfaz"),
         ("a.og", b"\1\2\3\4", "convert it with odgi view -g"),
     ],
