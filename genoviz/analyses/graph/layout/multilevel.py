@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -129,7 +129,7 @@ def multilevel_layout(
         A layout to mend: only the rounds over all steps are made.
     devices
         Numbers of GPUs that work on it together, each with a copy of what it works on; by default
-        the current one alone. They share views of half a million points or more for each of them.
+        the current one alone. They share views of 2^18 points or more for each of them.
     options
         See `MultilevelOptions`.
 
@@ -238,7 +238,7 @@ class MultilevelRun(LayoutRun):
         self._slice = FIRST_SLICE_RECORDS
         self._links: tuple[Any, Any, list[Any]] | None = None
         self._sampling_seconds = 0.0
-        self._copied_level: int | None = None
+        self._copying: list[Callable[[], list[tuple[Any, ...]]]] = []
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run all rounds, and yield snapshots in between."""
@@ -313,6 +313,11 @@ class MultilevelRun(LayoutRun):
         self._n_workers = [
             self._count_workers(n_even // len(team))
             for n_even, team in zip(self._n_even, self._teams, strict=True)
+        ]
+        # Of large views the copies take as long as a sweep, and have until their turn.
+        self._copying = [
+            team.begin_copies(level.paths)
+            for level, team in zip(self.levels, self._teams, strict=True)
         ]
         self._counts = [np.diff(to_host(level.path_starts)) - 1 for level in self.levels]
         self.n_updates_total = sum(
@@ -451,9 +456,7 @@ class MultilevelRun(LayoutRun):
         n_parts = max(self._n_even[number] // (len(team) * self.kernel.POINTS_AT_ONCE), 1)
         strips = order_strips(level.records, self.points, len(team) * n_parts, self.backend)
         self._strips, self._copies = team.copy(strips), team.copy(self.points)
-        if self._copied_level != number:
-            self._copied_level = number
-            self._paths = list(zip(*map(team.copy, level.paths), strict=True))
+        self._paths = self._copying[number]()
         if len(team) > 1:
             edges = team.split(len(self.points))
             self._before = team.run(lambda k: self._copies[k][edges[k] : edges[k + 1]].copy())

@@ -181,6 +181,29 @@ class Devices:
         """Return an array of the first device, and a copy of it on each other one."""
         return self.run(lambda k: self._copy(array, self.xp.empty_like(array)) if k else array)
 
+    def begin_copies(self, arrays: Sequence[Any]) -> Callable[[], list[tuple[Any, ...]]]:
+        """Begin to copy arrays to each device, beside other work; return what waits for the copies.
+
+        It returns the copies of each device. Until then the arrays are not to change.
+        """
+        if self._pool is None:
+            alike = list(zip(*map(self.copy, arrays), strict=True))
+            return lambda: alike
+        self.xp.cuda.get_current_stream().synchronize()  # what makes the arrays
+        copies, streams = [tuple(arrays)], []
+        for number in self._numbers[1:]:
+            with self.xp.cuda.Device(number), self.xp.cuda.Stream(non_blocking=True) as stream:
+                targets = (self.xp.empty_like(array) for array in arrays)
+                copies.append(tuple(map(self._copy, arrays, targets)))
+                streams.append(stream)
+
+        def wait() -> list[tuple[Any, ...]]:
+            for stream in streams:
+                stream.synchronize()
+            return copies
+
+        return wait
+
     def combine(self, copies: Sequence[Any], combine: Callable[[int, Any, Any], None]) -> None:
         """Make copies alike of which each device may have changed any item.
 
