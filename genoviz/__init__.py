@@ -15,6 +15,7 @@ __version__ = "0.2.0"
 _MODULES = {
     "genoviz.analyses.graph.query.annotate": ("PlacedAnnotations", "place_annotations"),
     "genoviz.analyses.graph.query.chromosomes": ("Chromosomes", "find_chromosomes"),
+    "genoviz.collection.index_files": ("IndexFile", "iter_build_index_files"),
     "genoviz.collection.layouts": ("iter_layout_collection", "layout_collection"),
     "genoviz.collection.members": ("GraphCollection", "GraphMember", "read_collection"),
     "genoviz.collection.reading": ("read_member",),
@@ -123,6 +124,7 @@ _MODULES = {
         "make_kmer_repeats",
     ),
     "genoviz.analyses.sequences.kmer_spectrum": ("DistinctKmers", "KmerSpectrum"),
+    "genoviz.analyses.sequences.shared_counts": ("iter_shared_counts", "shared_counts"),
     "genoviz.analyses.sequences.shared_spectrum": ("iter_shared_spectrum", "shared_spectrum"),
     "genoviz.analyses.sequences.kmer_hits": (
         "HitContexts",

@@ -20,10 +20,11 @@ from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
 from genoviz.analyses.intervals import by_contig
 from genoviz.analyses.offtargets import tiles
-from genoviz.analyses.sequences import shared_spectrum
+from genoviz.analyses.sequences import shared_counts, shared_spectrum
 from genoviz.cluster import connection, run
 from genoviz.cluster.blocks import iter_results
 from genoviz.cluster.sums import iter_sum
+from genoviz.collection.index_files import build_at_worker, iter_build_index_files
 from genoviz.collection.layouts import iter_layout_collection
 from genoviz.collection.one_layout import lay_out_at_worker
 from genoviz.collection.records import LayoutPlan
@@ -203,6 +204,107 @@ def test_a_command_counts_the_same_kmers(cluster, capfd):
         rows.append(capfd.readouterr().out)
     assert rows[0].count("\n") > 1
     assert rows[0] == rows[1]
+
+
+KMERS = ["A", "GAT", "gattaca", "ACGU", "NTRY", "ACGT", "T" * 40, "GNNC"]
+
+
+@pytest.mark.parametrize("bases", [1, 5000, 1 << 26])
+def test_given_kmers_are_counted_the_same_in_contigs(bases, genome, client, monkeypatch):
+    monkeypatch.setattr(shared_counts, "TASK_BASES", bases)
+    index = genoviz.build_fm_index(genome, backend="cpu")
+    for strand in ("forward", "both"):
+        options = {"strand": strand, "backend": "cpu"}
+        found = genoviz.shared_counts(genome, KMERS, scheduler=client, **options)
+        assert found.tolist() == genoviz.count_kmers(index, KMERS, **options).tolist()
+        assert found[:3].min() > 0
+    with pytest.raises(ParameterError, match="'!' stands for no base"):
+        genoviz.shared_counts(genome, ["A!"], scheduler=client)
+    with pytest.raises(ParameterError, match="there are no sequences"):
+        genoviz.shared_counts(genoviz.Sequences.from_records([]), ["A"], scheduler=client)
+
+
+def test_kmers_are_counted_though_a_worker_is_killed(cluster, genome, client, monkeypatch):
+    wait_until(lambda: len(client.nthreads()) == 2)
+    monkeypatch.setattr(shared_counts, "TASK_BASES", 1)
+    index = genoviz.build_fm_index(genome, backend="cpu")
+    steps = shared_counts.iter_shared_counts(genome, KMERS, scheduler=client, backend="cpu")
+    next(steps)
+    pid = next(iter(cluster.workers.values())).pid
+    os.kill(pid, signal.SIGKILL)
+    assert finish(steps).tolist() == genoviz.count_kmers(index, KMERS, backend="cpu").tolist()
+    wait_until(lambda: pid not in [worker.pid for worker in cluster.workers.values()])
+
+
+def test_commands_count_and_index_the_same(cluster, client, genome, capfd, tmp_path):
+    from genoviz.cli.main import main
+
+    wait_until(lambda: len(client.nthreads()) == 2)
+    address = ["--scheduler", cluster.scheduler_address]
+
+    def run_command(*words):
+        with pytest.raises(SystemExit) as end:
+            main([str(word) for word in words])
+        return end.value.code or 0, *capfd.readouterr()
+
+    files = []
+    for contig, name in enumerate(genome.names):
+        text = genome.cut(name, 0, int(genome.lengths[contig])).tobytes().decode()
+        files.append(tmp_path / f"{name}.fa")
+        files[-1].write_text(f">{name}\n{text}\n")
+    words = ["bwt", "count", ROOT / "data_samples" / "genome.fa.gz", "GATTACA", "NNGATC"]
+    assert run_command(*words) == run_command(*words, *address)
+    kept = [files[0], files[3], files[4]]
+    for more in ([], address):
+        folder = tmp_path / ("alone" if not more else "shared")
+        code, out, _ = run_command("bwt", "build", *kept, "-o", folder, *more)
+        assert (code, out.count("wrote ")) == (0, 3)
+    for name in ("c0", "c3", "c4"):
+        alone, shared = ((tmp_path / each / f"{name}.gvfm") for each in ("alone", "shared"))
+        assert alone.read_bytes() == shared.read_bytes()
+    assert run_command("bwt", "build", files[0], "-o", tmp_path / "one.gvfm")[0] == 0
+    assert (tmp_path / "one.gvfm").read_bytes() == (tmp_path / "alone" / "c0.gvfm").read_bytes()
+    # One that fails does not keep the others from being made.
+    files[1].write_text(">c1\nA!\n")
+    for more in ([], address):
+        folder = tmp_path / "some"
+        missing = tmp_path / "none.fa"
+        code, out, err = run_command("bwt", "build", *files[:2], missing, "-o", folder, *more)
+        assert (code, out.count("wrote ")) == (1, 1)
+        assert "c1.fa, line 2" in err
+        assert "none.fa" in err
+    code, _, err = run_command("bwt", "count", tmp_path / "one.gvfm", "A", *address)
+    assert (code, "FASTA or 2bit" in err) == (2, True)
+
+
+def test_indexes_are_made_though_a_worker_is_killed(cluster, client, tmp_path):
+    wait_until(lambda: len(client.nthreads()) == 2)
+    random = np.random.default_rng(1)
+    files = [tmp_path / f"{n}.fa" for n in range(6)]
+    for file in files:
+        file.write_text(f">c\n{''.join(random.choice(list('ACGT'), 3000))}\n")
+    folders = {name: tmp_path / name for name in ("alone", "shared")}
+    paths = {}
+    for name, folder in folders.items():
+        folder.mkdir()
+        paths[name] = [folder / f"{file.stem}.gvfm" for file in files]
+    alone = list(iter_build_index_files(files, paths["alone"], backend="cpu"))
+    steps = iter_build_index_files(files, paths["shared"], scheduler=client, backend="cpu")
+    shared = [next(steps)]
+    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+    shared += steps
+    assert not any(made.problem for made in (*alone, *shared))
+    assert sorted(made.sequences for made in shared) == files
+    for a, b in zip(*paths.values(), strict=True):
+        assert a.read_bytes() == b.read_bytes()
+    source = Source.of(files[0])
+    changed = replace(source, sha256="0")
+    made = build_at_worker(files[0], paths["shared"][0], changed, 1, None, "cpu")
+    assert made.problem.endswith("is another file for a worker")
+    made = build_at_worker(tmp_path / "none.fa", paths["shared"][0], source, 1, None, "cpu")
+    assert made.problem.endswith("is not there for a worker")
+    with pytest.raises(ParameterError, match="needs one for each"):
+        list(iter_build_index_files(files, paths["alone"][:2]))
 
 
 SIZES = (

@@ -96,7 +96,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         ),
         {
             "build": (
-                "genoviz.cli.sequences.bwt",
+                "genoviz.cli.sequences.bwt_build",
                 "Index sequences, so that k-mers of any length are counted and located at once.",
             ),
             "count": (

@@ -15,6 +15,7 @@ from genoviz.cli.common_options import (
     BackendName,
     BackendOption,
     JsonOption,
+    SchedulerOption,
     option,
     with_examples,
 )
@@ -50,6 +51,7 @@ class HitFormat(StrEnum):
     "genoviz bwt count genome.fa.gz GGNCC --strand forward",
     "genoviz bwt count genome.gvfm --file primers.fa -o counts.tsv",
     "genoviz bwt count graph.gfa.gz GATTACAGATTACA --per-path",
+    "genoviz bwt count genome.fa.gz --file primers.fa --scheduler tcp://head:8786",
 )
 def count(
     index: io.IndexOrGraphArgument,
@@ -60,6 +62,7 @@ def count(
     max_branches: io.MaxBranchesOption = 4096,
     check: io.CheckOption = True,
     output: TableOption = None,
+    scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,11 +71,14 @@ def count(
     A line for each k-mer has its name in the FASTA file (or .), its letters and the count. A k-mer
     that is its own reverse complement is counted once at a place. Case does not matter; letters of
     the sequences other than A C G T match nothing. Of a graph, all its paths are counted.
+    With --scheduler each worker indexes some of the contigs of a FASTA or 2bit.
     """
     queries = io.read_kmers(kmers, file)
     index = as_file(index)
     options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
     with show_progress() as bar:
+        if scheduler is not None and (io.is_graph(index) or io.is_index(index)):
+            raise typer.BadParameter("--scheduler goes with FASTA or 2bit, which workers index")
         if io.is_graph(index):
             from genoviz.analyses.sequences.pangenome_queries import count_per_path
 
@@ -82,6 +88,8 @@ def count(
             counts, paths = table.sum(axis=1), list(pangenome.graph.path_names)
         elif per_path:
             raise typer.BadParameter("--per-path needs a graph (GFA)")
+        elif scheduler is not None:
+            began, counts = _count_at_workers(index, queries, bar, scheduler, options)
         else:
             began, counts = _count_in_index(index, queries, bar, check, options)
         seconds = time.perf_counter() - began
@@ -121,6 +129,18 @@ def _count_in_index(
     for step in iter_count_kmers(index, kmers, **options):
         bar.update("Counting", step.n_done, step.n_total, "")
     return began, step.counts
+
+
+def _count_at_workers(
+    path: Path, kmers: tuple[Kmer, ...], bar: ProgressBar, scheduler: str, options: dict[str, Any]
+) -> tuple[float, np.ndarray]:
+    """Return when the sequences were read, and the counts of workers."""
+    from genoviz.analyses.sequences.shared_counts import iter_shared_counts
+
+    sequences = io.read_sequences(path, bar)
+    began = time.perf_counter()
+    steps = iter_shared_counts(sequences, kmers, scheduler=scheduler, **options)
+    return began, io.counted(steps, bar)
 
 
 def _count_lines(kmers: tuple[Kmer, ...], columns: dict[str, np.ndarray]) -> Iterator[str]:

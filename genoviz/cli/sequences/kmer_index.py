@@ -14,7 +14,8 @@ from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
+    from typing import Any
 
     import numpy as np
 
@@ -98,6 +99,13 @@ def is_graph(path: Path) -> bool:
     return read_start(path, 2)[:2] in (b"H\t", b"S\t", b"L\t", b"P\t", b"W\t", b"GB")
 
 
+def is_index(path: Path) -> bool:
+    """Return whether a file is an index of k-mers."""
+    from genoviz.io.sequences.fm_index import is_fm_index
+
+    return is_fm_index(path)
+
+
 def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     """Return the sequences of a file; notes go to standard error."""
     from genoviz.io.sequences.reader import iter_read_sequences
@@ -177,6 +185,16 @@ def open_repeats(path: Path, bar: ProgressBar, *, backend: str) -> KmerRepeats:
     for progress in iter_kmer_repeats(index, backend=backend):
         bar.update(progress.stage, 0, None, "")
     return progress.repeats
+
+
+def counted(steps: Generator[float, None, Any], bar: ProgressBar) -> Any:
+    """Return what a count returns, and show how far it is."""
+    bar.update("Counting", 0.0, 1.0, "")
+    while True:
+        try:
+            bar.update("Counting", next(steps), 1.0, "")
+        except StopIteration as end:
+            return end.value
 
 
 def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:

@@ -1,0 +1,117 @@
+"""K-mers counted in sequences by workers, of which each indexes some of the contigs.
+
+No k-mer reaches over the end of a contig, so what contigs have adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from itertools import pairwise
+from typing import get_args
+
+import numpy as np
+
+from genoviz.analyses.intervals.linear_coordinates import check_option
+from genoviz.analyses.sequences.fm_index import build_fm_index
+from genoviz.analyses.sequences.kmer_packing import Kmers
+from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands, count_kmers
+from genoviz.analyses.sequences.kmers import read_kmer_sets
+from genoviz.backend import Backend, Scheduler
+from genoviz.errors import ParameterError
+from genoviz.generators import finish
+from genoviz.model.sequences.sequences import Sequences
+
+TASK_BASES = 1 << 26
+"""Bases of the contigs of a task: some seconds of a worker, and about a gigabyte of its memory."""
+_SAMPLE_RATE = 32
+
+
+def iter_shared_counts(
+    sequences: Sequences,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    scheduler: Scheduler,
+    backend: Backend = "auto",
+) -> Generator[float, None, np.ndarray]:
+    """Return what `count_kmers` does in an index of sequences; yields the share that is done.
+
+    Parameters
+    ----------
+    sequences
+        Contigs are taken together up to `TASK_BASES` bases, and each group is sent to a worker,
+        which indexes it.
+    kmers, strand
+        As `count_kmers` takes them.
+    max_branches
+        How many sequences a k-mer with IUPAC codes may stand for, of those that occur in one group.
+    scheduler
+        The address of a scheduler of Dask, or a client.
+    backend
+        What the workers compute on.
+
+    Raises
+    ------
+    ParameterError
+        If a letter stands for no base, a k-mer is empty, or one branches too often.
+    ClusterError
+        If the scheduler does not answer or goes away.
+    """
+    from genoviz.cluster.sums import iter_sum
+
+    check_option("strand", strand, get_args(KmerStrands))
+    if isinstance(kmers, str | bytes):
+        kmers = [kmers]
+    if isinstance(kmers, list | tuple):
+        read_kmer_sets(kmers)  # what is wrong is told before anything is sent
+    bounds = _cut(sequences.lengths)
+    if not len(sequences.names):
+        raise ParameterError("there are no sequences, needs one at least")
+    blocks = [
+        (sequences.offsets[a : b + 1], sequences.bases[sequences.offsets[a] : sequences.offsets[b]])
+        for a, b in pairwise(bounds)
+    ]
+    common = kmers, strand, max_branches, backend
+    return (yield from iter_sum(_count_part, blocks, scheduler=scheduler, common=common))
+
+
+def shared_counts(
+    sequences: Sequences,
+    kmers: Kmers,
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    scheduler: Scheduler,
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return how often each k-mer occurs, counted by workers; see `iter_shared_counts`."""
+    options = {"strand": strand, "max_branches": max_branches, "backend": backend}
+    return finish(iter_shared_counts(sequences, kmers, scheduler=scheduler, **options))
+
+
+def _cut(lengths: np.ndarray) -> list[int]:
+    """Return the first contig of each task, and the number of contigs."""
+    bounds, n_bases = [0], 0
+    for contig, length in enumerate(lengths.tolist()):
+        if n_bases and n_bases + length > TASK_BASES:
+            bounds.append(contig)
+            n_bases = 0
+        n_bases += length
+    return [*bounds, len(lengths)]
+
+
+def _count_part(
+    offsets: np.ndarray,
+    bases: np.ndarray,
+    kmers: Kmers,
+    strand: KmerStrands,
+    max_branches: int,
+    backend: Backend,
+) -> np.ndarray:
+    """Return how often each k-mer occurs in some contigs; int64."""
+    names = tuple(map(str, range(len(offsets) - 1)))
+    part = Sequences(names, offsets - offsets[0], bases, np.empty((0, 2), np.int64))
+    index = build_fm_index(part, sample_rate=_SAMPLE_RATE, backend=backend)
+    options = {"strand": strand, "max_branches": max_branches, "backend": backend}
+    return count_kmers(index, kmers, **options)

@@ -1,0 +1,222 @@
+"""``genoviz bwt build``: indexes of k-mers, one for each file of sequences."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    JsonOption,
+    SchedulerOption,
+    option,
+    with_examples,
+)
+from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.results import (
+    as_file,
+    is_dash,
+    print_notes,
+    print_results,
+    quantity,
+    refuse_standard_output,
+    show_progress,
+)
+from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.model.sequences.fm_index import FMIndex
+
+_ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
+
+
+@with_examples(
+    "genoviz bwt build genome.fa.gz",
+    "genoviz bwt build hg38.2bit -o hg38.gvfm --sample-rate 8",
+    "genoviz bwt build genome.fa --lcp --json",
+    "genoviz bwt build samples/a.fa samples/b.fa -o indexes --scheduler tcp://head:8786",
+)
+def build(
+    sequences: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SEQUENCES...",
+            help="FASTA, plain or gzipped, or 2bit, an index for each file; - is standard input.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        option(
+            "Index to write (.gvfm); a folder for those of several files.",
+            "-o",
+            "--output",
+            show_default="beside the sequences",
+        ),
+    ] = None,
+    sample_rate: Annotated[
+        int,
+        option(
+            "Keep the place of each so many-th row, a power of two: 1 finds hits at once and "
+            "takes 4 bytes a base, which spectra need; 32 takes an eighth of a byte.",
+            within=(1, 2**31),
+        ),
+    ] = 1,
+    table_k: Annotated[
+        int | None,
+        option(
+            "Keep the rows of all k-mers of this length.",
+            within=(0, 12),
+            show_default="by the size",
+        ),
+    ] = None,
+    lcp: Annotated[
+        bool, option("Keep common prefixes too (4 bytes a base): spectra at once.", "--lcp")
+    ] = False,
+    scheduler: SchedulerOption = None,
+    backend: BackendOption = BackendName.auto,
+    as_json: JsonOption = False,
+) -> None:
+    """Index sequences, so that k-mers of any length are counted and located at once.
+
+    The index is exact. Letters other than A C G T match nothing, and no k-mer reaches over the end
+    of a sequence; lower case counts as upper case, and is kept as soft masking.
+
+    With --scheduler a worker makes an index at a time; it reads and writes the files under the
+    same paths as this machine.
+    """
+    if len(sequences) > 1 or scheduler is not None:
+        if lcp:
+            raise typer.BadParameter("--lcp goes with one file and without --scheduler")
+        options = {"sample_rate": sample_rate, "table_k": table_k, "backend": backend.value}
+        _build_several(sequences, output, scheduler, options, as_json)
+        return
+    (sequences,) = sequences
+    if output is None and is_dash(sequences):
+        raise typer.BadParameter("standard input has no name; give that of the index by -o")
+    refuse_standard_output("-o", output, "an index is written in several places at once")
+    sequences = as_file(sequences)
+    output = _check_output(sequences, output)
+    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
+    from genoviz.io.sequences.fm_index import iter_write_fm_index
+
+    began = time.perf_counter()
+    with show_progress() as bar:
+        found = read_sequences(sequences, bar)
+        seconds = {"reading": time.perf_counter() - began}
+        options = {"sample_rate": sample_rate, "table_k": table_k, "backend": backend.value}
+        for progress in iter_build_fm_index(found, **options):
+            bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+        del found
+        index, seconds = progress.index, seconds | progress.seconds
+        extra = {}
+        if lcp:
+            bar.update("Common prefixes", 0, None, "")
+            extra, seconds["common prefixes"] = _common_prefixes(index, backend.value)
+        began = time.perf_counter()
+        for written in iter_write_fm_index(index, output, extra=extra):
+            bar.update("Writing", written.n_bytes_done, written.n_bytes_total, "B")
+        seconds["writing"] = time.perf_counter() - began
+    results = {
+        "n_contigs": index.text.n_contigs,
+        "n_bases": index.text.n_bases,
+        "total_length": index.text.total_length,
+        "sample_rate": index.sample_rate,
+        "table_k": index.table_k,
+        "n_bytes": output.stat().st_size if output.is_file() else index.n_bytes,
+        "tied_fractions": list(progress.tied_fractions),
+        "seconds": seconds,
+        "files": [str(output)],
+    }
+    words = (
+        f"sequences: {index.text.n_contigs:,}, {index.text.total_length:,} bp, of which "
+        f"{index.text.n_bases:,} are A C G T; read and indexed in {sum(seconds.values()):.1f} s"
+    )
+    size = quantity(results["n_bytes"], "B")
+    print_results(results, [words, f"wrote {output} ({size})"], as_json=as_json)
+
+
+def _build_several(
+    files: list[Path],
+    folder: Path | None,
+    scheduler: str | None,
+    options: dict[str, Any],
+    as_json: bool,
+) -> None:
+    """Index each of several files, or have workers do it."""
+    from genoviz.collection.index_files import iter_build_index_files
+
+    if any(map(is_dash, files)):
+        raise typer.BadParameter("standard input can be indexed alone and here, not by workers")
+    is_folder = folder is not None and (len(files) > 1 or folder.is_dir())
+    if is_folder:
+        folder.mkdir(parents=True, exist_ok=True)
+    paths = [_check_output(file, None if is_folder else folder, folder) for file in files]
+    found = []
+    with show_progress() as bar:
+        for made in iter_build_index_files(files, paths, scheduler=scheduler, **options):
+            found.append(made)
+            bar.update("Indexing", len(found), len(files), "files")
+    found.sort(key=lambda made: str(made.sequences))
+    done = [made for made in found if not made.problem]
+    results = {
+        "indexes": [
+            {
+                "sequences": str(made.sequences),
+                "n_contigs": made.n_contigs,
+                "total_length": made.total_length,
+                "n_bytes": made.n_bytes,
+                "problem": made.problem,
+            }
+            for made in found
+        ],
+        "files": [str(made.path) for made in done],
+    }
+    lines = [
+        f"wrote {made.path} ({made.n_contigs:,} sequences, {made.total_length:,} bp; "
+        f"{quantity(made.n_bytes, 'B')})"
+        for made in done
+    ]
+    print_results(results, lines, as_json=as_json)
+    if len(done) < len(found):
+        print_notes(*(made.problem for made in found if made.problem))
+        raise typer.Exit(1)
+
+
+def _common_prefixes(index: FMIndex, backend: str) -> tuple[dict[str, np.ndarray], float]:
+    from genoviz.analyses.sequences.suffix_array import common_prefixes
+    from genoviz.errors import ParameterError
+
+    if index.suffix_array is None:
+        raise ParameterError("--lcp needs --sample-rate 1")
+    began = time.perf_counter()
+    found = common_prefixes(index.text, index.suffix_array, backend=backend)
+    return {"lcp": found}, time.perf_counter() - began
+
+
+def _check_output(sequences: Path, output: Path | None, folder: Path | None = None) -> Path:
+    """Return the file to write; what cannot work is refused before anything is read."""
+    from genoviz.errors import ParameterError
+    from genoviz.io.sequences.fm_index import is_fm_index
+
+    if output is None:
+        name = sequences.name
+        while Path(name).suffix.lower() in _ENDINGS:
+            name = Path(name).stem
+        output = (folder or sequences.parent) / f"{name}.gvfm"
+    if not output.absolute().parent.is_dir():
+        raise typer.BadParameter(f"-o {output}: there is no folder {output.parent}")
+    choose_kind(output, {"index": (".gvfm",)}, default="index", binary=("index",))
+    if sequences.is_file() and is_fm_index(sequences):
+        raise ParameterError(f"{sequences.name} is an index already, needs FASTA or 2bit here")
+    if is_graph(sequences):
+        raise ParameterError(
+            f"{sequences.name} is a graph, whose paths 'genoviz bwt count' and 'locate' index on "
+            "the way; needs FASTA or 2bit here"
+        )
+    return output
