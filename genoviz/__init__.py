@@ -36,77 +36,56 @@ _MODULES = {
     ),
     "genoviz.analyses.graph.picture.fold": ("Fold",),
     "genoviz.analyses.genotypes.association.scan": (
-        "AssociationScan",
-        "associate",
-        "iter_associate",
+        "AssociationScan", "associate", "iter_associate",
     ),
     "genoviz.analyses.genotypes.association.mixed": (
-        "MixedScan",
-        "iter_mixed_associate",
-        "mixed_associate",
+        "MixedScan", "iter_mixed_associate", "mixed_associate",
     ),
     "genoviz.analyses.genotypes.components": (
-        "PrincipalComponents",
-        "iter_principal_components",
-        "principal_components",
+        "PrincipalComponents", "iter_principal_components", "principal_components",
     ),
     "genoviz.analyses.genotypes.filters": (
-        "FilterOptions",
-        "FilteredGenotypes",
-        "filter_genotypes",
+        "FilterOptions", "FilteredGenotypes", "filter_genotypes",
     ),
     "genoviz.analyses.genotypes.hardy_weinberg": ("hardy_weinberg_p",),
-    "genoviz.analyses.genotypes.linkage": (
-        "iter_linkage_windows",
-        "iter_prune_by_linkage",
-        "linkage",
-        "prune_by_linkage",
+    "genoviz.analyses.genotypes.clumping": ("Clumps", "clump", "iter_clump"),
+    "genoviz.analyses.genotypes.haplotypes": ("haplotype_r2",),
+    "genoviz.analyses.genotypes.kinship": (
+        "KinshipPairs", "iter_king_kinship", "king_kinship", "unrelated_samples",
     ),
+    "genoviz.analyses.genotypes.linkage": (
+        "LinkedPairs", "iter_linkage_windows", "iter_linked_pairs", "iter_prune_by_linkage",
+        "linkage", "linked_pairs", "prune_by_linkage",
+    ),
+    "genoviz.analyses.genotypes.scores": ("SampleScores", "iter_score", "score"),
     "genoviz.analyses.genotypes.relationships": (
-        "RelationshipMatrix",
-        "iter_relationship_matrix",
-        "relationship_matrix",
+        "RelationshipMatrix", "iter_relationship_matrix", "relationship_matrix",
     ),
     "genoviz.analyses.genotypes.variances.estimate": (
-        "iter_reml",
-        "iter_reml_of_relationships",
-        "reml",
-        "reml_of_relationships",
+        "iter_reml", "iter_reml_of_relationships", "reml", "reml_of_relationships",
     ),
     "genoviz.analyses.genotypes.variances.reml": ("VarianceSnapshot",),
     "genoviz.io.genotypes.relationship_files": ("read_relationships",),
     "genoviz.analyses.genotypes.relatives": ("RelatedPairs", "relatives"),
     "genoviz.analyses.simulation.genotypes": (
-        "drop_genotypes",
-        "iter_simulate_genotypes",
-        "simulate_genotypes",
-        "simulate_pedigree",
+        "drop_genotypes", "iter_simulate_genotypes", "simulate_genotypes", "simulate_pedigree",
     ),
     "genoviz.analyses.simulation.traits": ("SimulatedTrait", "simulate_trait"),
     "genoviz.analyses.genotypes.statistics": (
-        "SampleStatistics",
-        "VariantStatistics",
-        "sample_statistics",
-        "variant_statistics",
+        "SampleStatistics", "VariantStatistics", "sample_statistics", "variant_statistics",
     ),
     "genoviz.analyses.genotypes.selection": (
-        "condition_columns",
-        "genotypes_in_region",
-        "pack_dosages",
-        "select_samples",
+        "condition_columns", "genotypes_in_region", "pack_dosages", "select_samples",
     ),
     "genoviz.analyses.genotypes.prediction.blup_run": ("BlupSnapshot",),
     "genoviz.analyses.genotypes.prediction.gblup": ("gblup", "iter_gblup"),
     "genoviz.analyses.genotypes.prediction.snp_blup": ("iter_snp_blup", "snp_blup"),
     "genoviz.analyses.genotypes.prediction.pedigree_inverse": (
-        "inbreeding",
-        "relationship_inverse",
+        "inbreeding", "relationship_inverse",
     ),
     "genoviz.analyses.genotypes.prediction.single_step": ("iter_single_step", "single_step"),
     "genoviz.analyses.genotypes.prediction.cross_validation": (
-        "CrossValidation",
-        "cross_validate",
-        "iter_cross_validate",
+        "CrossValidation", "cross_validate", "iter_cross_validate",
     ),
     "genoviz.analyses.sequences.index_text": ("make_index_text",),
     "genoviz.analyses.intervals.coverage": ("IntervalCoverage", "coverage_fraction"),
@@ -329,7 +308,7 @@ _MODULES = {
         "Sequences",
     ),
     "genoviz.samples": ("get_sample", "list_samples"),
-}
+}  # fmt: skip
 prepare_threading_layer()
 
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

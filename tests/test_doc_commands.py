@@ -114,11 +114,26 @@ class Files:
         for ending in ("bed", "bim", "fam"):
             shutil.copy(self.samples / f"genotypes.{ending}", path.with_suffix(f".{ending}"))
 
+    def make_kept_txt(self, path):
+        self.make("cohort.bed")
+        run("geno", "prune", "cohort.bed", "-o", path)
+
+    def make_gwas_tsv_gz(self, path):
+        self.make("cohort.bed")
+        self.make("traits.csv")
+        run("geno", "gwas", "cohort.bed", "--pheno", "traits.csv", "-o", path)
+
     def make_traits_csv(self, path):
         text = (self.samples / "genotypes.pheno.csv").read_text()
         rows = [line.split(",") for line in text.splitlines()]
         lines = ["FID,IID,height,yield", *(",".join([*r[:2], r[3], r[3]]) for r in rows[1:])]
         path.write_text("\n".join(lines) + "\n")
+
+    def make_weights_tsv(self, path):
+        self.make("cohort.bed")
+        rows = [line.split() for line in (self.folder / "cohort.bim").read_text().splitlines()]
+        lines = [f"{row[1]}\t{row[4]}\t{k % 7 - 3}\n" for k, row in enumerate(rows)]
+        path.write_text("".join(["ID\tA1\tweight\n", *lines]))
 
     def make_effects_tsv(self, path):
         self.make("cohort.bed")

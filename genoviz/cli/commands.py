@@ -136,6 +136,24 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "Compute the main axes along which samples differ, by block Lanczos on packed "
                 "genotypes.",
             ),
+            "king": (
+                "genoviz.cli.genotypes.cohort",
+                "Compute the kinship of pairs of samples that populations do not mislead "
+                "(KING-robust).",
+            ),
+            "ld": (
+                "genoviz.cli.genotypes.linkage",
+                "Find the pairs of near variants that are linked, with their r².",
+            ),
+            "prune": (
+                "genoviz.cli.genotypes.linkage",
+                "Choose variants of which no two near ones are linked, as PLINK's "
+                "--indep-pairwise.",
+            ),
+            "clump": (
+                "genoviz.cli.genotypes.linkage",
+                "Let the strongest of linked variants stand for the others, as PLINK's --clump.",
+            ),
             "reml": (
                 "genoviz.cli.genotypes.variances",
                 "Estimate variances and heritability by restricted maximum likelihood (REML).",
@@ -148,6 +166,15 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             "blup": (
                 "genoviz.cli.genotypes.blup",
                 "Predict breeding values by best linear unbiased prediction.",
+            ),
+            "score": (
+                "genoviz.cli.genotypes.score",
+                "Score samples: sums of the dosages of named alleles, each times its weight.",
+            ),
+            "convert": (
+                "genoviz.cli.genotypes.convert",
+                "Write genotypes as another kind of file, all of them or those that pass filters "
+                "and lists.",
             ),
             "product": (
                 "genoviz.cli.genotypes.geno",

@@ -46,7 +46,10 @@ EXIT_CODES = (
 )
 
 # Parameters that name files to write; all others of type Path are read.
-OUTPUTS = ("output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings")
+OUTPUTS = (
+    "output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings", "removed",
+    "unrelated",
+)  # fmt: skip
 # These are read by their commands, which look at other values first.
 READ_LATER = ("sequences",)
 # It hears signals itself.

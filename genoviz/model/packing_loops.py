@@ -19,6 +19,8 @@ dosages         int8 (m, n)                   variants by samples, any strides: 
 ``take_samples`` returns uint8 (m, (k + 3) // 4), ``pack_dosages`` uint8 (m, (n + 3) // 4): code 0
 for dosage 2, 1 for missing, 2 for dosage 1, 3 for dosage 0; bits beyond the last sample are 0.
 
+``transpose(packed, n_samples)`` returns uint8 (n, (m + 3) // 4): the same codes, a row a sample.
+
 ``unpack_bases`` fills uint8 (n,) from a packed text, uint64, the first base in the highest bits.
 """
 
@@ -29,6 +31,7 @@ N_LANES = 8
 N_WORDS = 4
 N_TOGETHER = N_LANES * N_WORDS
 BLOCK = 512
+TILE = 64
 _LOW_BITS = np.uint64(0x0303030303030303)
 _BYTE = np.uint64(8)
 
@@ -48,6 +51,14 @@ def pack_dosages(dosages):
     if packed.size:
         _pack_dosages(dosages, packed)
     return packed
+
+
+def transpose(packed, n_samples):
+    """Return the codes of each sample at all variants, packed at 2 bits."""
+    turned = np.zeros((n_samples, (len(packed) + 3) // 4), np.uint8)
+    if turned.size:
+        _transpose(packed, turned)
+    return turned
 
 
 @njit(nogil=True, cache=True, parallel=True)
@@ -137,6 +148,21 @@ def _pack_dosages(dosages, packed):
             )
         for sample in range(n_samples // 4 * 4, n_samples):
             out[sample // 4] |= _code(row[sample]) << 2 * (sample % 4)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _transpose(packed, turned):
+    n_rows, n_turned = len(packed), len(turned)
+    for block in prange((packed.shape[1] + TILE - 1) // TILE):
+        last = min((block + 1) * TILE, packed.shape[1])
+        for group in range(turned.shape[1]):
+            n = min(4, n_rows - 4 * group)
+            for at in range(block * TILE, last):
+                for sample in range(4 * at, min(4 * at + 4, n_turned)):
+                    down, four = 2 * (sample - 4 * at), 0
+                    for k in range(n):
+                        four |= (packed[4 * group + k, at] >> down & 3) << 2 * k
+                    turned[sample, group] = four
 
 
 @njit(nogil=True, cache=True)

@@ -23,6 +23,17 @@ def test_samples_are_taken_as_by_hand(data, n_samples, n_variants):
     np.testing.assert_array_equal(found, pack(codes_of(packed, n_samples)[samples]))
 
 
+@settings(max_examples=40)
+@given(st.integers(0, 40), st.integers(0, 19))
+@example(4 * packing_loops.TILE + 3, 5)
+def test_a_turned_file_has_the_samples_as_rows(n_samples, n_variants):
+    packed = np.random.default_rng(n_samples + n_variants).integers(
+        0, 256, (n_variants, (n_samples + 3) // 4), dtype=np.uint8
+    )
+    found = packing_loops.transpose(packed, n_samples)
+    np.testing.assert_array_equal(found, pack(codes_of(packed, n_samples).T))
+
+
 @given(
     hnp.arrays(
         np.int8, st.tuples(st.integers(0, 5), st.integers(0, 11)), elements=st.integers(-1, 2)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.haplotypes import haplotype_r2
 from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.generators import last_of
+from genoviz.generators import in_one_go, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
+Measure = Literal["dosage", "haplotype"]
+
 _PAIRS = 1 << 16
+_MAX_PAIRS = 1 << 20
 _STEP_WORDS = 1 << 24
 """Words of 64 samples that a step of pruning compares at most: some 50 ms."""
 
@@ -89,6 +95,180 @@ def iter_linkage_windows(
         found = np.full(len(first), np.nan)
         found[is_there] = kernel.squared_correlations(planes, first[is_there], second[is_there])
         yield slice(start, end), found.reshape(end - start, window - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedPairs:
+    """Pairs of variants that are linked.
+
+    Attributes
+    ----------
+    first, second
+        int64, shape (n_pairs,): numbers of variants. Of all pairs the first is the one before, by
+        contig and position; of pairs with chosen variants it is the chosen one.
+    r2
+        float64, shape (n_pairs,): as of `linkage`.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    r2: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def iter_linked_pairs(
+    genotypes: Genotypes,
+    *,
+    variants: np.ndarray | None = None,
+    max_distance: int = 1_000_000,
+    window: int | None = None,
+    min_r2: float = 0.2,
+    measure: Measure = "dosage",
+) -> Iterator[Progress]:
+    """Find the pairs of near variants that are linked; the last step has the `LinkedPairs`.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes, whose variants may have any order. One without a position is in no pair.
+    variants
+        Numbers of variants: only pairs with one of these are looked at; all pairs if None.
+    max_distance
+        Largest distance of a pair in bp, at least 0.
+    window
+        Each variant is paired with the next window - 1 of its contig, by position, as ``plink
+        --ld-window``; all within the distance if None.
+    min_r2
+        Least r^2 of a pair, 0 to 1. A pair of which one variant does not vary has none.
+    measure
+        ``"dosage"``: r^2 of dosages, as of `linkage`; ``"haplotype"``: of the most likely
+        haplotypes, as of ``plink --r2 dprime``.
+
+    Raises
+    ------
+    ParameterError
+        If the measure is unknown, a number is out of range, or no variant has a position.
+    """
+    check_linkage_options(max_distance, min_r2, measure)
+    if window is not None:
+        _check_window(window)
+    order, starts, ends = _neighbours(genotypes, max_distance, window or genotypes.n_variants + 1)
+    wanted = np.arange(len(order))
+    if variants is not None:
+        is_wanted = np.zeros(genotypes.n_variants, bool)
+        is_wanted[_checked(variants, genotypes.n_variants)] = True
+        wanted = np.flatnonzero(is_wanted[order])
+    else:
+        starts = np.arange(1, len(order) + 1)
+    parts: list[tuple[np.ndarray, ...]] = []
+    sizes = np.maximum(ends[wanted] - starts[wanted], 0)
+    for block in _blocks_of_pairs(sizes, genotypes.n_samples):
+        places = wanted[block]
+        first = np.repeat(places, sizes[block])
+        within = np.arange(len(first)) - np.repeat(
+            np.cumsum(sizes[block]) - sizes[block], sizes[block]
+        )
+        second = np.repeat(starts[places], sizes[block]) + within
+        is_pair = first != second
+        first, second = first[is_pair], second[is_pair]
+        first, second = order[first], order[second]
+        r2 = MEASURES[measure](genotypes, first, second)
+        is_linked = r2 >= min_r2
+        parts.append((first[is_linked], second[is_linked], r2[is_linked]))
+        yield Progress("Linkage", min(block.stop / max(len(wanted), 1), 1.0))
+    columns = zip(*parts, strict=True) if parts else ((), (), ())
+    dtypes = (np.int64, np.int64, np.float64)
+    joined = (
+        np.concatenate([np.empty(0, dtype), *column])
+        for dtype, column in zip(dtypes, columns, strict=True)
+    )
+    yield Progress("Linkage", 1.0, LinkedPairs(*joined))
+
+
+@in_one_go(iter_linked_pairs)
+def linked_pairs(last: Progress) -> LinkedPairs:
+    """Return the pairs of near variants that are linked; see `iter_linked_pairs`.
+
+    Examples
+    --------
+    >>> from genoviz import simulate_genotypes
+    >>> found = linked_pairs(simulate_genotypes(100, 50, seed=1), min_r2=0.5)
+    >>> bool((found.r2 >= 0.5).all())
+    True
+    """
+    return last.result
+
+
+def dosage_r2(genotypes: Genotypes, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return r^2 of the dosages of pairs of variants, as of `linkage`: float64, shape (p,)."""
+    kernel = load_kernel("linkage", "cpu")
+    used, at = np.unique(np.concatenate([first, second]), return_inverse=True)
+    part = as_linked(genotypes.take_variants(used))
+    planes = kernel.make_planes(part.packed, part.n_samples)
+    return kernel.squared_correlations(planes, at[: len(first)], at[len(first) :])
+
+
+MEASURES = {"dosage": dosage_r2, "haplotype": haplotype_r2}
+
+
+def check_linkage_options(max_distance: int, min_r2: float, measure: str) -> None:
+    """Raise `ParameterError` if one is out of range."""
+    if max_distance < 0:
+        raise ParameterError(f"max_distance is {max_distance}, needs to be at least 0")
+    if not 0 <= min_r2 <= 1:
+        raise ParameterError(f"min_r2 is {min_r2}, needs to be 0 to 1")
+    if measure not in MEASURES:
+        raise ParameterError(f"measure is {measure!r}, needs one of {', '.join(MEASURES)}")
+
+
+def has_position(genotypes: Genotypes) -> np.ndarray:
+    """Return which variants have a position, from which distances are taken: bool (n_variants,).
+
+    Raises
+    ------
+    ParameterError
+        If there are variants, but none has one.
+    """
+    is_known = genotypes.variants.positions >= 0
+    if len(is_known) and not is_known.any():
+        raise ParameterError(
+            f"none of {len(is_known):,} variants has a position, and distances need them"
+        )
+    return is_known
+
+
+def _neighbours(
+    genotypes: Genotypes, max_distance: int, window: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return variants by contig and position, and the places of the near ones of each: from, to."""
+    contigs, positions = genotypes.variants.contig_ids, genotypes.variants.positions
+    order = np.lexsort((positions, contigs))
+    order = order[has_position(genotypes)[order]]
+    contigs, positions = contigs[order], positions[order]
+    starts, ends = np.empty_like(order), np.empty_like(order)
+    edges = np.flatnonzero(np.diff(contigs)) + 1
+    for begin, end in zip([0, *edges], [*edges, len(order)], strict=True):
+        here, places = positions[begin:end], np.arange(begin, end)
+        near = begin + np.searchsorted(here, here - max_distance, side="left")
+        far = begin + np.searchsorted(here, here + max_distance, side="right")
+        starts[begin:end] = np.maximum(near, places - window + 1)
+        ends[begin:end] = np.minimum(far, places + window)
+    return order, starts, ends
+
+
+def _blocks_of_pairs(sizes: np.ndarray, n_samples: int) -> Iterator[slice]:
+    """Yield slices of variants with so many pairs that a step takes a moment."""
+    maximum = max(1, min(_MAX_PAIRS, 8 * _STEP_WORDS // (n_samples // 64 + 1)))
+    totals = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        done = totals[start - 1] if start else 0
+        stop = int(np.searchsorted(totals, done + maximum, side="right"))
+        stop = min(max(stop, start + 1), len(sizes))
+        yield slice(start, stop)
+        start = stop
 
 
 def prune_by_linkage(

@@ -11,6 +11,7 @@ import typer
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import sample_columns, variant_columns, write_table
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import ProgressBar, print_notes, show_progress
 
@@ -69,7 +70,7 @@ def blup(
     genotypes: io.GenotypesArgument,
     *,
     output: TableOption = None,
-    traits: io.TraitOptions,
+    traits: TraitOptions,
     heritability: Annotated[
         Any,
         option(
@@ -178,9 +179,9 @@ def blup(
             _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
             _tell_end(f"trait {name}: {last.sentence}", last)
             return
-        name, taken = io.take_trait(genotypes, found.samples, traits)
+        name, taken = take_trait(genotypes, found.samples, traits)
         phenotype = _numbers(name, taken)
-        covariates, names = io.take_covariates(genotypes, found.samples, traits)
+        covariates, names = take_covariates(genotypes, found.samples, traits)
         print_notes(*Training(phenotype, covariates, covariate_names=names).notes)
         if heritability == ESTIMATE:
             common["heritability"] = io.estimate_heritability(
@@ -247,7 +248,7 @@ def _solve_single_step(
     genotypes: Genotypes,
     path: Path,
     genotypes_path: Path,
-    traits: io.TraitOptions,
+    traits: TraitOptions,
     bar: ProgressBar,
     *,
     seed: int,
@@ -267,7 +268,7 @@ def _solve_single_step(
         raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
                                     f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
     animals = SampleTable.from_ids(pedigree.ids)
-    name, taken = io.take_trait(genotypes_path, animals, traits)
+    name, taken = take_trait(genotypes_path, animals, traits)
     phenotype = _numbers(name, taken)
     if options["heritability"] == ESTIMATE:
         number = dict(zip(pedigree.ids.tolist(), phenotype.tolist(), strict=True))

@@ -1,10 +1,12 @@
-"""``genoviz geno freq``, ``grm`` and ``pca``: what a cohort is like."""
+"""``genoviz geno freq``, ``grm``, ``king`` and ``pca``: what a cohort is like."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from genoviz.cli.common_options import (
     BackendName,
@@ -103,6 +105,75 @@ def _shared(matrix: RelationshipMatrix) -> str:
     if matrix.n_shared is None:
         return ""
     return f", of which a pair has {matrix.n_shared.min():,} to {matrix.n_shared.max():,}"
+
+
+@with_examples(
+    "genoviz geno king cohort.bed --at-least 0.0442 -o relatives.tsv",
+    "genoviz geno king cohort.bed --at-least 0.0884 -o relatives.tsv --unrelated unrelated.txt",
+)
+def king(
+    genotypes: io.GenotypesArgument,
+    *,
+    output: TableOption = None,
+    at_least: Annotated[
+        float | None,
+        option(
+            "Least kinship of the pairs that are written: 0.354 for duplicates, 0.177 for first "
+            "degree, 0.0884 for second, 0.0442 for third.",
+            within=(-1e6, 0.5),
+            show_default="all pairs",
+        ),
+    ] = None,
+    unrelated: Annotated[
+        Path | None,
+        option(
+            "Also write samples of whom no two have this kinship, FID and IID a line, as --keep "
+            "takes them."
+        ),
+    ] = None,
+    filters: io.Filters,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
+) -> None:
+    """Compute the kinship of pairs of samples that populations do not mislead (KING-robust).
+
+    KINSHIP is 0.5 for duplicates, 0.25 for parents and children, and 0 or less for unrelated
+    samples. NSNP counts the variants at which both have a genotype; HETHET and IBS0 are the shares
+    of these at which both are heterozygous, or homozygous for different alleles.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.kinship import iter_king_kinship, unrelated_samples
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+
+    table_only(unrelated, option="--unrelated")
+    if unrelated is not None and at_least is None:
+        raise typer.BadParameter("--unrelated needs --at-least")
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
+        steps = iter_king_kinship(found, at_least=at_least, contigs=contigs.value)
+        pairs = io.last_result(steps, bar)
+    samples = found.samples
+    one, other = samples.take(pairs.first), samples.take(pairs.second)
+    columns = {
+        "#FID1": one.family_ids,
+        "IID1": one.ids,
+        "FID2": other.family_ids,
+        "IID2": other.ids,
+    }
+    n_variants = np.maximum(pairs.n_variants, 1)
+    columns |= {
+        "NSNP": pairs.n_variants,
+        "HETHET": pairs.n_both_heterozygous / n_variants,
+        "IBS0": pairs.n_opposite / n_variants,
+        "KINSHIP": pairs.kinship,
+    }
+    write_table(columns, output)
+    if unrelated is not None:
+        kept = unrelated_samples(pairs, found.n_samples, at_least=at_least)
+        write_table(sample_columns(samples.take(kept)), unrelated)
+        print_notes(f"{len(kept):,} of {found.n_samples:,} samples are in "
+                    f"{name_of_output(unrelated)}")  # fmt: skip
 
 
 @with_examples(

@@ -17,6 +17,7 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import variant_columns, write_table
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
@@ -54,7 +55,7 @@ def gwas(
     genotypes: io.GenotypesArgument,
     *,
     output: TableOption = None,
-    traits: io.TraitOptions,
+    traits: TraitOptions,
     pcs: Annotated[
         int, option("Principal components to correct for.", "--pcs", within=(0, 10_000))
     ] = 0,
@@ -112,14 +113,14 @@ def gwas(
 
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
-        name, taken = io.take_trait(genotypes, found.samples, traits)
+        name, taken = take_trait(genotypes, found.samples, traits)
         phenotype = taken.values
         if taken.is_binary and model is not Model.logistic:
             print_notes(
                 f"trait {name} has two values and is tested as a number ({model}); "
                 "--model logistic tests its odds"
             )
-        covariates, names = io.take_covariates(genotypes, found.samples, traits)
+        covariates, names = take_covariates(genotypes, found.samples, traits)
         if pcs:
             steps = iter_principal_components(
                 found, n_components=pcs, seed=seed, backend=backend.value

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
-    from genoviz.model.genotypes.phenotypes import PhenotypeTable
-    from genoviz.model.genotypes.traits import Trait
 
 GenotypesArgument = Annotated[
     Path,
@@ -50,14 +48,6 @@ AutosomesOption = Annotated[
 ContigsOption = Annotated[
     Contigs, option("Leave X, Y and MT out, or take them as they are in the file.", "--contigs")
 ]
-
-
-class TraitType(StrEnum):
-    """What the numbers of a trait are."""
-
-    auto = "auto"
-    quantitative = "quantitative"
-    case_control = "case-control"
 
 
 NOT_CONVERGED = 3
@@ -95,69 +85,41 @@ class Filters:
     keep: Annotated[
         Path | None, option("Only samples of this file: a line each, IID or FID and IID.", "--keep")
     ] = None
+    remove: Annotated[
+        Path | None, option("Leave out the samples of this file, as of --keep.", "--remove")
+    ] = None
+    extract: Annotated[
+        Path | None, option("Only variants of this list: a line each, the ID first.", "--extract")
+    ] = None
+    exclude: Annotated[
+        Path | None, option("Leave out the variants of this list, as of --extract.", "--exclude")
+    ] = None
     autosomes: AutosomesOption = None
 
 
-@dataclass(frozen=True)
-class TraitOptions:
-    """Options that name a trait and its covariates, and say how their tables are read."""
-
-    pheno: Annotated[
-        Path | None,
-        option(
-            "Table of traits: CSV, TSV, .phen, .psam.",
-            "--pheno",
-            show_default="column 6 of the .fam file",
-        ),
-    ] = None
-    trait: Annotated[
-        str | None, option("Its column.", "--trait", show_default="the first of numbers")
-    ] = None
-    trait_type: Annotated[
-        TraitType,
-        option(
-            "auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
-            "missing; of 0 and 1 alone, of controls (0) and cases (1).",
-            "--trait-type",
-        ),
-    ] = TraitType.auto
-    covar: Annotated[
-        Path | None, option("Table of covariates.", "--covar", show_default="that of the traits")
-    ] = None
-    covariate: Annotated[
-        list[str] | None,
-        option(
-            "A column to correct for, of --covar or --pheno; categories become indicators. "
-            "May be given several times.",
-            "--covariate",
-            show_default="all of --covar",
-        ),
-    ] = None
-    by_row_order: Annotated[
-        bool,
-        option(
-            "Take rows of tables in the order of the samples where they name none of these.",
-            "--by-row-order",
-        ),
-    ] = False
-
-
-def open_genotypes(path: Path, bar: ProgressBar, filters: Filters) -> Genotypes:
+def open_genotypes(
+    path: Path, bar: ProgressBar, filters: Filters, *, split_alleles: bool = False
+) -> Genotypes:
     """Return the genotypes of a file that pass the filters; notes go to standard error."""
     from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
     from genoviz.analyses.genotypes.selection import iter_select_samples
     from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
     from genoviz.io.genotypes.reader import iter_read_genotypes
 
-    for progress in iter_read_genotypes(path, n_autosomes=filters.autosomes):
+    options = {"n_autosomes": filters.autosomes, "split_alleles": split_alleles}
+    for progress in iter_read_genotypes(path, **options):
         bar.update(progress.stage, progress.n_done, progress.n_total or None, "")
     genotypes = progress.genotypes
     print_notes(*genotypes.notes)
     if filters.region is not None:
         genotypes = _take_region(genotypes, filters.region)
-    if filters.keep is not None:
-        kept = _find_kept(filters.keep, genotypes.samples)
-        genotypes = last_result(iter_select_samples(genotypes, kept), bar)
+    for listed, stays in ((filters.extract, True), (filters.exclude, False)):
+        if listed is not None:
+            genotypes = _take_listed(genotypes, listed, stays=stays)
+    for listed, stays in ((filters.keep, True), (filters.remove, False)):
+        if listed is not None:
+            kept = _find_listed(listed, genotypes.samples, stay=stays)
+            genotypes = last_result(iter_select_samples(genotypes, kept), bar)
     options = FilterOptions(
         min_maf=filters.maf,
         max_variant_missing=filters.max_missing,
@@ -192,7 +154,28 @@ def _take_region(genotypes: Genotypes, region: str) -> Genotypes:
     return genotypes_in_region(genotypes, contig, place.start, place.end)
 
 
-def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
+def _take_listed(genotypes: Genotypes, path: Path, *, stays: bool) -> Genotypes:
+    """Return the variants whose IDs are in a list, or the others."""
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+    from genoviz.io.genotypes.variant_tables import read_id_list
+
+    listed = read_id_list(path)
+    ids = genotypes.variants.ids.tolist()
+    is_listed = np.array([name in listed for name in ids], bool)
+    n_absent = len(listed - {*ids})
+    if n_absent:
+        print_notes(f"{n_absent:,} of {len(listed):,} IDs of {path.name} are of no variant")
+    kept = np.flatnonzero(is_listed == stays)
+    if not len(kept):
+        found = "names none" if stays else "names all"
+        raise FileFormatError(path, f"{found} of the {len(ids):,} variants")
+    return genotypes.take_variants(kept)
+
+
+def _find_listed(path: Path, samples: SampleTable, *, stay: bool) -> np.ndarray:
+    """Return the numbers of the samples that are in a list, or of the others."""
     import numpy as np
 
     from genoviz.errors import FileFormatError
@@ -204,95 +187,15 @@ def _find_kept(path: Path, samples: SampleTable) -> np.ndarray:
     pairs = list(zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True))
     if wanted.isdisjoint(pairs):  # as where families are those of other files
         wanted = {row[-1:] for row in wanted}
-    found = np.flatnonzero([pair in wanted or pair[1:] in wanted for pair in pairs])
-    if len(found) == 0:
+    is_listed = np.array([pair in wanted or pair[1:] in wanted for pair in pairs], bool)
+    if not stay and is_listed.all():
+        raise FileFormatError(path, f"names all {len(samples):,} samples, and none is left")
+    if not is_listed.any():
         raise FileFormatError(path, f"names none of the {len(samples):,} samples")
     n_strangers = len(wanted - {*pairs, *(pair[1:] for pair in pairs)})
     if n_strangers:
         print_notes(f"{n_strangers:,} of {len(wanted):,} samples of {path.name} have no genotypes")
-    return found
-
-
-def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
-    """Return a table of traits, that of the .fam file if none is given."""
-    from genoviz.errors import ParameterError
-    from genoviz.io.genotypes.phenotypes import read_own_phenotypes, read_phenotypes
-    from genoviz.io.genotypes.plink_files import plink_paths
-
-    if path is not None:
-        return read_phenotypes(path)
-    path = plink_paths(genotypes_path)[2]
-    if not path.is_file():
-        raise ParameterError(f"{genotypes_path.name} has no traits beside it; give --pheno")
-    table = read_own_phenotypes(path)
-    if table is None:
-        raise ParameterError(f"{path.name} has no phenotypes in column 6; give --pheno")
-    return table
-
-
-def take_trait(
-    genotypes_path: Path, samples: SampleTable, options: TraitOptions
-) -> tuple[str, Trait]:
-    """Return the name and the values of a trait, NaN where missing, in the order of samples."""
-    from genoviz.errors import ParameterError
-    from genoviz.model.genotypes.traits import read_trait
-
-    table, trait = read_table(options.pheno, genotypes_path), options.trait
-    aligned = align(table, samples, by_row_order=options.by_row_order)
-    print_notes(*aligned.notes)
-    names = ", ".join(aligned.numeric_names) or "none"
-    if trait is None and not aligned.numeric_names:
-        raise ParameterError("the table has no column of numbers, needs one as trait")
-    name = aligned.numeric_names[0] if trait is None else trait
-    if name not in aligned.numeric_names:
-        raise ParameterError(f"--trait is {name!r}, the table has {names}")
-    found = read_trait(aligned.columns[name], f"trait {name}", options.trait_type.value)
-    print_notes(*found.notes)
-    return name, found
-
-
-def align(table: PhenotypeTable, samples: SampleTable, *, by_row_order: bool) -> PhenotypeTable:
-    """Return a table in the order of samples; by its rows where that is asked for."""
-    from genoviz.errors import ParameterError
-    from genoviz.model.genotypes.phenotypes import RowOrderError
-
-    try:
-        return table.align(samples, by_row_order=by_row_order)
-    except RowOrderError as error:
-        raise ParameterError(f"{error}: --by-row-order") from None
-
-
-def take_covariates(
-    genotypes_path: Path, samples: SampleTable, options: TraitOptions
-) -> tuple[np.ndarray | None, list[str]]:
-    """Return columns as covariates, shape (n_samples, c), and their names.
-
-    A category is an indicator each. What a table of its own, apart from that of the traits, has
-    to note goes to standard error.
-    """
-    import numpy as np
-
-    from genoviz.analyses.genotypes.covariates import covariate_columns
-    from genoviz.errors import ParameterError
-
-    if options.covar is None and not options.covariate:
-        return None, []
-    table = read_table(options.covar or options.pheno, genotypes_path)
-    aligned = align(table, samples, by_row_order=options.by_row_order)
-    if options.covar is not None:
-        print_notes(*aligned.notes)
-    columns: dict[str, np.ndarray] = {}
-    names = options.covariate
-    if names is None:  # as in PLINK
-        names = aligned.names
-        print_notes(f"covariates are all columns of {options.covar.name}: {', '.join(names)}")
-    for name in names:
-        if name not in aligned.columns:
-            raise ParameterError(
-                f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"
-            )
-        columns |= covariate_columns(name, aligned.columns[name])
-    return np.column_stack(list(columns.values())) if columns else None, list(columns)
+    return np.flatnonzero(is_listed == stay)
 
 
 def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:

@@ -11,6 +11,7 @@ import typer
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
@@ -47,7 +48,7 @@ def reml(
     ],
     *,
     output: TableOption = None,
-    traits: io.TraitOptions,
+    traits: TraitOptions,
     sets: Annotated[
         Path | None,
         option("Table of variant IDs and names of sets, without header: a variance for each set."),
@@ -101,10 +102,10 @@ def reml(
             found = io.open_genotypes(sources[0], bar, filters)
             print_notes(*note_left_out(found, contigs.value))
             samples = found.samples
-        name, taken = io.take_trait(sources[0], samples, traits)
+        name, taken = take_trait(sources[0], samples, traits)
         if taken.is_binary:
             print_notes(f"trait {name} has two values; shares are of its variance as a number")
-        covariates, names = io.take_covariates(sources[0], samples, traits)
+        covariates, names = take_covariates(sources[0], samples, traits)
         options |= {"covariates": covariates, "covariate_names": names}
         if are_relationships:
             from genoviz.analyses.genotypes.variances.estimate import iter_reml_of_relationships

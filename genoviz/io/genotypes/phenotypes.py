@@ -17,7 +17,13 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.genotypes.plink_files import read_fam_lines
 from genoviz.io.text.encoding import check_text
-from genoviz.io.text.tables import drop_empty_rows, is_number, read_fields, strip_comments
+from genoviz.io.text.tables import (
+    drop_empty_rows,
+    is_number,
+    read_fields,
+    strip_comments,
+    unify_separator,
+)
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.phenotypes import PhenotypeTable
 from genoviz.model.genotypes.traits import read_trait
@@ -47,7 +53,7 @@ def read_sample_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
         If rows have different numbers of fields, two columns have one name, or there is one alone.
     """
     text, n_comments = strip_comments(read_bytes(path).tobytes())
-    text, separator = _separate(text)
+    text, separator = unify_separator(text)
     header = _header(text, separator)
     text = _repair_header(text, separator, header)
     n_titles = int(header is not None)
@@ -72,18 +78,6 @@ def _check_titles(path: Path, titles: list[str], line: int) -> None:
     if len(titles) < 2:
         found = "has one column, needs at least two: samples and a value"
         raise FileFormatError(path, found, line=line)
-
-
-def _separate(text: bytes) -> tuple[bytes, str]:
-    """Return a text with one separator between fields, and the separator."""
-    start = text.split(b"\n", 1)[0]
-    if b"\t" not in start:
-        for separator in ",;":
-            if separator.encode() in start:
-                return text, separator
-        text = re.sub(rb"(?m)^ +| +(?=\r?$)", b"", text)
-        text = re.sub(rb"[ \t]+", b"\t", text)
-    return text, "\t"
 
 
 def _header(text: bytes, separator: str) -> list[str] | None:

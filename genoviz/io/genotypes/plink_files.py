@@ -50,19 +50,24 @@ def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     bed, bim, fam = parts = plink_paths(path)
     sizes = [_size(part, bed) for part in parts]
     before = [file_state(part) for part in parts]
-    _check_magic(bed)
+    is_by_sample = _check_magic(bed)
     total = sizes[1] + sizes[2]
     yield "Reading samples", 0, total
     samples = read_fam(fam)
     yield "Reading variants", sizes[2], total
     variants = read_bim(bim)
-    shape = _check_shape(bed, sizes[0], len(samples), len(variants))
+    shape = _check_shape(bed, sizes[0], len(samples), len(variants), is_by_sample=is_by_sample)
     content = yield from report(open_content(bed), lambda step: ("Copying genotypes", *step))
     for part, state in zip(parts, before, strict=True):
         if file_state(part) != state:
             raise changed(part)
     packed = content[len(MAGIC) :].reshape(shape)
-    return Genotypes(packed, samples, variants)
+    if not is_by_sample:
+        return Genotypes(packed, samples, variants)
+    yield "Turning genotypes", sizes[2], total
+    packed = packing_loops.transpose(packed, len(variants))
+    note = f"{bed.name} is in the old order, sample after sample, and was turned in memory."
+    return Genotypes(packed, samples, variants, (note,))
 
 
 def plink_paths(path: Path) -> tuple[Path, Path, Path]:
@@ -128,24 +133,25 @@ def _size(path: Path, bed: Path) -> int:
     raise missing(path, needed=needed)
 
 
-def _check_magic(path: Path) -> None:
+def _check_magic(path: Path) -> bool:
+    """Return whether genotypes are in the old order, sample after sample."""
     with path.open("rb") as file:
         start = file.read(3)
-    if start == MAGIC:
-        return
-    if start == _SAMPLE_MAJOR:
-        found = "is in the old order, sample after sample, needs variant after variant"
-        raise FileFormatError(path, f"{found}: plink1.9 --bfile {path.stem} --make-bed rewrites it")
+    if start in (MAGIC, _SAMPLE_MAJOR):
+        return start == _SAMPLE_MAJOR
     found = f"begins with {start.hex(' ')}, needs {MAGIC.hex(' ')}" if start else "is empty"
     raise FileFormatError(
         path, f"{found}, so it is not a .bed file of PLINK; those of intervals have no genotypes"
     )
 
 
-def _check_shape(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> tuple[int, int]:
-    """Return the numbers of variants, and of bytes of each, that the file has to have."""
-    width = (n_samples + 3) // 4
-    needed = len(MAGIC) + n_variants * width
+def _check_shape(
+    path: Path, n_bytes: int, n_samples: int, n_variants: int, *, is_by_sample: bool
+) -> tuple[int, int]:
+    """Return how many variants, or samples, of how many bytes each the file has to have."""
+    n_rows, n_columns = (n_samples, n_variants) if is_by_sample else (n_variants, n_samples)
+    width = (n_columns + 3) // 4
+    needed = len(MAGIC) + n_rows * width
     if n_bytes != needed:
         for n, ending, noun in ((n_variants, ".bim", "variant"), (n_samples, ".fam", "sample")):
             if n == 0:
@@ -156,7 +162,7 @@ def _check_shape(path: Path, n_bytes: int, n_samples: int, n_variants: int) -> t
             f"has {n_bytes:,} bytes, needs {needed:,} for {n_variants:,} variants (.bim) of "
             f"{n_samples:,} samples (.fam)",
         )
-    return n_variants, width
+    return n_rows, width
 
 
 def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:

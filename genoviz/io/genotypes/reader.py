@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -56,22 +56,26 @@ class GenotypesProgress:
     genotypes: Genotypes | None = None
 
 
-def read_genotypes(source: str | PathLike[str], *, n_autosomes: int | None = None) -> Genotypes:
+def read_genotypes(
+    source: str | PathLike[str], *, n_autosomes: int | None = None, split_alleles: bool = False
+) -> Genotypes:
     """Return the genotypes of a file; see :func:`iter_read_genotypes`."""
-    for progress in iter_read_genotypes(source, n_autosomes=n_autosomes):
+    options = {"n_autosomes": n_autosomes, "split_alleles": split_alleles}
+    for progress in iter_read_genotypes(source, **options):
         found = progress.genotypes
     return found
 
 
 def iter_read_genotypes(
-    source: str | PathLike[str], *, n_autosomes: int | None = None
+    source: str | PathLike[str], *, n_autosomes: int | None = None, split_alleles: bool = False
 ) -> Iterator[GenotypesProgress]:
     """Yield how far the reading of genotypes is; the last report has them.
 
     The ending of the name tells what a file is. Dosages count allele A1, which is:
 
     - PLINK 1 (``.bed``, ``.bim``, ``.fam``, or the prefix of the three): column 5 of the .bim file,
-      the one that PLINK 1.9 counts too. The genotypes are mapped from the file, not loaded.
+      the one that PLINK 1.9 counts too. The genotypes are mapped from the file, not loaded; those
+      of a .bed file of the old order, sample after sample, are turned in memory.
     - VCF and BCF (``.vcf``, ``.vcf.gz``, ``.vcf.bgz``, ``.bcf``): ALT. Variants of more than two
       alleles are left out, half-calls are missing, haploid genotypes count as homozygous.
     - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT, in
@@ -87,28 +91,43 @@ def iter_read_genotypes(
         The file, or the prefix of a set of files.
     n_autosomes
         Of the species; the numbers after it are X, Y, XY and MT. If None, 22 as in humans.
+    split_alleles
+        Whether a record of VCF or BCF with several ALT becomes a variant for each of them, of the
+        same ID, at which all other alleles count as REF: as ``bcftools norm -m -any`` has it.
 
     Raises
     ------
     FileFormatError
-        If a file is missing, damaged, or of no known kind.
+        If a file is missing, damaged, or of no known kind, or is not VCF where its alleles are to
+        be split.
     """
     path = Path(source)
-    found = yield from report(_open(path), lambda step: GenotypesProgress(*step))
+    opened = _open(path, split_alleles=split_alleles)
+    found = yield from report(opened, lambda step: GenotypesProgress(*step))
     found = replace(found, n_autosomes=n_autosomes)
     n = found.n_variants
     yield GenotypesProgress("Reading genotypes", n, n, found)
 
 
-def _open(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
+def _open(path: Path, *, split_alleles: bool) -> Generator[tuple[str, int, int], None, Genotypes]:
+    reader, path = _find_reader(path)
+    if not split_alleles:
+        return reader(path)
+    if reader is not read_vcf:
+        raise FileFormatError(path, "is not VCF or BCF, and alleles are split of these alone")
+    return read_vcf(path, split_alleles=True)
+
+
+def _find_reader(path: Path) -> tuple[Callable, Path]:
+    """Return what reads a file or a set of files, and which file."""
     name = path.name.lower()
     for ending, reader in _READERS.items():
         if name.endswith(ending):
-            return reader(path)
+            return reader, path
     for ending in (".bed", ".pgen"):
         if path.with_name(path.name + ending).is_file():
-            return _READERS[ending](path.with_name(path.name + ending))
+            return _READERS[ending], path.with_name(path.name + ending)
     if path.is_file() and read_start(path, len(_VCF_START)) == _VCF_START:
-        return read_vcf(path)
+        return read_vcf, path
     known = ", ".join(GENOTYPE_ENDINGS)
     raise FileFormatError(path, f"is of no known kind, needs one of the endings {known}")

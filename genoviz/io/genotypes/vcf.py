@@ -47,6 +47,8 @@ class VcfColumns:
     ----------
     path, samples
         The file, for errors, and its samples.
+    splits
+        Whether a record of several ALT is a variant for each of these.
     contigs
         Number of each contig by name.
     contig_ids, positions
@@ -56,7 +58,7 @@ class VcfColumns:
     packed
         The genotypes at 2 bits, variant after variant.
     n_multiallelic, n_without
-        Records that are left out: of more than two alleles, and without genotypes.
+        Records that are left out, or split: of more than two alleles; and those without genotypes.
     n_of_kind
         int64, shape (4, 4): genotypes by first and second allele, each from -2 (no more) and -1
         (unknown) on; those of three or more alleles are at 0, 0.
@@ -64,6 +66,7 @@ class VcfColumns:
 
     path: Path
     samples: SampleTable
+    splits: bool = False
     contigs: dict[str, int] = field(default_factory=dict)
     contig_ids: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
@@ -89,18 +92,23 @@ class VcfColumns:
             raise FileFormatError(self.path, found) from error
         if len(others) > 1:
             self.n_multiallelic += 1
-            return
-        self._new_dosages.append(self._dosages(record, number))
-        self._new_texts.append((record.ID or ".", others[0] if others else ".", reference))
-        self.contig_ids.append(self.contigs.setdefault(record.CHROM, len(self.contigs)))
-        self.positions.append(record.POS - 1)
-
-    def _dosages(self, record, number: int) -> np.ndarray:
-        """Return the dosages of a record, int8, shape (n_samples,); counts the genotypes."""
+            if not self.splits:
+                return
         # The last column is whether a genotype is phased, 0 or 1.
         alleles = record.genotype.array(_NO_MORE)
-        if alleles.max() > 1 or alleles.min() < _NO_MORE:
-            self._refuse(record, number, alleles)
+        n_others = max(len(others), 1)
+        if alleles.max() > n_others or alleles.min() < _NO_MORE:
+            self._refuse(record, number, alleles, n_others)
+        name, contig = record.ID or ".", self.contigs.setdefault(record.CHROM, len(self.contigs))
+        for k, other in enumerate(others or (".",), 1):
+            of_this = alleles if n_others == 1 else np.where(alleles > 0, alleles == k, alleles)
+            self._new_dosages.append(self._dosages(of_this))
+            self._new_texts.append((name, other, reference))
+            self.contig_ids.append(contig)
+            self.positions.append(record.POS - 1)
+
+    def _dosages(self, alleles: np.ndarray) -> np.ndarray:
+        """Return the dosages of a variant, int8, shape (n_samples,); counts the genotypes."""
         ploidy = alleles.shape[1] - 1
         kinds = 4 * (alleles[:, 0] - _NO_MORE)
         if ploidy > 1:
@@ -110,11 +118,12 @@ class VcfColumns:
         self.n_of_kind += np.bincount(kinds, minlength=_DOSAGES.size).reshape(_DOSAGES.shape)
         return _DOSAGES.take(kinds)
 
-    def _refuse(self, record, number: int, alleles: np.ndarray) -> None:
-        sample, place = np.argwhere((alleles > 1) | (alleles < _NO_MORE))[0]
+    def _refuse(self, record, number: int, alleles: np.ndarray, n_others: int) -> None:
+        sample, place = np.argwhere((alleles > n_others) | (alleles < _NO_MORE))[0]
         where = f"record {number:,}, at {record.CHROM}:{record.POS:,}"
         found = f"the genotype of {self.samples.ids[sample]!s} has allele {alleles[sample, place]}"
-        raise FileFormatError(self.path, f"{where}: {found}, needs 0, 1 or .")
+        needed = ", ".join(map(str, range(n_others + 1)))
+        raise FileFormatError(self.path, f"{where}: {found}, needs {needed} or .")
 
     def pack(self) -> None:
         """Make 2 bits of each genotype that was added."""
@@ -145,8 +154,9 @@ class VcfColumns:
         n_haploid, n_half, n_polyploid = (
             int(self.n_of_kind[kinds].sum()) for kinds in (_HAPLOID, _HALF_CALL, _POLYPLOID)
         )
+        done = "split, a variant for each ALT" if self.splits else "left out"
         sentences = [
-            (self.n_multiallelic, "variant{s} of more than two alleles {are} left out"),
+            (self.n_multiallelic, "variant{s} of more than two alleles {are} " + done),
             (self.n_without, "record{s} without genotypes (GT) {are} left out"),
             (n_haploid, "haploid genotype{s} {count} as homozygous"),
             (n_half, "half-call{s}, such as ./1, {count} as missing"),
@@ -166,8 +176,17 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
     return texts.astype(f"U{width}") if fits else texts
 
 
-def read_vcf(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
+def read_vcf(
+    path: Path, *, split_alleles: bool = False
+) -> Generator[tuple[str, int, int], None, Genotypes]:
     """Return the genotypes of a VCF or BCF file, plain or compressed; yields the progress.
+
+    Parameters
+    ----------
+    path
+        The file.
+    split_alleles
+        As of `genoviz.io.genotypes.reader.iter_read_genotypes`.
 
     Raises
     ------
@@ -194,7 +213,7 @@ def read_vcf(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
             names = reader.samples
         except Exception as error:
             raise FileFormatError(path, _why_not(n_bytes, error)) from error
-        columns = VcfColumns(path, _make_samples(path, names))
+        columns = VcfColumns(path, _make_samples(path, names), split_alleles)
         step = max(1, _STEP_GENOTYPES // len(names))
         for n_records, record in enumerate(_iter_records(path, reader), start=1):
             columns.add(record, n_records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,18 @@ def strip_comments(text: bytes) -> tuple[bytes, int]:
         text = text.partition(b"\n")[2]
         n_comments += 1
     return text, n_comments
+
+
+def unify_separator(text: bytes) -> tuple[bytes, str]:
+    """Return a text with one separator between fields, and the separator."""
+    start = text.split(b"\n", 1)[0]
+    if b"\t" not in start:
+        for separator in ",;":
+            if separator.encode() in start:
+                return text, separator
+        text = re.sub(rb"(?m)^ +| +(?=\r?$)", b"", text)
+        text = re.sub(rb"[ \t]+", b"\t", text)
+    return text, "\t"
 
 
 def read_fields(

@@ -7,6 +7,12 @@ sample, of the heterozygous, of those homozygous for A1 and of those that have a
 ``first[q]`` and ``second[q]`` over the samples that have both; NaN where one does not vary there.
 Sums are exact.
 
+``joint_counts(planes, first, second)`` returns int64 (p, 3, 3): how many samples have each pair of
+genotypes; rows are homozygous for A1, heterozygous, homozygous for A2 at ``first[q]``, columns the
+same at ``second[q]``.
+
+The rows of planes can as well be samples, and their bits variants: then pairs are of samples.
+
 ``prune(planes, frequencies, is_kept, n_compared, n_windows, window, step, max_r2)`` unmarks in
 ``is_kept`` the variants that PLINK 1.9 drops in consecutive windows of a contig, of ``window``
 variants each, which begin every ``step`` variants. In each, until no pair is above ``max_r2``: each

@@ -37,6 +37,13 @@ def squared_correlations(planes, first, second):
     return out
 
 
+def joint_counts(planes, first, second):
+    """Return how many samples have each pair of genotypes, of pairs of variants."""
+    out = np.empty((len(first), 3, 3), np.int64)
+    _joint_counts(planes, first, second, out)
+    return out
+
+
 @njit(nogil=True, cache=True, parallel=True)
 def _fill_planes(packed, n_samples, planes):
     of_byte = np.zeros((256, 3), np.uint64)
@@ -62,8 +69,33 @@ def _squared_correlations(planes, first, second, out):
         out[pair] = _squared_correlation(planes[first[pair]], planes[second[pair]])
 
 
+@njit(nogil=True, cache=True, parallel=True)
+def _joint_counts(planes, first, second, out):
+    for pair in prange(len(first)):
+        counts = _count_both(planes[first[pair]], planes[second[pair]])
+        n, one_het, one_hom, other_het, other_hom, het_het, het_hom, hom_het, hom_hom = counts
+        table = out[pair]
+        table[0, 0], table[0, 1], table[1, 0], table[1, 1] = hom_hom, hom_het, het_hom, het_het
+        table[0, 2], table[1, 2] = one_hom - hom_hom - hom_het, one_het - het_hom - het_het
+        table[2, 0], table[2, 1] = other_hom - hom_hom - het_hom, other_het - hom_het - het_het
+        table[2, 2] = n - one_hom - one_het - table[2, 0] - table[2, 1]
+
+
 @njit(nogil=True, cache=True)
 def _squared_correlation(one, other):
+    counts = _count_both(one, other)
+    n, one_het, one_hom, other_het, other_hom, het_het, het_hom, hom_het, hom_hom = counts
+    x, xx = float(one_het + 2 * one_hom), float(one_het + 4 * one_hom)
+    y, yy = float(other_het + 2 * other_hom), float(other_het + 4 * other_hom)
+    xy = float(het_het + 2 * (het_hom + hom_het) + 4 * hom_hom)
+    spread = (n * xx - x * x) * (n * yy - y * y)
+    covariance = n * xy - x * y
+    return covariance * covariance / spread if spread > 0 else np.nan
+
+
+@njit(nogil=True, cache=True)
+def _count_both(one, other):
+    """Return counts of one variant where the other is called, and of both."""
     n = one_het = one_hom = other_het = other_hom = 0
     het_het = het_hom = hom_het = hom_hom = 0
     for word in range(one.shape[1]):
@@ -78,12 +110,7 @@ def _squared_correlation(one, other):
         het_hom += np.int64(count_ones(h & b))
         hom_het += np.int64(count_ones(a & g))
         hom_hom += np.int64(count_ones(a & b))
-    x, xx = float(one_het + 2 * one_hom), float(one_het + 4 * one_hom)
-    y, yy = float(other_het + 2 * other_hom), float(other_het + 4 * other_hom)
-    xy = float(het_het + 2 * (het_hom + hom_het) + 4 * hom_hom)
-    spread = (n * xx - x * x) * (n * yy - y * y)
-    covariance = n * xy - x * y
-    return covariance * covariance / spread if spread > 0 else np.nan
+    return n, one_het, one_hom, other_het, other_hom, het_het, het_hom, hom_het, hom_hom
 
 
 @njit(nogil=True, cache=True)

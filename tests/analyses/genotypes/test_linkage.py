@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,11 @@ from genoviz import (
     iter_linkage_windows,
     iter_prune_by_linkage,
     linkage,
+    linked_pairs,
     prune_by_linkage,
     variant_statistics,
 )
+from genoviz.analyses.genotypes.linkage import MEASURES
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, plink_files, read_real
@@ -141,6 +145,53 @@ def test_linkage_is_plinks_where_genotypes_are_missing(tmp_path):
     np.testing.assert_allclose(linkage(genotypes, inside), expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("measure", ["dosage", "haplotype"])
+@pytest.mark.parametrize(("distance", "window"), [(40, None), (25, 6), (1000, 3), (0, None)])
+def test_pairs_are_the_linked_ones_of_the_matrix(measure, distance, window, monkeypatch):
+    monkeypatch.setattr(linkage_module, "_MAX_PAIRS", 40)
+    rng = np.random.default_rng(3)
+    genotypes = in_contigs(genotypes_of(linked_codes(60, 29)), rng.integers(0, 2, 29))
+    positions = rng.choice(80, 29, replace=False)
+    positions[[5, 6]] = positions[7]
+    positions[11] = -1
+    genotypes = replace(genotypes, variants=replace(genotypes.variants, positions=positions))
+    first, second = (ends.ravel() for ends in np.indices((29, 29)))
+    r2 = MEASURES[measure](genotypes, first, second).reshape(29, 29)
+    contigs = genotypes.variants.contig_ids
+    options = {"max_distance": distance, "window": window, "min_r2": 0.1, "measure": measure}
+    wanted = {}
+    for contig in (0, 1):
+        inside = np.flatnonzero((contigs == contig) & (positions >= 0))
+        inside = inside[np.argsort(positions[inside], kind="stable")].tolist()
+        for k, a in enumerate(inside):
+            for b in inside[k + 1 : None if window is None else k + window]:
+                if positions[b] - positions[a] <= distance and r2[a, b] >= 0.1:
+                    wanted[a, b] = r2[a, b]
+    found = linked_pairs(genotypes, **options)
+    pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
+    assert dict(zip(pairs, found.r2.tolist(), strict=True)) == wanted
+    assert len(found) == len(wanted)
+    chosen = np.array([7, 2, 11])
+    found = linked_pairs(genotypes, variants=chosen, **options)
+    pairs = zip(found.first.tolist(), found.second.tolist(), strict=True)
+    both = wanted | {(b, a): value for (a, b), value in wanted.items()}
+    both = {pair: value for pair, value in both.items() if pair[0] in chosen}
+    assert dict(zip(pairs, found.r2.tolist(), strict=True)) == pytest.approx(both, rel=1e-12)
+
+
+def test_pairs_are_those_of_plink(tmp_path):
+    files, plink = plink_files("gcta_test"), Plink("plink1.9", tmp_path)
+    genotypes = read_real(files)
+    window = ("--ld-window", "30", "--ld-window-kb", "300", "--ld-window-r2", "0.1")
+    plink(files, "--r2", *window)
+    found = linked_pairs(genotypes, max_distance=300_000, window=30, min_r2=0.1)
+    ids = genotypes.variants.ids
+    table = plink.table("ld")
+    assert ids[found.first].tolist() == table["SNP_A"].tolist()
+    assert ids[found.second].tolist() == table["SNP_B"].tolist()
+    np.testing.assert_allclose(found.r2, plink.column("ld", "R2"), rtol=1e-5)
+
+
 def test_numbers_out_of_range_are_told():
     genotypes = genotypes_of(linked_codes(5, 4))
     with pytest.raises(ParameterError, match="window is 1, needs to be at least 2 variants"):
@@ -149,4 +200,9 @@ def test_numbers_out_of_range_are_told():
         prune_by_linkage(genotypes, step=0)
     with pytest.raises(ParameterError, match="max_r2 is 2, needs to be 0 to 1"):
         prune_by_linkage(genotypes, max_r2=2)
+    with pytest.raises(ParameterError, match="max_distance is -1, needs to be at least 0"):
+        linked_pairs(genotypes, max_distance=-1)
+    with pytest.raises(ParameterError, match="window is 1, needs to be at least 2 variants"):
+        linked_pairs(genotypes, window=1)
+    assert len(linked_pairs(genotypes.take_variants(slice(0, 0)))) == 0
     assert prune_by_linkage(genotypes.take_variants(slice(0, 0))).shape == (0,)

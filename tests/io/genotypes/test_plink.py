@@ -46,6 +46,16 @@ def test_the_parts_of_a_file_are_read(tmp_path):
     assert not found.packed.flags.writeable
 
 
+def test_a_file_of_the_old_order_is_turned(tmp_path):
+    wanted = read_genotypes(write(tmp_path))
+    # Samples 0 2, 1 0 and -1 1 at two variants, the first in the lowest bits.
+    found = read_genotypes(write(tmp_path, bed=b"\x6c\x1b\x00\x03\x0e\x09"))
+    assert_same(found, wanted)
+    assert found.notes == (
+        "x.bed is in the old order, sample after sample, and was turned in memory.",
+    )
+
+
 @pytest.mark.parametrize("ending", ["", ".bim", ".fam"])
 def test_any_of_the_three_names_the_files(tmp_path, ending):
     path = write(tmp_path)
@@ -105,7 +115,7 @@ def test_bits_beyond_the_last_sample_are_written_as_zeros(tmp_path):
         ),
         (
             {"bed": b"\x6c\x1b\x00\x1b\x2c"},
-            "sample after sample, needs variant after variant: plink",
+            "has 5 bytes, needs 6 for 2 variants (.bim) of 3 samples",
         ),
         (
             {"bed": b"chr1\t5\t9\n"},

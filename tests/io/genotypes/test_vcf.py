@@ -99,6 +99,35 @@ def test_each_kind_of_genotype_is_read(tmp_path, kind):
     )
 
 
+def test_a_record_of_several_alleles_is_split_when_asked(tmp_path):
+    path = write(
+        tmp_path,
+        record("0/0", "1/2", "0/1", alt="G,T"),
+        record("2|2", "./2", "0|3", alt="G,<DEL>,*", place="1\t20\t."),
+        record("0/1", "0", "2/1/0", alt="C,T", place="2\t5\t."),
+        record("0/0", "0/0", "0/1", place="2\t7\t."),
+    )
+    found = read_genotypes(path, split_alleles=True)
+    assert found.dosages(slice(None)).T.tolist() == [
+        [0, 1, 1], [0, 1, 0],
+        [0, -1, 0], [2, -1, 0], [0, -1, 1],
+        [1, 0, -1], [0, 0, -1],
+        [0, 0, 1],
+    ]  # fmt: skip
+    assert found.variants.allele1.tolist() == [*"GT", "G", "<DEL>", "*", *"CT", "G"]
+    assert found.variants.positions.tolist() == [9, 9, 19, 19, 19, 4, 4, 6]
+    assert found.variants.ids.tolist() == ["rs1"] * 2 + ["."] * 6
+    assert (
+        found.notes[0] == "3 variants of more than two alleles are split, a variant for each ALT."
+    )
+    assert read_genotypes(path).n_variants == 1
+    bad = write(tmp_path, record("0/0", "1/3", "0/1", alt="G,T"))
+    with pytest.raises(FileFormatError, match=r"of b has allele 3, needs 0, 1, 2 or \."):
+        read_genotypes(bad, split_alleles=True)
+    with pytest.raises(FileFormatError, match="is not VCF or BCF, and alleles are split of these"):
+        read_genotypes(tmp_path / "x.npz", split_alleles=True)
+
+
 FIELDS = st.builds(
     lambda alleles, mark, rest: mark.join(alleles) + rest,
     st.lists(st.sampled_from("01."), min_size=1, max_size=3),

@@ -1,0 +1,157 @@
+"""Clumping: of linked variants that are associated, the strongest stands for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.genotypes.linkage import (
+    MEASURES,
+    Measure,
+    check_linkage_options,
+    has_position,
+)
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
+from genoviz.model.genotypes.genotypes import Genotypes
+
+WHAT = "Clumping"
+
+
+@dataclass(frozen=True, eq=False)
+class Clumps:
+    """Variants that stand for those linked with them, by p.
+
+    Attributes
+    ----------
+    index_variants
+        int64, shape (n_clumps,): numbers of the variants that stand for clumps, the lowest p first.
+    offsets
+        int64, shape (n_clumps + 1,): where the members of each begin in ``members``.
+    members
+        int64: numbers of the other variants of each clump, whatever their p, by contig and
+        position.
+    r2
+        float64, of the same length: of each with the index variant.
+    """
+
+    index_variants: np.ndarray
+    offsets: np.ndarray
+    members: np.ndarray
+    r2: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.index_variants)
+
+    def of(self, clump: int) -> np.ndarray:
+        """Return the numbers of the other variants of a clump: int64."""
+        return self.members[self.offsets[clump] : self.offsets[clump + 1]]
+
+
+def iter_clump(
+    genotypes: Genotypes,
+    p: np.ndarray,
+    *,
+    index_p: float = 1e-4,
+    min_r2: float = 0.5,
+    max_distance: int = 250_000,
+    measure: Measure = "haplotype",
+) -> Iterator[Progress]:
+    """Clump variants by p; the last step has the `Clumps`.
+
+    As ``plink --clump`` does: variants of p up to ``index_p`` are taken from the lowest p on. One
+    that is in no clump yet stands for a new one, of all variants that are in none, have a p, lie
+    within the distance and have at least that r^2 with it. Of equal p the variant before, by contig
+    and position, comes first.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes, whose variants may have any order. One without a position is a clump of its
+        own.
+    p
+        p values, shape (n_variants,); those with NaN take no part.
+    index_p
+        Largest p of a variant that stands for a clump.
+    min_r2
+        Least r^2 of a member with it, 0 to 1.
+    max_distance
+        Largest distance of a member from it in bp.
+    measure
+        As of `iter_linked_pairs`; PLINK's is that of haplotypes.
+
+    Raises
+    ------
+    ParameterError
+        If shapes or numbers do not fit, or no variant has a position.
+
+    References
+    ----------
+    Purcell et al. 2007, PLINK: a tool set for whole-genome association and population-based linkage
+    analyses, doi:10.1086/519795.
+    """
+    p = np.asarray(p, np.float64)
+    if p.shape != (genotypes.n_variants,):
+        raise ParameterError(f"p has shape {p.shape}, needs ({genotypes.n_variants},)")
+    if ((p < 0) | (p > 1)).any():
+        raise ParameterError(f"p has {p[(p < 0) | (p > 1)][0]:g}, needs to be 0 to 1")
+    if not 0 <= index_p <= 1:
+        raise ParameterError(f"index_p is {index_p}, needs to be 0 to 1")
+    check_linkage_options(max_distance, min_r2, measure)
+    is_placed = has_position(genotypes)
+    contigs, positions = genotypes.variants.contig_ids, genotypes.variants.positions
+    order = np.lexsort((positions, contigs))
+    order = order[np.isfinite(p[order])]
+    contigs, positions, p = contigs[order], positions[order], p[order]
+    is_placed = is_placed[order]
+    ranked = np.argsort(p, kind="stable")
+    ranked = ranked[p[ranked] <= index_p]
+    is_free = np.ones(len(order), bool)
+    found: list[tuple[int, np.ndarray, np.ndarray]] = []
+    for done, index in enumerate(ranked.tolist()):
+        if not is_free[index]:
+            continue
+        begin, end = np.searchsorted(contigs, [contigs[index], contigs[index] + 1])
+        here = positions[begin:end]
+        near, far = positions[index] - max_distance, positions[index] + max_distance
+        start = begin + np.searchsorted(here, near, side="left")
+        stop = begin + np.searchsorted(here, far, side="right")
+        is_free[index] = False
+        is_near = is_free[start:stop] & is_placed[start:stop] & is_placed[index]
+        places = start + np.flatnonzero(is_near)
+        r2 = _with_one(genotypes, order[index], order[places], measure)
+        is_in = r2 >= min_r2
+        is_free[places[is_in]] = False
+        found.append((order[index], order[places[is_in]], r2[is_in]))
+        yield Progress(WHAT, done / len(ranked))
+    sizes = [len(members) for _, members, _ in found]
+    clumps = Clumps(
+        np.array([index for index, _, _ in found], np.int64),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        np.concatenate([np.empty(0, np.int64), *(members for _, members, _ in found)]),
+        np.concatenate([np.empty(0), *(r2 for _, _, r2 in found)]),
+    )
+    yield Progress(WHAT, 1.0, clumps)
+
+
+@in_one_go(iter_clump)
+def clump(last: Progress) -> Clumps:
+    """Return variants that stand for those linked with them; see `iter_clump`.
+
+    Examples
+    --------
+    >>> from genoviz import simulate_genotypes
+    >>> p = np.full(50, 0.9)
+    >>> p[[7, 30]] = 1e-6, 1e-8
+    >>> clump(simulate_genotypes(100, 50, seed=1), p, min_r2=1).index_variants.tolist()
+    [30, 7]
+    """
+    return last.result
+
+
+def _with_one(genotypes: Genotypes, variant: int, others: np.ndarray, measure: str) -> np.ndarray:
+    """Return r^2 of a variant with others."""
+    return MEASURES[measure](genotypes, np.full(len(others), variant), others)

@@ -1,0 +1,194 @@
+"""Scores of samples: sums of dosages of named alleles, each times its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.genotypes.block_products import iter_product
+from genoviz.analyses.genotypes.products import GenotypeMatrix
+from genoviz.analyses.genotypes.progress import Progress, report_last
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
+from genoviz.analyses.genotypes.statistics import iter_sample_statistics
+from genoviz.analyses.genotypes.variant_blocks import product_blocks
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
+from genoviz.model.genotypes.genotypes import Genotypes
+
+WHAT = "Scoring"
+_COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
+
+
+@dataclass(frozen=True, eq=False)
+class SampleScores:
+    """Scores of samples.
+
+    Attributes
+    ----------
+    sums
+        float64, shape (n_samples, k): sums of weights times dosages of the named alleles; a missing
+        genotype counts as the mean.
+    averages
+        float64, shape (n_samples, k): the sums over twice the number of variants.
+    n_alleles
+        int64, shape (n_samples,): twice the number of variants at which the sample has a genotype.
+    dosage_sums
+        float64, shape (n_samples,): of the named alleles, in the genotypes that the sample has.
+    n_variants
+        That count.
+    notes
+        Which rows do not count and why, and how many are ambiguous, one sentence each.
+    """
+
+    sums: np.ndarray
+    averages: np.ndarray
+    n_alleles: np.ndarray
+    dosage_sums: np.ndarray
+    n_variants: int
+    notes: tuple[str, ...] = ()
+
+
+def iter_score(
+    genotypes: Genotypes,
+    ids: Sequence[str],
+    alleles: Sequence[str],
+    weights: np.ndarray,
+    *,
+    contigs: Contigs = "autosomes",
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Score samples by weights of alleles; the last step has the `SampleScores`.
+
+    A row of weights is for the variant of its ID, and for the dosage of its allele, which may be A1
+    or A2: as ``plink2 --score``. Rows without such a variant, and those whose allele is neither, do
+    not count. Alleles are those of one strand: none is taken for its complement, and notes count
+    the rows whose allele fits only as a complement, as well as variants of A and T or C and G, of
+    which nobody sees whether their strands agree.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes. A missing one counts as the mean of all samples that have it.
+    ids, alleles
+        Of each row, n_rows each.
+    weights
+        Numbers, shape (n_rows,) or (n_rows, k).
+    contigs
+        ``"autosomes"``: variants of X, Y and mitochondria do not count; ``"all"``: they do, with
+        the dosages that are in the file.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, a weight is not a number, an ID is there twice, is the ID of several
+        variants, or no row counts.
+    """
+    weights = np.asarray(weights, np.float64)
+    weights = weights[:, None] if weights.ndim == 1 else weights
+    if weights.ndim != 2 or len(weights) != len(ids) or len(alleles) != len(ids):
+        raise ParameterError(
+            f"{len(ids):,} IDs, {len(alleles):,} alleles and weights of shape {weights.shape} do "
+            "not fit each other"
+        )
+    if not np.isfinite(weights).all():
+        row = int(np.flatnonzero(~np.isfinite(weights).all(1))[0])
+        raise ParameterError(f"a weight of {str(ids[row])!r} is not a number")
+    taken, _ = take_autosomes(genotypes, contigs)
+    rows, variants, is_a1, notes = _match(genotypes, taken, ids, alleles)
+    if not len(rows):
+        raise ParameterError(f"none of {len(ids):,} rows counts: {'; '.join(notes)}")
+    part, weights = taken.take_variants(variants), weights[rows]
+    signs = np.where(is_a1, 1.0, -1.0)[:, None]
+    steps = iter_product(part, weights * signs, centre=False, backend=backend)
+    sums = yield from report_last(steps, 0.0, 0.5, what=WHAT)
+    sums += 2 * weights[~is_a1].sum(0)
+    n_of_a2 = yield from _count_called(part, np.flatnonzero(~is_a1), 0.5, backend)
+    n_of_a1 = yield from _count_called(part, np.flatnonzero(is_a1), 0.7, backend)
+    dosages = 2.0 * n_of_a2
+    for block in product_blocks(part, backend=backend):
+        matrix = GenotypeMatrix(
+            part.take_variants(block), centre=False, missing="zero", backend=backend
+        )
+        dosages += matrix.multiply(signs[block])[:, 0]
+        yield Progress(WHAT, 0.9)
+    result = SampleScores(
+        sums=sums,
+        averages=sums / (2 * len(rows)),
+        n_alleles=2 * (n_of_a1 + n_of_a2),
+        dosage_sums=dosages,
+        n_variants=len(rows),
+        notes=notes,
+    )
+    yield Progress(WHAT, 1.0, result)
+
+
+@in_one_go(iter_score)
+def score(last: Progress) -> SampleScores:
+    """Return scores of samples by weights of alleles; see `iter_score`.
+
+    Examples
+    --------
+    >>> from genoviz import simulate_genotypes
+    >>> genotypes = simulate_genotypes(4, 50, seed=1)
+    >>> ids, a2 = genotypes.variants.ids[:3], genotypes.variants.allele2[:3]
+    >>> found = score(genotypes, ids, a2, np.array([1.0, 1.0, 1.0]))
+    >>> (found.sums[:, 0] == 6 - genotypes.dosages(slice(3)).sum(1)).all()
+    np.True_
+    """
+    return last.result
+
+
+def _count_called(
+    genotypes: Genotypes, variants: np.ndarray, start: float, backend: Backend
+) -> Generator[Progress, None, np.ndarray]:
+    """Return how many genotypes each sample has at some variants: int64 (n_samples,)."""
+    if not len(variants):
+        return np.zeros(genotypes.n_samples, np.int64)
+    # Without names of contigs: at Y females would have none.
+    part = Genotypes.unnamed(genotypes.packed[variants], genotypes.samples.sexes)
+    steps = iter_sample_statistics(part, backend=backend)
+    statistics = yield from report_last(steps, start, start + 0.2, what=WHAT)
+    return statistics.n_called
+
+
+def _match(
+    genotypes: Genotypes, taken: Genotypes, ids: Sequence[str], alleles: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return the rows that count, their variants, whether they name A1, and notes."""
+    row_of = {str(name): row for row, name in enumerate(ids)}
+    if len(row_of) < len(ids):
+        seen: set[str] = set()
+        twice = next(str(name) for name in ids if str(name) in seen or seen.add(str(name)))
+        raise ParameterError(f"{twice!r} is there twice, needs to be there once")
+    found = np.array([row_of.get(name, -1) for name in taken.variants.ids.tolist()], np.int64)
+    variants = np.flatnonzero(found >= 0)
+    rows = found[variants]
+    if len(rows) and np.bincount(rows).max() > 1:
+        name = ids[int(np.bincount(rows).argmax())]
+        raise ParameterError(f"{str(name)!r} is the ID of several variants, needs to be of one")
+    named = np.array([str(alleles[row]) for row in rows.tolist()], np.str_)
+    a1, a2 = taken.variants.allele1[variants], taken.variants.allele2[variants]
+    is_a1, is_a2 = named == a1, named == a2
+    fits = is_a1 | is_a2
+    other = np.array([_COMPLEMENT.get(allele, "") for allele in named.tolist()], np.str_)
+    is_other = ~fits & ((other == a1) | (other == a2))
+    complement = np.array([_COMPLEMENT.get(allele, "") for allele in a1.tolist()], np.str_)
+    is_ambiguous = fits & (complement == a2)
+    n_absent = len(ids) - len(rows)
+    everywhere = {*genotypes.variants.ids.tolist()}
+    n_unknown = sum(str(name) not in everywhere for name in ids)
+    sentences = (
+        (n_unknown, "name no variant, and do not count"),
+        (n_absent - n_unknown, "name a variant of X, Y or MT, and do not count"),
+        (int((~fits).sum()), "name an allele that the variant does not have, and do not count"),
+        (int(is_other.sum()), "of these would fit on the other strand"),
+        (int(is_ambiguous.sum()), "count at variants of A and T or C and G, whose strand cannot "
+                                  "be checked"),
+    )  # fmt: skip
+    notes = tuple(f"{n:,} of {len(ids):,} rows {what}." for n, what in sentences if n)
+    return rows[fits], variants[fits], is_a1[fits], notes

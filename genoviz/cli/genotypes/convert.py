@@ -1,0 +1,127 @@
+"""``genoviz geno convert``: genotypes from one kind of file to another, or some of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from genoviz.cli.common_options import option, with_examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.output_kinds import choose_kind
+from genoviz.cli.results import print_notes, print_results, refuse_standard_output, show_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.model.genotypes.genotypes import Genotypes
+
+
+class NewIds(StrEnum):
+    """Which variants are named anew."""
+
+    none = "none"
+    missing = "missing"
+    all = "all"
+
+
+@with_examples(
+    "genoviz geno convert cohort.vcf.gz -o cohort",
+    "genoviz geno convert cohort.vcf.gz --split-alleles --new-ids missing -o cohort",
+    "genoviz geno convert cohort.bed --extract kept.txt --remove relatives.txt -o small.bed",
+    "genoviz geno convert cohort.bed --region 21:9400000-9500000 -o region.vcf.gz",
+)
+def convert(
+    genotypes: io.GenotypesArgument,
+    *,
+    output: Annotated[
+        Path,
+        option(
+            "What to write: the prefix of .bed, .bim and .fam, or one of them; .vcf, also with "
+            ".gz; .npz or .parquet (dosages of A1).",
+            "-o",
+            "--output",
+        ),
+    ],
+    split_alleles: Annotated[
+        bool,
+        option(
+            "Make a variant for each ALT of a record of VCF with several, at which all other "
+            "alleles count as REF; else these records are left out.",
+            "--split-alleles",
+        ),
+    ] = False,
+    new_ids: Annotated[
+        NewIds, option("Name variants CONTIG:POS:A2:A1, all or those without an ID.", "--new-ids")
+    ] = NewIds.none,
+    filters: io.Filters,
+) -> None:
+    """Write genotypes as another kind of file, all of them or those that pass filters and lists.
+
+    Alleles stay what they are: A1 of PLINK is ALT of VCF, and is not made the rarer one. Column 6
+    of a .fam file goes along. A .bed file of the old order, sample after sample, is written variant
+    after variant.
+    """
+    from genoviz.io.genotypes.arrays import write_dosages
+    from genoviz.io.genotypes.plink_files import ENDINGS
+    from genoviz.io.genotypes.writers import write_plink, write_vcf
+
+    refuse_standard_output("-o", output, "genotypes are written to files")
+    kinds = {"PLINK": ENDINGS, "VCF": (".vcf",), "NumPy": (".npz",), "Parquet": (".parquet",)}
+    kind = choose_kind(output, kinds, default="PLINK", binary=("PLINK", "NumPy", "Parquet"))
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters, split_alleles=split_alleles)
+        found = _with_ids(found, new_ids)
+        bar.update("Writing", 0, None, "")
+        if kind == "PLINK":
+            phenotype = _read_phenotype(genotypes, found)
+            written = [path.name for path in write_plink(found, output, phenotype=phenotype)]
+        else:
+            (write_vcf if kind == "VCF" else write_dosages)(found, output)
+            written = [output.name]
+    print_results({}, [f"wrote {', '.join(written)}: {found!r}"], as_json=False)
+
+
+def _with_ids(genotypes: Genotypes, new_ids: NewIds) -> Genotypes:
+    import numpy as np
+
+    variants = genotypes.variants
+    if new_ids is NewIds.none:
+        return genotypes
+    is_named_anew = np.full(len(variants), new_ids is NewIds.all) | np.isin(variants.ids, (".", ""))
+    ids = variants.ids.tolist()
+    for row in np.flatnonzero(is_named_anew).tolist():
+        contig = variants.contigs[variants.contig_ids[row]]
+        alleles = f"{variants.allele2[row]}:{variants.allele1[row]}"
+        ids[row] = f"{contig}:{variants.positions[row] + 1}:{alleles}"
+    n_repeated = len(ids) - len({*ids})
+    if n_repeated:
+        print_notes(f"{n_repeated:,} variants have an ID that another one before has, too")
+    print_notes(f"{int(is_named_anew.sum()):,} of {len(ids):,} variants are named anew")
+    return replace(genotypes, variants=replace(variants, ids=np.array(ids, np.str_)))
+
+
+def _read_phenotype(path: Path, genotypes: Genotypes) -> np.ndarray | None:
+    """Return column 6 of the .fam file that genotypes come from; None if they have none."""
+    import numpy as np
+
+    from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths, read_fam_lines
+
+    bed, _, fam = plink_paths(path)
+    if path.suffix not in ENDINGS and (path.is_file() or not bed.is_file()):
+        return None
+    lines = read_fam_lines(fam)
+    keys = zip(lines.texts(0).tolist(), lines.texts(1).tolist(), strict=True)
+    of_sample = dict(zip(keys, lines.texts(5).tolist(), strict=True))
+    samples = genotypes.samples
+    kept = zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True)
+    phenotype, n_words = np.full(len(samples), np.nan), 0
+    for row, key in enumerate(kept):
+        try:
+            phenotype[row] = float(of_sample[key])
+        except ValueError:
+            n_words += of_sample[key].upper() not in ("NA", "NAN", ".")
+    if n_words:
+        print_notes(f"column 6 of {fam.name} has {n_words:,} words, which become -9")
+    return phenotype

@@ -1,0 +1,146 @@
+"""Tables with a row for each variant: results of scans, weights of alleles, lists of IDs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from genoviz.errors import FileFormatError
+from genoviz.io.genotypes.phenotypes import MISSING
+from genoviz.io.text.encoding import check_text
+from genoviz.io.text.tables import drop_empty_rows, read_fields, unify_separator
+from genoviz.io.text.text_file import read_bytes
+
+if TYPE_CHECKING:
+    import polars
+
+ID_TITLES = ("ID", "SNP", "rsID", "MarkerName", "variant", "variant_id", "marker")
+P_TITLES = ("P", "pval", "p_value", "pvalue", "p-value", "p_wald", "P_BOLT_LMM")
+ALLELE_TITLES = ("A1", "effect_allele", "allele", "tested_allele", "ALT")
+
+
+@dataclass(frozen=True, eq=False)
+class VariantValues:
+    """A table with a header and a row for each variant.
+
+    Attributes
+    ----------
+    path
+        The file, for errors.
+    titles
+        Names of the columns, without the ``#`` that the first may begin with.
+    frame
+        All fields as text.
+    lines
+        int64, shape (n_rows,): where in the file each row is.
+    """
+
+    path: Path
+    titles: tuple[str, ...]
+    frame: polars.DataFrame
+    lines: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def find(self, name: str | None, usual: Sequence[str], what: str) -> str:
+        """Return the title of a column: the one that is asked for, or the first usual one.
+
+        Raises
+        ------
+        FileFormatError
+            If there is none.
+        """
+        by_lower = {title.lower(): title for title in reversed(self.titles)}
+        for each in usual if name is None else (name,):
+            if each in self.titles or each.lower() in by_lower:
+                return each if each in self.titles else by_lower[each.lower()]
+        needed = repr(name) if name is not None else f"{', '.join(usual[:-1])} or {usual[-1]}"
+        raise FileFormatError(
+            self.path, f"has columns {', '.join(self.titles)}, needs {needed} for {what}"
+        )
+
+    def texts(self, title: str) -> list[str]:
+        """Return a column as text, empty where there is nothing."""
+        return [text or "" for text in self.frame[title].to_list()]
+
+    def numbers(self, title: str) -> np.ndarray:
+        """Return a column as float64, NaN where a field is empty or NA.
+
+        Raises
+        ------
+        FileFormatError
+            If a field is something else.
+        """
+        values = np.empty(len(self))
+        for row, text in enumerate(self.texts(title)):
+            try:
+                values[row] = np.nan if text.strip() in MISSING else float(text)
+            except ValueError:
+                raise FileFormatError(
+                    self.path, f"column {title} has {text!r}, needs a number", line=self._line(row)
+                ) from None
+        return values
+
+    def refuse(self, row: int, found: str) -> None:
+        """Raise `FileFormatError` about a row."""
+        raise FileFormatError(self.path, found, line=self._line(row))
+
+    def _line(self, row: int) -> int:
+        return int(self.lines[row])
+
+
+def read_variant_table(path: str | PathLike[str]) -> VariantValues:
+    """Return a table with a header, whose fields lie between tabs, commas, semicolons or blanks.
+
+    Lines of ``##`` and ``#name=value`` above the header are comments. The file may be gzipped.
+
+    Raises
+    ------
+    FileFormatError
+        If it is no such table, rows have different numbers of fields, or two columns have one name.
+    """
+    path = Path(path)
+    check_text(path)
+    text, n_comments = read_bytes(path).tobytes(), 0
+    while text.startswith(b"#") and (text.startswith(b"##") or _is_setting(text)):
+        text = text.partition(b"\n")[2]
+        n_comments += 1
+    text, separator = unify_separator(text)
+    frame = read_fields(
+        path, text, separator, n_comments, n_skipped=1,
+        if_empty="has no row below its header, needs one a variant",
+    )  # fmt: skip
+    header = text.partition(b"\n")[0].decode("utf-8-sig", "replace").strip("\r")
+    titles = [field.strip().strip('"') for field in header.split(separator)]
+    titles[0] = titles[0].removeprefix("#")
+    repeated = [title for k, title in enumerate(titles) if title in titles[:k]]
+    if repeated:
+        found = f"column {repeated[0]!r} is there twice, needs a name of its own"
+        raise FileFormatError(path, found, line=n_comments + 1)
+    frame.columns = titles
+    frame, lines = drop_empty_rows(frame, n_comments + 2)
+    return VariantValues(path, tuple(titles), frame, lines)
+
+
+def _is_setting(text: bytes) -> bool:
+    line = text.partition(b"\n")[0]
+    return b"=" in line and b"\t" not in line
+
+
+def read_id_list(path: str | PathLike[str]) -> set[str]:
+    """Return the IDs of a list: the first field of each line, without a header.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or is empty.
+    """
+    check_text(path)
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    return {line.split()[0] for line in lines if line.strip()}

@@ -1,0 +1,292 @@
+"""``geno ld``, ``prune``, ``clump``, ``king``, ``score``, ``convert`` write what Python finds."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import genoviz
+from genoviz.cli.main import main
+from tests.conftest import ROOT, real_data
+from tests.genotype_sets import assert_same
+from tests.plink import Plink
+
+
+@pytest.fixture
+def run(capfd, tmp_path, monkeypatch):
+    """Run a command; return its exit code, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(text):
+        with pytest.raises(SystemExit) as exit_:
+            main(["geno", *text.split()])
+        captured = capfd.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def made(tmp_path):
+    for ending in ("bed", "bim", "fam"):
+        shutil.copy(ROOT / "data_samples" / f"genotypes.{ending}", tmp_path / f"g.{ending}")
+    return genoviz.read_genotypes(tmp_path / "g.bed")
+
+
+def rows_of(text):
+    return list(csv.DictReader(text.splitlines(), delimiter="\t"))
+
+
+def column(text, name):
+    return np.array([float("nan" if row[name] == "NA" else row[name]) for row in rows_of(text)])
+
+
+def test_ld_lists_pairs(run, made):
+    code, out, err = run("ld g.bed --window-kb 200 --min-r2 0.3")
+    found = genoviz.linked_pairs(made, max_distance=200_000, min_r2=0.3)
+    assert (code, f"{len(found):,} pairs with r² of at least 0.3" in err) == (0, True)
+    assert len(found) > 10
+    np.testing.assert_array_equal(column(out, "R2"), found.r2)
+    for title, rows in (("ID_A", found.first), ("ID_B", found.second)):
+        assert [row[title] for row in rows_of(out)] == made.variants.ids[rows].tolist()
+    chosen = str(made.variants.ids[found.first[0]])
+    _, out, _ = run(f"ld g.bed --variant {chosen} --haplotypes --min-r2 0.2 --window 5")
+    row = np.flatnonzero(made.variants.ids == chosen)
+    options = {"variants": row, "min_r2": 0.2, "window": 5, "measure": "haplotype"}
+    np.testing.assert_array_equal(column(out, "R2"), genoviz.linked_pairs(made, **options).r2)
+    code, _, err = run("ld g.bed --variant nobody")
+    assert (code, "--variant nobody is the ID of 0 variants" in err) == (1, True)
+
+
+def test_ld_writes_a_matrix(run, made):
+    contig, end = made.variants.contigs[0], int(made.variants.positions[20])
+    assert run(f"ld g.bed --region {contig}:0-{end} -o m.npy")[0] == 0
+    wanted = genoviz.linkage(made, made.variants.in_region(contig, 0, end))
+    np.testing.assert_array_equal(np.load("m.npy"), wanted)
+    code, _, err = run("ld g.bed -o m.npy --variant rs1")
+    assert (code, "--variant takes a table" in err) == (2, True)
+
+
+def test_founders_alone_are_taken_when_asked(run, made):
+    fam = Path("g.fam")
+    rows = [line.split() for line in fam.read_text().splitlines()]
+    for row in rows[::3]:
+        row[2] = rows[1][1]
+    fam.write_text("".join(" ".join(row) + "\n" for row in rows))
+    _, everybody, err = run("ld g.bed --min-r2 0.5")
+    n = len(rows) - len(rows[::3])
+    assert f"r² is of all {len(rows)} samples; --founders takes the {n} without" in err
+    _, founders, err = run("ld g.bed --min-r2 0.5 --founders")
+    assert "--founders" not in err
+    part = genoviz.select_samples(made, np.arange(len(rows)) % 3 > 0)
+    np.testing.assert_array_equal(column(founders, "R2"), genoviz.linked_pairs(part, min_r2=0.5).r2)
+    assert founders != everybody
+
+
+def test_prune_writes_lists_that_extract_takes(run, made):
+    code, _, err = run("prune g.bed --max-r2 0.3 -o kept.txt --removed gone.txt")
+    kept = genoviz.prune_by_linkage(made, max_r2=0.3)
+    ids = made.variants.ids
+    assert (code, f"{kept.sum():,} of {len(kept):,} variants stay" in err) == (0, True)
+    assert Path("kept.txt").read_text().split() == ids[kept].tolist()
+    assert Path("gone.txt").read_text().split() == ids[~kept].tolist()
+    for option, rows in (("--extract", kept), ("--exclude", ~kept)):
+        _, out, err = run(f"freq g.bed {option} kept.txt")
+        assert ([row["ID"] for row in rows_of(out)], err) == (ids[rows].tolist(), "")
+
+
+def test_lists_that_fit_nothing_are_told(run, made):
+    Path("few.txt").write_text(f"{made.variants.ids[3]}\nstranger\n")
+    code, out, err = run("freq g.bed --extract few.txt")
+    assert (code, len(rows_of(out))) == (0, 1)
+    assert "1 of 2 IDs of few.txt are of no variant" in err
+    Path("none.txt").write_text("stranger\n")
+    code, _, err = run("freq g.bed --extract none.txt")
+    assert (code, "none.txt: names none of the" in err) == (1, True)
+    Path("all.txt").write_text("".join(f"{name}\n" for name in made.variants.ids))
+    code, _, err = run("freq g.bed --exclude all.txt")
+    assert (code, "all.txt: names all of the" in err) == (1, True)
+    Path("gone.txt").write_text("".join(f"{name}\n" for name in made.samples.ids[5:]))
+    assert run("freq g.bed --remove gone.txt --samples s.tsv -o f.tsv")[0] == 0
+    rows = rows_of(Path("s.tsv").read_text())
+    assert [row["IID"] for row in rows] == made.samples.ids[:5].tolist()
+    Path("gone.txt").write_text("".join(f"{name}\n" for name in made.samples.ids))
+    code, _, err = run("freq g.bed --remove gone.txt")
+    assert (code, "and none is left" in err) == (1, True)
+
+
+def test_an_id_of_two_variants_is_no_list(run, made):
+    variants = replace(made.variants, ids=np.full(made.n_variants, "."))
+    genoviz.write_plink(replace(made, variants=variants), "same")
+    code, out, err = run("prune same.bed")
+    assert (code, out) == (1, "")
+    assert "'.' is the ID of a variant that stays and of one that goes" in err
+    assert run("convert same.bed --new-ids missing -o named")[0] == 0
+    named = genoviz.read_genotypes("named.bed").variants
+    place = f"{named.contigs[0]}:{named.positions[0] + 1}:{named.allele2[0]}:{named.allele1[0]}"
+    assert named.ids[0] == place
+    assert run("prune named.bed -o kept.txt")[0] == 0
+
+
+def test_clumps_of_a_scan(run, made):
+    rng = np.random.default_rng(2)
+    p = np.round(rng.random(made.n_variants) ** 4, 9)
+    p[5] = np.nan
+    rows = zip(made.variants.ids, p, strict=True)
+    lines = ["SNP,other,P", *(f"{a},x,{'NA' if b != b else repr(float(b))}" for a, b in rows)]
+    lines += ["stranger,x,1e-30", f"{made.variants.ids[7]},x,1"]
+    Path("scan.csv").write_text("\n".join(lines) + "\n")
+    options = "--index-p 0.01 --min-r2 0.2 --member-p 0.1"
+    code, out, err = run(f"clump g.bed scan.csv {options}")
+    assert code == 0
+    assert "1 further rows of the same IDs" in err
+    assert "variants of scan.csv have no genotypes, such as stranger with the lowest p" in err
+    found = genoviz.clump(made, p, index_p=0.01, min_r2=0.2)
+    ids = made.variants.ids
+    assert [row["ID"] for row in rows_of(out)] == ids[found.index_variants].tolist()
+    assert max(np.diff(found.offsets)) > 1
+    for k, row in enumerate(rows_of(out)):
+        of_clump = p[found.of(k)]
+        named = ids[found.of(k)][of_clump < 0.1].tolist()
+        assert (row["MEMBERS"], int(row["TOTAL"])) == (",".join(named) or "NONE", len(of_clump))
+        edges = ((0.05, 2), (0.01, 0.05), (0.001, 0.01), (0.0001, 0.001), (-1, 0.0001))
+        wanted = [int(((of_clump >= low) & (of_clump < high)).sum()) for low, high in edges]
+        assert [int(row[t]) for t in ("NSIG", "S05", "S01", "S001", "S0001")] == wanted
+    _, by_dosage, _ = run(f"clump g.bed scan.csv {options} --dosages")
+    found = genoviz.clump(made, p, index_p=0.01, min_r2=0.2, measure="dosage")
+    assert [row["ID"] for row in rows_of(by_dosage)] == ids[found.index_variants].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SNP Q\nx 0.5\n", "scan: has columns SNP, Q, needs P, pval"),
+        ("SNP P\nx 1.5\n", "scan, line 2: p is 1.5, needs to be 0 to 1"),
+        ("SNP P\nx low\n", "scan, line 2: column P has 'low', needs a number"),
+        ("SNP P\nx 0.5\n", "scan: has a p of none of the"),
+    ],
+)
+def test_scans_that_cannot_be_clumped_are_told(run, made, text, words):
+    Path("scan").write_text(text)
+    code, out, err = run("clump g.bed scan")
+    assert (code, out, words in err) == (1, "", True), err
+
+
+def test_king_lists_relatives_and_the_unrelated(run, made):
+    code, out, _ = run("king g.bed")
+    pairs = genoviz.king_kinship(made)
+    assert (code, len(rows_of(out))) == (0, len(pairs))
+    np.testing.assert_array_equal(column(out, "KINSHIP"), pairs.kinship)
+    np.testing.assert_array_equal(column(out, "NSNP"), pairs.n_variants)
+    np.testing.assert_allclose(column(out, "IBS0"), pairs.n_opposite / pairs.n_variants)
+    at_least = float(np.sort(pairs.kinship)[-40])
+    code, out, err = run(f"king g.bed --at-least {at_least!r} --unrelated un.tsv")
+    assert (code, len(rows_of(out))) == (0, 40)
+    kept = genoviz.unrelated_samples(pairs, made.n_samples, at_least=at_least)
+    assert f"{len(kept)} of {made.n_samples} samples are in un.tsv" in err
+    assert run("freq g.bed --keep un.tsv --samples s.tsv -o f.tsv")[0] == 0
+    rows = rows_of(Path("s.tsv").read_text())
+    assert [row["IID"] for row in rows] == made.samples.ids[kept].tolist()
+    code, _, err = run("king g.bed --unrelated un.tsv")
+    assert (code, "--unrelated needs --at-least" in err) == (2, True)
+
+
+def test_score_multiplies_weights_of_alleles(run, made):
+    variants, rng = made.variants, np.random.default_rng(1)
+    alleles = np.where(np.arange(made.n_variants) % 2, variants.allele1, variants.allele2)
+    weights = rng.normal(size=(made.n_variants, 2))
+    lines = ["rsID\teffect_allele\tone\ttwo"]
+    rows = zip(variants.ids, alleles, weights.tolist(), strict=True)
+    lines += [f"{a}\t{b}\t{c!r}\t{d!r}" for a, b, (c, d) in rows]
+    Path("w.tsv").write_text("\n".join([*lines, "stranger\tA\t1\t1"]) + "\n")
+    code, out, err = run("score g.bed w.tsv")
+    assert (code, "1 of" in err, "name no variant, and do not count" in err) == (0, True, True)
+    found = genoviz.score(made, variants.ids, alleles, weights)
+    for k, name in enumerate(("one", "two")):
+        np.testing.assert_array_equal(column(out, f"{name}_SUM"), found.sums[:, k])
+        np.testing.assert_array_equal(column(out, f"{name}_AVG"), found.averages[:, k])
+    np.testing.assert_array_equal(column(out, "ALLELE_CT"), found.n_alleles)
+    np.testing.assert_array_equal(column(out, "DOSAGE_SUM"), found.dosage_sums)
+    _, out, _ = run("score g.bed w.tsv --weight two")
+    assert "one_SUM" not in out
+    np.testing.assert_allclose(column(out, "two_SUM"), found.sums[:, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ID A1\nx A\n", "w: has no column behind A1, needs one of weights"),
+        ("ID w\nx 1\n", "w: has columns ID, w, needs A1, effect_allele"),
+        ("ID A1 w\nx A NA\n", "w, line 2: has a weight that is missing or infinite"),
+        ("ID A1 w\nx A 1\n", "none of 1 rows counts"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_told(run, made, text, words):
+    Path("w").write_text(text)
+    code, out, err = run("score g.bed w")
+    assert (code, out, words in err) == (1, "", True), err
+
+
+def test_convert_goes_from_each_kind_to_each(run, made):
+    for name in ("a.vcf.gz", "b.npz", "c.bed", "d"):
+        code, out, _ = run(f"convert g.bed -o {name}")
+        assert (code, repr(made) in out) == (0, True)
+    but = ("centimorgans", "family_ids", "father_ids", "mother_ids", "sexes")
+    assert_same(genoviz.read_genotypes("a.vcf.gz"), made, but=but)
+    for name in ("b.npz", "c.bed", "d"):
+        assert_same(genoviz.read_genotypes(name), made)
+    assert run("convert a.vcf.gz -o e")[0] == 0
+    assert_same(genoviz.read_genotypes("e"), made, but=but)
+    for name in ("x.csv", "x.bed.gz"):
+        assert run(f"convert g.bed -o {name}")[0] == 2
+    code, _, err = run("convert g.bed -o g.bed")
+    assert (code, "must not write over it" in err) == (1, True)
+
+
+def test_convert_takes_column_6_of_the_fam_file_along(run, made):
+    fam = Path("g.fam")
+    rows = [line.split() for line in fam.read_text().splitlines()]
+    values = [["1.25", "-9", "NA", "word", "2"][k % 5] for k in range(len(rows))]
+    lines = [" ".join([*row[:5], value]) for row, value in zip(rows, values, strict=True)]
+    fam.write_text("\n".join(lines) + "\n")
+    Path("keep.txt").write_text("".join(f"{row[0]} {row[1]}\n" for row in rows[1:]))
+    code, _, err = run("convert g --keep keep.txt -o small")
+    n_words = values[1:].count("word")
+    assert (code, f"column 6 of g.fam has {n_words} words, which become -9" in err) == (0, True)
+    wanted = [{"NA": "-9", "word": "-9"}.get(value, value) for value in values[1:]]
+    assert [line.split()[5] for line in Path("small.fam").read_text().splitlines()] == wanted
+
+
+def test_convert_turns_files_of_the_old_order_as_plink_does(run, made, tmp_path):
+    packed = np.zeros((made.n_samples, (made.n_variants + 3) // 4), np.uint8)
+    for variant, row in enumerate(made.packed):
+        codes = np.unpackbits(row, bitorder="little").reshape(-1, 2) @ np.array([1, 2], np.uint8)
+        packed[:, variant // 4] |= codes[: made.n_samples] << 2 * (variant % 4)
+    Path("old.bed").write_bytes(b"\x6c\x1b\x00" + packed.tobytes())
+    for ending in ("bim", "fam"):
+        shutil.copy(f"g.{ending}", f"old.{ending}")
+    code, _, err = run("convert old.bed -o new")
+    assert (code, "old.bed is in the old order, sample after sample" in err) == (0, True)
+    assert_same(genoviz.read_genotypes("new.bed"), made)
+    plink = Plink("plink1.9", tmp_path)
+    plink(tmp_path / "old", "--keep-allele-order", "--make-bed")
+    assert Path("out.bed").read_bytes() == Path("new.bed").read_bytes()
+
+
+def test_convert_splits_alleles_as_bcftools(run):
+    if shutil.which("bcftools") is None:
+        pytest.skip("bcftools is not installed")
+    path = real_data("genotypes/1kg_phase3_chr21_start.vcf.gz")
+    split = subprocess.run(
+        ["bcftools", "norm", "-m", "-any", path], capture_output=True, check=True
+    )
+    Path("wanted.vcf").write_bytes(split.stdout)
+    assert run(f"convert {path} --split-alleles -o found")[0] == 0
+    wanted = genoviz.read_genotypes("wanted.vcf")
+    assert_same(genoviz.read_genotypes("found"), wanted, but=("sexes",))

@@ -1,0 +1,58 @@
+"""Tables of variants are read whatever lies between their fields."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from genoviz import FileFormatError
+from genoviz.io.genotypes.variant_tables import (
+    ID_TITLES,
+    P_TITLES,
+    read_id_list,
+    read_variant_table,
+)
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ";", "  "])
+@pytest.mark.parametrize("before", ["", "##any\n", "###PGS\n#trait=height and more\n"])
+def test_fields_and_comments_of_any_kind(tmp_path, separator, before):
+    lines = [["#SNP", "pval", "note"], ["rs1", "1e-8", "x"], ["rs2", "NA", "y"]]
+    text = before + "".join(separator.join(line) + "\n" for line in lines)
+    path = tmp_path / "t.txt.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    table = read_variant_table(path)
+    assert table.titles == ("SNP", "pval", "note")
+    assert table.texts(table.find(None, ID_TITLES, "IDs")) == ["rs1", "rs2"]
+    np.testing.assert_array_equal(table.numbers(table.find(None, P_TITLES, "p")), [1e-8, np.nan])
+    assert table.find("NOTE", (), "a note") == "note"
+    with pytest.raises(FileFormatError, match=r"t.txt.gz: has columns SNP, pval, note, needs 'q'"):
+        table.find("q", P_TITLES, "p")
+    with pytest.raises(FileFormatError, match=r"needs A or B for alleles"):
+        table.find(None, ("A", "B"), "alleles")
+    n_before = before.count("\n")
+    with pytest.raises(FileFormatError, match=f"line {n_before + 2}: column note has 'x', needs a"):
+        table.numbers("note")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ID\tP\trs1\n", "has no row below its header"),
+        ("ID\tID\nrs1\t2\n", "line 1: column 'ID' is there twice"),
+        ("ID\tP\nrs1\t2\t3\n", "line 2: has 3 fields, and the first row has 2"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path, text, words):
+    path = tmp_path / "t.tsv"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=words):
+        read_variant_table(path)
+
+
+def test_a_list_has_an_id_a_line(tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_bytes(b"\xef\xbb\xbfrs1\n\nrs2\tmore of it\r\nrs1\n")
+    assert read_id_list(path) == {"rs1", "rs2"}
