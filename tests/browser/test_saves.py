@@ -1,0 +1,289 @@
+"""Every file of the Pangenome and Tracks pages, on real data: opened elsewhere and compared."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pyBigWig
+import pytest
+from PIL import Image
+from pypdf import PdfReader
+
+from genoviz import GraphLayout, read_gfa, sampled_path_stress
+from tests.browser.conftest import Visit
+from tests.browser.test_pangenome_page import run_to_the_end
+from tests.conftest import real_data
+from tests.oracles.gfa import read_gfa_text
+from tests.oracles.lay import decode_lay
+from tests.oracles.offtargets import reverse_complement
+
+REGION = "chr9", 5_000_000, 5_002_000
+FOLDER = "intervals/chr9_4-6Mb"
+STATES = f"{FOLDER}/bed_chr9_4000000_6000000_chromstates.bed"
+SIGNAL = f"{FOLDER}/bigwig_chr9_4000000_6000000_K562_H3K27ac.bigwig"
+
+
+class SavesVisit(Visit):
+    """A tab that goes from one link to the next."""
+
+    def __init__(self, page, url):
+        self.url = url
+        super().__init__(page, url)
+
+    def go(self, query, is_there):
+        """Follow a link, and wait until something is there."""
+        self.page.goto(self.url + query)
+        self.until(is_there)
+
+    def seen(self, role, name, exact=True):
+        """What has a role and a name, and is seen."""
+        return self.page.get_by_role(role, name=name, exact=exact).locator("visible=true")
+
+    def choose(self, label, option):
+        """Choose an option of a field."""
+        field = self.seen("combobox", label).first
+        menu = self.page.get_by_role("listbox")
+
+        def press():
+            if not menu.is_visible():
+                field.click()
+            menu.get_by_text(option, exact=True).click()
+
+        self.insist(press, lambda: field.inner_text() == option and not menu.is_visible())
+
+    def switch(self, name):
+        """Press one of several buttons, which stays down."""
+        button = self.seen("button", name)
+        self.insist(button.click, lambda: button.get_attribute("aria-pressed") == "true")
+
+    def press_tab(self, name):
+        self.insist(
+            self.seen("tab", name).click,
+            lambda: self.seen("tab", name).get_attribute("aria-selected") == "true",
+        )
+
+    def content(self, name="Save", number=0):
+        """Press a button that saves; give the file's name and content."""
+        button = self.page.get_by_role("button", name=re.compile(f"^{name}(:|$)"))
+        download = self.saved(button.locator("visible=true").nth(number).click)
+        return download.suggested_filename, download.path().read_bytes()
+
+    def rows(self):
+        return self.page.locator(".tabulator-row:visible")
+
+
+@pytest.fixture
+def visit(shared_tabs, dashboard_url):
+    visit = shared_tabs.get("saves", lambda page: SavesVisit(page, dashboard_url))
+    yield visit
+    assert visit.errors == []
+
+
+@pytest.fixture(scope="module")
+def c4():
+    """The graph of C4, as its file has it."""
+    return read_gfa_text(gzip.decompress(real_data("gfa/chr6.C4.gfa.gz").read_bytes()))
+
+
+def size_of_picture(content):
+    """Return width and height of a PNG that is no empty ground."""
+    with Image.open(io.BytesIO(content)) as image:
+        assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+        return image.size
+
+
+def words_of_svg(content):
+    """Return the words of an SVG."""
+    return " ".join(ElementTree.fromstring(content).itertext())
+
+
+def test_the_layout_and_its_pictures(visit, c4):
+    path = real_data("gfa/chr6.C4.gfa.gz")
+    visit.go(f"?file={path}", lambda: visit.n_painted > 0)
+    run_to_the_end(visit)
+    export = visit.button("Export")
+    if not export.is_visible():
+        visit.insist(visit.button("Save").click, export.is_visible)
+    files = {
+        name: visit.exported(f"({name})") for name in ("LAY", "TSV", "PNG", "SVG", "PDF", "HTML")
+    }
+    names = {name: file.suggested_filename for name, file in files.items()}
+    assert names == {name: f"chr6_C4.{name.lower()}" for name in names}
+    content = {name: file.path().read_bytes() for name, file in files.items()}
+    points = np.array(decode_lay(content["LAY"]))
+    table = np.loadtxt(io.BytesIO(content["TSV"]), skiprows=1)
+    assert table.shape == (2 * len(c4.names), 4)
+    assert table[:, 0].tolist() == list(range(len(table)))
+    # The table has six digits or so.
+    np.testing.assert_allclose(points, table[:, 1:3], atol=0.02)
+    layout = GraphLayout(points.reshape(-1, 2, 2))
+    stress = sampled_path_stress(read_gfa(path), layout, seed=1)
+    assert stress.mean == pytest.approx(visit.stress, rel=0.05)
+    assert size_of_picture(content["PNG"])[0] == 2400
+    with Image.open(io.BytesIO(content["PNG"])) as image:
+        assert image.info["dpi"] == pytest.approx((192, 192), abs=0.1)
+    (printed,) = PdfReader(files["PDF"].path()).pages
+    for words in (words_of_svg(content["SVG"]), printed.extract_text()):
+        assert "kbp" in words, "the scale"
+    complaints, alone = [], visit.page.context.new_page()
+    alone.on("pageerror", lambda error: complaints.append(str(error)))
+    alone.set_content(content["HTML"].decode())
+    assert alone.locator("svg, canvas, img").count() > 0
+    assert "kbp" in alone.content()
+    alone.close()
+    assert complaints == []
+
+
+def records_of(fasta):
+    """Return the bases of a FASTA by the first words of their heads."""
+    parts = fasta.decode().removeprefix(">").split("\n>")
+    return {part.split()[0]: "".join(part.split("\n")[1:]) for part in parts}
+
+
+def spell(c4, steps):
+    """Return the bases of a walk over nodes of a graph."""
+    bases = dict(zip(c4.names, c4.sequences, strict=True))
+    return "".join(
+        reverse_complement(bases[name]) if is_reverse else bases[name] for name, is_reverse in steps
+    )
+
+
+# After the one before, in whose tab the graph is.
+def test_parts_of_the_graph(visit, c4):
+    visit.page.bring_to_front()
+    node = c4.names[500]
+    field = visit.page.get_by_role("combobox", name="Find a node")
+    fasta = visit.button("FASTA")
+
+    def find():
+        field.fill(node)
+        field.press("Enter")
+
+    visit.press_tab("Inspect")
+    visit.insist(find, fasta.is_visible)
+    _name, content = visit.content("FASTA")
+    assert list(records_of(content).values()) == [c4.sequences[500]]
+
+    visit.press_tab("Cut & keep")
+    visit.choose("Keep", "The picked nodes")
+    around = visit.page.get_by_role("textbox", name="Around (bp)")
+    told = visit.page.get_by_text(re.compile(r"^\d+ nodes"))
+    visit.insist(lambda: (around.fill("200"), around.press("Enter")), told.is_visible)
+    kinds = "Graph, GFA", "Bases of the nodes, FASTA", "Names of the nodes, text"
+    saved = {}
+    for kind in (*kinds, "Graph, GFA in gzip", "Bases of the paths' pieces, FASTA"):
+        if kind != kinds[0]:
+            visit.choose("As", kind)
+        saved[kind] = visit.content("Download")[1]
+    part = read_gfa_text(saved[kinds[0]])
+    assert node in part.names
+    assert 1 < len(part.names) < len(c4.names)
+    own = dict(zip(c4.names, c4.sequences, strict=True))
+    assert {name: own[name] for name in part.names} == dict(
+        zip(part.names, part.sequences, strict=True)
+    )
+    among = [edge for edge in c4.edges if {end[0] for end in edge} <= set(part.names)]
+    assert sorted(part.edges) == sorted(among)
+    assert read_gfa_text(gzip.decompress(saved["Graph, GFA in gzip"])) == part
+    assert records_of(saved[kinds[1]]) == {name: own[name] for name in part.names}
+    assert saved[kinds[2]].decode().split() == part.names
+    whole = [spell(c4, steps) for _, steps in c4.paths]
+    pieces = records_of(saved["Bases of the paths' pieces, FASTA"])
+    assert list(pieces.values()) == [spell(part, steps) for _, steps in part.paths]
+    assert all(any(piece in bases for bases in whole) for piece in pieces.values())
+
+
+def test_sites_of_variation(visit, c4):
+    visit.press_tab("Variation")
+    visit.insist(visit.button("Find sites").click, lambda: visit.rows().count() > 5)
+    _name, content = visit.content("Save: all sites.*")
+    sites = pd.read_csv(io.BytesIO(content), sep="\t", dtype=str)
+    (contig,) = set(sites["contig"])
+    lengths = dict(zip(c4.names, c4.lengths, strict=True))
+    # On the reference a site begins where its first node ends, and ends where its last begins.
+    # The path's name tells where on its contig it begins.
+    path = next(name for name, _ in c4.paths if name.startswith(f"{contig}:"))
+    begin = int(re.search(r":(\d+)-", path)[1])
+    steps = [f"{'<' if is_reverse else '>'}{name}" for name, is_reverse in dict(c4.paths)[path]]
+    ends = begin + np.cumsum([lengths[step[1:]] for step in steps])
+    ends_of, starts_of = {}, {}
+    for step, end in zip(steps, ends.tolist(), strict=True):
+        ends_of.setdefault(step, set()).add(end)
+        starts_of.setdefault(step, set()).add(end - lengths[step[1:]])
+    assert len(sites) > 100
+    for site in sites.itertuples():
+        first, last = re.findall("[<>][^<>]+", site.id)
+        assert int(site.start) in ends_of[first]
+        assert int(site.end) in starts_of[last]
+        assert int(site.reference_length) == int(site.end) - int(site.start)
+        assert site.kind != "SNP" or site.allele_lengths.split(",") == ["1"] * int(site.n_alleles)
+
+
+def test_tracks(visit, tmp_path):
+    contig, start, end = REGION
+    states, signal = real_data(STATES), real_data(SIGNAL)
+    place = f"region={contig}:{start}-{end}"
+    shown = visit.page.get_by_label("Region or feature")
+    query = f"?page=tracks&track={states}&track={signal}&{place}"
+    visit.go(query, lambda: shown.input_value() == f"{contig}:{start + 1:,}-{end:,}")
+    visit.until(lambda: visit.page.get_by_text("H3K27ac.bigwig").count() > 0)
+    stem = f"{contig}_{start + 1}-{end}"
+    names = "PNG", "SVG", "PDF", "HTML"
+    files = {}
+    for name in names:
+        visit.switch(name)
+        title, files[name] = visit.content()
+        assert title == f"{stem}.{name.lower()}"
+    assert size_of_picture(files["PNG"])[0] > 1000
+    (printed,) = PdfReader(io.BytesIO(files["PDF"])).pages
+    for words in (words_of_svg(files["SVG"]), printed.extract_text(), files["HTML"].decode()):
+        assert "3K27ac.bigwig" in words
+        assert f"{start + 1:,}" in words
+
+    rows = [line.split("\t") for line in states.read_text().splitlines()]
+    wanted = [row for row in rows if int(row[1]) < end and int(row[2]) > start]
+    visit.choose("Save", "Features of a track")
+    features = visit.content()[1].decode().splitlines()
+    assert [line.split("\t")[:4] for line in features] == [row[:4] for row in wanted]
+
+    visit.choose("Save", "Values of a track")
+    visit.choose("Track", signal.name)
+    with pyBigWig.open(str(signal)) as file:
+        values = np.nan_to_num(np.array(file.values(contig, start, end)))
+        length_of_contig = file.chroms(contig)
+    steps = np.zeros(end - start)
+    for line in visit.content()[1].decode().splitlines():
+        name, first, last, value = line.split("\t")
+        assert name == contig
+        steps[int(first) - start : int(last) - start] = float(value)
+    np.testing.assert_allclose(steps, values, rtol=1e-6)
+    visit.switch("bigWig")
+    written = tmp_path / "written.bw"
+    written.write_bytes(visit.content()[1])
+    with pyBigWig.open(str(written)) as file:
+        assert file.chroms() == {contig: length_of_contig}
+        np.testing.assert_allclose(
+            np.nan_to_num(file.values(contig, start, end)), values, rtol=1e-6
+        )
+
+    visit.choose("Save", "Bins of all tracks")
+    length = visit.page.get_by_role("textbox", name="Length of a bin")
+    length.fill("100")
+    length.press("Enter")
+    bins = pd.read_csv(io.BytesIO(visit.content()[1]), sep="\t")
+    for column, of_bin in (("mean", np.mean), ("min", np.min), ("max", np.max)):
+        own = bins[f"{signal.name}: {column}"]
+        np.testing.assert_allclose(own, of_bin(values.reshape(-1, 100), axis=1), rtol=1e-5)
+
+    visit.insist(visit.seen("button", "Count").click, lambda: visit.rows().count() == 2)
+    counted = pd.read_csv(io.BytesIO(visit.content("TSV", -1)[1]), sep="\t")
+    with pyBigWig.open(str(signal)) as file:
+        n_steps = len(file.intervals(contig, start, end))
+    assert counted["intervals"].tolist() == [len(wanted), n_steps]
+    assert counted["covered_bases"].tolist() == [end - start] * 2
+    assert counted["mean"].tolist() == pytest.approx([1, values.mean()])
