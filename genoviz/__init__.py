@@ -35,6 +35,7 @@ _MODULES = {
         "iter_build_fm_index",
     ),
     "genoviz.analyses.graph.picture.fold": ("Fold",),
+    "genoviz.analyses.genotypes.association.few_cases": ("FirthFit", "firth_logistic"),
     "genoviz.analyses.genotypes.association.scan": (
         "AssociationScan", "associate", "iter_associate",
     ),

@@ -160,8 +160,8 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "gwas": (
                 "genoviz.cli.genotypes.gwas",
-                "Test each variant: BETA is the effect of one more A1 (log odds of the logistic "
-                "model).",
+                "Test each variant: BETA is the effect of one more A1 (log odds, in models of "
+                "cases).",
             ),
             "blup": (
                 "genoviz.cli.genotypes.blup",

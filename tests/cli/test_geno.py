@@ -514,6 +514,11 @@ def test_column_6_of_the_fam_file_is_the_trait_where_no_table_is_given(run, made
     texts = [f"{row[1]}\t{value}" for row, value in zip(rows, values, strict=True)]
     table.write_text("IID\ty\n" + "\n".join(texts) + "\n")
     assert run("gwas", "made.bed", "--pheno", "t.tsv", "--model", "logistic")[1] == out
+    y = np.array([float(value) if value != "-9" else np.nan for value in values])
+    for model in ("firth", "firth-fallback", "saddle-point"):
+        code, out, err = run("gwas", "made.bed", "--pheno", "t.tsv", "--model", model)
+        assert (code, "as a number" in err) == (0, False)
+        np.testing.assert_array_equal(column(out, "P"), genoviz.associate(made, y, model=model).p)
 
 
 def test_effects_times_genotypes_are_breeding_values(run, made):

@@ -27,6 +27,9 @@ class Model(StrEnum):
 
     linear = "linear"
     logistic = "logistic"
+    firth = "firth"
+    firth_fallback = "firth-fallback"
+    saddle_point = "saddle-point"
     mixed = "mixed"
 
 
@@ -62,8 +65,10 @@ def gwas(
     model: Annotated[
         Model,
         option(
-            "logistic is for a trait of two values; mixed has a random effect of the variants "
-            "of other chromosomes, for samples that are related."
+            "logistic is for a trait of two values; where cases are few firth has a penalised "
+            "likelihood, firth-fallback that where logistic has no answer, and saddle-point tests "
+            "the score; mixed has a random effect of the variants of other chromosomes, for "
+            "samples that are related."
         ),
     ] = Model.linear,
     condition: Annotated[
@@ -96,7 +101,7 @@ def gwas(
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Test each variant: BETA is the effect of one more A1 (log odds of the logistic model).
+    """Test each variant: BETA is the effect of one more A1 (log odds, in models of cases).
 
     Genotypes and phenotypes that are missing are left out, variant by variant; NA is what cannot
     be tested. At X sex is a further covariate, as in PLINK 2, Y is tested with males alone, and one
@@ -115,7 +120,7 @@ def gwas(
         found = io.open_genotypes(genotypes, bar, filters)
         name, taken = take_trait(genotypes, found.samples, traits)
         phenotype = taken.values
-        if taken.is_binary and model is not Model.logistic:
+        if taken.is_binary and model in (Model.linear, Model.mixed):
             print_notes(
                 f"trait {name} has two values and is tested as a number ({model}); "
                 "--model logistic tests its odds"

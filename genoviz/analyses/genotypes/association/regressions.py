@@ -16,7 +16,7 @@ from derivatives that a kernel sums up over samples; those that have converged t
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,15 +27,20 @@ from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
-from genoviz.backend import Backend, array_module, load_kernel
+from genoviz.backend import Backend, array_module, load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.few_cases import Fitted
+
 UNVARIED = 1e-9
 """Below this share of its sum of squares, what covariates leave of a variant is rounding."""
 BLOCK_GENOTYPES = {"numpy": 1 << 21, "cupy": 1 << 26}
-MAX_STEPS = 25
+MAX_STEPS = 30
+MAX_CHANGE = 5.0
+"""Of a logit in a step: of a rare genotype, the first steps would else lead beyond all return."""
 CONVERGED = 1e-6
 """Largest last step, in units of columns of variance 1: the next would be its square."""
 
@@ -150,7 +155,12 @@ def _eliminate(systems: np.ndarray, n: int) -> np.ndarray:
 
 
 def iter_logistic_scan(
-    genotypes: Genotypes, design: Design, *, weights: np.ndarray | None = None, backend: Backend
+    genotypes: Genotypes,
+    design: Design,
+    *,
+    weights: np.ndarray | None = None,
+    backend: Backend,
+    model: str = "logistic",
 ) -> Generator[float, None, Fits]:
     """Fit cases and controls on each variant; yields how much is done, returns the fits.
 
@@ -166,9 +176,11 @@ def iter_logistic_scan(
         float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
     backend
         Where it runs.
+    model
+        ``"logistic"``, ``"firth"``, ``"firth-fallback"`` or ``"saddle-point"``.
     """
     decode = load_kernel("genotype_decode", backend).decode
-    model = _Model(design, backend)
+    fitted = _make_model(model, design, backend)
     fits = Fits.empty(genotypes.n_variants)
     n_values = BLOCK_GENOTYPES[array_module(backend).__name__]
     for block in variant_blocks(genotypes, n_values=n_values, backend=backend):
@@ -188,13 +200,26 @@ def iter_logistic_scan(
             dosages = decode(part.packed[varied], part.n_samples, of_codes)
             if weights is not None:
                 dosages = _weighted(dosages, 2 * frequencies[varied] / scales, weights)
-            beta, error = model.fit(dosages)
-            fits.beta[block.start + varied] = beta / scales
-            fits.standard_error[block.start + varied] = error / scales
+            rows = block.start + varied
+            beta, error, fits.statistic[rows], fits.log_p[rows] = fitted.fit(dosages)
+            fits.beta[rows], fits.standard_error[rows] = beta / scales, error / scales
         yield block.stop / genotypes.n_variants
-    fits.statistic[:] = fits.beta / fits.standard_error
-    fits.log_p[:] = log_p_of_z(fits.statistic)
     return fits
+
+
+def _make_model(name: str, design: Design, backend: Backend) -> Any:
+    """Return what fits dosages (m, n): coefficients, standard errors, statistics and log p."""
+    if name == "logistic":
+        return _Model(design, backend)
+    from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
+
+    if name == "firth":
+        return FirthModel(design, backend)
+    if name == "saddle-point":
+        columns = design.basis * np.sqrt(len(design.basis))
+        start = _fit_without_variant(columns, design.response)
+        return SaddlePointModel(design, start, backend)
+    return _Fallback(_Model(design, backend), FirthModel(design, backend), design, backend)
 
 
 def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
@@ -215,14 +240,15 @@ class _Model:
         self._columns = xp.asarray(np.ascontiguousarray(columns.T))
         self._start = np.append(_fit_without_variant(columns, design.response), 0.0)
 
-    def fit(self, dosages: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients of dosages (m, n) and their standard errors, (m,) each."""
+    def fit(self, dosages: Any) -> Fitted:
+        """Return coefficients of dosages (m, n), standard errors, Wald's z, and log p."""
         found, hessians, is_done = self._converge(dosages)
         hessians[~is_done] = np.eye(hessians.shape[1])
         variances = np.linalg.inv(hessians)[:, -1, -1]
         is_fit = is_done & (variances > 0)
         error = np.sqrt(np.where(is_fit, variances, np.nan))
-        return np.where(is_fit, found[:, -1], np.nan), error
+        beta = np.where(is_fit, found[:, -1], np.nan)
+        return beta, error, beta / error, log_p_of_z(beta / error)
 
     def _converge(self, dosages: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return coefficients (m, c + 1), Hessians (m, c + 1, c + 1) and which converged."""
@@ -231,6 +257,8 @@ class _Model:
         hessians = np.empty((m, k, k))
         is_done = np.zeros(m, bool)
         active = np.arange(m)
+        xp = module_of(dosages)
+        reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(1))
         for _ in range(MAX_STEPS):
             gradient, hessian = self._derivatives(
                 dosages, active, self._phenotype, self._columns, found[active]
@@ -238,6 +266,8 @@ class _Model:
             is_whole = np.linalg.det(hessian) > 0
             hessian[~is_whole] = np.eye(k)
             step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+            change = np.abs(step[:, :-1]).sum(1) + np.abs(step[:, -1]) * reach[active]
+            step *= np.minimum(1, MAX_CHANGE / np.maximum(change, MAX_CHANGE))[:, None]
             found[active] += step
             hessians[active] = hessian
             is_last = np.abs(step).max(1) < CONVERGED
@@ -246,6 +276,31 @@ class _Model:
             if not len(active):
                 break
         return found, hessians, is_done
+
+
+class _Fallback:
+    """The logistic model, and Firth's for those variants at which that one has no answer."""
+
+    def __init__(self, plain: Any, firth: Any, design: Design, backend: Backend) -> None:
+        self._plain, self._firth = plain, firth
+        self._is_case = array_module(backend).asarray(design.response == 1)
+
+    def fit(self, dosages: Any) -> Fitted:
+        """Return the numbers of either model; Firth's too where cases or controls are all alike."""
+        xp = module_of(dosages)
+        found = self._plain.fit(dosages)
+        is_alike = np.zeros(len(dosages), bool)
+        for who in (self._is_case, ~self._is_case):
+            part = dosages[:, who]
+            high = xp.where(xp.isnan(part), -xp.inf, part).max(1)
+            low = xp.where(xp.isnan(part), xp.inf, part).min(1)
+            is_alike |= to_host(high <= low)
+        again = np.flatnonzero(np.isnan(found[0]) | is_alike)
+        if len(again):
+            of_firth = self._firth.fit(dosages[xp.asarray(again)])
+            for values, other in zip(found, of_firth, strict=True):
+                values[again] = other
+        return found
 
 
 def _fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarray:

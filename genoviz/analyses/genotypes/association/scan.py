@@ -6,8 +6,9 @@ Variants are tested in groups, those of autosomes, of X, of Y and of mitochondri
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -30,8 +31,13 @@ XModel = Literal["skip", "haploid", "diploid"]
 X_MODELS = ("skip", "haploid", "diploid")
 """In the order of the numbers of ``--xchr-model``."""
 SEX = "sex"
-SCANS = {"linear": iter_linear_scan, "logistic": iter_logistic_scan}
-TASK_GENOTYPES = {"linear": 1 << 30, "logistic": 1 << 26}
+CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")
+"""Of cases and controls."""
+SCANS: dict[str, Callable[..., Generator[float, None, Fits]]] = {
+    "linear": iter_linear_scan,
+    **{name: partial(iter_logistic_scan, model=name) for name in CASE_MODELS},
+}
+TASK_GENOTYPES = {"linear": 1 << 30, **dict.fromkeys(CASE_MODELS, 1 << 26)}
 """Genotypes of a task of another machine: some seconds."""
 WHAT = "Association"
 
@@ -137,7 +143,8 @@ class AssociationScan:
         float64, shape (n_variants,): change of the phenotype, or of the log odds, with each
         further A1.
     standard_error, statistic
-        float64, shape (n_variants,): of beta, and the ratio of both: t, or Wald's z.
+        float64, shape (n_variants,): of beta, and the ratio of both: t, or Wald's z. Of Firth's
+        model the statistic is the root of the test's chi-square, with the sign of beta.
     p, minus_log10_p
         float64, shape (n_variants,): two-sided; where p is too small for a float and 0, its
         logarithm is still right.
@@ -148,7 +155,7 @@ class AssociationScan:
     lambda_gc
         Median chi-square of the p values over that by chance.
     model
-        ``"linear"``, ``"logistic"`` or ``"mixed"``.
+        As of `iter_associate`, or ``"mixed"``.
     sentence
         What was tested.
     notes
@@ -175,7 +182,7 @@ def iter_associate(
     *,
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
-    model: Literal["linear", "logistic"] = "linear",
+    model: Literal["linear", "logistic", "firth", "firth-fallback", "saddle-point"] = "linear",
     x_model: XModel = "diploid",
     scheduler: Scheduler = None,
     backend: Backend = "auto",
@@ -194,15 +201,21 @@ def iter_associate(
     genotypes
         The genotypes.
     phenotype
-        Numbers, shape (n_samples,); NaN is missing. For ``"logistic"`` there are two values, of
-        which the higher is that of cases.
+        Numbers, shape (n_samples,); NaN is missing. For all models but ``"linear"`` there are two
+        values, of which the higher is that of cases.
     covariates
         Numbers, shape (n_samples, count); NaN is missing. The intercept is added. One that is
         constant, or a combination of those before it, is left out, and a note says so.
     covariate_names
         What messages call them.
     model
-        ``"linear"``: tested by t; ``"logistic"``: maximum likelihood, tested by Wald's z.
+        ``"linear"``: tested by t; ``"logistic"``: maximum likelihood, tested by Wald's z. Where
+        cases are few: ``"firth"``, Firth's penalised likelihood, tested by its ratio, as R's
+        logistf; ``"firth-fallback"``: that where the logistic model has no answer, or where either
+        cases or controls have one genotype alone; ``"saddle-point"``: the score of the model
+        without the variant, whose p is by saddle-point approximation. There beta is one step of
+        Newton's method, the standard error is that which fits p, and a missing genotype counts as
+        the mean.
     x_model
         What the one A1 of a male counts as at X: ``"diploid"`` 2, as two of a female, of whose X
         one is inactivated; ``"haploid"`` 1. ``"skip"``: X is not tested. These are 2, 1 and 0 of
@@ -225,13 +238,17 @@ def iter_associate(
     References
     ----------
     Chang et al. 2015, Second-generation PLINK, doi:10.1186/s13742-015-0047-8.
+    Heinze and Schemper 2002, A solution to the problem of separation in logistic regression,
+    doi:10.1002/sim.1047 (Firth's model)
+    Dey et al. 2017, A fast and accurate algorithm to test for binary phenotypes and its application
+    to PheWAS, doi:10.1016/j.ajhg.2017.05.014 (saddle point)
     """
     if model not in SCANS:
         raise ParameterError(f"model is {model!r}, needs one of {', '.join(SCANS)}")
     if x_model not in X_MODELS:
         raise ParameterError(f"x_model is {x_model!r}, needs one of {', '.join(X_MODELS)}")
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
-    is_binary = model == "logistic"
+    is_binary = model in CASE_MODELS
     if is_binary:
         design.of_cases()
     design.check_unexplained()

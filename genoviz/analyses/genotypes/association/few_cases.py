@@ -1,0 +1,327 @@
+"""Tests of variants for traits with few cases, where Wald's test of a logistic model misleads.
+
+Firth's penalised likelihood adds half the logarithm of the determinant of the information I::
+
+    l*(b) = l(b) + log |I(b)| / 2,    its gradient  X'(y - p + h (1/2 - p)),
+
+with p the fitted probabilities and h the diagonal of the hat matrix. Its estimates are finite where
+a genotype tells cases and controls apart. The test is that of the ratio of penalised likelihoods,
+the smaller one with the effect at 0, of the same penalty.
+
+The saddle-point test keeps the score of the model without the variant, s = g~'(y - p), where g~ are
+dosages less what covariates explain of them with weights p (1 - p). Its distribution comes from its
+cumulants K(t) = sum log(1 - p + p exp(g~ t)) - t g~'p of independent cases, of which the normal
+approximation has two alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.genotypes.association.design import Design, make_design
+from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.backend import Backend, array_module, load_kernel, to_host
+from genoviz.errors import ParameterError
+from genoviz.kernels.logistic_derivatives import MAX_LOGIT
+
+MAX_STEPS = 100
+MAX_STEP = 5.0
+CONVERGED = 1e-7
+NORMAL_BELOW = 2.0
+"""Scores of fewer standard deviations have a normal p, as in SPAtest."""
+Fitted = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class FirthModel:
+    """A phenotype and covariates, with which variants are fitted by Firth's likelihood.
+
+    Parameters
+    ----------
+    design
+        Phenotype, 0 and 1, and covariates.
+    backend
+        Where it runs.
+
+    References
+    ----------
+    Firth 1993, Bias reduction of maximum likelihood estimates, doi:10.1093/biomet/80.1.27
+    Heinze and Schemper 2002, A solution to the problem of separation in logistic regression,
+    doi:10.1002/sim.1047
+    """
+
+    def __init__(self, design: Design, backend: Backend) -> None:
+        self._xp = xp = array_module(backend)
+        columns = np.ascontiguousarray((design.basis * np.sqrt(len(design.basis))).T)
+        self._derivatives = load_kernel("logistic_derivatives", backend).derivatives
+        self._phenotype, self._columns = xp.asarray(design.response), xp.asarray(columns)
+        self._pairs = np.triu_indices(len(columns))
+        self._products = self._columns[self._pairs[0]] * self._columns[self._pairs[1]]
+        share = design.response.mean()
+        self._start = np.zeros(len(columns) + 1)
+        self._start[0] = np.log(share / (1 - share)) * np.sign(columns[0, 0])
+
+    def fit(self, dosages: Any) -> Fitted:
+        """Return coefficients of dosages (m, n), standard errors, signed roots, and log p."""
+        found, information, full, is_done = self._maximise(dosages, is_free=True)
+        _, _, without, is_null_done = self._maximise(dosages, is_free=False)
+        is_fit = is_done & is_null_done
+        information[~is_fit] = np.eye(information.shape[1])
+        error = np.sqrt(np.linalg.inv(information)[:, -1, -1])
+        root = np.sign(found[:, -1]) * np.sqrt(np.maximum(2 * (full - without), 0))
+        beta, error, root = (np.where(is_fit, x, np.nan) for x in (found[:, -1], error, root))
+        return beta, error, root, log_p_of_z(root)
+
+    def _maximise(
+        self, dosages: Any, *, is_free: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return coefficients (m, k), information (m, k, k), likelihoods (m,), and what is done.
+
+        A step that lowers the likelihood is halved. Where the effect is not free it stays at 0.
+        """
+        m, k = len(dosages), len(self._start)
+        free = slice(0, k if is_free else k - 1)
+        found, step = np.tile(self._start, (m, 1)), np.zeros((m, k))
+        information, value = np.empty((m, k, k)), np.full(m, -np.inf)
+        is_done, active = np.zeros(m, bool), np.arange(m)
+        for _ in range(MAX_STEPS):
+            tried = found[active] + step[active]
+            likelihood, gradient, hessian = self._evaluate(dosages, active, tried)
+            is_better = likelihood >= value[active] - 1e-9
+            step[active[~is_better]] /= 2
+            rows = active[is_better]
+            found[rows], value[rows] = tried[is_better], likelihood[is_better]
+            information[rows] = hessian[is_better]
+            is_last = np.abs(step[rows]).max(1) < CONVERGED
+            is_last &= np.isfinite(step[rows]).all(1) & (step[rows] != 0).any(1)
+            is_done[rows] = is_last
+            part, slope = hessian[is_better][:, free, free], gradient[is_better][:, free]
+            is_whole = np.linalg.det(part) > 0
+            part[~is_whole] = np.eye(part.shape[1])
+            new = np.linalg.solve(part, slope[:, :, None])[:, :, 0]
+            new[~is_whole] = np.nan
+            new *= np.minimum(1, MAX_STEP / np.maximum(np.abs(new).max(1), MAX_STEP))[:, None]
+            step[rows, free] = new
+            is_stuck = np.abs(step[active]).max(1) < 1e-14
+            is_done[active[is_stuck & np.isfinite(value[active])]] = True
+            active = active[~is_done[active] & np.isfinite(step[active]).all(1) & ~is_stuck]
+            if not len(active):
+                break
+        return found, information, value, is_done
+
+    def _evaluate(
+        self, dosages: Any, rows: np.ndarray, coefficients: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return penalised likelihoods (r,), their gradients (r, k), and the information."""
+        xp, c = self._xp, len(self._columns)
+        gradient, hessian = self._derivatives(
+            dosages, rows, self._phenotype, self._columns, coefficients
+        )
+        sign, log_size = np.linalg.slogdet(hessian)
+        is_whole = sign > 0
+        inverse = hessian.copy()
+        inverse[~is_whole] = np.eye(c + 1)
+        inverse = np.linalg.inv(inverse)
+        tile = dosages[xp.asarray(rows)]
+        is_called = ~xp.isnan(tile)
+        tile = xp.where(is_called, tile, 0.0)
+        on_device = xp.asarray(coefficients)
+        logits = on_device[:, :c] @ self._columns + on_device[:, c:] * tile
+        logits = xp.clip(logits, -MAX_LOGIT, MAX_LOGIT)
+        fitted = 1 / (1 + xp.exp(-logits))
+        likelihood = xp.where(is_called, self._phenotype * logits - xp.log1p(xp.exp(logits)), 0.0)
+        first, second = self._pairs
+        twice = np.where(first == second, 1.0, 2.0)
+        hat = xp.asarray(inverse[:, first, second] * twice) @ self._products
+        hat += xp.asarray(2 * inverse[:, :c, c]) @ self._columns * tile
+        hat += xp.asarray(inverse[:, c, c])[:, None] * tile**2
+        pull = is_called * hat * fitted * (1 - fitted) * (0.5 - fitted)
+        gradient[:, :c] += to_host(pull @ self._columns.T)
+        gradient[:, c] += to_host((pull * tile).sum(1))
+        penalised = to_host(likelihood.sum(1)) + log_size / 2
+        return np.where(is_whole, penalised, -np.inf), gradient, hessian
+
+
+class SaddlePointModel:
+    """A model of covariates alone, whose score for each variant is tested by a saddle point.
+
+    Parameters
+    ----------
+    design
+        Phenotype, 0 and 1, and covariates.
+    coefficients
+        Of the columns of the design's basis times the root of their length, without a variant.
+    backend
+        Where it runs.
+
+    References
+    ----------
+    Dey et al. 2017, A fast and accurate algorithm to test for binary phenotypes and its application
+    to PheWAS, doi:10.1016/j.ajhg.2017.05.014
+    Lugannani and Rice 1980, Saddle point approximation for the distribution of the sum of
+    independent random variables, doi:10.2307/1426607
+    """
+
+    def __init__(self, design: Design, coefficients: np.ndarray, backend: Backend) -> None:
+        self._xp = xp = array_module(backend)
+        columns = design.basis * np.sqrt(len(design.basis))
+        logits = np.clip(columns @ coefficients, -MAX_LOGIT, MAX_LOGIT)
+        fitted = 1 / (1 + np.exp(-logits))
+        weights = fitted * (1 - fitted)
+        weighted = columns * weights[:, None]
+        self._hat = xp.asarray(np.linalg.solve(columns.T @ weighted, weighted.T))
+        self._columns = xp.asarray(np.ascontiguousarray(columns.T))
+        self._weights, self._fitted = xp.asarray(weights), xp.asarray(fitted)
+        self._residuals = xp.asarray(design.response - fitted)
+
+    def fit(self, dosages: Any) -> Fitted:
+        """Return one step's coefficients of dosages (m, n), errors that fit p, z, and log p.
+
+        A missing dosage counts as the mean.
+        """
+        xp = self._xp
+        tile = xp.where(xp.isnan(dosages), 0.0, dosages)
+        tile = tile - (tile @ self._hat.T) @ self._columns
+        scores, variances = to_host(tile @ self._residuals), to_host(tile**2 @ self._weights)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            beta, z = scores / variances, scores / np.sqrt(variances)
+        log_p = log_p_of_z(z)
+        far = np.flatnonzero(np.abs(z) > NORMAL_BELOW)
+        if len(far):
+            log_p[far] = self._log_p(tile[xp.asarray(far)], np.abs(scores[far]), log_p[far])
+        z = np.sign(beta) * z_of_log_p(log_p)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            error = np.where(z == 0, 1 / np.sqrt(variances), beta / z)
+        return beta, error, z, log_p
+
+    def _log_p(self, tile: Any, scores: np.ndarray, normal: np.ndarray) -> np.ndarray:
+        """Return log p of scores that are at least as large to either side."""
+        tails = [self._log_tail(tile, scores), self._log_tail(-tile, scores)]
+        return np.where(np.isnan(tails).any(0), normal, np.minimum(np.logaddexp(*tails), 0.0))
+
+    def _log_tail(self, tile: Any, scores: np.ndarray) -> np.ndarray:
+        """Return log P(S >= score) by the formula of Lugannani and Rice, as Barndorff-Nielsen's."""
+        from scipy.special import log_ndtr
+
+        xp = self._xp
+        fitted, mean = self._fitted, tile @ self._fitted
+        largest = to_host(xp.maximum(tile, 0).sum(1) - mean)
+        # Beyond what all cases together can reach there is nothing.
+        t = self._saddle_points(tile, mean, scores, largest)
+        powers = tile * xp.asarray(t)[:, None]
+        # log(1 - p + p e^x), whose e^x may be beyond all floats.
+        small = xp.exp(-xp.abs(powers))
+        logs = xp.where(
+            powers > 0,
+            powers + xp.log(fitted + (1 - fitted) * small),
+            xp.log1p(fitted * (small - 1)),
+        )
+        k0 = to_host(logs.sum(1) - xp.asarray(t) * mean)
+        k2 = to_host(self._second(tile, powers))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            w = np.sqrt(np.maximum(2 * (t * scores - k0), 0))
+            v = t * np.sqrt(k2)
+            tail = log_ndtr(-(w + np.log(v / w) / w))
+        return np.where(scores > largest, -np.inf, tail)
+
+    def _second(self, tile: Any, powers: Any) -> Any:
+        tilted = self._tilted(powers)
+        return (tile**2 * tilted * (1 - tilted)).sum(1)
+
+    def _tilted(self, powers: Any) -> Any:
+        """Return the probabilities of cases once tilted: p e^x / (1 - p + p e^x)."""
+        odds = (1 - self._fitted) / self._fitted
+        return 1 / (1 + odds * self._xp.exp(self._xp.clip(-powers, -700, 700)))
+
+    def _saddle_points(
+        self, tile: Any, mean: Any, scores: np.ndarray, largest: np.ndarray
+    ) -> np.ndarray:
+        """Return t with K'(t) = score, by Newton's steps within a bracket that grows as it must."""
+        xp = self._xp
+        wanted = np.minimum(scores, largest * (1 - 1e-12))
+        low, high = np.zeros(len(scores)), np.full(len(scores), np.inf)
+        t = wanted / to_host(self._second(tile, tile * 0))
+        for _ in range(MAX_STEPS):
+            powers = tile * xp.asarray(t)[:, None]
+            tilted = self._tilted(powers)
+            excess = to_host((tile * tilted).sum(1) - mean) - wanted
+            slope = to_host((tile**2 * tilted * (1 - tilted)).sum(1))
+            low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                new = t - excess / slope
+            middle = np.where(np.isfinite(high), (low + high) / 2, 2 * np.maximum(t, 1e-3))
+            new = np.where((new > low) & (new < high), new, middle)
+            is_last = np.abs(excess) <= 1e-10 * np.maximum(np.abs(wanted), 1e-300)
+            if (is_last | (np.abs(new - t) <= 1e-12 * np.abs(t))).all():
+                break
+            t = np.where(is_last, t, new)
+        return t
+
+
+@dataclass(frozen=True, eq=False)
+class FirthFit:
+    """A regression of cases and controls by Firth's likelihood.
+
+    Attributes
+    ----------
+    coefficients, standard_errors
+        float64, shape (c,): log odds of each column, and their standard errors.
+    chi_squares, p
+        float64, shape (c,): of the ratio of penalised likelihoods with and without each.
+    """
+
+    coefficients: np.ndarray
+    standard_errors: np.ndarray
+    chi_squares: np.ndarray
+    p: np.ndarray
+
+
+def firth_logistic(columns: np.ndarray, is_case: np.ndarray) -> FirthFit:
+    """Return a logistic regression by Firth's penalised likelihood, as R's logistf.
+
+    Parameters
+    ----------
+    columns
+        Numbers, shape (n_samples, c), none of them missing; the intercept is added.
+    is_case
+        Cases and controls, shape (n_samples,): bool, or two numbers of which the higher is cases.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, there are not two values, or a column says nothing new.
+
+    References
+    ----------
+    Heinze and Schemper 2002, A solution to the problem of separation in logistic regression,
+    doi:10.1002/sim.1047
+
+    Examples
+    --------
+    >>> fit = firth_logistic(np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([0, 0, 1, 1]))
+    >>> fit.coefficients.round(4).tolist()
+    [3.2189]
+    """
+    columns = np.asarray(columns, np.float64)
+    y = np.asarray(is_case, np.float64)
+    design = make_design(len(y), y, columns, trait="the outcome").of_cases()
+    if len(design.names) < columns.shape[1] or design.n_samples < len(y):
+        said = "; ".join(design.notes) or "a number is missing"
+        raise ParameterError(f"each column needs numbers that say something new: {said}")
+    found = []
+    for number in range(columns.shape[1]):
+        others = make_design(len(y), y, np.delete(columns, number, 1)).of_cases()
+        centre, scale = columns[:, number].mean(), columns[:, number].std()
+        tile = ((columns[:, number] - centre) / scale)[None]
+        beta, error, root, log_p = (values[0] for values in FirthModel(others, "cpu").fit(tile))
+        found.append((beta / scale, error / scale, root**2, np.exp(log_p)))
+    return FirthFit(*np.array(found).reshape(-1, 4).T)
+
+
+def z_of_log_p(log_p: np.ndarray) -> np.ndarray:
+    """Return the absolute standard normal of two-sided natural logarithms of p."""
+    from scipy.special import ndtri_exp
+
+    return np.abs(ndtri_exp(log_p - np.log(2)))
