@@ -34,6 +34,7 @@ _MODULES = {
         "invert_bwt",
         "iter_build_fm_index",
     ),
+    "genoviz.analyses.sequences.index_blocks": ("build_index_in_parts",),
     "genoviz.analyses.graph.picture.fold": ("Fold",),
     "genoviz.analyses.genotypes.association.few_cases": ("FirthFit", "firth_logistic"),
     "genoviz.analyses.genotypes.association.scan": (
@@ -255,9 +256,11 @@ _MODULES = {
         "iter_read_fm_index",
         "iter_verify_fm_index",
         "iter_write_fm_index",
+        "iter_write_index_in_parts",
         "read_fm_index",
         "verify_fm_index",
         "write_fm_index",
+        "write_index_in_parts",
     ),
     "genoviz.io.offtargets.genome_planes": (
         "PlanesProgress",
@@ -291,7 +294,7 @@ _MODULES = {
     "genoviz.io.genotypes.arrays": ("write_dosages",),
     "genoviz.io.genotypes.writers": ("write_plink", "write_vcf"),
     "genoviz.io.sequences.reader": ("SequencesProgress", "iter_read_sequences", "read_sequences"),
-    "genoviz.model.sequences.fm_index": ("FMIndex",),
+    "genoviz.model.sequences.fm_index": ("FMIndex", "IndexInParts", "IndexPart"),
     "genoviz.model.genotypes.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
     "genoviz.model.genotypes.pedigree": ("Pedigree",),
     "genoviz.model.genotypes.phenotypes": ("PhenotypeTable",),

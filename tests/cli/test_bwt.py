@@ -294,12 +294,23 @@ def test_an_index_is_built_of_what_a_pipe_brings(run, fasta, tmp_path, monkeypat
     assert "give that of the index by -o" in sentence(err)
 
 
-def test_an_interrupted_build_leaves_nothing(run, fasta, tmp_path, monkeypatch):
+@pytest.mark.parametrize("options", [(), ("--sample-rate", "4"), ("--table-k", "2")])
+def test_an_index_built_within_a_memory_is_the_same_file(run, fasta, tmp_path, options):
+    assert run("build", fasta, "-o", "memory.gvfm", *options)[0] == 0
+    code, out, err = run("build", fasta, "-o", "m.gvfm", "--memory", "900M", "--json", *options)
+    results = json.loads(out)
+    assert (code, err, results["n_blocks"]) == (0, "", 1)
+    assert 0 < results["needed_memory"] <= 9 * 10**8
+    assert (tmp_path / "m.gvfm").read_bytes() == (tmp_path / "memory.gvfm").read_bytes()
+
+
+@pytest.mark.parametrize("options", [(), ("--memory", "1G")])
+def test_an_interrupted_build_leaves_nothing(run, fasta, tmp_path, monkeypatch, options):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("os.fsync", interrupt)
-    assert run("build", fasta)[0] == 130
+    assert run("build", fasta, *options)[0] == 130
     assert [path.name for path in tmp_path.iterdir()] == ["genome.fa"]
 
 
@@ -321,6 +332,9 @@ def sentence(text):
         (["count", "INDEX", "A", "--per-path"], "--per-path needs a graph"),
         (["locate", "INDEX", "A", "--context", "3", "-o", "x.bed"], "--context needs --format tsv"),
         (["build", "INDEX", "-o", "no/x.gvfm"], "there is no folder no"),
+        (["build", "FASTA", "--memory", "4"], "--memory is '4', needs a number and M or G"),
+        (["build", "FASTA", "--memory", "4G", "--lcp"], "leave out --memory"),
+        (["build", "FASTA", "--memory", "4G", "--backend", "cuda"], "leave out --backend cuda"),
         (["spectrum", "INDEX", "--every-k", "5", "--canonical"], "leave out --canonical"),
         (["spectrum", "INDEX", "-k", "0"], "greater than or equal to 1"),
     ],
@@ -347,6 +361,10 @@ def test_wrong_usage_exits_with_2(run, index, fasta, arguments, words):
         (["build", "no.gvfm", "-o", "x.gvfm"], "no.gvfm: there is no such file in "),
         (["build", "INDEX"], "made.gvfm is an index already, needs FASTA or 2bit"),
         (["build", "FASTA", "--sample-rate", "3"], "sample_rate is 3, needs a power of two"),
+        (
+            ["build", "FASTA", "--memory", "9M"],
+            "needs .* GB of memory at least, is allowed 0.009 GB",
+        ),
         (["build", "graph.gfa"], "graph.gfa is a graph, whose paths"),
         (["spectrum", "graph.gfa"], "graph.gfa is a graph, which 'count' and 'locate' take"),
         (["multiplicity", "INDEX", "--contig", "chr9"], "no contig is named 'chr9'; there are 4"),

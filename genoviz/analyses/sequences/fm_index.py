@@ -118,7 +118,7 @@ def iter_build_fm_index(
     Bytes a base: the index 0.25 (text), 0.5 (lines), up to 4 (table) and 4 / sample_rate; while it
     is built also what the suffix array takes, see `iter_suffix_array`.
     """
-    _check_options(sample_rate, table_k, super_shift)
+    check_options(sample_rate, table_k, super_shift)
     clock = _Clock()
     text = sequences
     if not isinstance(text, IndexText):
@@ -175,7 +175,8 @@ def default_table_k(n_symbols: int) -> int:
     return min(MAX_TABLE_K, max(0, ((n_symbols // 2).bit_length() - 1) // 2))
 
 
-def _check_options(sample_rate: int, table_k: int | None, super_shift: int) -> None:
+def check_options(sample_rate: int, table_k: int | None, super_shift: int) -> None:
+    """Raise a ParameterError if an option of an index is out of range."""
     if not 1 <= sample_rate <= 2**20 or sample_rate & (sample_rate - 1):
         raise ParameterError(f"sample_rate is {sample_rate}, needs a power of two up to 2^20")
     if table_k is not None and not 0 <= table_k <= MAX_TABLE_K:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.results import (
+    ProgressBar,
     as_file,
     is_dash,
     print_notes,
@@ -31,15 +33,19 @@ from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.model.sequences.fm_index import FMIndex
+    from genoviz.model import IndexText
+    from genoviz.model.sequences.fm_index import FMIndex, IndexInParts
 
 _ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([MGT])i?B?", re.IGNORECASE)
+_UNITS = {"M": 10**6, "G": 10**9, "T": 10**12}
 
 
 @with_examples(
     "genoviz bwt build genome.fa.gz",
     "genoviz bwt build hg38.2bit -o hg38.gvfm --sample-rate 8",
     "genoviz bwt build genome.fa --lcp --json",
+    "genoviz bwt build genome.fa -o genome.gvfm --memory 4G",
     "genoviz bwt build samples/a.fa samples/b.fa -o indexes --scheduler tcp://head:8786",
 )
 def build(
@@ -78,6 +84,15 @@ def build(
     lcp: Annotated[
         bool, option("Keep common prefixes too (4 bytes a base): spectra at once.", "--lcp")
     ] = False,
+    memory: Annotated[
+        str | None,
+        option(
+            "Build within this memory (4G, 900M), on CPUs: block by block, without ever having "
+            "all rows; the index is the same.",
+            metavar="SIZE",
+            show_default="6 to 9 bytes a base",
+        ),
+    ] = None,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
@@ -93,6 +108,8 @@ def build(
     if len(sequences) > 1 or scheduler is not None:
         if lcp:
             raise typer.BadParameter("--lcp goes with one file and without --scheduler")
+        if memory is not None:
+            raise typer.BadParameter("--memory goes with one file and without --scheduler")
         options = {"sample_rate": sample_rate, "table_k": table_k, "backend": backend.value}
         _build_several(sequences, output, scheduler, options, as_json)
         return
@@ -102,34 +119,31 @@ def build(
     refuse_standard_output("-o", output, "an index is written in several places at once")
     sequences = as_file(sequences)
     output = _check_output(sequences, output)
-    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
-    from genoviz.io.sequences.fm_index import iter_write_fm_index
+    n_bytes = _parse_memory(memory, lcp=lcp, backend=backend)
+    from genoviz.analyses.sequences.index_text import make_index_text
 
     began = time.perf_counter()
     with show_progress() as bar:
         found = read_sequences(sequences, bar)
         seconds = {"reading": time.perf_counter() - began}
-        options = {"sample_rate": sample_rate, "table_k": table_k, "backend": backend.value}
-        for progress in iter_build_fm_index(found, **options):
-            bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
-        del found
-        index, seconds = progress.index, seconds | progress.seconds
-        extra = {}
-        if lcp:
-            bar.update("Common prefixes", 0, None, "")
-            extra, seconds["common prefixes"] = _common_prefixes(index, backend.value)
         began = time.perf_counter()
-        for written in iter_write_fm_index(index, output, extra=extra):
-            bar.update("Writing", written.n_bytes_done, written.n_bytes_total, "B")
-        seconds["writing"] = time.perf_counter() - began
+        text = make_index_text(found)
+        seconds["text"] = time.perf_counter() - began
+        del found
+        options = {"sample_rate": sample_rate, "table_k": table_k}
+        if n_bytes is None:
+            index, more = _build_at_once(text, output, bar, seconds, lcp, backend.value, options)
+        else:
+            options["memory"] = n_bytes
+            index, more = _build_in_parts(text, output, bar, seconds, options)
     results = {
         "n_contigs": index.text.n_contigs,
         "n_bases": index.text.n_bases,
         "total_length": index.text.total_length,
         "sample_rate": index.sample_rate,
         "table_k": index.table_k,
-        "n_bytes": output.stat().st_size if output.is_file() else index.n_bytes,
-        "tied_fractions": list(progress.tied_fractions),
+        "n_bytes": output.stat().st_size if output.is_file() else None,
+        **more,
         "seconds": seconds,
         "files": [str(output)],
     }
@@ -137,8 +151,67 @@ def build(
         f"sequences: {index.text.n_contigs:,}, {index.text.total_length:,} bp, of which "
         f"{index.text.n_bases:,} are A C G T; read and indexed in {sum(seconds.values()):.1f} s"
     )
-    size = quantity(results["n_bytes"], "B")
-    print_results(results, [words, f"wrote {output} ({size})"], as_json=as_json)
+    size = "" if results["n_bytes"] is None else f" ({quantity(results['n_bytes'], 'B')})"
+    print_results(results, [words, f"wrote {output}{size}"], as_json=as_json)
+
+
+def _build_at_once(
+    text: IndexText,
+    output: Path,
+    bar: ProgressBar,
+    seconds: dict[str, float],
+    lcp: bool,
+    backend: str,
+    options: dict[str, Any],
+) -> tuple[FMIndex, dict[str, Any]]:
+    from genoviz.analyses.sequences.fm_index import iter_build_fm_index
+    from genoviz.io.sequences.fm_index import iter_write_fm_index
+
+    for progress in iter_build_fm_index(text, backend=backend, **options):
+        bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+    index = progress.index
+    seconds |= progress.seconds | {"text": seconds["text"]}
+    extra = {}
+    if lcp:
+        bar.update("Common prefixes", 0, None, "")
+        extra, seconds["common prefixes"] = _common_prefixes(index, backend)
+    began = time.perf_counter()
+    for written in iter_write_fm_index(index, output, extra=extra):
+        bar.update("Writing", written.n_bytes_done, written.n_bytes_total, "B")
+    seconds["writing"] = time.perf_counter() - began
+    return index, {"tied_fractions": list(progress.tied_fractions)}
+
+
+def _build_in_parts(
+    text: IndexText,
+    output: Path,
+    bar: ProgressBar,
+    seconds: dict[str, float],
+    options: dict[str, Any],
+) -> tuple[IndexInParts, dict[str, Any]]:
+    from genoviz.analyses.sequences.index_blocks import build_index_in_parts
+    from genoviz.io.sequences.fm_index import iter_write_index_in_parts
+
+    index = build_index_in_parts(text, **options)
+    began = time.perf_counter()
+    for part in iter_write_index_in_parts(index, output):
+        bar.update(f"Index: {part.stage}", part.fraction, 1.0, "")
+    seconds["blocks"] = time.perf_counter() - began
+    return index, {"n_blocks": index.n_blocks, "needed_memory": index.needed_bytes}
+
+
+def _parse_memory(memory: str | None, *, lcp: bool, backend: BackendName) -> int | None:
+    """Return bytes; what does not go with ``--memory`` is refused."""
+    if memory is None:
+        return None
+    found = _MEMORY.fullmatch(memory.strip())
+    if found is None:
+        raise typer.BadParameter(f"--memory is {memory!r}, needs a number and M or G, as 4G")
+    if lcp:
+        raise typer.BadParameter("--lcp needs all rows at once; leave out --memory")
+    if backend is BackendName.cuda:
+        raise typer.BadParameter("--memory builds on CPUs; leave out --backend cuda")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 def _build_several(

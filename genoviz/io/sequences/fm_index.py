@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 
@@ -16,11 +17,18 @@ from genoviz.io.sequences.gvfm_file import (
     BLOCKS,
     MAGIC,
     ArrayFile,
+    ArrayWriter,
     open_array_file,
     write_arrays,
 )
 from genoviz.model import IndexText
-from genoviz.model.sequences.fm_index import LINE_BYTES, FMIndex
+from genoviz.model.sequences.fm_index import (
+    LINE_BYTES,
+    FMIndex,
+    IndexInParts,
+    IndexPart,
+    shapes_of_index,
+)
 
 KIND, ENDING = "FM-index", ".gvfm"
 _TEXT_NUMBERS, _INDEX_NUMBERS = ("n_symbols",), ("super_shift", "sample_rate")
@@ -96,15 +104,59 @@ def iter_write_fm_index(
         if name in (*arrays, BLOCKS):
             raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
         arrays[name] = array
-    about = {
+    with replace_file(path) as file:
+        for n_done, n_total in write_arrays(file, _describe(index), arrays):
+            yield IndexFileProgress(n_done, n_total)
+
+
+def _describe(index: FMIndex | IndexInParts) -> dict:
+    return {
         "kind": KIND,
         "contig_names": index.text.contig_names,
         **{name: int(getattr(index.text, name)) for name in _TEXT_NUMBERS},
         **{name: int(getattr(index, name)) for name in _INDEX_NUMBERS},
     }
+
+
+def write_index_in_parts(index: IndexInParts, path: str | PathLike[str]) -> None:
+    """Write an index while it is built; see :func:`iter_write_index_in_parts`."""
+    for _ in iter_write_index_in_parts(index, path):
+        pass
+
+
+def iter_write_index_in_parts(
+    index: IndexInParts, path: str | PathLike[str]
+) -> Iterator[IndexPart]:
+    """Write an index while it is built, and give its parts as they are written.
+
+    The file is the same, byte for byte, as `iter_write_fm_index` writes of the index in memory. One
+    that was there is replaced at once, when the new one is complete.
+
+    Parameters
+    ----------
+    index
+        What `build_index_in_parts` returns; its parts are used up.
+    path
+        The file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be written.
+    """
+    text = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
+    shapes = {name: (array.dtype, array.shape) for name, array in text.items()}
+    numbers = index.super_shift, index.table_k, index.sample_rate
     with replace_file(path) as file:
-        for n_done, n_total in write_arrays(file, about, arrays):
-            yield IndexFileProgress(n_done, n_total)
+        found = shapes_of_index(index.text, *numbers)
+        shapes |= {name: found[name] for name in _INDEX_ARRAYS}
+        writer = ArrayWriter(file, _describe(index), shapes)
+        for part in itertools.chain([IndexPart("text", 0.0, text)], index.parts):
+            for name, items in part.arrays.items():
+                for _ in writer.append(name, items):
+                    yield replace(part, arrays={})
+            yield part
+        writer.finish()
 
 
 def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:

@@ -21,8 +21,9 @@ import json
 import math
 import struct
 import zlib
+from array import array
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +32,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.generators import finish, report
+from genoviz.generators import finish
 from genoviz.io.files.content import open_content
 
 MAGIC = b"GVFMIDX1"
@@ -66,43 +67,104 @@ def write_arrays(
     file: BinaryIO, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> Generator[Progress, None, None]:
     """Write arrays and what they are of (plain JSON values); yields bytes done and in all."""
-    n_total = sum(array.nbytes for array in arrays.values())
-    n_done, sections = 0, []
-    blocks: list[int] = []
-    file.write(bytes(PAGE))
-    for name, array in arrays.items():
-        writing = _write_section(file, name, array, blocks)
-        section = yield from report(writing, lambda n, before=n_done: (before + n, n_total))
-        n_done += array.nbytes
-        sections.append(section)
-    checksums = np.array(blocks, np.uint32)
-    sections.append(finish(_write_section(file, BLOCKS, checksums, [])))
-    place = file.tell()
-    description = {**about, "sections": [vars(section) for section in sections]}
-    text = json.dumps(description, allow_nan=False).encode()
-    file.write(text)
-    numbers = (MAJOR, MINOR, _BYTE_ORDER, place + len(text), place, len(text), zlib.crc32(text))
-    head = _HEAD.pack(MAGIC, *numbers, 0)
-    file.seek(0)
-    file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])))
+    shapes = {name: (items.dtype, items.shape) for name, items in arrays.items()}
+    writer = ArrayWriter(file, about, shapes)
+    n_done, n_total = 0, sum(items.nbytes for items in arrays.values())
+    for name, items in arrays.items():
+        for n_bytes in writer.append(name, items):
+            n_done += n_bytes
+            yield n_done, n_total
+    writer.finish()
 
 
-def _write_section(
-    file: BinaryIO, name: str, array: np.ndarray, blocks: list[int]
-) -> Generator[int, None, Section]:
-    """Write an array, append the checksums of its blocks, and yield how many bytes are written."""
-    offset, crc = file.tell(), 0
-    content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    for start in range(0, len(content), _SLICE):
-        part = content[start : start + _SLICE]
-        crc = zlib.crc32(part, crc)
-        blocks += (
-            zlib.crc32(part[at : at + BLOCK_BYTES]) for at in range(0, len(part), BLOCK_BYTES)
+class ArrayWriter:
+    """Writes a file of arrays, of each some items after the others, in whatever order.
+
+    Parameters
+    ----------
+    file
+        An empty file.
+    about
+        What the arrays are of: plain JSON values.
+    shapes
+        Dtype and shape of each array, in their order in the file.
+    """
+
+    def __init__(
+        self, file: BinaryIO, about: Mapping[str, Any], shapes: Mapping[str, tuple[Any, tuple]]
+    ) -> None:
+        self._file, self._about = file, about
+        self._growing: dict[str, _Growing] = {}
+        self._end = PAGE
+        for name, (dtype, shape) in shapes.items():
+            self._add(name, dtype, shape)
+
+    def _add(self, name: str, dtype: Any, shape: tuple[int, ...]) -> None:
+        n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+        section = Section(name, np.dtype(dtype).name, tuple(shape), self._end, n_bytes, 0)
+        self._growing[name] = _Growing(section)
+        self._end += n_bytes + -n_bytes % PAGE
+
+    def append(self, name: str, items: np.ndarray) -> Generator[int, None, None]:
+        """Write the next items of an array; yields how many bytes were written."""
+        content = np.ascontiguousarray(items).reshape(-1).view(np.uint8)
+        growing = self._growing[name]
+        if growing.n_done + len(content) > growing.section.n_bytes:
+            raise ValueError(f"{name!r} has {growing.section.n_bytes:,} bytes, is given more")
+        at = 0
+        while at < len(content):
+            # A slice ends at the end of a block, so that the next one begins there.
+            part = content[at : at + _SLICE - growing.n_done % BLOCK_BYTES]
+            self._file.seek(growing.section.offset + growing.n_done)
+            self._file.write(part.data)
+            growing.see(part)
+            at += len(part)
+            yield len(part)
+
+    def finish(self) -> None:
+        """Write the checksums and the description."""
+        for name, growing in self._growing.items():
+            if growing.n_done != growing.section.n_bytes:
+                raise ValueError(f"{name!r} lacks {growing.section.n_bytes - growing.n_done} bytes")
+        blocks = [crc for growing in self._growing.values() for crc in growing.blocks]
+        checksums = np.array(blocks, np.uint32)
+        self._add(BLOCKS, checksums.dtype, checksums.shape)
+        for _ in self.append(BLOCKS, checksums):
+            pass
+        place = self._end
+        sections = [vars(growing.sealed()) for growing in self._growing.values()]
+        text = json.dumps({**self._about, "sections": sections}, allow_nan=False).encode()
+        self._file.seek(place)
+        self._file.write(text)
+        numbers = (MAJOR, MINOR, _BYTE_ORDER, place + len(text), place, len(text), zlib.crc32(text))
+        head = _HEAD.pack(MAGIC, *numbers, 0)
+        self._file.seek(0)
+        self._file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])))
+
+
+class _Growing:
+    """A section that is being written, and the checksums of what is there."""
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        self.n_done, self.blocks = 0, array("I")
+        self._crc = 0
+
+    def see(self, part: np.ndarray) -> None:
+        """Take the next bytes into the checksums."""
+        self._crc = zlib.crc32(part, self._crc)
+        n_begun = self.n_done % BLOCK_BYTES
+        first = min(BLOCK_BYTES - n_begun, len(part)) if n_begun else 0
+        if first:
+            self.blocks[-1] = zlib.crc32(part[:first], self.blocks[-1])
+        self.blocks.extend(
+            zlib.crc32(part[at : at + BLOCK_BYTES]) for at in range(first, len(part), BLOCK_BYTES)
         )
-        file.write(part.data)
-        yield start + len(part)
-    file.write(bytes(-file.tell() % PAGE))
-    return Section(name, array.dtype.name, array.shape, offset, array.nbytes, crc)
+        self.n_done += len(part)
+
+    def sealed(self) -> Section:
+        """Return the section with its checksum."""
+        return replace(self.section, crc32=self._crc)
 
 
 def open_array_file(path: Path) -> Generator[Progress, None, np.ndarray]:

@@ -79,7 +79,9 @@ positions        as samples (m,)      out: their text positions
 Functions
 ---------
 ``build_lines`` fills lines, super_counts and exception_ids. ``fill_start_table`` fills the table
-for the number of bases that its length says. ``find_row_ranges`` searches whole k-mers;
+for the number of bases that its length says. On the CPU ``begin_lines``, ``add_lines`` and
+``add_starts`` fill all of these for some rows after the others. ``find_row_ranges`` searches whole
+k-mers;
 ``count_kmers`` does so for the number of rows alone, and may compare the rest of a k-mer with the
 text, by ``samples`` at rate 1, when one row is left. ``extend_row_ranges`` does one step: in place,
 each range of rows becomes that of its k-mer with a base before it, or ``(0, 0)``.

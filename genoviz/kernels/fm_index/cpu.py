@@ -18,6 +18,9 @@ from genoviz.kernels.fm_index.cpu_lines import (
     THREE,
     TWO,
     ZERO,
+    add_lines,
+    add_starts,
+    begin_lines,
     build_lines,
     fill_start_table,
     flag_exceptions,
@@ -35,6 +38,9 @@ from genoviz.kernels.fm_index.cpu_walks import (
 from genoviz.kernels.instructions import prefetch
 
 __all__ = [
+    "add_lines",
+    "add_starts",
+    "begin_lines",
     "build_lines",
     "count_kmers",
     "extend_branches",
@@ -341,4 +347,4 @@ def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbo
     invert(_flat_index(index), ids, chain_rows, chain_starts, chain_ends, symbols)
 
 
-# Compiled with cpu_lines.py, instructions.py: 26c3751ee9f6e9ce
+# Compiled with cpu_lines.py, instructions.py: 95e15e89620eb750

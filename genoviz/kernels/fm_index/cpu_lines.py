@@ -19,7 +19,7 @@ Rows are uint64 in the loops: numba tests a signed index for being negative.
 """
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 
 from genoviz.kernels.instructions import count_ones, prefetch
 
@@ -45,20 +45,60 @@ def build_lines(
     exception_ids,
 ):
     """Fill lines, super_counts and exception_ids from a suffix array."""
+    text, counts = begin_lines(packed, n_symbols, exceptions)
+    add_lines(text, suffix_array, 0, counts, super_shift, lines, super_counts, exception_ids)
+
+
+def begin_lines(packed, n_symbols, exceptions):
+    """Return a text and counts as ``add_lines`` takes them.
+
+    The counts are ``next_row`` of each base, and the exceptions in the BWT, before the first row.
+    """
+    is_dense = len(exceptions) << 8 > n_symbols
+    text = packed, n_symbols, exceptions, *flag_exceptions(exceptions, n_symbols, is_dense)
+    counts = np.zeros((256, 3), np.int64)
+    _count_bases(packed, counts)
+    others, n_exceptions = counts.sum(axis=0), len(exceptions)
+    n_a = n_symbols - n_exceptions - int(others.sum())
+    return text, np.append(n_exceptions + np.cumsum([0, n_a, *others[:2]]), 0)
+
+
+def add_lines(text, rows, first_line, counts, super_shift, lines, super_counts, exception_ids):
+    """Fill the next lines from the rows of the suffix array that they are of.
+
+    ``counts`` becomes what it is before the next lines. All but the last lines of an index are a
+    power of two of lines, and begin at a multiple of it.
+    """
+    packed, n_symbols, exceptions, flags, flag_shift = text
     chunk_bits = min(super_shift, CHUNK_LINES.bit_length() - 1)
     n_chunks = ((len(lines) - 1) >> chunk_bits) + 1
-    is_dense = len(exceptions) << 8 > n_symbols
-    flags, flag_shift = flag_exceptions(exceptions, n_symbols, is_dense)
-    counts = np.zeros((n_chunks + 1, 5), np.int64)
+    of_chunks = np.zeros((n_chunks + 1, 5), np.int64)
     flat = lines.reshape(-1)
-    _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, flat, counts[1:])
-    symbol_counts = counts.sum(axis=0)
-    np.cumsum(counts, axis=0, out=counts)
-    counts[:, :4] += len(exceptions) + np.cumsum(symbol_counts[:4]) - symbol_counts[:4]
-    super_counts[:] = counts[:-1:, :4][:: 1 << (super_shift - chunk_bits)]
-    _finish_lines(
-        exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, flat, exception_ids
-    )
+    source = packed, n_symbols, exceptions, rows
+    _pack_bwt(*source, flags, flag_shift, chunk_bits, flat, of_chunks[1:])
+    of_chunks[0] = counts
+    np.cumsum(of_chunks, axis=0, out=of_chunks)
+    counts[:] = of_chunks[-1]
+    first_super, last_line = first_line >> super_shift, first_line + len(lines) - 1
+    supers = super_counts[first_super : (last_line >> super_shift) + 1]
+    if first_line == first_super << super_shift:
+        supers[:] = of_chunks[:-1, :4][:: 1 << (super_shift - chunk_bits)]
+    source = n_symbols, exceptions, rows
+    _finish_lines(*source, chunk_bits, super_shift, of_chunks, supers, flat, exception_ids)
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _count_bases(packed, counts):
+    """Count C, G and T in parts of the text."""
+    n_parts = len(counts)
+    every_second = np.uint64(0x5555555555555555)
+    for part in prange(n_parts):
+        for word in range(len(packed) * part // n_parts, len(packed) * (part + 1) // n_parts):
+            low = packed[word] & every_second
+            high = packed[word] >> ONE & every_second
+            counts[part, 0] += np.int64(count_ones(low & ~high))
+            counts[part, 1] += np.int64(count_ones(high & ~low))
+            counts[part, 2] += np.int64(count_ones(high & low))
 
 
 def flag_exceptions(exceptions, n_symbols, is_dense=False):
@@ -86,7 +126,9 @@ def _is_exception(exceptions, flags, flag_shift, position):
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, lines, counts):
+def _pack_bwt(
+    packed, n_symbols, exceptions, suffix_array, flags, flag_shift, chunk_bits, lines, counts
+):
     """Fill the planes, the counts of each line since its chunk began and those of each chunk."""
     n = len(suffix_array)
     n_lines = len(lines) >> 3
@@ -109,7 +151,7 @@ def _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, l
                     if row >= n:
                         exception |= ONE << np.uint64(j)
                         continue
-                    position = position - 1 if position > 0 else n - 1
+                    position = position - 1 if position > 0 else n_symbols - 1
                     shift = np.uint64(62 - 2 * (position & 31))
                     symbol = packed[np.uint64(position) >> FIVE] >> shift & THREE
                     if symbol == ZERO and _is_exception(exceptions, flags, flag_shift, position):
@@ -133,7 +175,15 @@ def _pack_bwt(packed, exceptions, suffix_array, flags, flag_shift, chunk_bits, l
 
 @njit(nogil=True, cache=True, parallel=True)
 def _finish_lines(
-    exceptions, suffix_array, chunk_bits, super_shift, counts, super_counts, lines, exception_ids
+    n_symbols,
+    exceptions,
+    suffix_array,
+    chunk_bits,
+    super_shift,
+    counts,
+    super_counts,
+    lines,
+    exception_ids,
 ):
     """Count from the beginning of the superblock, and number the exceptions."""
     n = len(suffix_array)
@@ -153,7 +203,7 @@ def _finish_lines(
                     word ^= lowest
                     if row < n:
                         position = np.int64(suffix_array[row])
-                        position = position - 1 if position > 0 else n - 1
+                        position = position - 1 if position > 0 else n_symbols - 1
                         exception_ids[n_before] = np.searchsorted(exceptions, position)
                         n_before += 1
 
@@ -230,6 +280,48 @@ def fill_start_table(index, n_symbols, start_table):
     while n_kmers < len(start_table):
         _fill_level(flat, n_kmers, start_table)
         n_kmers *= 4
+
+
+def add_starts(text, rows, first_row, start_table):
+    """Add the next rows of the suffix array to a table that was 0 before the first ones."""
+    table_k = (len(start_table).bit_length() - 1) // 2
+    if table_k == 0:
+        start_table[0, 1] = first_row + len(rows)
+        return
+    edges = np.linspace(0, len(rows), 16 * get_num_threads() + 1).astype(np.int64)
+    _add_starts(text, rows, first_row, edges, table_k, start_table)
+
+
+@njit(nogil=True, cache=True)
+def _code(text, position, table_k):
+    """Return the first bases of a suffix, or -1 if an exception is among them."""
+    packed, _, exceptions, flags, flag_shift = text
+    is_flagged = flag_shift < 4
+    for place in (position, position + table_k - 1):
+        flag = min(place >> flag_shift, np.int64(64 * len(flags) - 1))
+        is_flagged |= (flags[flag >> 6] >> np.uint64(flag & 63)) & ONE != ZERO
+    if is_flagged and exceptions[np.searchsorted(exceptions, position)] < position + table_k:
+        return np.int64(-1)
+    word, shift = position >> 5, np.uint64(2 * (position & 31))
+    window = packed[word] << shift | packed[word + 1] >> ONE >> (IN_WORD - shift)
+    return np.int64(window >> np.uint64(64 - 2 * table_k))
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _add_starts(text, rows, first_row, edges, table_k, start_table):
+    n = len(rows)
+    for chunk in prange(len(edges) - 1):
+        first, last = edges[chunk], edges[chunk + 1]
+        before = _code(text, np.int64(rows[first - 1]), table_k) if first > 0 else np.int64(-2)
+        code = _code(text, np.int64(rows[first]), table_k) if first < last else np.int64(-1)
+        for i in range(first, last):
+            prefetch(text[0], np.uint64(rows[min(i + 32, n - 1)]) >> FIVE)
+            after = _code(text, np.int64(rows[i + 1]), table_k) if i + 1 < n else np.int64(-2)
+            if code >= 0 and code != before and (i > 0 or start_table[code, 1] == 0):
+                start_table[code, 0] = first_row + i
+            if code >= 0 and code != after:
+                start_table[code, 1] = first_row + i + 1
+            before, code = code, after
 
 
 @njit(nogil=True, cache=True, parallel=True)

@@ -152,4 +152,4 @@ def extend(index, row_ranges, symbols):
         row_ranges[i, 1] = last
 
 
-# Compiled with cpu_lines.py, instructions.py: 26c3751ee9f6e9ce
+# Compiled with cpu_lines.py, instructions.py: 95e15e89620eb750

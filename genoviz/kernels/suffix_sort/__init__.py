@@ -17,6 +17,10 @@ n_symbols    int               n >= 0, exceptions included
 exceptions   int64 (m,)        text positions, ascending; n - 1 is one of them
 suffix_array ``row_dtype(n)``  is filled: the position at which each suffix begins, smallest
              (n,)              suffix first
+
+block_rows   int               most rows of a block; at least 1
+cover_bits   int               a difference cover modulo ``2**cover_bits``; of ``COVER_BITS``
+seed         int               of random splitters, which do not change the result
 ============ ================= ================================================================
 
 ``iter_sort_suffixes`` is a generator of ``(stage, n_done, n_total, n_tied)``; the array is complete
@@ -32,9 +36,33 @@ may leave some out:
 - ``"induction"``: where only some suffixes were sorted in blocks, the places of all others
   follow from theirs.
 
+``iter_sort_blocks`` gives the same rows block by block, and never has all of them. It is a
+generator of ``(stage, n_done, n_total, rows)``: ``rows`` is None, or the text positions of the next
+rows, which are written over after that step. ``stage`` is one of ``BLOCK_STAGES``:
+
+- ``"cover"``: the suffixes of a difference cover are sorted. That is a set ``D`` of residues modulo
+  ``v`` of which each residue is a difference. So for any two positions there is a distance below
+  ``v`` at which both are in ``D``, and suffixes with ``v`` bases in common are in the order of the
+  ranks there::
+
+      v = 8, D = {0, 1, 2, 4}
+      residue     0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
+      in D        * * *   *         * * *   *
+      i = 3             i . . . . . . *                7 further, i and k are at residues
+      k = 5                 k . . . . . . *            2 and 4, which both are in D
+
+- ``"splitters"``: suffixes chosen at random cut the order of all into ranges, whose suffixes are
+  counted; neighbouring ranges with at most ``block_rows`` suffixes together are a block;
+- ``"blocks"``: each block is collected from the text and sorted; ``n_done`` of ``n_total`` rows
+  are there.
+
+``needed_bytes(n_symbols, block_rows, cover_bits)`` is what that takes at most beside the text.
+
 References
 ----------
-Kärkkäinen 2007 (suffixes sorted block by block), doi:10.1016/j.tcs.2007.07.018; Jiang, Pei (the
+Kärkkäinen 2007 (suffixes sorted block by block), doi:10.1016/j.tcs.2007.07.018; Burkhardt,
+Kärkkäinen 2003 (difference covers for suffixes), doi:10.1007/3-540-44888-8_5; Colbourn, Ling 2000
+(covers of few residues), doi:10.1016/S0020-0190(00)00080-6; Jiang, Pei (the
 BWT in parallel, by blocks of a prefix) and Zhao, Yin, Xiong 2012 (likewise, packed keys),
 doi:10.1109/BMEI.2012.6513199; Larsson, Sadakane 2007 (doubling), doi:10.1016/j.tcs.2007.07.017;
 Nong, Zhang, Chan 2011 (induction), doi:10.1109/TC.2010.188.
@@ -43,9 +71,24 @@ Nong, Zhang, Chan 2011 (induction), doi:10.1109/TC.2010.188.
 import numpy as np
 
 STAGES = ("partition", "blocks", "ties", "induction")
+BLOCK_STAGES = ("cover", "splitters", "blocks")
+COVER_BITS = range(6, 12)
 N_LARGE = 2**32 - 1
 
 
 def row_dtype(n_symbols: int) -> type[np.unsignedinteger | np.signedinteger]:
     """Return the dtype of text positions and rows: uint32, or int64 from 2^32 - 1 symbols on."""
     return np.uint32 if n_symbols < N_LARGE else np.int64
+
+
+def make_cover(cover_bits: int) -> np.ndarray:
+    """Return a difference cover modulo ``2**cover_bits``, ascending from 0; int64 (n,).
+
+    After Colbourn and Ling: with 6 r + 4 residues for up to 24 r^2 + 36 r + 13.
+    """
+    v, r = 1 << cover_bits, 0
+    while 24 * r * r + 36 * r + 13 < v:
+        r += 1
+    gaps = [1] * r + [r + 1] + [2 * r + 1] * r + [4 * r + 3] * (2 * r + 1)
+    gaps += [2 * r + 2] * (r + 1) + [1] * r
+    return np.unique(np.append(0, np.cumsum(gaps)) % v)

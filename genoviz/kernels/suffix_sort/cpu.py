@@ -32,6 +32,9 @@ from numba import get_num_threads, njit, parallel_chunksize
 
 from genoviz.kernels.instructions import prefetch
 from genoviz.kernels.suffix_sort import cpu_blocks, cpu_seeds
+from genoviz.kernels.suffix_sort.cpu_rows import iter_sort_blocks, needed_bytes
+
+__all__ = ["iter_sort_blocks", "iter_sort_suffixes", "needed_bytes"]
 
 CHUNK_WORDS = 1 << 19
 MAX_PREFIX = 8
@@ -141,7 +144,7 @@ def _refine(seeds, is_head, links, n_tied, suffix_array):
     tied = np.zeros(n_chunks, np.int64)
     n_all = n_tied
     while n_tied:
-        cpu_seeds.sort_groups(seeds, is_head, edges, ranks, links, next_links)
+        cpu_seeds.sort_groups(seeds, is_head, edges, ranks, links, next_links, True)
         links, next_links = next_links, links
         cpu_seeds.split_groups(seeds, is_head, edges, ranks, tied)
         n_tied = int(tied.sum())

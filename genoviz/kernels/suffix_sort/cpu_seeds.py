@@ -323,6 +323,23 @@ def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
 
 
 @njit(nogil=True, cache=True)
+def _find_period(seeds, first, n, link, ranks, finds_gaps):
+    """Return a distance at which most seeds of a group have another one of it, or 0.
+
+    That is the distance of neighbours, if it is at most the link, or else the link.
+    """
+    if finds_gaps and _is_periodic(seeds, first, n, link):
+        period = link
+        for i in range(first + 1, first + n):
+            period = min(period, abs(np.int64(seeds[i]) - np.int64(seeds[i - 1])))
+        return period
+    n_same = 0
+    for i in range(first, first + n):
+        n_same += ranks[(np.int64(seeds[i]) + link) >> 1] == first
+    return link if 4 * n_same >= 3 * n else np.int64(0)
+
+
+@njit(nogil=True, cache=True)
 def _is_periodic(seeds, first, n, link):
     """Return whether most seeds of a group are equally far apart, at most as far as its link."""
     n_same, before = 0, np.int64(0)
@@ -334,7 +351,7 @@ def _is_periodic(seeds, first, n, link):
 
 
 @njit(nogil=True, cache=True)
-def _sort_chains(seeds, is_head, first, n, ranks, links, next_links):
+def _sort_chains(seeds, is_head, first, n, ranks, links, next_links, period):
     """Sort a group by the repeats that are left of each seed's chain, and by what follows these.
 
     Return whether that is done: numbers may be too large for one key.
@@ -343,9 +360,6 @@ def _sort_chains(seeds, is_head, first, n, ranks, links, next_links):
     for i in range(n):
         positions[i] = keys[i] = seeds[first + i]
     _sort_pairs(keys, positions, n)
-    period = np.int64(links[first >> 1])
-    for i in range(1, n):
-        period = min(period, positions[i] - positions[i - 1])
     k, maximum = n - 1, np.int64(1)
     for i in range(n - 1, -1, -1):
         while positions[k] > positions[i] + period:
@@ -376,14 +390,12 @@ def _sort_chains(seeds, is_head, first, n, ranks, links, next_links):
 
 
 @njit(nogil=True, cache=True)
-def _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positions):
+def _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positions, finds_gaps):
     link = np.int64(links[first >> 1])
-    if (
-        n >= MANY
-        and _is_periodic(seeds, first, n, link)
-        and _sort_chains(seeds, is_head, first, n, ranks, links, next_links)
-    ):
-        return
+    if n >= MANY:
+        period = _find_period(seeds, first, n, link, ranks, finds_gaps)
+        if period and _sort_chains(seeds, is_head, first, n, ranks, links, next_links, period):
+            return
     for i in range(n):
         position = np.int64(seeds[first + i])
         positions[i] = position
@@ -400,8 +412,11 @@ def _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positi
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def sort_groups(seeds, is_head, edges, ranks, links, next_links):
-    """Sort each group by the ranks of what its members link to, and mark where it splits."""
+def sort_groups(seeds, is_head, edges, ranks, links, next_links, finds_gaps):
+    """Sort each group by the ranks of what its members link to, and mark where it splits.
+
+    ``finds_gaps`` says whether seeds as far apart as others are as many bases apart.
+    """
     for chunk in prange(len(edges) - 1):
         firsts, lasts = np.empty(GROUPS, np.int64), np.empty(GROUPS, np.int64)
         keys, positions = np.empty(64, np.int64), np.empty(64, np.int64)
@@ -413,7 +428,18 @@ def sort_groups(seeds, is_head, edges, ranks, links, next_links):
                 n = lasts[group] - first
                 if n > len(keys):
                     keys, positions = np.empty(n, np.int64), np.empty(n, np.int64)
-                _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positions)
+                _sort_group(
+                    seeds,
+                    is_head,
+                    first,
+                    n,
+                    ranks,
+                    links,
+                    next_links,
+                    keys,
+                    positions,
+                    finds_gaps,
+                )
 
 
 @njit(nogil=True, cache=True, parallel=True)

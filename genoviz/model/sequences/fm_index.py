@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -63,19 +64,10 @@ class FMIndex:
     def __post_init__(self) -> None:
         # Kernels are compiled once, for arrays that are not written to.
         freeze_arrays(self)
-        n, rate = self.text.n_symbols, self.sample_rate
+        rate = self.sample_rate
         if rate < 1 or rate & (rate - 1):
             raise ParameterError(f"sample_rate is {rate}, needs a power of two")
-        n_lines = n // LINE_ROWS + 1
-        rows = np.int64 if n >= LARGE_TEXT else np.uint32
-        expected = {
-            "lines": (np.uint64, (n_lines, LINE_WORDS)),
-            "super_counts": (np.int64, (((n_lines - 1) >> self.super_shift) + 1, 4)),
-            "exception_ids": (np.int64, (len(self.text.exceptions),)),
-            "start_table": (rows, (4**self.table_k, 2)),
-            "samples": (rows, (-(-n // rate),)),
-        }
-        check_arrays(self, expected)
+        check_arrays(self, shapes_of_index(self.text, self.super_shift, self.table_k, rate))
 
     def __repr__(self) -> str:
         return (
@@ -126,6 +118,65 @@ class FMIndex:
         n_beyond = LINE_ROWS * len(self.lines) - self.n_symbols
         n_different = int(np.bitwise_count(differs).sum())
         return n_different - n_beyond if self.n_symbols else 0
+
+
+def shapes_of_index(
+    text: IndexText, super_shift: int, table_k: int, sample_rate: int
+) -> dict[str, tuple[type, tuple[int, ...]]]:
+    """Return dtype and shape of the arrays of an index of a text."""
+    n_lines = text.n_symbols // LINE_ROWS + 1
+    rows = np.int64 if text.n_symbols >= LARGE_TEXT else np.uint32
+    return {
+        "lines": (np.uint64, (n_lines, LINE_WORDS)),
+        "super_counts": (np.int64, (((n_lines - 1) >> super_shift) + 1, 4)),
+        "exception_ids": (np.int64, (len(text.exceptions),)),
+        "start_table": (rows, (4**table_k, 2)),
+        "samples": (rows, (-(-text.n_symbols // sample_rate),)),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class IndexPart:
+    """Items of the arrays of an index, that come after those of the parts before.
+
+    Attributes
+    ----------
+    stage
+        What goes on.
+    fraction
+        How much of the whole is done, 0 to 1.
+    arrays
+        Items by the name of their array; they may be written over after this part.
+    """
+
+    stage: str
+    fraction: float
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class IndexInParts:
+    """An index that is never in memory as a whole; made by `build_index_in_parts`.
+
+    Attributes
+    ----------
+    text, super_shift, sample_rate, table_k
+        As of `FMIndex`.
+    n_blocks
+        Blocks of rows that are sorted, at least.
+    needed_bytes
+        Memory that the process takes at most.
+    parts
+        The arrays; can be gone through once.
+    """
+
+    text: IndexText
+    super_shift: int
+    sample_rate: int
+    table_k: int
+    n_blocks: int
+    needed_bytes: int
+    parts: Iterator[IndexPart]
 
 
 def _previous(plane: np.ndarray) -> np.ndarray:
