@@ -163,6 +163,11 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "Test each variant: BETA is the effect of one more A1 (log odds, in models of "
                 "cases).",
             ),
+            "finemap": (
+                "genoviz.cli.genotypes.finemap",
+                "Find which variants of a region have effects, by the sum of single effects "
+                "(SuSiE).",
+            ),
             "blup": (
                 "genoviz.cli.genotypes.blup",
                 "Predict breeding values by best linear unbiased prediction.",

@@ -233,6 +233,33 @@ def test_weights_that_cannot_be_used_are_told(run, made, text, words):
     assert (code, out, words in err) == (1, "", True), err
 
 
+def test_finemap_writes_probabilities_and_sets(run, made):
+    part = made.take_variants(slice(100, 160))
+    dosages = np.maximum(part.dosages(np.array([10, 44])), 0)
+    y = dosages @ [0.8, 0.9] + np.random.default_rng(1).normal(size=made.n_samples)
+    age = np.arange(made.n_samples) % 9
+    rows = zip(made.samples.ids, y.tolist(), age.tolist(), strict=True)
+    lines = ["IID,y,age", *(f"{a},{b!r},{c}" for a, b, c in rows)]
+    Path("t.csv").write_text("\n".join(lines) + "\n")
+    Path("list.txt").write_text("".join(f"{name}\n" for name in part.variants.ids))
+    options = "--pheno t.csv --trait y --covariate age --extract list.txt"
+    code, out, err = run(f"finemap g.bed {options} --sets sets.tsv")
+    found = genoviz.fine_map(part, y, covariates=age[:, None])
+    assert code == 0
+    np.testing.assert_array_equal(column(out, "PIP"), found.inclusion)
+    np.testing.assert_array_equal(column(out, "EFFECT"), found.effects)
+    sets = rows_of(Path("sets.tsv").read_text())
+    assert len(sets) == len(found.credible_sets) == 2
+    assert "300 samples, 60 variants, 2 credible sets after" in err
+    for number, (row, each) in enumerate(zip(sets, found.credible_sets, strict=True), 1):
+        assert row["VARIANTS"].split(",") == part.variants.ids[each.variants].tolist()
+        named = {row["ID"] for row in rows_of(out) if row["SET"] == str(number)}
+        assert named == {*part.variants.ids[each.variants].tolist()}
+        assert float(row["LOG10_BF"]) == each.log10_bayes_factor > 2
+    code, _, err = run(f"finemap g.bed {options} --max-iterations 1 -o p.tsv")
+    assert (code, "raise --max-iterations" in err) == (3, True)
+
+
 def test_convert_goes_from_each_kind_to_each(run, made):
     for name in ("a.vcf.gz", "b.npz", "c.bed", "d"):
         code, out, _ = run(f"convert g.bed -o {name}")

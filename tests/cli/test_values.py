@@ -68,7 +68,7 @@ def test_all_commands_that_analyse_genotypes_have_the_same_filters():
         for words, command in walk(COMMAND)
         if names <= {param.name for param in command.params}
     }
-    of_variants = {"ld", "prune", "clump", "king", "score", "convert"}
+    of_variants = {"finemap", "ld", "prune", "clump", "king", "score", "convert"}
     assert having == {"freq", "grm", "pca", "gwas", "blup", "reml"} | of_variants
 
 

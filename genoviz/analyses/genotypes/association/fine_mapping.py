@@ -1,0 +1,285 @@
+"""Which variants of a region have the effects: the sum of single effects (SuSiE).
+
+The phenotype is a sum of L vectors of effects, of each of which one variant alone is not 0::
+
+    y = X (b_1 + ... + b_L) + e,    b_l = e_g v,  g with probabilities pi,  v ~ N(0, V_l)
+
+Their posterior is approached by taking the b_l in turn, given what is expected of the others: each
+then has probabilities alpha_l over variants, from Bayes factors of one variant at a time. All that
+is needed are X'X, X'y and y'y, which are three products of packed genotypes, or z scores and the
+correlations of variants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.analyses.genotypes.association.design import Design, make_design
+from genoviz.analyses.genotypes.association.single_effects import (
+    CredibleSet,
+    FineMappingOptions,
+    SingleEffects,
+)
+from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
+from genoviz.analyses.genotypes.progress import Progress, report_steps
+from genoviz.analyses.genotypes.selection import select_samples
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go, last_of
+from genoviz.model.genotypes.genotypes import Genotypes
+
+WHAT = "Fine mapping"
+MAX_VARIANTS = 20_000
+_COLUMNS = 64
+_UNVARIED = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class FineMapping:
+    """What variants of a region have effects.
+
+    Attributes
+    ----------
+    inclusion
+        float64, shape (n_variants,): posterior probability that the variant has an effect (PIP);
+        NaN where it does not vary, or covariates explain it.
+    effects
+        float64, shape (n_variants,): posterior mean of the change of the phenotype with each
+        further A1; of z scores, in standard deviations of phenotype and dosage.
+    alpha
+        float64, shape (n_effects, n_variants): probabilities of the variants of each single effect.
+    prior_variances
+        float64, shape (n_effects,): V of dosages of variance 1; 0 where there is no effect.
+    residual_variance
+        Of the phenotype.
+    credible_sets
+        Those that are pure enough, by their effects.
+    bounds
+        float64: the lower bound of the log likelihood after each iteration.
+    n_samples
+        How many the phenotype and all covariates are known of.
+    is_converged
+        Whether the last iteration changed the bound by less than the tolerance.
+    notes
+        Which covariates were left out, one sentence each.
+    """
+
+    inclusion: np.ndarray
+    effects: np.ndarray
+    alpha: np.ndarray
+    prior_variances: np.ndarray
+    residual_variance: float
+    credible_sets: tuple[CredibleSet, ...]
+    bounds: np.ndarray
+    n_samples: int
+    is_converged: bool
+    notes: tuple[str, ...] = ()
+
+
+def iter_fine_map(
+    genotypes: Genotypes,
+    phenotype: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    options: FineMappingOptions | None = None,
+    backend: Backend = "auto",
+) -> Iterator[Progress]:
+    """Find which variants of a region have effects; the last step has the `FineMapping`.
+
+    As susieR's ``susie`` with its defaults. All variants are as likely beforehand.
+
+    Parameters
+    ----------
+    genotypes
+        Of the region, up to 20,000 variants. A missing genotype counts as the mean; males at X
+        have the dosages that are in the file.
+    phenotype
+        Numbers, shape (n_samples,); NaN is missing.
+    covariates, covariate_names
+        As in `iter_associate`; they are taken out of phenotype and dosages.
+    options
+        How effects are looked for.
+    backend
+        Where genotypes are multiplied.
+
+    Raises
+    ------
+    ParameterError
+        If arguments do not fit each other, there are too many variants, none varies, or too few
+        samples are left.
+
+    References
+    ----------
+    Wang et al. 2020, A simple new approach to variable selection in regression, with application to
+    genetic fine mapping, doi:10.1111/rssb.12388.
+    """
+    options = options or FineMappingOptions()
+    if genotypes.n_variants > MAX_VARIANTS:
+        raise ParameterError(
+            f"the region has {genotypes.n_variants:,} variants, needs at most {MAX_VARIANTS:,}"
+        )
+    design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
+    design.check_unexplained()
+    if design.n_samples < genotypes.n_samples:
+        genotypes = select_samples(genotypes, design.kept)
+    steps = _iter_moments(genotypes, design, backend)
+    cross, across, squares = yield from report_steps(steps, WHAT, 0.0, 0.5)
+    n = design.n_samples - (design.basis.shape[1] - 1)
+    variances = np.diagonal(cross) / (n - 1)
+    yield from _iter_regions(cross, across, squares, n, np.sqrt(variances), options, design)
+
+
+@in_one_go(iter_fine_map)
+def fine_map(last: Progress) -> FineMapping:
+    """Return which variants of a region have effects; see `iter_fine_map`.
+
+    Examples
+    --------
+    >>> from genoviz import simulate_genotypes
+    >>> genotypes = simulate_genotypes(500, 20, seed=1)
+    >>> noise = np.random.default_rng(1).normal(size=500)
+    >>> found = fine_map(genotypes, genotypes.dosages(slice(7, 8))[:, 0] + noise)
+    >>> int(found.inclusion.argmax())
+    7
+    """
+    return last.result
+
+
+def fine_map_summary(
+    z: np.ndarray,
+    correlations: np.ndarray,
+    n_samples: int,
+    *,
+    options: FineMappingOptions | None = None,
+) -> FineMapping:
+    """Return which variants have effects, from z scores and correlations, as ``susie_rss``.
+
+    Parameters
+    ----------
+    z
+        float64, shape (m,): effects over their standard errors, of one variant at a time; NaN
+        takes no part.
+    correlations
+        float64, shape (m, m): of the dosages of the same alleles, r and not r^2, in the samples of
+        the scan or in others of the same population.
+    n_samples
+        Of the scan.
+    options
+        As of `iter_fine_map`. The residual variance is that of the phenotype unless it is given,
+        since it cannot be estimated where correlations are of other samples.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, or a number is out of range.
+
+    References
+    ----------
+    Zou et al. 2022, Fine-mapping from summary data with the "Sum of Single Effects" model,
+    doi:10.1371/journal.pgen.1010299.
+    """
+    options = options or FineMappingOptions()
+    z, r = np.asarray(z, np.float64), np.asarray(correlations, np.float64)
+    if z.ndim != 1 or r.shape != (len(z), len(z)):
+        raise ParameterError(f"z has shape {z.shape} and correlations {r.shape}, need (m,), (m, m)")
+    if len(z) > MAX_VARIANTS:
+        raise ParameterError(f"there are {len(z):,} variants, needs at most {MAX_VARIANTS:,}")
+    if n_samples < 3:
+        raise ParameterError(f"n_samples is {n_samples}, needs to be at least 3")
+    is_there = np.isfinite(z) & np.isfinite(np.diagonal(r))
+    if (
+        not np.isfinite(r[np.ix_(is_there, is_there)]).all()
+        or (np.abs(r[is_there]) > 1 + 1e-6).any()
+    ):
+        raise ParameterError("correlations have numbers that are not within -1 and 1")
+    shrunk = z * np.sqrt((n_samples - 1) / (z**2 + n_samples - 2))
+    cross = (n_samples - 1) * np.where(is_there & is_there[:, None], r, 0.0)
+    across = np.sqrt(n_samples - 1) * np.where(is_there, shrunk, 0.0)
+    if options.residual_variance is None:
+        options = replace(options, residual_variance=1.0)
+    scales = is_there.astype(np.float64)
+    return last_of(
+        _iter_regions(cross, across, n_samples - 1.0, n_samples, scales, options, None)
+    ).result
+
+
+def _iter_moments(
+    genotypes: Genotypes, design: Design, backend: Backend
+) -> Generator[float, None, tuple[np.ndarray, np.ndarray, float]]:
+    """Return X'X, X'y and y'y without covariates, of centred dosages."""
+    counts = allele_counts(genotypes, backend=backend)
+    matrix = GenotypeMatrix(genotypes, counts=counts, backend=backend)
+    y = design.response
+    y = y - design.basis @ (design.basis.T @ y)
+    m = genotypes.n_variants
+    on_basis = matrix.multiply_transposed(np.column_stack([design.basis, y]))
+    across, on_basis = on_basis[:, -1].copy(), on_basis[:, :-1]
+    cross = np.empty((m, m))
+    for first in range(0, m, _COLUMNS):
+        block = slice(first, min(first + _COLUMNS, m))
+        dosages = genotypes.dosages(block).astype(np.float64)
+        means = 2 * matrix.frequencies[block]
+        columns = np.where(dosages < 0, 0.0, dosages - means)
+        cross[:, block] = matrix.multiply_transposed(np.ascontiguousarray(columns))
+        yield block.stop / m
+    cross -= on_basis @ on_basis.T
+    cross = (cross + cross.T) / 2
+    squares = (counts * matrix.values**2).sum(1)
+    is_rounding = np.diagonal(cross) <= _UNVARIED * squares
+    cross[is_rounding] = cross[:, is_rounding] = across[is_rounding] = 0
+    return cross, across, float(y @ y)
+
+
+def _iter_regions(
+    cross: np.ndarray,
+    across: np.ndarray,
+    squares: float,
+    n: int,
+    scales: np.ndarray,
+    options: FineMappingOptions,
+    design: Design | None,
+) -> Iterator[Progress]:
+    """Take the effects in turn, in units of dosages of variance 1; the last step has the result."""
+    is_there = scales > 0
+    if not is_there.any():
+        raise ParameterError(f"none of {len(scales):,} variants varies, needs one that does")
+    units = scales[is_there]
+    model = SingleEffects(
+        cross[np.ix_(is_there, is_there)] / units / units[:, None],
+        across[is_there] / units,
+        squares,
+        n,
+        options,
+    )
+    bounds: list[float] = []
+    is_converged = False
+    for iteration in range(options.max_iterations):
+        bounds.append(model.update())
+        is_converged = iteration > 0 and abs(bounds[-1] - bounds[-2]) < options.tolerance
+        if is_converged:
+            break
+        if options.residual_variance is None:
+            model.estimate_residual_variance()
+        yield Progress(WHAT, 0.5 + 0.5 * (iteration + 1) / options.max_iterations)
+    m = len(scales)
+    inclusion, effects = np.full(m, np.nan), np.full(m, np.nan)
+    alpha = np.zeros((options.n_effects, m))
+    inclusion[is_there], alpha[:, is_there] = model.inclusion(), model.alpha
+    effects[is_there] = model.means.sum(0) / units
+    result = FineMapping(
+        inclusion=inclusion,
+        effects=effects,
+        alpha=alpha,
+        prior_variances=model.variances,
+        residual_variance=model.residual_variance,
+        credible_sets=tuple(model.find_sets(np.flatnonzero(is_there))),
+        bounds=np.array(bounds),
+        n_samples=n if design is None else design.n_samples,
+        is_converged=is_converged,
+        notes=() if design is None else design.notes,
+    )
+    yield Progress(WHAT, 1.0, result)

@@ -1,0 +1,211 @@
+"""Sums of single effects, against exact posteriors and the samples themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from genoviz import (
+    FineMappingOptions,
+    ParameterError,
+    associate,
+    fine_map,
+    fine_map_summary,
+    iter_fine_map,
+    pack_dosages,
+    simulate_genotypes,
+)
+from genoviz.generators import last_of
+from tests.oracles import single_effects
+from tests.oracles.genotypes import dosages_of
+
+
+def region(n, m, causal, seed, effect=0.5, missing=0.0):
+    """Return genotypes in linkage, and a phenotype of some of them."""
+    genotypes = simulate_genotypes(n, m, missing_rate=missing, seed=seed)
+    rng = np.random.default_rng(seed)
+    dosages = np.maximum(genotypes.dosages(slice(None)), 0)
+    return genotypes, effect * dosages[:, causal].sum(1) + rng.normal(size=n)
+
+
+def standardised(genotypes):
+    dosages = dosages_of(genotypes.packed, genotypes.n_samples)
+    dosages = np.where(np.isnan(dosages), np.nanmean(dosages, 0), dosages)
+    dosages = dosages - dosages.mean(0)
+    return dosages / dosages.std(0, ddof=1)
+
+
+def test_a_single_effect_has_the_exact_posterior(backend):
+    genotypes, y = region(120, 15, [6], seed=2, missing=0.05)
+    options = FineMappingOptions(n_effects=1, prior_variance=0.3, residual_variance=0.8)
+    found = fine_map(genotypes, y, options=options, backend=backend)
+    x, centred = standardised(genotypes), y - y.mean()
+    noise, variance = 0.8 * y.var(ddof=1), 0.3 * y.var(ddof=1)
+    logs = [single_effects.bayes_factor(x[:, j], centred, noise, variance) for j in range(15)]
+    wanted = np.exp(logs - np.max(logs))
+    np.testing.assert_allclose(found.inclusion, wanted / wanted.sum(), rtol=1e-8)
+    np.testing.assert_allclose(found.alpha[0], found.inclusion)
+    assert found.is_converged
+
+
+def test_several_effects_are_those_of_the_samples():
+    genotypes, y = region(100, 12, [2, 9], seed=3)
+    options = FineMappingOptions(
+        n_effects=3, prior_variance=0.2, residual_variance=0.7, tolerance=1e-10,
+        max_iterations=1000,
+    )  # fmt: skip
+    found = fine_map(genotypes, y, options=options)
+    scale = y.var(ddof=1)
+    alpha, means = single_effects.fit(
+        standardised(genotypes), y - y.mean(), 3, 0.7 * scale, 0.2 * scale, n_iterations=60
+    )
+    np.testing.assert_allclose(found.alpha, alpha, atol=1e-4)
+    wanted = (alpha * means).sum(0)
+    spread = np.nanstd(dosages_of(genotypes.packed, 100), 0, ddof=1)
+    np.testing.assert_allclose(found.effects, wanted / spread, atol=2e-4)
+    np.testing.assert_allclose(found.inclusion, 1 - np.prod(1 - alpha, 0), atol=1e-4)
+
+
+def test_two_effects_have_about_the_posterior_of_all_pairs():
+    rng = np.random.default_rng(4)
+    template = simulate_genotypes(150, 8, seed=1)
+    dosages = rng.binomial(2, 0.4, (150, 8))
+    genotypes = pack_dosages(dosages, template.samples, template.variants)
+    y = 0.4 * dosages[:, 1] + 0.45 * dosages[:, 5] + rng.normal(size=150)
+    options = FineMappingOptions(n_effects=2, prior_variance=0.1, residual_variance=0.9)
+    found = fine_map(genotypes, y, options=options)
+    scale = y.var(ddof=1)
+    wanted = single_effects.posterior_of_pairs(
+        standardised(genotypes), y - y.mean(), 0.9 * scale, 0.1 * scale
+    )
+    np.testing.assert_allclose(found.inclusion, wanted, atol=0.05)
+    assert np.argsort(-found.inclusion)[:2].tolist() == np.argsort(-wanted)[:2].tolist()
+
+
+def test_credible_sets_have_the_variants_with_effects():
+    n_sets, n_hits, n_found = 0, 0, 0
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        causal = np.sort(rng.choice(150, 2, replace=False))
+        genotypes, y = region(800, 150, causal, seed=seed, effect=0.45)
+        found = fine_map(genotypes, y)
+        assert found.is_converged
+        assert (np.diff(found.bounds) > -1e-6).all()
+        n_sets += len(found.credible_sets)
+        n_hits += sum(np.isin(causal, each.variants).any() for each in found.credible_sets)
+        named = np.concatenate([np.empty(0, int), *(s.variants for s in found.credible_sets)])
+        n_found += int(np.isin(causal, named).sum())
+        for each in found.credible_sets:
+            alpha = found.alpha[each.effect]
+            assert each.probability == pytest.approx(alpha[each.variants].sum())
+            assert each.probability >= 0.95
+            assert each.probability - alpha[each.variants[-1]] < 0.95
+            r = np.corrcoef(standardised(genotypes)[:, each.variants].T).reshape(-1)
+            assert each.purity == pytest.approx(np.abs(r).min(), abs=1e-6)
+            assert each.purity >= 0.5
+    assert n_sets >= 20
+    assert stats.binom.cdf(n_hits, n_sets, 0.95) > 0.01
+    assert n_found >= 20
+
+
+def test_a_phenotype_by_chance_has_no_credible_set():
+    n_sets, largest = 0, []
+    for seed in range(12):
+        genotypes, _ = region(500, 80, [0], seed=seed)
+        y = np.random.default_rng(100 + seed).normal(size=500)
+        found = fine_map(genotypes, y)
+        n_sets += len(found.credible_sets)
+        largest.append(found.inclusion.max())
+        assert found.residual_variance == pytest.approx(y.var(), rel=0.1)
+    assert n_sets <= 2
+    assert np.median(largest) < 0.1
+
+
+def test_covariates_are_taken_out(backend):
+    genotypes, y = region(300, 20, [4], seed=6)
+    covariates = np.random.default_rng(1).normal(size=(300, 2))
+    covariates[:, 0] += genotypes.dosages(slice(4, 5))[:, 0]
+    y = y + covariates @ [3.0, -2.0]
+    y[5] = np.nan
+    options = FineMappingOptions(n_effects=1, prior_variance=0.3, residual_variance=0.8)
+    found = fine_map(genotypes, y, covariates=covariates, options=options, backend=backend)
+    kept = np.isfinite(y)
+    basis = np.linalg.qr(np.column_stack([np.ones(299), covariates[kept]]))[0]
+    x = dosages_of(genotypes.packed, 300)[kept]
+    x, left = x - basis @ (basis.T @ x), y[kept] - basis @ (basis.T @ y[kept])
+    x /= np.sqrt((x**2).sum(0) / (299 - 2 - 1))
+    scale = left @ left / (299 - 2 - 1)
+    logs = [single_effects.bayes_factor(column, left, 0.8 * scale, 0.3 * scale) for column in x.T]
+    wanted = np.exp(logs - np.max(logs))
+    np.testing.assert_allclose(found.inclusion, wanted / wanted.sum(), rtol=1e-6)
+    assert found.n_samples == 299
+    collinear = np.column_stack([covariates, covariates[:, 0]])
+    again = fine_map(genotypes, y, covariates=collinear, options=options, backend=backend)
+    np.testing.assert_allclose(again.inclusion, found.inclusion, rtol=1e-8)
+    assert "left out" in again.notes[0]
+
+
+def test_z_scores_and_correlations_say_what_samples_say():
+    genotypes, y = region(400, 40, [10, 30], seed=8)
+    options = FineMappingOptions(residual_variance=0.9)
+    wanted = fine_map(genotypes, y, options=options)
+    scan = associate(genotypes, y)
+    r = np.corrcoef(standardised(genotypes).T)
+    found = fine_map_summary(scan.statistic, r, 400, options=options)
+    np.testing.assert_allclose(found.inclusion, wanted.inclusion, atol=1e-6)
+    sets = [each.variants.tolist() for each in found.credible_sets]
+    assert sets == [each.variants.tolist() for each in wanted.credible_sets]
+    assert len(sets) == 2
+    units = dosages_of(genotypes.packed, 400).std(0, ddof=1) / y.std(ddof=1)
+    np.testing.assert_allclose(found.effects, wanted.effects * units, atol=1e-6)
+    z = scan.statistic.copy()
+    z[3] = np.nan
+    assert np.flatnonzero(np.isnan(fine_map_summary(z, r, 400).inclusion)).tolist() == [3]
+
+
+def test_variants_that_do_not_vary_take_no_part():
+    genotypes, y = region(200, 10, [3], seed=9)
+    dosages = genotypes.dosages(slice(None)).copy()
+    dosages[:, 7] = 2
+    constant = pack_dosages(dosages, genotypes.samples, genotypes.variants)
+    found = fine_map(constant, y)
+    assert np.flatnonzero(np.isnan(found.inclusion)).tolist() == [7]
+    others = np.delete(np.arange(10), 7)
+    wanted = fine_map(genotypes.take_variants(others), y)
+    np.testing.assert_allclose(found.inclusion[others], wanted.inclusion)
+    assert [each.variants.tolist() for each in found.credible_sets] == [
+        others[each.variants].tolist() for each in wanted.credible_sets
+    ]
+    dosages[:] = 1
+    with pytest.raises(ParameterError, match="none of 10 variants varies"):
+        fine_map(pack_dosages(dosages, genotypes.samples, genotypes.variants), y)
+
+
+def test_what_does_not_fit_is_told(monkeypatch):
+    for options, words in (
+        ({"n_effects": 0}, "n_effects is 0, needs to be 1 to 1000"),
+        ({"coverage": 1.0}, "coverage is 1.0, needs to be 1e-06 to 1"),
+        ({"prior_variance": -1.0}, "prior_variance is -1.0, needs to be 0 to 1e"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            FineMappingOptions(**options)
+    with pytest.raises(ParameterError, match=r"z has shape \(3,\) and correlations \(2, 2\)"):
+        fine_map_summary(np.zeros(3), np.eye(2), 100)
+    with pytest.raises(ParameterError, match="not within -1 and 1"):
+        fine_map_summary(np.zeros(2), np.array([[1, 2], [2, 1.0]]), 100)
+    with pytest.raises(ParameterError, match="n_samples is 2, needs to be at least 3"):
+        fine_map_summary(np.zeros(2), np.eye(2), 2)
+    monkeypatch.setattr("genoviz.analyses.genotypes.association.fine_mapping.MAX_VARIANTS", 9)
+    genotypes, y = region(50, 10, [3], seed=9)
+    with pytest.raises(ParameterError, match="the region has 10 variants, needs at most 9"):
+        fine_map(genotypes, y)
+
+
+def test_steps_tell_how_far_it_is():
+    genotypes, y = region(100, 150, [3], seed=9)
+    steps = list(iter_fine_map(genotypes, y))
+    fractions = [step.fraction for step in steps]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    assert last_of(steps).result.is_converged
