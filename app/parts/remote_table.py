@@ -39,6 +39,7 @@ TABLE = """
 .tabulator .tabulator-header .tabulator-col[aria-sort="ascending"] .tabulator-col-sorter,
 .tabulator .tabulator-header .tabulator-col[aria-sort="descending"] .tabulator-col-sorter {
   opacity: 1; }
+.tabulator-tableholder:focus #row-of-keys { outline: 2px solid #4fb3e8; outline-offset: -2px; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row.tabulator-selected {
   background-color: rgba(79, 179, 232, 0.26) !important; color: inherit !important; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row:not(.tabulator-selected):hover {
@@ -230,6 +231,8 @@ class RemoteTable:
             initial_page_size=20,
             show_index=False,
             disabled=True,
+            # A cell with an editor takes the focus and gives it up at once: Tab would stay there.
+            editors=dict.fromkeys(column.title for column in self._columns),
             selectable=1,
             row_height=25,
             layout="fit_columns",

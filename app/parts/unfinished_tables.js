@@ -53,10 +53,29 @@ document.addEventListener("DOMContentLoaded", () => {
     rows.setAttribute("aria-owns", header.id)
   }
 
+  // What the library calls a row by is a cell, too, which no one sees and which hears no click.
+  const SEEN = ".tabulator-cell:not([tabulator-field=_index])"
+  // Rows are walked through with the arrows, and Enter does what a click does.
+  const steps = {ArrowDown: 1, ArrowUp: -1}
+  const walk = (event) => {
+    const {currentTarget: holder, key} = event
+    const rows = [...holder.querySelectorAll(".tabulator-row")]
+    const at = rows.findIndex((row) => row.id === "row-of-keys")
+    if (key === "Enter" && at >= 0) rows[at].querySelector(SEEN).click()
+    if (!(key in steps) || rows.length === 0) return
+    const next = Math.max(0, Math.min(at + steps[key], rows.length - 1))
+    for (const row of rows) row.removeAttribute("id")
+    rows[next].id = "row-of-keys"
+    rows[next].scrollIntoView({block: "nearest"})
+    holder.setAttribute("aria-activedescendant", "row-of-keys")
+    event.preventDefault()
+  }
+
   view.tableBuilt = function () {
     tableBuilt.call(this)
     this.shadow_el.addEventListener("pointerover", tell)
     arrange(this.shadow_el)
+    this.shadow_el.querySelector(".tabulator-tableholder")?.addEventListener("keydown", walk)
     if (this.isBehind) queueMicrotask(() => this.invalidate_render())
   }
 })
