@@ -30,7 +30,8 @@ class _Bar:
         of_text, of_bar = self._margins
         self._text = pmui.Typography("", variant="caption", margin=of_text)
         self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=of_bar)
-        self.panel.objects = [self._text, self._bar, self._make_button()]
+        self._button = self._make_button()
+        self.panel.objects = [self._text, self._bar, self._button]
 
     def _show(self, event: Any) -> None:
         progress = event.new
@@ -40,7 +41,7 @@ class _Bar:
                 return
             if not len(self.panel):
                 self._make()
-            self.panel.visible = True
+            self.panel.visible = self._bar.visible = self._button.visible = True
             self._text.object = plain_text(progress.text)
             is_known = progress.fraction is not None
             self._bar.variant = "determinate" if is_known else "indeterminate"
@@ -49,7 +50,7 @@ class _Bar:
 
 
 class OpeningBar(_Bar):
-    """Text, bar and button; hidden while nothing is being opened.
+    """Text, bar and button; hidden while nothing is being opened, but for what was cancelled.
 
     Parameters
     ----------
@@ -57,22 +58,37 @@ class OpeningBar(_Bar):
         Has the param ``opening``: an `OpeningProgress`, or None.
     cancel
         Called to stop the opening.
+    cancelled
+        What is said then, until something is opened again.
     margin
         Margin of the bar.
     """
 
     def __init__(
-        self, owner: Any, cancel: Callable[[], None], margin: tuple[int, ...] = (12, 0, 4, 0)
+        self,
+        owner: Any,
+        cancel: Callable[[], None],
+        margin: tuple[int, ...] = (12, 0, 4, 0),
+        *,
+        cancelled: str = "Cancelled; what was open stays open.",
     ) -> None:
         super().__init__(0, margin)
-        self._cancel = cancel
+        self._cancel, self._cancelled = cancel, cancelled
         self.panel = pmui.Column(visible=False, margin=0, sizing_mode="stretch_width")
         owner.param.watch(self._show, "opening")
 
     def _make_button(self) -> pmui.Button:
         button = pmui.Button(label="Cancel", size="small", variant="text", margin=0)
-        button.on_click(lambda _: self._cancel())
+        button.on_click(lambda _: self._end())
         return button
+
+    def _end(self) -> None:
+        """Cancel, and say so."""
+        with pn.io.hold():
+            self._cancel()
+            self._text.object = self._cancelled
+            self._bar.visible = self._button.visible = False
+            self.panel.visible = True
 
 
 class TaskBar(_Bar):

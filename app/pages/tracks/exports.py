@@ -88,7 +88,7 @@ class FileJob(param.Parameterized):
         self._job: Job | None = None
         self.button = pmui.Button(label=label, icon="file_download", **LOOK, **look)
         self.button.on_click(self.make)
-        bar = OpeningBar(self, self.cancel, (6, 0))
+        bar = OpeningBar(self, self.cancel, (6, 0), cancelled="Cancelled; no file was made.")
         self.progress = bar.panel
 
     def cancel(self) -> None:

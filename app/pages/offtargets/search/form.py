@@ -48,6 +48,8 @@ STYLE = """
 :host { font-size: 12.5px; line-height: 1.45; font-variant-numeric: tabular-nums; }
 p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
 """
+CANCELLED = "The search was cancelled"
+LISTED = "; what is listed is of the one before."
 N_NAMED = 5
 LEAST_SECONDS = 1.0
 """How long a search takes whose speed is worth telling; a short one is mostly beginning."""
@@ -164,7 +166,7 @@ class SearchForm:
         self.example.on_click(lambda _: self.write_example())
         self.run_button.on_click(lambda _: self.search())
         self.guides.param.watch(lambda _: self._on_enter(), "enter_pressed")
-        self.cancel_button.on_click(lambda _: state.cancel())
+        self.cancel_button.on_click(lambda _: self.cancel())
         self.file.param.watch(self._on_upload, "value")
         state.param.watch(self._show, ["step", "result", "genome"])
         row: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
@@ -242,6 +244,12 @@ class SearchForm:
         if event.new:
             path = self._state.session.upload_path(Path(self.file.filename or "guides.txt").name)
             self._files.ask(_read_upload, path, event.new)
+
+    def cancel(self) -> None:
+        """Stop the search that is under way, and say so."""
+        self._state.cancel()
+        is_before = self._state.result is not None
+        self.said.object = f"<p>{CANCELLED}{LISTED if is_before else '.'}</p>"
 
     def _on_file(self, guides: GuideList) -> None:
         self._write_guides(list(zip(guides.names, guides.guides, strict=True)))
