@@ -87,27 +87,30 @@ def pytest_runtest_makereport(item):
 
 
 @pytest.fixture(scope="package")
-def person(tmp_path_factory):
-    """One person's browser, which keeps on disk what it has loaded and compiled.
-
-    Without its plugin for pytest, whose fixtures warn of themselves.
-    """
+def browsers():
+    """Starts browsers; without its plugin for pytest, whose fixtures warn of themselves."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            tmp_path_factory.mktemp("person"),
-            executable_path=CHROMIUM,
-            args=FLAGS,
-            viewport={"width": 1366, "height": 768},
-            color_scheme="dark",
-        )
-        context.set_default_timeout(1000 * PATIENCE)
-        context.add_init_script("localStorage.setItem('genoviz-steps', 'closed')")
-        if SLOWDOWN:
-            context.on("page", slow_down)
-        yield context
-        context.close()
+        yield playwright.chromium
+
+
+@pytest.fixture(scope="package")
+def person(browsers, tmp_path_factory):
+    """One person's browser, which keeps on disk what it has loaded and compiled."""
+    context = browsers.launch_persistent_context(
+        tmp_path_factory.mktemp("person"),
+        executable_path=CHROMIUM,
+        args=FLAGS,
+        viewport={"width": 1366, "height": 768},
+        color_scheme="dark",
+    )
+    context.set_default_timeout(1000 * PATIENCE)
+    context.add_init_script("localStorage.setItem('genoviz-steps', 'closed')")
+    if SLOWDOWN:
+        context.on("page", slow_down)
+    yield context
+    context.close()
 
 
 def slow_down(page):
