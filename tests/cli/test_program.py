@@ -523,3 +523,16 @@ def test_each_stage_has_a_percentage(graph_path, tmp_path, monkeypatch, command,
     assert not end.value.code
     assert stages <= {stage for stage, *_ in shown}
     assert all(n_total is not None and n_done <= n_total for _, n_done, n_total, _ in shown)
+
+
+def test_objects_of_libraries_are_not_looked_through_at_the_end():
+    program = (
+        "import atexit, gc\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 10_000, gc.is_tracked([])))\n"
+        "from genoviz.cli.main import main\n"
+        "main(['--version'])\n"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout == f"genoviz {genoviz.__version__}\nTrue True\n"
