@@ -48,7 +48,7 @@ COLUMNS = (
     Column("Contig", share=58),
     Column("Start", is_number=True, share=80),
     Column(STRAND, share=26),
-    Column("Mismatches", is_number=True, share=84),
+    Column("Mismatches", is_number=True, share=96),
     Column(SEED, is_number=True, share=45),
     Column("Bulge", share=50),
     Column("CFD", is_number=True, share=48, format="0.000"),
@@ -58,7 +58,7 @@ COLUMNS = (
     Column(GENE, share=72),
     Column(CLASS, share=76),
 )
-SHORTENED = ("Contig", GENE)
+SHORTENED = (GENE,)
 """Columns that become narrower where there is little room."""
 LONG_NAME, BASE = 64, 6.8
 """Pixels that a name of a guide may take, and that a base of a site takes."""

@@ -36,7 +36,7 @@ COLUMNS = (
     Column("Sequence", share=138, is_html=True),
     Column("Hits", is_number=True, share=46),
     Column(IN_EXONS, is_number=True, share=52),
-    Column(SPECIFICITY, is_number=True, share=80, format="0.000"),
+    Column(SPECIFICITY, is_number=True, share=92, format="0.000"),
     Column("Worst", is_number=True, share=52, format="0.000"),
     Column(IN_REFERENCE, is_number=True, share=52, format="0.000"),
     *(Column(level, is_number=True, share=23) for level in LEVELS),
