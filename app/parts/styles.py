@@ -17,6 +17,14 @@ PICTURE_CARD: dict[str, Any] = {
     **CARD,
     "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden"},
 }
+COMING: dict[str, Any] = {
+    "isolation": "isolate",
+    "&::before": {
+        "content": '"Making this view …"', "position": "absolute", "zIndex": -1, "inset": 0,
+        "display": "grid", "placeContent": "center", "fontSize": "14px", "opacity": 0.7,
+    },
+}  # fmt: skip
+"""Of a card whose views take a while to come: what is said in their place until they cover it."""
 WRAPS: dict[str, Any] = {
     at: {"flexWrap": "wrap", "rowGap": "6px"}
     for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
@@ -58,6 +66,7 @@ NARROW_HEADER: dict[str, Any] = {
         "& .header .only-wide": {"display": "none !important"},
         "& .header .page-switch": {
             "flex": "1 1 100%", "overflowX": "auto", "margin": "0 !important",
+            "scrollbarWidth": "thin",
         },
         "& .main > .MuiBox-root > .MuiToolbar-root": {"height": "132px", "flex": "none"},
         "& .main-content": {"overflowY": "auto !important"},

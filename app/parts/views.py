@@ -20,6 +20,8 @@ TABS: dict[str, Any] = {
     },
 }
 """Of tabs: as many as can be are in view."""
+COVERS = {"&:not(:empty)": {"backgroundColor": "background.paper"}}
+"""Of the place of a view: it covers what is said while there is nothing."""
 
 
 class View(Protocol):
@@ -70,7 +72,7 @@ class Views:
         )
         self._places = [
             pmui.Column(sizing_mode="stretch_both", margin=0, visible=False,
-                        styles={"min-height": "0", "flex": "1 1 0"})
+                        styles={"min-height": "0", "flex": "1 1 0"}, sx=COVERS)
             for _ in views
         ]  # fmt: skip
         self.panel = pmui.Column(

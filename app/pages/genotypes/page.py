@@ -37,7 +37,7 @@ from genoviz_app.parts.picker_fields import (
     written_path,
 )
 from genoviz_app.parts.sample_select import SampleSelect
-from genoviz_app.parts.styles import NOTICES, NUMBERS, PICTURE_CARD
+from genoviz_app.parts.styles import COMING, NOTICES, NUMBERS, PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views
 from genoviz_app.parts.words import notices_html, plain_text
 from genoviz_app.session.address import Address
@@ -55,6 +55,7 @@ class GenotypesPage(Page):
     """Quality, structure, association and prediction of genotypes."""
 
     slug = "genotypes"
+    narrow_height = "1500px"
     title = "Genotypes"
     help = PageHelp(
         "Variants and samples: their quality, populations and relatives, association with a trait, "
@@ -88,6 +89,12 @@ class GenotypesPage(Page):
         self._linked = LinkedPanels(samples, self.association, self.views)
         self.follower = LinkFollower(self.state, self._linked)
         self.nothing = EmptyState(self, NOTHING)
+        self._card = pmui.Paper(
+            self.nothing,
+            self.views.panel,
+            **PICTURE_CARD,
+            styles={"min-height": "0", "height": "100%"},
+        )
         self.state.param.watch(self._follow, ["opened", "table", "kept", "only"])
         self._follow()
 
@@ -105,12 +112,7 @@ class GenotypesPage(Page):
     @property
     def content(self) -> Any:
         """What stands in the main area."""
-        return pmui.Paper(
-            self.nothing,
-            self.views.panel,
-            **PICTURE_CARD,
-            styles={"min-height": "0", "height": "100%"},
-        )
+        return self._card
 
     @property
     def link(self) -> Address:
@@ -140,6 +142,7 @@ class GenotypesPage(Page):
         with pn.io.hold():
             self.nothing.show(opened is None)
             self.views.panel.visible = opened is not None
+            self._card.sx = {**PICTURE_CARD["sx"], **({} if opened is None else COMING)}
             self.notices.object = notices_html(
                 (*kept, *self._unlinked(), *notes, *sex, *(table.notes if table else ()))
             )

@@ -85,7 +85,10 @@ class SpectrumPanel:
         self.table.clear(CLICK)
         self.table.count.margin = (0, 8, 6, 10)
         self._side = pmui.Column(
-            self.table.count, width=390, sizing_mode="stretch_height", margin=0
+            self.table.count,
+            sizing_mode="stretch_both",
+            margin=0,
+            styles={"flex": "0 1 390px", "min-width": "0"},
         )
         self.panel = pmui.Column(
             bar,

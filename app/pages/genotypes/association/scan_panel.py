@@ -30,6 +30,7 @@ from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, p_
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import NARROW_WRAPS, STACKS, in_narrow_window
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure, QuantileFigure
 
@@ -166,21 +167,24 @@ class AssociationPanel:
     def _arrange(self) -> pmui.Column:
         bar = pmui.Row(
             self.view, self.region.window, pn.layout.HSpacer(), self.exports,
-            sizing_mode="stretch_width", margin=0,
+            sizing_mode="stretch_width", margin=0, sx=NARROW_WRAPS,
         )  # fmt: skip
         plots = pmui.Row(
             pmui.Column(self.manhattan.panel, **GROW, styles={"flex": "3 1 0", "min-width": "0"}),
             pmui.Column(self.quantiles.panel, **GROW, styles={"flex": "1 1 0", "min-width": "0"}),
             **GROW,
             styles={"flex": "9 1 0", "min-height": "150px"},
+            stylesheets=in_narrow_window("280px"),
         )
         lower = pmui.Column(
             bar, self._region_place, self._table_place,
             **GROW, styles={"flex": "1 1 0", "min-width": "0", "min-height": "0"},
+            stylesheets=in_narrow_window("460px"),
         )  # fmt: skip
         below = pmui.Row(
-            lower, self.card.panel, **GROW, styles={"flex": "14 1 0", "min-height": "0"}
-        )
+            lower, self.card.panel, **GROW, styles={"flex": "14 1 0", "min-height": "0"},
+            sx=STACKS, stylesheets=in_narrow_window("820px"),
+        )  # fmt: skip
         whole = {"min-height": "0", "height": "100%"}
         return pmui.Column(self.form.panel, plots, below, **GROW, styles=whole)
 

@@ -21,7 +21,7 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import allow
-from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.styles import NARROW_WRAPS, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.histograms import Bins, QualityHistogram, bin_values
 
@@ -96,7 +96,7 @@ class ThresholdBar:
         self.panel = pmui.Column(
             pmui.Row(
                 *self.fields.values(), self.apply_button, self.all_button, self.said,
-                sizing_mode="stretch_width", margin=(0, 4, 2, 8), sx=WRAPS,
+                sizing_mode="stretch_width", margin=(0, 4, 2, 8), sx={**WRAPS, **NARROW_WRAPS},
             ),
             self.progress.panel,
             sizing_mode="stretch_width", margin=0,

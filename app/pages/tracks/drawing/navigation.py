@@ -159,7 +159,7 @@ class Navigation:
             description="A region (the first base is 1, both ends belong to it), a contig, or the "
             "name of a gene or another feature. Enter goes there.",
             size="small",
-            width=380,
+            width=340,
             margin=(8, 4, 0, 0),
             styles={"max-width": "calc(100vw - 48px)"},
         )
