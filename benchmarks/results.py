@@ -27,6 +27,8 @@ SCOPES = {
     ),
     "GBWT decoding, from compressed records to steps": (KERNEL, None),
     "Genotype products on one GPU, against the least time of float64 on an H100": (KERNEL, KERNEL),
+    "Index within a given memory, peak memory of the process": (COMMAND, COMMAND),
+    "Index within a given memory, whole command": (COMMAND, COMMAND),
     "Interval counts on one GPU, against CuPy's sort and binary search": (KERNEL, KERNEL),
     "Interval counts, against NumPy's sort and binary search": (CALL, CALL),
     "K-mer queries on one GPU, 1,000,000 k-mers": (KERNEL, None),
@@ -41,6 +43,7 @@ SCOPES = {
     "Off-targets in 100 Mb: comparisons a second, hits sorted": (CALL, COMMAND),
     "Off-targets in a genome of human size, planes on the host": (CALL, None),
     "Products of packed genotypes, 20,000 samples x 50,000 variants": (CALL, CALL),
+    "Suffix arrays block by block, against pydivsufsort": (CALL, CALL),
     "Suffix arrays, against pydivsufsort": (CALL, CALL),
     # Jiang and Pei time their program on a card of 2013, for another text.
     "Suffix sorting on one GPU": (KERNEL, COMMAND),

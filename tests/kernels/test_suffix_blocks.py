@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from genoviz.backend import load_kernel
 from genoviz.kernels import suffix_sort
 from genoviz.kernels.suffix_sort import BLOCK_STAGES, COVER_BITS, cpu_rows, make_cover, row_dtype
+from genoviz.kernels.suffix_sort.cpu_blocks import sort_words
 from tests.conftest import real_data
 from tests.kernels.test_suffix_sort import CONTIGS, runs_of
 from tests.kernels.texts import TEXTS, fibonacci_letters, make_text, mutated, random_letters
@@ -101,6 +102,23 @@ def test_positions_of_64_bits_are_sorted_alike(name, monkeypatch):
     rows, _ = sort_blocks(text, 30_000)
     assert (expected.dtype, rows.dtype) == (np.uint32, np.int64)
     np.testing.assert_array_equal(rows, expected)
+
+
+@pytest.mark.parametrize("n_spare", [1_000, 20_000])
+@pytest.mark.parametrize("share", [0.0, 0.6, 0.9, 0.999])
+def test_words_of_which_most_have_one_key_are_sorted_and_keep_their_order(share, n_spare):
+    generator = np.random.default_rng(3)
+    keys = generator.integers(0, 1 << 40, 20_000, dtype=np.uint64)
+    is_most = generator.random(len(keys)) < share
+    keys[is_most] = 1 << 39
+    words = keys << np.uint64(24) | np.arange(len(keys), dtype=np.uint64)
+    expected = np.sort(words)
+    sort_words(words, 0, len(words), np.empty(n_spare, np.uint64), 24)
+    np.testing.assert_array_equal(words >> np.uint64(24), expected >> np.uint64(24))
+    np.testing.assert_array_equal(np.sort(words), expected)
+    if share > 0.8 and n_spare == len(words):
+        of_most = words[words >> np.uint64(24) == 1 << 39] & np.uint64(0xFFFFFF)
+        np.testing.assert_array_equal(of_most, np.flatnonzero(is_most))
 
 
 def test_any_number_of_threads_and_chunks_gives_the_same_rows(monkeypatch):

@@ -17,6 +17,7 @@ from genoviz.kernels.instructions import leading_zeros
 FEW = 12
 SHORT = 20
 MANY, CHECKED = 1 << 12, 64
+SAMPLED = 16
 MAX_DIGIT = 11
 SPARE = 1 << 20
 COMPARED_BASES = 1024
@@ -40,6 +41,46 @@ def _insert_words(words, first, last):
 
 
 @njit(nogil=True, cache=True)
+def _part_most(words, first, last, spare, low_bit):
+    """Put the words with one key, if most have it, between the others, in their order.
+
+    Return where they begin and end; that is nowhere if there is no such key.
+    """
+    n, n_same = last - first, 0
+    key = words[(first + last) >> 1] >> low_bit
+    for i in range(SAMPLED):
+        n_same += words[first + n * i // SAMPLED] >> low_bit == key
+    if 4 * n_same < 3 * SAMPLED:
+        return first, first
+    n_less, n_greater = np.int64(0), np.int64(0)
+    for i in range(first, last):
+        n_less += words[i] >> low_bit < key
+        n_greater += words[i] >> low_bit > key
+    if n_less + n_greater > len(spare):
+        return first, first
+    less, greater, slot = np.int64(0), n_less, first
+    for i in range(first, last):
+        word = words[i]
+        if word >> low_bit == key:
+            words[slot] = word
+            slot += 1
+        elif word >> low_bit < key:
+            spare[less] = word
+            less += 1
+        else:
+            spare[greater] = word
+            greater += 1
+    if n_less:
+        for i in range(slot - 1, first - 1, -1):
+            words[i + n_less] = words[i]
+    for i in range(n_less):
+        words[first + i] = spare[i]
+    for i in range(n_greater):
+        words[last - n_greater + i] = spare[n_less + i]
+    return first + n_less, last - n_greater
+
+
+@njit(nogil=True, cache=True)
 def sort_words(words, first, last, spare, low_bit):
     """Sort words, whose bits from ``low_bit`` on decide.
 
@@ -56,6 +97,12 @@ def sort_words(words, first, last, spare, low_bit):
     high = np.int64(64) - np.int64(leading_zeros(differs))
     if high <= low_bit:
         return
+    if n >= MANY:
+        low, above = _part_most(words, first, last, spare, np.uint64(low_bit))
+        if low < above:
+            sort_words(words, first, low, spare, low_bit)
+            sort_words(words, above, last, spare, low_bit)
+            return
     if n > len(spare):
         bit = ONE << np.uint64(high - 1)
         left, right = first, last
@@ -217,22 +264,43 @@ def _common_depth(packed, marks, position, depth):
 
 @njit(nogil=True, cache=True)
 def _part_ended(marks, near, words, first, last, start, width, mask, spare):
-    """Put seeds with an exception in their keys first, in their order; return their number."""
+    """Put seeds with an exception in their keys first, in their order; return their number.
+
+    The others stay in their order, if those are not too many.
+    """
     n = 0
     for i in range(first, last):
-        position = np.int64(words[i] & mask)
-        if _is_near(near, position + start) and _distance(marks, position + start) < width:
-            words[i], words[first + n] = words[first + n], words[i]
-            n += 1
-    if n > 0:
-        n_bits = np.int64(64) - np.int64(leading_zeros(mask))
-        for i in range(first, first + n):
-            position = words[i] & mask
-            distance = np.uint64(_distance(marks, np.int64(position) + start))
-            words[i] = distance << np.uint64(n_bits) | (mask - position)
-        sort_words(words, first, first + n, spare, np.int64(0))
-        for i in range(first, first + n):
-            words[i] = mask - (words[i] & mask)
+        position = np.int64(words[i] & mask) + start
+        n += _is_near(near, position) and _distance(marks, position) < width
+    if n == 0:
+        return n
+    if n <= len(spare):
+        slot, n_kept = last - 1, 0
+        for i in range(last - 1, first - 1, -1):
+            position = np.int64(words[i] & mask) + start
+            if _is_near(near, position) and _distance(marks, position) < width:
+                spare[n_kept] = words[i]
+                n_kept += 1
+            else:
+                words[slot] = words[i]
+                slot -= 1
+        for i in range(n):
+            words[first + i] = spare[i]
+    else:
+        n = 0
+        for i in range(first, last):
+            position = np.int64(words[i] & mask) + start
+            if _is_near(near, position) and _distance(marks, position) < width:
+                words[i], words[first + n] = words[first + n], words[i]
+                n += 1
+    n_bits = np.int64(64) - np.int64(leading_zeros(mask))
+    for i in range(first, first + n):
+        position = words[i] & mask
+        distance = np.uint64(_distance(marks, np.int64(position) + start))
+        words[i] = distance << np.uint64(n_bits) | (mask - position)
+    sort_words(words, first, first + n, spare, np.int64(0))
+    for i in range(first, first + n):
+        words[i] = mask - (words[i] & mask)
     return n
 
 

@@ -228,7 +228,9 @@ def _sort_chains(text, cover, words, room, first, last, period):
             slot += 1
             spare[n_kept] = chain
             n_kept += lengths[chain] > repeats + 1
-        order[:n_kept] = spare[:n_kept]
+        if n_kept < n_left:
+            for i in range(n_kept):
+                order[i] = spare[i]
         n_left = n_kept
         repeats += 1
     slot = last
@@ -241,8 +243,9 @@ def _sort_chains(text, cover, words, room, first, last, period):
             room[slot] = ends[chain] - (repeats + 1) * period
             spare[n_kept] = chain
             n_kept += lengths[chain] > repeats + 1
-        for i in range(n_kept):
-            order[n_chains - 1 - i] = spare[i]
+        if n_kept < n_left:
+            for i in range(n_kept):
+                order[n_chains - 1 - i] = spare[i]
         n_left = n_kept
         repeats += 1
     for i in range(first, last):
@@ -296,4 +299,4 @@ def _sort_classes(cover, words, room, first, last, spare):
             words[i] = room[i]
 
 
-# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 4e66aa38c045f9f4
+# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 847dbe0faf61758e
