@@ -1,6 +1,7 @@
 """What is the same for all models of a class, and how models are found without asking them all.
 
-Bokeh walks through a page's models at each change of parts, and lists them for each message.
+Bokeh walks through a page's models at each change of parts, and lists them for each message. Param
+keeps for each parameter of each component who watches it, though most are watched by the same.
 """
 
 from __future__ import annotations
@@ -194,3 +195,39 @@ def look_references_up() -> None:
     Deserializer.__init__ = init_received
     Serializer.__init__, Serializer.get_ref = init, get_ref
     DocumentModelManager.synced_references = property(Synced)
+
+
+def share_watchers() -> None:
+    """Let parameters of an object that the same watch have one list of watchers, not one each.
+
+    These lists, and a dict around each, are a third of the objects of a tab, all of which Python
+    looks at to find what a closed tab had. A list that is in use is not changed: its place is taken
+    by another.
+    """
+    from param.parameterized import Parameters
+
+    register = Parameters._register_watcher
+
+    def change(action: str, watched: dict[str, list[Any]] | None, watcher: Any) -> dict[str, Any]:
+        found = list(watched["value"]) if watched else []
+        if action == "append" or watcher in found:
+            getattr(found, action)(watcher)
+        return {"value": found}
+
+    def register_for_all(self_, action, watcher, what="value"):
+        names, private = watcher.parameter_names, getattr(self_.self, "_param__private", None)
+        known = self_.cls.param
+        is_usual = private is not None and private.initialized and what == "value"
+        if not is_usual or any(name not in known for name in names):
+            register(self_, action, watcher, what)
+            return
+        watchers = private.watchers
+        changed: dict[int, Any] = {}
+        for name in names:
+            watched = watchers.get(name)
+            if id(watched) not in changed:
+                # With the one before, so that no other object gets its number.
+                changed[id(watched)] = change(action, watched, watcher), watched
+            watchers[name] = changed[id(watched)][0]
+
+    Parameters._register_watcher = register_for_all

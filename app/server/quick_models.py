@@ -17,7 +17,12 @@ from copy import copy
 from functools import cache, partial, wraps
 from typing import Any
 
-from genoviz_app.server.class_facts import ClassFacts, describe_classes_once, find_parts_quickly
+from genoviz_app.server.class_facts import (
+    ClassFacts,
+    describe_classes_once,
+    find_parts_quickly,
+    share_watchers,
+)
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +47,7 @@ def make_models_quickly() -> None:
         find_parts_quickly,
         _tag_data_once,
         describe_classes_once,
+        share_watchers,
     ):
         try:
             remember()

@@ -8,6 +8,10 @@ import re
 import subprocess
 import sys
 from copy import copy
+from functools import partial
+from pathlib import Path
+from random import Random
+from textwrap import dedent
 
 import param
 import pytest
@@ -218,3 +222,76 @@ def test_a_parameter_of_no_class_yet_has_what_its_kind_has():
     assert param.Number(default=2).bounds is None
     assert param.List().default == []
     assert param.Parameter().constant is False
+
+
+class Watched(param.Parameterized):
+    """Has some parameters, and notes who was told of what."""
+
+    a, b, c, d = (param.Integer() for _ in range(4))
+
+
+@pytest.fixture
+def own_register():
+    """Param's own way to register a watcher, from its source."""
+    module = sys.modules["param.parameterized"]
+    source = Path(module.__file__).read_text()
+    body = re.search(r"    def _register_watcher\(.*?\n(?=    def watch\()", source, re.DOTALL)[0]
+    names = vars(module).copy()
+    exec(
+        compile("from __future__ import annotations\n" + dedent(body), module.__file__, "exec"),
+        names,
+    )
+    return names["_register_watcher"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_watchers_are_told_as_in_params_own_way(own_register, monkeypatch, seed):
+    """Watchers of some parameters each come and go; a change tells the same, in the same order."""
+    make_models_quickly()
+    Parameters = type(Watched.param)
+    told = []
+    for register in (Parameters._register_watcher, own_register):
+        monkeypatch.setattr(Parameters, "_register_watcher", register)
+        numbers, heard, watched, watchers = Random(seed), [], Watched(), []
+        for step in range(60):
+            act = numbers.choice(["watch", "watch", "unwatch", "set", "again"])
+            if act == "watch":
+                some = numbers.sample("abcd", numbers.randint(1, 4))
+                note = partial(_note, heard, step)
+                precedence = numbers.choice([0, 0, 1])
+                watchers.append(watched.param.watch(note, some, precedence=precedence))
+            elif act == "again" and watchers:
+                watched.param.unwatch(watchers[-1])  # maybe a second time, which does nothing
+            elif act == "unwatch" and watchers:
+                watched.param.unwatch(watchers.pop(numbers.randrange(len(watchers))))
+            else:
+                some = numbers.sample("abcd", numbers.randint(1, 4))
+                watched.param.update(dict.fromkeys(some, step))
+        told.append((heard, {name: len(each["value"]) for name, each in _watchers_of(watched)}))
+    assert told[0] == told[1]
+    assert len(told[0][0]) > 5
+
+
+def _note(heard, number, *events):
+    heard.append((number, sorted(event.name for event in events)))
+
+
+def _watchers_of(watched):
+    return sorted(watched.param.watchers.items())
+
+
+def test_parameters_that_the_same_watch_have_one_list():
+    make_models_quickly()
+    watched = Watched()
+    watched.param.watch(print, ["a", "b", "c", "d"])
+    watched.param.watch(print, ["a", "b"])
+    of = watched.param.watchers
+    assert of["a"] is of["b"]
+    assert of["c"] is of["d"]
+    assert [len(of[name]["value"]) for name in "abcd"] == [2, 2, 1, 1]
+
+
+def test_a_parameter_that_is_not_there_cannot_be_watched():
+    make_models_quickly()
+    with pytest.raises(ValueError, match="nothing parameter was not found"):
+        Watched().param.watch(print, ["a", "nothing"])
