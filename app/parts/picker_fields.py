@@ -15,7 +15,11 @@ from genoviz_app.server.settings import SETTINGS, current_person
 
 MB = 1_000_000
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}
-THREE: dict[str, Any] = {"& .MuiTab-root": {"paddingX": "8px", "minWidth": "70px"}}
+THREE: dict[str, Any] = {
+    "& .MuiTab-root": {"paddingX": "8px", "minWidth": "70px"},
+    # Measured before the drawer has its width, they would stay and cover the last tab.
+    "& .MuiTabScrollButton-root": {"display": "none"},
+}
 """Of tabs in the drawer, which is narrower where its contents are higher than the window."""
 
 

@@ -18,6 +18,7 @@ from genoviz_app.parts.questions import allow
 
 NO_REFERENCE = "None"
 TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
+PATHS = ": all its paths; what they share is searched once"
 OTHER_OPEN = "{} is open now; the hits are on the {}."
 LONGEST_TITLE = 20
 NONE, OTHER, OPEN = "", "other", "open"
@@ -40,7 +41,7 @@ class GraphSource:
         self.button = pmui.Button(
             label=TAKE,
             icon="hub",
-            description="Search all paths of the open graph: what they share is searched once",
+            description=f"{TAKE}{PATHS}",
             size="small",
             variant="outlined",
             sizing_mode="stretch_width",
@@ -103,7 +104,10 @@ class GraphSource:
         is_graph = genome is not None and genome.is_graph
         is_other = is_graph and opened is not None and genome.planes.graph is not opened.graph
         label = TAKE_OTHER.format(_shorten(opened.title)) if is_other else TAKE
-        self.button.param.update(label=label, variant="contained" if is_other else "outlined")
+        self.button.param.update(
+            label=label, description=f"{label}{PATHS}",
+            variant="contained" if is_other else "outlined",
+        )  # fmt: skip
         no_graph = "open a graph on the Pangenome page first" if opened is None else ""
         is_own = is_graph and not is_other
         allow(self.button, no_graph or ("this is where guides are searched" if is_own else ""))
