@@ -68,3 +68,40 @@ def test_fitted_values_are_exact_wherever_they_are(backend):
     )
     expected = -1 / (1 + np.exp(-np.clip(logits, -40, 40)))
     np.testing.assert_allclose(gradients[:, 0], expected, rtol=1e-15)
+
+
+@given(
+    st.integers(1, 20),
+    st.one_of(st.integers(1, 40), st.integers(TILE - 1, TILE + 1)),
+    st.integers(1, 4),
+    st.sampled_from([0.1, 1.0, 50.0]),
+    st.integers(0, 99),
+)
+@settings(max_examples=20)
+def test_penalties_are_sums_over_samples(backend, m, n, c, size, seed):
+    rng = np.random.default_rng(seed)
+    dosages = rng.choice([0.0, 1, 2, np.nan], (m, n), p=[0.5, 0.3, 0.1, 0.1])
+    phenotype = rng.integers(0, 2, n).astype(float)
+    columns = rng.normal(size=(c, n))
+    rows = np.flatnonzero(rng.random(m) < 0.8)
+    coefficients = size * rng.normal(size=(len(rows), c + 1))
+    inverses = rng.normal(size=(len(rows), c + 1, c + 1))
+    inverses += inverses.transpose(0, 2, 1)
+    xp, kernel = array_module(backend), load_kernel("logistic_derivatives", backend)
+    on_device = (xp.asarray(part) for part in (dosages, phenotype, columns))
+    dosages_there, *others = on_device
+    found = kernel.penalties(dosages_there, rows, *others, coefficients, inverses)
+    for likelihood, pull, row, b, inverse in zip(*found, rows, coefficients, inverses, strict=True):
+        wanted, sums = 0.0, np.zeros(c + 1)
+        for dosage, y, column in zip(dosages[row], phenotype, columns.T, strict=True):
+            if np.isnan(dosage):
+                continue
+            x = np.append(column, dosage)
+            logit = np.clip(x @ b, -40, 40)
+            fitted = 1 / (1 + np.exp(-logit))
+            wanted += y * logit - np.logaddexp(0, logit)
+            # 1 - p loses its digits beside a large p.
+            weight = fitted / (1 + np.exp(logit))
+            sums += weight * (x @ inverse @ x) * (0.5 - fitted) * x
+        np.testing.assert_allclose(likelihood, wanted, rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(pull, sums, rtol=1e-9, atol=1e-9)

@@ -8,12 +8,18 @@ variant, and sums over the samples that have a genotype::
 ``derivatives(dosages, rows, phenotype, columns, coefficients)`` returns the gradients, float64
 (r, k), and the negative Hessians, float64 (r, k, k), as NumPy arrays.
 
+``penalties(dosages, rows, phenotype, columns, coefficients, inverses)`` returns log likelihoods,
+float64 (r,), and what Firth's penalty adds to their gradients, float64 (r, k)::
+
+    likelihood = sum y x'b - log(1 + exp(x'b))      pull = sum h (1/2 - p) x, h = p (1 - p) x'Ax
+
 ============== =================== =============================================================
 dosages        float64 (m, n)      of m variants, NaN where a genotype is missing
 rows           int64 (r,)          the variants that are wanted
 phenotype      float64 (n,)        y: 0 or 1
 columns        float64 (c, n)      covariates, C order
 coefficients   float64 (r, k)      b; that of the dosage is the last
+inverses       float64 (r, k, k)   A, symmetric: of the Hessians
 ============== =================== =============================================================
 
 x'b is taken for no more than 40 to either side. On a GPU the first four lie there.

@@ -33,6 +33,65 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
     return gradients, hessians
 
 
+def penalties(dosages, rows, phenotype, columns, coefficients, inverses):
+    """Return log likelihoods, and what Firth's penalty adds to gradients."""
+    likelihoods, pulls = np.zeros(len(rows)), np.zeros(coefficients.shape)
+    _add_penalties(dosages, rows, phenotype, columns, coefficients, inverses, likelihoods, pulls)
+    return likelihoods, pulls
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _add_penalties(dosages, rows, phenotype, columns, coefficients, inverses, likelihoods, pulls):
+    for row in prange(len(rows)):
+        room, called, pull = np.empty(TILE), np.empty(TILE), np.empty(TILE)
+        logits, hat = np.empty(TILE), np.empty(TILE)
+        for first in range(0, len(phenotype), TILE):
+            here = slice(first, min(first + TILE, len(phenotype)))
+            tile = room[: here.stop - first]
+            _fill_dosages(dosages[rows[row], here], tile, called)
+            _fill_logits(tile, columns, here, coefficients[row], logits)
+            _fill_hat(tile, columns, here, inverses[row], pull, hat)
+            likelihoods[row] += _weigh_hat(phenotype[here], called, logits, hat, pull)
+            for k in range(len(columns)):
+                pulls[row, k] += _dot(columns[k, here], pull)
+            pulls[row, -1] += _dot(tile, pull)
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"})
+def _fill_hat(tile, columns, here, inverse, room, hat):
+    """Write x'Ax of the samples of a tile."""
+    c = len(columns)
+    for i in range(len(tile)):
+        hat[i] = inverse[c, c] * tile[i] * tile[i]
+    for a in range(c):
+        column = columns[a, here]
+        for i in range(len(tile)):
+            room[i] = 2.0 * inverse[a, c] * tile[i] + inverse[a, a] * column[i]
+        for b in range(a):
+            other, twice = columns[b, here], 2.0 * inverse[a, b]
+            for i in range(len(tile)):
+                room[i] += twice * other[i]
+        for i in range(len(tile)):
+            hat[i] += room[i] * column[i]
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def _weigh_hat(phenotype, called, logits, hat, pull):
+    """Write h (1/2 - p), and return the log likelihood.
+
+    A tile's product of 1 + exp(-|logit|), each at most 2, is a float: it needs one logarithm.
+    """
+    total, product = 0.0, 1.0
+    for i in range(len(phenotype)):
+        logit = min(max(logits[i], -MAX_LOGIT), MAX_LOGIT)
+        small = _exp(-abs(logit))
+        product *= 1.0 + called[i] * small
+        total += called[i] * (phenotype[i] * logit - max(logit, 0.0))
+        fitted = (1.0 if logit > 0 else small) / (1.0 + small)
+        pull[i] = called[i] * hat[i] * fitted * (1.0 - fitted) * (0.5 - fitted)
+    return total - math.log(product)
+
+
 @njit(nogil=True, cache=True, parallel=True)
 def _add_groups(dosages, rows, phenotype, columns, coefficients, size, gradients, hessians):
     for group in prange((len(rows) + size - 1) // size):

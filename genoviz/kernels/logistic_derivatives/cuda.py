@@ -36,6 +36,30 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
     return gradients.get(), hessians.get()
 
 
+def penalties(dosages, rows, phenotype, columns, coefficients, inverses):
+    """Return log likelihoods, and what Firth's penalty adds to gradients."""
+    c = len(columns)
+    tile = dosages[cupy.asarray(rows)]
+    is_called = ~cupy.isnan(tile)
+    tile = cupy.where(is_called, tile, 0.0)
+    coefficients = cupy.asarray(coefficients)
+    logits = coefficients[:, :c] @ columns + coefficients[:, c:] * tile
+    logits = cupy.clip(logits, -MAX_LOGIT, MAX_LOGIT)
+    small = cupy.exp(-cupy.abs(logits))
+    terms = phenotype * logits - cupy.maximum(logits, 0.0) - cupy.log1p(small)
+    fitted = cupy.where(logits > 0, 1.0, small) / (1 + small)
+    first, second = np.triu_indices(c)
+    twice = np.where(first == second, 1.0, 2.0)
+    pull = cupy.asarray(inverses[:, first, second] * twice) @ (columns[first] * columns[second])
+    pull += cupy.asarray(2 * inverses[:, :c, c]) @ columns * tile
+    pull += cupy.asarray(inverses[:, c, c])[:, None] * tile**2
+    pull *= is_called * fitted * (1 - fitted) * (0.5 - fitted)
+    pulls = cupy.empty((len(rows), c + 1))
+    pulls[:, :c] = pull @ columns.T
+    pulls[:, c] = cupy.einsum("mn,mn->m", pull, tile)
+    return (terms * is_called).sum(1).get(), pulls.get()
+
+
 def _weigh(dosages, rows, phenotype, slopes, weights):
     """Return dosages and residuals, which are 0 where a genotype is missing; fills the weights."""
     tile, residuals = cupy.empty_like(weights), cupy.empty_like(weights)

@@ -53,12 +53,10 @@ class FirthModel:
     """
 
     def __init__(self, design: Design, backend: Backend) -> None:
-        self._xp = xp = array_module(backend)
+        xp = array_module(backend)
         columns = np.ascontiguousarray((design.basis * np.sqrt(len(design.basis))).T)
-        self._derivatives = load_kernel("logistic_derivatives", backend).derivatives
+        self._kernel = load_kernel("logistic_derivatives", backend)
         self._phenotype, self._columns = xp.asarray(design.response), xp.asarray(columns)
-        self._pairs = np.triu_indices(len(columns))
-        self._products = self._columns[self._pairs[0]] * self._columns[self._pairs[1]]
         share = design.response.mean()
         self._start = np.zeros(len(columns) + 1)
         self._start[0] = np.log(share / (1 - share)) * np.sign(columns[0, 0])
@@ -115,33 +113,15 @@ class FirthModel:
         self, dosages: Any, rows: np.ndarray, coefficients: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return penalised likelihoods (r,), their gradients (r, k), and the information."""
-        xp, c = self._xp, len(self._columns)
-        gradient, hessian = self._derivatives(
-            dosages, rows, self._phenotype, self._columns, coefficients
-        )
+        common = dosages, rows, self._phenotype, self._columns, coefficients
+        gradient, hessian = self._kernel.derivatives(*common)
         sign, log_size = np.linalg.slogdet(hessian)
         is_whole = sign > 0
         inverse = hessian.copy()
-        inverse[~is_whole] = np.eye(c + 1)
-        inverse = np.linalg.inv(inverse)
-        tile = dosages[xp.asarray(rows)]
-        is_called = ~xp.isnan(tile)
-        tile = xp.where(is_called, tile, 0.0)
-        on_device = xp.asarray(coefficients)
-        logits = on_device[:, :c] @ self._columns + on_device[:, c:] * tile
-        logits = xp.clip(logits, -MAX_LOGIT, MAX_LOGIT)
-        fitted = 1 / (1 + xp.exp(-logits))
-        likelihood = xp.where(is_called, self._phenotype * logits - xp.log1p(xp.exp(logits)), 0.0)
-        first, second = self._pairs
-        twice = np.where(first == second, 1.0, 2.0)
-        hat = xp.asarray(inverse[:, first, second] * twice) @ self._products
-        hat += xp.asarray(2 * inverse[:, :c, c]) @ self._columns * tile
-        hat += xp.asarray(inverse[:, c, c])[:, None] * tile**2
-        pull = is_called * hat * fitted * (1 - fitted) * (0.5 - fitted)
-        gradient[:, :c] += to_host(pull @ self._columns.T)
-        gradient[:, c] += to_host((pull * tile).sum(1))
-        penalised = to_host(likelihood.sum(1)) + log_size / 2
-        return np.where(is_whole, penalised, -np.inf), gradient, hessian
+        inverse[~is_whole] = np.eye(inverse.shape[1])
+        likelihood, pull = self._kernel.penalties(*common, np.linalg.inv(inverse))
+        penalised = np.where(is_whole, likelihood + log_size / 2, -np.inf)
+        return penalised, gradient + pull, hessian
 
 
 class SaddlePointModel:
