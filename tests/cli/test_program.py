@@ -235,6 +235,10 @@ def test_help_has_examples_and_exit_is_zero(run, command):
             "--workers and --scheduler need --all",
         ),
         (
+            ["layout", "GRAPH", "-o", "x.lay", "--devices", "0,0"],
+            "--devices is '0,0', needs each GPU once",
+        ),
+        (
             ["layout", "GRAPH", "-o", "x.lay", "--devices", "0,1", "--method", "path-sgd"],
             "--devices needs --method multilevel, or --all",
         ),

@@ -528,7 +528,10 @@ def _parse_devices(text: str | None) -> list[int] | None:
     numbers = text.split(",")
     if not all(number.strip().isdecimal() for number in numbers):
         raise typer.BadParameter(f"--devices is {text!r}, needs numbers of GPUs such as 0,1,2,3")
-    return [int(number) for number in numbers]
+    found = [int(number) for number in numbers]
+    if len(set(found)) < len(found):
+        raise typer.BadParameter(f"--devices is {text!r}, needs each GPU once")
+    return found
 
 
 def _layout_all(

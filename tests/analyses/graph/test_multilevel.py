@@ -11,6 +11,7 @@ from genoviz.analyses.graph.layout import levels as levels_module
 from genoviz.analyses.graph.layout import multilevel as multilevel_module
 from genoviz.analyses.graph.layout.levels import (
     Design,
+    draw_sweep_seeds,
     iter_levels,
     level_spacings,
     order_strips,
@@ -84,7 +85,22 @@ def test_rounds_go_from_coarse_to_fine_and_from_far_to_near():
     etas = np.array([found.eta for found in rounds])
     assert etas[[0, 29, 30, 35, 36, 47]] == pytest.approx([20000, 32, 80, 8, 20, 0.1])
     assert {found.jumps for found in rounds if found.level == 0} == {(1, 2)}
-    assert all(found.jumps.count(0) >= 2 for found in rounds if found.level)
+    assert all(found.jumps.count(0) == 2 for found in rounds if found.level)
+
+
+def test_each_sweep_has_a_seed_of_its_own_however_many_are_drawn_at_once():
+    together = draw_sweep_seeds(3, 0, [5, 3, 2])
+    apart = [draw_sweep_seeds(3, k, [n]) for k, n in enumerate([5, 3, 2])]
+    assert together.dtype == np.uint64
+    assert together.tolist() == np.concatenate(apart).tolist()
+    many = [draw_sweep_seeds(seed, 0, [5] * 50) for seed in (0, 1, 2**70)]
+    assert len(set(np.concatenate(many).tolist())) == 750
+    # SplitMix64, as java.util.SplittableRandom has it.
+    state = (int(np.random.SeedSequence(3).generate_state(1, np.uint64)[0])) % 2**64
+    mask, found = 2**64 - 1, (state + 0x9E3779B97F4A7C15) % 2**64
+    found = (found ^ found >> 30) * 0xBF58476D1CE4E5B9 & mask
+    found = (found ^ found >> 27) * 0x94D049BB133111EB & mask
+    assert int(together[0]) == found ^ found >> 31
 
 
 def test_a_design_leaves_views_rounds_or_jumps_out(graph):

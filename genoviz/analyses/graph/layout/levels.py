@@ -14,6 +14,7 @@ from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.backend import Backend, array_module, load_kernel, to_host
 from genoviz.kernels.path_records import CLOSING
 from genoviz.kernels.path_sweep import LANE_RECORDS, LANES
+from genoviz.kernels.splitmix import GOLDEN
 
 STRIP_RECORDS = LANES * LANE_RECORDS
 FACTOR = 4
@@ -44,7 +45,7 @@ class Design:
     """
 
     max_levels: int = 100
-    coarsest_jumps: tuple[int, ...] = (1, 2, 4, 8, 0, 0, 0, 0)
+    coarsest_jumps: tuple[int, ...] = (1, 2, 4, 0, 0)
     coarse_jumps: tuple[int, ...] = (1, 2, 4, 0, 0)
     finest_jumps: tuple[int, ...] = (1, 2)
     rounds_between: bool = True
@@ -307,3 +308,28 @@ def plan_pass(spacing: float, n_rounds: int, eps: float) -> list[Round]:
     eta_max = max(0.5 * FACTOR * spacing, eps)
     etas = learning_rates(2 * n_rounds, eta_max=eta_max, eps=eps)
     return [Round(0, float(eta), PASS_JUMPS) for eta in etas]
+
+
+def draw_sweep_seeds(seed: int, first_round: int, n_sweeps: Sequence[int]) -> np.ndarray:
+    """Return a seed for each sweep of rounds; uint64, in their order.
+
+    It depends on the run's seed, the round's number and the sweep's alone (SplitMix64): how many
+    rounds are asked for at once makes no difference, and hundreds take microseconds.
+
+    Parameters
+    ----------
+    seed
+        Of the run.
+    first_round
+        Number of the first of the rounds.
+    n_sweeps
+        How many sweeps each has, fewer than 256.
+    """
+    places = [
+        (first_round + k << 8) + 1 + np.arange(n, dtype=np.uint64) for k, n in enumerate(n_sweeps)
+    ]
+    (base,) = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    bits = np.concatenate(places).astype(np.uint64) * GOLDEN + base
+    bits = (bits ^ bits >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ bits >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return bits ^ bits >> np.uint64(31)

@@ -16,6 +16,7 @@ from genoviz.analyses.graph.layout.levels import (
     Design,
     PathLevel,
     Round,
+    draw_sweep_seeds,
     evenness,
     iter_levels,
     level_spacings,
@@ -407,14 +408,7 @@ class MultilevelRun(LayoutRun):
         n_records = len(self.levels[level].records)
         jumps = np.array([jump for found in rounds for jump in found.jumps])
         etas = np.repeat([found.eta for found in rounds], [len(found.jumps) for found in rounds])
-        seeds = np.concatenate(
-            [
-                np.random.SeedSequence((self.seed, number + k)).generate_state(
-                    len(found.jumps), np.uint64
-                )
-                for k, found in enumerate(rounds)
-            ]
-        )
+        seeds = draw_sweep_seeds(self.seed, number, [len(found.jumps) for found in rounds])
         at_most = self.kernel.RECORDS_AT_ONCE
         if len(self._teams[level]) > 1:
             at_most = self.kernel.SWEEPS_TO_MERGE * n_records

@@ -128,11 +128,13 @@ class Devices:
     Raises
     ------
     ParameterError
-        As for `check_devices`.
+        As for `check_devices`, or if one is named twice.
     """
 
     def __init__(self, numbers: Sequence[int] | None, backend: Backend) -> None:
         if numbers is not None:
+            if len(set(numbers)) < len(numbers):
+                raise ParameterError(f"devices is {list(numbers)}, needs each GPU once")
             check_devices(numbers, backend)
         self._numbers: list[int | None] = [None] if numbers is None else list(numbers)
         self.xp, self._backend = array_module(backend), backend
