@@ -156,7 +156,10 @@ def test_a_snp_is_lit_at_its_base(visit):
     visit.find("rs700", button.is_visible)
     words, colour = visit.light(button, "rs700")
     assert "1 variant on 1 node" in words
-    visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
+    show = visit.page.get_by_role("button", name="Show on the layout")
+    visit.insist(show.click, visit.canvas.is_visible)
+    visit.show_tab("Inspect")
+    visit.until(visit.button("FASTA").is_visible)  # its node is picked
     # The picture may be elsewhere; a page that has the place goes there by itself.
     visit.go("rs700", lambda: visit.count(colour) > 10)
     visit.show_page("Tracks", lambda: visit.named["rs700"] == 1)

@@ -29,7 +29,7 @@ from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.one_variant import GenotypeBoxes
 from genoviz_app.session.graph_places import nodes_of
-from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.lit_sets import Highlight, LitSet
 
 WIDTH = "min(330px, 36%)"
 NOT_ON_GRAPH = "the open graph does not have the place of this variant"
@@ -89,7 +89,7 @@ class SnpCard:
         )  # fmt: skip
         self.layout_button = pmui.Button(
             label="Show on the layout", icon="hub", **BUTTON,
-            description="Show on the layout: pick the nodes here; list the paths of each allele",
+            description="Show on the layout: its nodes. The paths of each allele are listed here",
         )  # fmt: skip
         self.light = light_button(
             state.session, self._lit, "this variant", **{**BUTTON, "icon": None}
@@ -136,7 +136,7 @@ class SnpCard:
         self._state.session.wanted_page = "tracks"
 
     def show_layout(self) -> None:
-        """Pick the nodes, and ask which paths carry which allele."""
+        """Pick the nodes, go to them on the layout, and ask which paths carry which allele."""
         placed, graph = self.placed, self._state.session.opened
         if placed is None:
             self._state.session.problem = f"{NOT_ON_GRAPH[0].upper()}{NOT_ON_GRAPH[1:]}."
@@ -204,8 +204,11 @@ class SnpCard:
             self.paths.object = paths_html(found, *alleles)
 
     def _on_nodes(self, nodes: np.ndarray) -> None:
+        session = self._state.session
         if len(nodes):
-            self._state.session.picked = nodes
+            session.picked = nodes
+            session.wanted_page = "pangenome"
+            session.highlights.want(LitSet.of_found(None, nodes))
 
     def _follow_graph(self, *_events: Any) -> None:
         self._sites = None
