@@ -7,12 +7,13 @@ import zipfile
 
 import numpy as np
 import pandas as pd
-import pgenlib
 import pytest
 import statsmodels.api as sm
 
 from tests.browser.test_saves import SavesVisit, size_of_picture, words_of_svg
 from tests.conftest import real_data
+
+pgenlib = pytest.importorskip("pgenlib", reason="needs genoviz[genetics]")
 
 TRAIT = "EarHT"
 
