@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -26,9 +26,6 @@ from genoviz.cli.results import (
 )
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.kmer_index import read_sequences
-
-if TYPE_CHECKING:
-    pass
 
 _STRANDS = {False: "forward", True: "canonical"}
 
