@@ -22,7 +22,7 @@ from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.styles import NARROW_HEADER, in_narrow_window
 from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Story, Visited
 from genoviz_app.parts.words import plain_text
-from genoviz_app.server.event_loop import CLOSINGS
+from genoviz_app.server.closed_tabs import CLOSINGS, models_of
 from genoviz_app.server.settings import SETTINGS, current_person
 from genoviz_app.server.setup import forget_tab, prepare_server, share_tasks
 from genoviz_app.session.address import Address
@@ -55,6 +55,7 @@ class Dashboard:
     """
 
     def __init__(self, query: str = "") -> None:
+        CLOSINGS.note(self)
         slugs = tuple(page.slug for page in PAGES)
         self.address = Address.parse(query, pages=slugs)
         self._polling: PeriodicCallback | None = None
@@ -216,13 +217,13 @@ class Dashboard:
             self._next_link = now + LINK_SECONDS
             self._show_link()
 
-    def close(self, *_context: Any) -> None:
+    def close(self, context: Any = None) -> None:
         """Free what the tab holds; it is closed."""
         if self._polling is not None:
             self._polling.stop()
         self.deck.close()
         self.session.close()
-        CLOSINGS.expect(self)
+        CLOSINGS.expect(self, models_of(context), lambda: not self.session.is_busy)
 
     def _backend_badge(self) -> pmui.Chip:
         return pmui.Chip(

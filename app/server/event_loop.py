@@ -9,10 +9,8 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakSet
 
 from bokeh.application.handlers.handler import Handler
 from tornado.ioloop import IOLoop, PeriodicCallback
@@ -21,8 +19,6 @@ TICK_SECONDS = 0.1
 REMEMBERED_SECONDS = 300.0
 BETWEEN_TURNS_SECONDS = 0.005
 COLLECT_SECONDS = 300.0
-COLLECT_APART_SECONDS = 12.0
-MAX_DOUBLINGS = 3
 FEW_COLLECTIONS = 10
 NEVER = 1_000_000_000
 
@@ -145,66 +141,13 @@ def collect_seldom() -> None:
     A whole collection holds the loop while it looks at all that all tabs have: half a second with
     ten of them. Python has one whenever the objects that it counts have grown by a quarter, and it
     does not count those that were there when the server began: so it has one with every few pages
-    that are made. What a closed tab had is looked for besides, by Panel and some seconds later.
+    that are made. What a closed tab had needs none, as `closed_tabs` takes it apart.
     """
     young, middle, old = gc.get_threshold()
     if old != NEVER:
         gc.set_threshold(young, middle, NEVER)
         gc.callbacks.append(give_back_memory)
         PeriodicCallback(collect_if_due, 1000 * COLLECT_SECONDS).start()
-
-
-def is_in_a_loop() -> bool:
-    """Return whether an event loop runs this: none does where a page is made without a server."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-class Closings:
-    """Looks for what closed tabs had, but not for each tab anew where one after another closes.
-
-    While it looks the loop is held, by some 15 ms for each tab that is open.
-    """
-
-    def __init__(self, *, seconds: float = COLLECT_APART_SECONDS) -> None:
-        self._seconds, self._next, self._is_set = seconds, 0.0, False
-        self._closed: WeakSet[Any] = WeakSet()
-        self._n_doublings = 0
-
-    def expect(self, tab: Any) -> None:
-        """Go on looking until nothing is left of a closed tab, which a piece of work may have yet.
-
-        Panel asks once for tabs that close within seconds, maybe before the last of them is closed.
-        """
-        self._closed.add(tab)
-        self._set_timer(self._seconds)
-
-    def collect(self) -> None:
-        """Look through all objects now, or once it is long enough since that was done last."""
-        wait = self._next - time.monotonic()
-        if wait > 0:
-            self._set_timer(wait)
-            return
-        gc.collect()
-        self._next = time.monotonic() + self._seconds
-        if self._closed:
-            self._set_timer(self._seconds * 2**self._n_doublings)
-            self._n_doublings = min(self._n_doublings + 1, MAX_DOUBLINGS)
-        else:
-            self._n_doublings = 0
-
-    def _set_timer(self, seconds: float) -> None:
-        if not self._is_set and is_in_a_loop():
-            self._is_set = True
-            # In a context of its own, for that of a closed tab would keep the tab until then.
-            Context().run(IOLoop.current().call_later, seconds, self._on_time)
-
-    def _on_time(self) -> None:
-        self._is_set = False
-        self.collect()
 
 
 def give_back_memory(phase: str, found: dict[str, int]) -> None:
@@ -224,9 +167,6 @@ def collect_if_due() -> None:
     if gc.get_count()[2] >= FEW_COLLECTIONS:
         gc.collect()
 
-
-CLOSINGS = Closings()
-"""Tabs of this server that were closed."""
 
 TURNS = Turns()
 """Turns of this server's loop."""

@@ -17,8 +17,9 @@ from genoviz.backend import limit_gpu_memory
 from genoviz.io.files.reading_rules import RULES
 from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.server.class_facts import look_references_up
+from genoviz_app.server.closed_tabs import remember_models
 from genoviz_app.server.doors import Doors, TabOwner
-from genoviz_app.server.event_loop import CLOSINGS, LOOP_LAG, TabByTab
+from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.server.settings import SETTINGS
 
@@ -48,7 +49,8 @@ def _prepare_libraries() -> None:
     load_scripts_natively()
     tell_changes_at_once()
     keep_no_message_back()
-    collect_for_many_closings()
+    look_for_no_garbage_at_closing()
+    remember_models()
     keep_addresses_apart()
     make_properties_side_by_side()
     make_models_quickly()
@@ -215,12 +217,12 @@ def keep_no_message_back() -> None:
     panel_io._dispatch_msgs = dispatch_all
 
 
-def collect_for_many_closings() -> None:
-    """Look for what closed tabs had when it is time, rather than after each tab as Panel does."""
+def look_for_no_garbage_at_closing() -> None:
+    """Let Panel not look through all objects for closed tabs, which `closed_tabs` takes apart."""
     from panel.io import document as panel_io
 
     panel_io._garbage_collect  # noqa: B018
-    panel_io._garbage_collect = CLOSINGS.collect
+    panel_io._garbage_collect = lambda: None
 
 
 def keep_addresses_apart() -> None:

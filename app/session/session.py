@@ -485,7 +485,8 @@ class Session(param.Parameterized):
         self.is_closed = True
         for job in self._jobs:
             job.cancel()
-        self._jobs, self._followed = [], []
+        self._jobs = [job for job in self._jobs if not job.has_ended]
+        self._followed = []
         self._forget_uploads()
 
     def _forget_uploads(self) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from genoviz_app.server.event_loop import (
     NEVER,
-    Closings,
     Lag,
     LoopLag,
     Turns,
@@ -143,39 +142,3 @@ def test_a_whole_collection_is_due_when_something_has_come(collections):
     kept = [[number] for number in range(100_000)]
     collect_if_due()
     assert (len(kept), len(collections), knot()) == (100_000, 1, None)
-
-
-def test_a_closed_tab_that_work_still_has_is_looked_for_again(collections):
-    closings = Closings(seconds=0.02)
-
-    async def close():
-        knot = Knot()
-        found = weakref.ref(knot)
-        closings.expect(knot)
-        async with asyncio.timeout(PATIENCE):
-            while len(collections) < 3:
-                await asyncio.sleep(0.01)
-            del knot
-            while found() is not None:
-                await asyncio.sleep(0.01)
-        assert not closings._is_set
-
-    collections.clear()
-    asyncio.run(close())
-
-
-def test_tabs_that_close_one_after_another_are_looked_for_together(collections):
-    closings = Closings(seconds=0.05)
-
-    async def close():
-        for _ in range(9):
-            closings.collect()
-        assert len(collections) == 1
-        knot = weakref.ref(Knot())
-        async with asyncio.timeout(PATIENCE):
-            while knot() is not None:
-                await asyncio.sleep(0.01)
-        return len(collections)
-
-    collections.clear()
-    assert asyncio.run(close()) == 2
