@@ -163,9 +163,12 @@ def allow(button: Any, why_not: str = "", *, does: str = "") -> None:
     """
     does = _DOES[button] = does or _DOES.get(button) or button.description
     name = getattr(button, "label", "") or does.partition(":")[0]
-    button.param.update(
-        disabled=bool(why_not), description=f"{name}: {why_not}" if why_not else does
-    )
+    words = f"{name}: {why_not}" if why_not else does
+    if (button.disabled, button.description) != (
+        bool(why_not),
+        words,
+    ):  # an update reads all others
+        button.param.update(disabled=bool(why_not), description=words)
 
 
 def says_why_not(button: Any) -> bool:

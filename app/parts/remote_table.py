@@ -74,6 +74,17 @@ class Column:
         return "float64" if "." in self.format else "int64"
 
 
+class RowNumbers:
+    """What rows of a table are called, by their places; like a dict, as far as Panel asks it."""
+
+    def __init__(self, index: Sequence[Any]) -> None:
+        self._index = index
+
+    def get(self, place: int, default: Any = None) -> Any:
+        """Return what the row at a place is called."""
+        return self._index[place] if 0 <= place < len(self._index) else default
+
+
 class FittingTable(pn.widgets.Tabulator):
     """A table whose columns share its width: those with widths in per cent, in proportion to them.
 
@@ -86,6 +97,17 @@ class FittingTable(pn.widgets.Tabulator):
     """
 
     min_widths: tuple[tuple[str, int], ...] = ()
+
+    def _update_index_mapping(self) -> None:
+        """Let a row's number be looked up when one is clicked, not all whenever rows come."""
+        self._index_mapping = RowNumbers(getattr(self._processed, "index", ()))
+
+    def _update_selected(self, *events: Any, indices: list[int] | None = None) -> None:
+        """Take no rows out of all where none is selected."""
+        if self.selection or self.value is None:
+            super()._update_selected(*events, indices=indices)
+        else:
+            super(pn.widgets.Tabulator, self)._update_selected(*events, indices=[])
 
     def _config_columns(self, column_objs: list[Any]) -> list[Any]:
         columns = super()._config_columns(column_objs)
@@ -277,7 +299,7 @@ class RemoteTable:
     def clear(self, note: str = "") -> None:
         """Show no rows, and say why."""
         self._rows = None
-        if self._table is not None:
+        if self._table is not None and len(self.table.value):
             self.table.value = self.table.value.iloc[:0]
         self._say(f"<p>{note}</p>" if note else "")
 

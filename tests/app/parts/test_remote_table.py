@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import panel as pn
 import pytest
+from panel.models.tabulator import CellClickEvent
 
 from genoviz_app.parts.remote_table import Column, FittingTable, RemoteTable, TableRows
 
@@ -49,3 +51,21 @@ def test_a_table_is_made_when_it_has_rows_or_is_shown():
     assert shown.place.get_root().data.objects
     assert shown.table.value.columns.tolist() == ["name", "n"]
     assert "Nothing yet" in shown.count.object
+
+
+@pytest.mark.parametrize("kind", [pn.widgets.Tabulator, FittingTable])
+def test_what_is_clicked_and_selected_is_as_in_a_table_of_panels(kind):
+    """On the second page of rows of which some were left out."""
+    frame = pd.DataFrame({"n": range(60)})[lambda all_rows: all_rows["n"] % 2 == 0]
+    table, clicked = kind(frame, pagination="remote", page_size=20, disabled=True), []
+    table.on_click(lambda event: clicked.append((event.row, event.value)))
+    model = table.get_root()
+    table.page = 2
+    table._process_event(CellClickEvent(model, "n", 3))
+    table.selection = [21, 3]
+    selected = list(model.source.selected.indices)
+    table.selection = []
+    table.param.update(value=frame.iloc[:3], page=1)
+    assert clicked == [(23, 46)]
+    assert (selected, list(model.source.selected.indices)) == ([1], [])
+    assert list(model.source.data["n"]) == [0, 2, 4]
