@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from collections import deque
 from contextvars import Context
 from functools import cache, cached_property
 from hashlib import sha256
@@ -48,7 +49,7 @@ def _prepare_libraries() -> None:
     keep_styles_here()
     load_scripts_natively()
     tell_changes_at_once()
-    keep_no_message_back()
+    send_changes_in_order()
     look_for_no_garbage_at_closing()
     remember_models()
     keep_addresses_apart()
@@ -194,27 +195,54 @@ def tell_changes_at_once() -> None:
     DocumentCallbackManager.notify_change = notify_at_once
 
 
-def keep_no_message_back() -> None:
-    """Have a browser told of each change, also if no other change follows.
+def send_changes_in_order() -> None:
+    """Have a browser told of all changes, in the order in which they were made.
 
-    While a websocket is written to, Panel keeps messages for a task of their own. A task before it,
-    once all that it has written is out, takes note that no message is left, although some have come
-    meanwhile. Theirs then believes it and ends, and they stay until the next change of the tab.
+    Bokeh makes a message of each change at once and writes it when its callback has ended; Panel
+    writes its own at once, or, while the websocket is written to, from a queue beside Bokeh's. So
+    an older value could arrive after a newer one, and a change of a model before the model. Here
+    each websocket has one queue. (Panel's own also kept its last messages back at times.)
     """
+    from bokeh.server.connection import ServerConnection
     from panel.io import document as panel_io
+    from tornado.websocket import WebSocketHandler
 
-    dispatch = panel_io._dispatch_msgs
-    if getattr(dispatch, "keeps_none_back", False):
+    if getattr(ServerConnection.send_patch_document, "is_in_order", False):
         return
+    schedule, dispatch = panel_io.schedule_write_events, panel_io.dispatch_tornado
 
-    async def dispatch_all(document):
-        await dispatch(document)
-        while document in panel_io._WRITE_MSGS and document not in panel_io._WRITE_BLOCK:
-            panel_io._WRITE_BLOCK[document] = True
-            await dispatch(document)
+    def enqueue(connection, events):
+        socket = connection._socket
+        queue = socket.__dict__.setdefault("changes", deque())
+        queue.append(connection.protocol.create("PATCH-DOC", events))
+        return socket
 
-    dispatch_all.keeps_none_back = True
-    panel_io._dispatch_msgs = dispatch_all
+    async def write(socket):
+        # What is taken here waits for the lock of the socket, which is given in this order.
+        while socket.changes:
+            await socket.send_message(socket.changes.popleft())
+
+    def send_patch(self, event):
+        return write(enqueue(self, [event]))
+
+    def schedule_in_order(document, connections, events):
+        for connection in connections:
+            if isinstance(connection._socket, WebSocketHandler):
+                panel_io._dispatch_write_task(document, write, enqueue(connection, events))
+            else:
+                schedule(document, [connection], events)
+
+    def dispatch_in_order(conn, events=None, msg=None):
+        if not events:
+            return dispatch(conn, msg=msg)
+        socket = enqueue(conn, events)  # whose lock is free, as Panel has seen
+        before = [socket.changes.popleft() for _ in range(len(socket.changes))]
+        return [future for each in before for future in dispatch(conn, msg=each)]
+
+    send_patch.is_in_order = True
+    ServerConnection.send_patch_document = send_patch
+    panel_io.schedule_write_events = schedule_in_order
+    panel_io.dispatch_tornado = dispatch_in_order
 
 
 def look_for_no_garbage_at_closing() -> None:
