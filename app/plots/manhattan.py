@@ -137,7 +137,8 @@ class ManhattanFigure:
         self.dots.data = {name: [] for name in COLUMNS}
         self.show_contigs(np.empty(0), None, "")
         self.show_lines({})
-        self.plot.x_range.update(start=0, end=1, bounds=None)
+        self.plot.x_range.update(bounds=None, min_interval=None)
+        self.plot.x_range.update(start=0, end=1)
         self.plot.y_range.update(start=0, end=1)
         self.note.show(words)
 

@@ -37,6 +37,7 @@ from genoviz_app.plots.track_figure import (
 )
 
 REGION_COLOUR = "#ffb454"
+SMALLEST_VIEW = 10.0
 PIXELS_PER_BIN, MARGIN = 2, 0.25
 CONTIG_LETTERS = 12
 NO_SIZE = (600, 110)
@@ -189,22 +190,20 @@ class PathTrack:
         self._label(places, scale)
 
     def _move(self) -> None:
-        """Show the wanted stretch, and after a change of path its limits.
-
-        Not the smallest view: at a change of that the browser fits what it shows into the limits
-        that it knows by then, perhaps the old ones, and tells them as if a person had moved there.
-        """
+        """Show the wanted stretch, and after a change of path its limits."""
         content, x_range, is_new = self.content, self.figure.x_range, self._is_new
         if self._wanted_view is None:
             return
         (start, end), self._wanted_view = self._wanted_view, None
         self._is_new = False
         first = content.contig_start if content is not None else 0
+        if is_new:
+            x_range.update(bounds=None, min_interval=None)  # or the browser keeps to the old ones
         x_range.update(start=start, end=end)
         self._contig_range.update(start=start + first, end=end + first)
         if is_new:
             length = max(float(content.profile.length), 1.0) if content is not None else 1.0
-            x_range.bounds = (0.0, length)
+            x_range.update(bounds=(0.0, length), min_interval=min(SMALLEST_VIEW, length))
             self._contig_axis.visible = content is not None and bool(content.contig)
 
     def _show_band(self) -> None:

@@ -25,7 +25,7 @@ from genoviz_app.plots.annotation_rows import AnnotationBoxes, PackedBoxes
 from genoviz_app.plots.graph_picture import style_figure
 from genoviz_app.plots.lit_stretches import LitAlong
 
-TRACK_NAME, SMALLEST_VIEW = "path-track", 10.0
+TRACK_NAME = "path-track"
 DEPTH_COLOUR, MEAN_COLOUR, VIEW_COLOUR = "#4fb3e8", "#bfe4fa", "#ffffff"
 STRAND_PALETTE = ("#3b4a5e", "#5d5c55", "#806d4b", "#a27e41", "#c48f38", "#e69f00")
 NAME_SIZE = "11px"
@@ -49,7 +49,7 @@ def make_figure() -> Any:
         name=TRACK_NAME,
         sizing_mode="stretch_both",
         min_height=80,
-        x_range=Range1d(0, 1, min_interval=SMALLEST_VIEW),  # for good: see `_move`
+        x_range=Range1d(0, 1),
         y_range=Range1d(0, 1),
         toolbar_location=None,
         tools=[],

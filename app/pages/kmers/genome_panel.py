@@ -72,7 +72,6 @@ class GenomePanel:
         self._waiting: GenomeBins | None = None
         self._hits: HitSet | None = None
         self.figures = GenomeFigures()
-        self.figures.x_range.min_interval = SMALLEST_VIEW
         self._turn = Turn(self.figures.hits, self._draw)
         self._bins = Question(state.session, "bins along the genome", self._on_bins)
         self._lit = Question(state.session, "what is lit up along the genome", self._on_lit)
@@ -237,7 +236,12 @@ class GenomePanel:
             return
         (start, end), self._wanted = self._wanted, None
         x_range, bounds = self.figures.x_range, (0.0, float(self.length))
-        x_range.update(start=start, end=end, bounds=bounds)
+        if x_range.bounds != bounds:
+            x_range.update(bounds=None, min_interval=None)
+            x_range.update(start=start, end=end)
+            x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.length))
+        else:
+            x_range.update(start=start, end=end)
 
     def _words(self, bins: GenomeBins) -> str:
         view = bins.view

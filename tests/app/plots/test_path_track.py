@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from bokeh.document import Document
 
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
@@ -41,21 +40,6 @@ def test_both_axes_show_the_same_stretch(track):
     assert (contig.start, contig.end) == (32_000, 33_000)
     assert track._contig_axis.visible
     assert track.figure.yaxis[0].major_label_overrides[150] == "chr6 bp"
-
-
-def test_a_change_of_path_gives_the_browser_no_reason_to_move_by_itself(track):
-    """It does at a change of the smallest view, and within the limits that it knows by then."""
-    document, told = Document(), []
-    document.add_root(track.figure)
-    document.hold("combine")
-    document.on_change(lambda event: told.append((event.model, event.attr)))
-    for content in (None, track.content):
-        track.show(content)
-        track.draw()
-    document.unhold()
-    attributes = {attribute for model, attribute in told if model is track.figure.x_range}
-    assert attributes == {"end", "bounds"}
-    assert track.figure.x_range.bounds == (0, 10_000)
 
 
 def test_depth_is_drawn_as_steps_between_strand_and_top(track):

@@ -75,7 +75,6 @@ class ManhattanPanel:
         self._lit_points: dict[str, Any] = NONE_LIT
         self._highlights = session.highlights
         session.highlights.param.watch(lambda _: self._find_lit(), "sets")
-        figure.plot.x_range.min_interval = SMALLEST_VIEW
         figure.show_nothing(nothing)
         self.panel = pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
         plot = figure.plot
@@ -225,9 +224,11 @@ class ManhattanPanel:
             return
         (start, end), self._wanted = self._wanted, None
         x_range = self.figure.plot.x_range
+        x_range.update(bounds=None, min_interval=None)
+        x_range.update(start=start, end=end)
         room = self._room(self.track.axis)
         bounds = (-room, self.track.axis.length + room)
-        x_range.update(start=start, end=end, bounds=bounds)
+        x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.track.axis.length))
 
     def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._changed_at = time.monotonic()

@@ -57,7 +57,6 @@ class PlacesPanel:
         self._is_stale, self._changed_at, self._width = False, 0.0, NO_WIDTH
         self.is_selecting = False
         self.figure = PlacesFigure()
-        self.figure.plot.x_range.min_interval = SMALLEST_VIEW
         self._turn = Turn(self.figure.plot, self._draw)
         self._bins = Question(state.session, "bins of hits", self._on_bins)
         self._lit = Question(state.session, "what is lit up in bins of hits", self._on_lit)
@@ -170,7 +169,9 @@ class PlacesPanel:
             return
         (start, end), self._wanted = self._wanted, None
         x_range, bounds = self.figure.plot.x_range, (0.0, float(self.length))
-        x_range.update(start=start, end=end, bounds=bounds)
+        x_range.update(bounds=None, min_interval=None)
+        x_range.update(start=start, end=end)
+        x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.length))
 
     def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
         self._changed_at = time.monotonic()
