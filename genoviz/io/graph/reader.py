@@ -27,6 +27,12 @@ _NOT_READ_ENDINGS = {
     ".pg": "vg's own format; convert it with vg convert -f",
     ".og": "odgi's own format; convert it with odgi view -g",
 }
+_READ_ENDINGS = {".gbz": "a GBZ", ".db": "a database of GBZ-base (SQLite)"}
+_GFA_STARTS = (
+    *(letter + b"\t" for letter in (b"H", b"S", b"L", b"P", b"W")),
+    b"#",
+    b"\xef\xbb\xbf",
+)
 
 
 def iter_read_graph(
@@ -61,9 +67,14 @@ def iter_read_graph(
         if start.startswith(magic):
             raise FileFormatError(path, f"is {what}")
     what = _NOT_READ_ENDINGS.get(path.suffix.lower())
-    if what and not start.startswith((b"H\t", b"S\t", b"#")):
+    if what and not start.startswith(_GFA_STARTS):
         raise FileFormatError(path, f"is {what}")
     if not start.startswith(GBZ_MAGIC):
+        what = _READ_ENDINGS.get(path.suffix.lower())
+        if what and start and not start.startswith(_GFA_STARTS):
+            raise FileFormatError(
+                path, f"has the name of {what}, and does not begin as one, nor as GFA"
+            )
         yield from iter_read_gfa(path, sequences=sequences, cache=cache)
         return
     with path.open("rb") as file:

@@ -292,6 +292,16 @@ def test_paths_that_are_not_their_reverse_are_refused(small, tmp_path):
     ("name", "content", "message"),
     [
         ("a.gbz.db", b"SQLite format 3\0" + bytes(84), r"a\.gbz\.db: cannot be read as a database"),
+        (
+            "a.gbz.db",
+            b"hello\tworld\n",
+            r"a\.gbz\.db: has the name of a database of GBZ-base .* GFA$",
+        ),
+        (
+            "a.gbz",
+            b"hello",
+            r"a\.gbz: has the name of a GBZ, and does not begin as one, nor as GFA",
+        ),
         ("a.gbwt", bytes.fromhex("376b376b05000000"), r"a\.gbwt: is a GBWT without sequences"),
         ("a.gfaz", b"\1\2\3\4", r"a\.gfaz: is GFAz; decompress it to GFA"),
         ("a.vg", b"\1\2\3\4", r"a\.vg: is vg's own format; convert it with vg convert -f"),
