@@ -30,7 +30,7 @@ PARTS = {
     "drawn jumps alone": Design(
         coarsest_jumps=(0,) * 5, coarse_jumps=(0,) * 5, finest_jumps=(0, 0)
     ),
-    "more sweeps of the coarsest": Design(coarsest_jumps=(1, 2, 4, 8, 0, 0, 0, 0)),
+    "more sweeps of coarse views": Design(coarse_jumps=(1, 2, 4, 0, 0)),
     "no rounds between": Design(rounds_between=False),
     "points not placed": Design(places_points=False),
     "placed on the line": Design(noise=0.0),

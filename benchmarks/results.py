@@ -32,6 +32,7 @@ SCOPES = {
     "Interval counts on one GPU, against CuPy's sort and binary search": (KERNEL, KERNEL),
     "Interval counts, against NumPy's sort and binary search": (CALL, CALL),
     "K-mer queries on one GPU, 1,000,000 k-mers": (KERNEL, None),
+    "Layout from coarse to fine, against path-guided SGD": (KERNEL, KERNEL),
     "Layout: updates/s of the loop, against odgi": (KERNEL, KERNEL),
     "Layout: updates/s on one GPU, against the kernel of Li et al. 2024": (KERNEL, KERNEL),
     "Live picture, layout running, headless Chromium on the same cores": (BROWSER, BROWSER),

@@ -109,7 +109,7 @@ def test_each_sweep_goes_once_over_each_strip(backend, devices, graph, slice_sec
     assert max(found)[0] > len(devices) * 1024
     n_levels = len({n_records for n_records, _ in found if n_records})
     # Five rounds of the coarsest view, one of those between, two of the finest; one call compiles.
-    assert len(found) == 5 * 5 + (n_levels - 2) * 5 + 2 * 2 + 1
+    assert len(found) == 5 * 5 + (n_levels - 2) * 3 + 2 * 2 + 1
     assert all(sorted(strips) == list(range(-(-n // 512))) for (n, _), strips in found.items())
 
 

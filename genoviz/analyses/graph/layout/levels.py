@@ -46,7 +46,7 @@ class Design:
 
     max_levels: int = 100
     coarsest_jumps: tuple[int, ...] = (1, 2, 4, 0, 0)
-    coarse_jumps: tuple[int, ...] = (1, 2, 4, 0, 0)
+    coarse_jumps: tuple[int, ...] = (1, 2, 0)
     finest_jumps: tuple[int, ...] = (1, 2)
     rounds_between: bool = True
     places_points: bool = True
