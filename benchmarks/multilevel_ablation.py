@@ -26,11 +26,12 @@ PARTS = {
     "whole method": Design(),
     "one view": Design(max_levels=1, finest_jumps=(1, 2, 4, 0, 0)),
     "two views": Design(max_levels=2),
-    "no drawn jumps": Design(coarsest_jumps=NO_DRAWN, coarse_jumps=NO_DRAWN),
+    "no drawn jumps": Design(coarsest_jumps=NO_DRAWN, coarse_jumps=(NO_DRAWN,)),
     "drawn jumps alone": Design(
-        coarsest_jumps=(0,) * 5, coarse_jumps=(0,) * 5, finest_jumps=(0, 0)
+        coarsest_jumps=(0,) * 5, coarse_jumps=((0,) * 5,), finest_jumps=(0, 0)
     ),
-    "more sweeps of coarse views": Design(coarse_jumps=(1, 2, 4, 0, 0)),
+    "more sweeps of coarse views": Design(coarse_jumps=((1, 2, 4, 0, 0),)),
+    "no turns": Design(coarse_jumps=((1, 2, 0),)),
     "no rounds between": Design(rounds_between=False),
     "points not placed": Design(places_points=False),
     "placed on the line": Design(noise=0.0),

@@ -85,7 +85,8 @@ def test_rounds_go_from_coarse_to_fine_and_from_far_to_near():
     etas = np.array([found.eta for found in rounds])
     assert etas[[0, 29, 30, 35, 36, 47]] == pytest.approx([20000, 32, 80, 8, 20, 0.1])
     assert {found.jumps for found in rounds if found.level == 0} == {(1, 2)}
-    assert [found.jumps.count(0) for found in rounds if found.level] == [2] * 30 + [1] * 6
+    assert [found.jumps for found in rounds if found.level == 1] == [(1, 2, 0), (1, 0)] * 3
+    assert all(found.jumps.count(0) == 2 for found in rounds if found.level == 2)
 
 
 def test_each_sweep_has_a_seed_of_its_own_however_many_are_drawn_at_once():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import cycle, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,10 @@ class Design:
     ----------
     max_levels
         Views at most, with the finest.
-    coarsest_jumps, coarse_jumps, finest_jumps
-        Sweeps of a round of the coarsest view, of those between and of the finest; 0 draws jumps.
+    coarsest_jumps, finest_jumps
+        Sweeps of a round of the coarsest view and of the finest; 0 draws jumps.
+    coarse_jumps
+        Sweeps of a round of the views between; their rounds have these in turns.
     rounds_between
         Whether the views between the coarsest and the finest have rounds.
     places_points
@@ -46,8 +48,8 @@ class Design:
 
     max_levels: int = 100
     coarsest_jumps: tuple[int, ...] = (1, 2, 4, 0, 0)
-    coarse_jumps: tuple[int, ...] = (1, 2, 0)
     finest_jumps: tuple[int, ...] = (1, 2)
+    coarse_jumps: tuple[tuple[int, ...], ...] = ((1, 2, 0), (1, 0))
     rounds_between: bool = True
     places_points: bool = True
     noise: float = 0.05
@@ -278,18 +280,15 @@ def plan_rounds(
         if not design.rounds_between and 0 < level < coarsest:
             continue
         if level == coarsest:
-            jumps, n, eta_max = design.coarsest_jumps, round(2.5 * n_rounds), 4.0 * longest_bp
+            turns, n, eta_max = (design.coarsest_jumps,), round(2.5 * n_rounds), 4.0 * longest_bp
         else:
-            jumps, n, eta_max = (
-                design.coarse_jumps,
-                max(n_rounds // 2, 1),
-                0.5 * spacings[level + 1],
-            )
+            turns, n = design.coarse_jumps, max(n_rounds // 2, 1)
+            eta_max = 0.5 * spacings[level + 1]
         eta_min = 0.2 * spacings[level]
         if level == 0:
-            jumps, n, eta_min = design.finest_jumps, n_rounds, eps
+            turns, n, eta_min = (design.finest_jumps,), n_rounds, eps
         etas = learning_rates(n, eta_max=max(eta_max, eta_min), eps=eta_min)
-        rounds += [Round(level, float(eta), jumps) for eta in etas]
+        rounds += map(Round, repeat(level), etas.tolist(), cycle(turns))
     return rounds
 
 
