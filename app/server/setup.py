@@ -50,6 +50,7 @@ def _prepare_libraries() -> None:
     load_scripts_natively()
     tell_changes_at_once()
     send_changes_in_order()
+    keep_changes_of_ranges_apart()
     look_for_no_garbage_at_closing()
     remember_models()
     keep_addresses_apart()
@@ -243,6 +244,27 @@ def send_changes_in_order() -> None:
     ServerConnection.send_patch_document = send_patch
     panel_io.schedule_write_events = schedule_in_order
     panel_io.dispatch_tornado = dispatch_in_order
+
+
+def keep_changes_of_ranges_apart() -> None:
+    """Have a browser told of each change of a range in its turn, also of those that are held.
+
+    Bokeh puts a later value in the place of an earlier one. BokehJS clips ``start`` and ``end`` to
+    the ``bounds`` that the range has by then: an end that had been changed before these were taken
+    away came too early, and a path was drawn from 0 to 1 bp while the page said all of it.
+    """
+    from bokeh.document.events import ModelChangedEvent
+    from bokeh.models import Range
+
+    combine = ModelChangedEvent.combine
+    if getattr(combine, "parts_ranges", False):
+        return
+
+    def combine_others(self, event):
+        return not isinstance(self.model, Range) and combine(self, event)
+
+    combine_others.parts_ranges = True
+    ModelChangedEvent.combine = combine_others
 
 
 def look_for_no_garbage_at_closing() -> None:

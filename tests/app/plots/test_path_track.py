@@ -6,11 +6,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bokeh.document import Document
+from bokeh.document.events import ModelChangedEvent
+from hypothesis import given
+from hypothesis import strategies as st
 
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
 from genoviz_app.plots.path_track import PathTrack, TrackContent
 from genoviz_app.plots.track_figure import Places, view_data
+from genoviz_app.server.setup import prepare_server
 from tests.graphs import make_graph
 
 
@@ -93,3 +98,56 @@ def test_without_a_path_nothing_is_drawn(track):
 
 def test_ticks_of_few_bases_are_whole_ones(track):
     assert [axis.ticker.min_interval for axis in track.figure.xaxis] == [1, 1]
+
+
+class BrowserRange:
+    """A range as BokehJS has it: its ends stay within the bounds that it has when they come."""
+
+    def __init__(self, x_range):
+        self.bounds, self.min_interval = x_range.bounds, x_range.min_interval
+        self.start, self.end = x_range.start, x_range.end
+
+    def take(self, event):
+        if event.attr in ("start", "end"):
+            low, high = self.bounds or (-np.inf, np.inf)
+            setattr(self, event.attr, min(max(event.new, low), high))
+        else:
+            setattr(self, event.attr, event.new)
+        if event.attr == "min_interval" and self.end - self.start < (self.min_interval or 0):
+            raise AssertionError("the browser moves the range by itself, to have it long enough")
+
+
+moves = st.sampled_from(["show long", "show short", "show nothing", "look", "flush", "send"])
+
+
+@given(st.lists(moves, max_size=30))
+def test_a_browser_draws_the_stretch_that_is_said_however_changes_are_held(steps):
+    prepare_server()
+    contents = {}
+    for name, n_nodes in (("show long", 100), ("show short", 3)):
+        profile = PathProfile.of(make_graph([100] * n_nodes, [list(range(1, n_nodes + 1))]), 0)
+        contents[name] = TrackContent(profile)
+    track, document = PathTrack(), Document()
+    document.add_root(track.figure)
+    x_range = track.figure.x_range
+    browser = BrowserRange(x_range)
+
+    def tell(event):
+        if isinstance(event, ModelChangedEvent) and event.model is x_range:
+            browser.take(event)
+
+    document.on_change(tell)
+    document.hold("combine")
+    for step in [*steps, "flush", "send"]:
+        if step.startswith("show"):
+            track.show(contents.get(step))
+        elif step == "look" and track.content is not None:
+            length = track.content.profile.length
+            track.look_at(0.2 * length, 0.5 * length)
+        elif step == "flush":
+            track.flush()
+        elif step == "send":
+            document.unhold()
+            assert (browser.start, browser.end) == (x_range.start, x_range.end)
+            assert (browser.bounds, browser.min_interval) == (x_range.bounds, x_range.min_interval)
+            document.hold("combine")

@@ -323,7 +323,7 @@ def test_a_property_of_a_small_graph_does_not_wait_for_that_of_a_large_one():
 
 
 def test_the_script_for_panel_shows_the_lost_message_and_the_mend():
-    """Once Panel loses none any more, `send_changes_in_order` still has its order to keep."""
+    """`send_changes_in_order` keeps the order, too, and stays when Panel loses none any more."""
     script = ROOT / "docs/lost_message.py"
     command = [sys.executable, str(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
