@@ -98,14 +98,17 @@ class QueryBox:
         self._state.param.update(text=text, chosen=0)
 
     def poll(self) -> None:
-        """Ask for what was typed, once the typing rests."""
+        """Ask for what was typed, once the typing rests; for what was pasted or cleared at once."""
         is_resting = time.monotonic() - self._changed_at > REST_SECONDS
         if self._seen != self._state.text and is_resting:
             self._state.param.update(text=self._seen, chosen=0)
 
     def _on_typing(self, event: Any) -> None:
-        if event.new != self._seen:
-            self._seen, self._changed_at = event.new or "", time.monotonic()
+        text = event.new or ""
+        if text != self._seen:
+            is_one_letter = abs(len(text) - len(self._seen)) == 1
+            self._seen = text
+            self._changed_at = time.monotonic() if is_one_letter else 0.0
 
     def _on_strand(self, event: Any) -> None:
         self._state.strand = event.new

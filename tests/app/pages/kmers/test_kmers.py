@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import panel as pn
@@ -85,6 +86,27 @@ def page(session):
     page = KmersPage(session)
     yield page
     page.close()
+
+
+def test_what_is_pasted_or_cleared_is_asked_at_once_and_letters_once_typing_rests(
+    page, monkeypatch
+):
+    now = [100.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("genoviz_app.pages.kmers.query_box.time", clock)
+    query, state = page.query, page.state
+    for text in ("GATTACA", "", "ACGTACGT"):
+        query.field.value_input = text
+        query.poll()
+        assert state.text == text
+    for text in ("ACGTACGTA", "ACGTACGTAC"):
+        query.field.value_input = text
+        query.poll()
+        assert state.text == "ACGTACGT"
+        now[0] += 0.1
+    now[0] += 0.1
+    query.poll()
+    assert state.text == "ACGTACGTAC"
 
 
 def find_hits(*args):
