@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -34,11 +35,23 @@ from genoviz_app.theme import CHART_THEME, FAVICON, THEME, UNFINISHED_VIEWS
 log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
+# A tab whose browser has been silent for so long, and that awaits no job, is polled more seldom.
+AWAKE_SECONDS, RESTING_POLL_SECONDS = 10.0, 0.25
 LINK_SECONDS = 0.5
 TITLE_WIDTH = "max(0px, calc(100vw - 1300px))"
 LITTLE_ROOM = "@media (max-width: 1479px) { :host { display: none !important; } }"
 TOAST_MILLISECONDS = 12_000
 LAYOUT, TRACKS = "pangenome", "tracks"
+
+
+class Polling(PeriodicCallback):
+    """Asks first whether to call, which costs less than a call through Panel that does nothing."""
+
+    is_due: Callable[[], bool]
+
+    async def _periodic_callback(self) -> None:
+        if self.is_due():
+            await super()._periodic_callback()
 
 
 class Dashboard:
@@ -59,7 +72,8 @@ class Dashboard:
         slugs = tuple(page.slug for page in PAGES)
         self.address = Address.parse(query, pages=slugs)
         self._polling: PeriodicCallback | None = None
-        self._next_link = 0.0
+        self._document: Any = None
+        self._next_link, self._next_resting_poll = 0.0, 0.0
         self._visited, self._lit_of_link = Visited(), self.address.lit
         self.bar = AddressBar(self._revisit, self._visited.act)
         person = current_person()
@@ -200,10 +214,22 @@ class Dashboard:
 
     def start_polling(self) -> None:
         """Call `poll` again and again, until the tab is closed."""
-        self._polling = PeriodicCallback(
+        self._document = pn.state.curdoc
+        self._polling = Polling(
             callback=self.poll, period=POLL_MILLISECONDS, background=True, log=False
         )
+        self._polling.is_due = self._is_due
         self._polling.start()
+
+    def _is_due(self) -> bool:
+        """Tell whether to poll: always, unless the tab rests and has been polled a moment ago."""
+        now = time.monotonic()
+        heard_at = getattr(self._document, "heard_at", now)
+        rests = now - heard_at > AWAKE_SECONDS and not self.session.awaits_jobs
+        if rests and now < self._next_resting_poll:
+            return False
+        self._next_resting_poll = now + RESTING_POLL_SECONDS
+        return True
 
     def poll(self) -> None:
         """Bring the tab up to date with its jobs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 import warnings
 from collections import deque
 from contextvars import Context
@@ -51,6 +52,7 @@ def _prepare_libraries() -> None:
     tell_changes_at_once()
     send_changes_in_order()
     keep_changes_of_ranges_apart()
+    note_when_browsers_speak()
     look_for_no_garbage_at_closing()
     remember_models()
     keep_addresses_apart()
@@ -265,6 +267,22 @@ def keep_changes_of_ranges_apart() -> None:
 
     combine_others.parts_ranges = True
     ModelChangedEvent.combine = combine_others
+
+
+def note_when_browsers_speak() -> None:
+    """Let ``heard_at`` of a document tell when its browser last sent something (monotonic, s)."""
+    from bokeh.server.session import ServerSession
+
+    patch = ServerSession.patch.__func__
+    if getattr(patch, "is_noted", False):
+        return
+
+    def patch_noted(cls, message, connection):
+        connection.session.document.heard_at = time.monotonic()
+        return patch(cls, message, connection)
+
+    patch_noted.is_noted = True
+    ServerSession.patch = classmethod(patch_noted)
 
 
 def look_for_no_garbage_at_closing() -> None:

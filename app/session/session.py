@@ -480,6 +480,11 @@ class Session(param.Parameterized):
         """Whether a job of this tab runs or waits for its turn."""
         return any(job.can_run for job in self._jobs)
 
+    @property
+    def awaits_jobs(self) -> bool:
+        """Whether the next `poll` may have a job's result to take over."""
+        return bool(self._followed) or self.is_busy
+
     def close(self) -> None:
         """Cancel the jobs of the tab and remove its uploads."""
         self.is_closed = True

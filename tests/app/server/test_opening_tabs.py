@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from types import SimpleNamespace
 
 import pytest
 from bokeh.document import Document
+from bokeh.server.session import ServerSession
 from panel.io.state import set_curdoc, state
 
-from genoviz_app.dashboard import POLL_MILLISECONDS, Dashboard, make_tab
+from genoviz_app.dashboard import AWAKE_SECONDS, POLL_MILLISECONDS, Dashboard, make_tab
 from genoviz_app.pages import PAGES
 from genoviz_app.plots.track_figure import TRACK_NAME
 from genoviz_app.server.event_loop import TURNS
+from genoviz_app.server.setup import prepare_server
+from tests.waiting import PATIENCE, wait_until
 
 MAX_MODELS = {
     "pangenome": 175, "tracks": 230, "kmers": 380, "offtargets": 510, "genotypes": 110,
@@ -41,6 +46,46 @@ def test_a_page_is_not_kept_up_to_date_before_its_browser_comes(document):
         assert POLL_MILLISECONDS in [
             getattr(callback, "period", None) for callback in document.session_callbacks
         ]
+
+
+def test_a_tab_that_rests_is_polled_seldom_until_its_browser_speaks_or_a_job_runs(
+    document, monkeypatch
+):
+    prepare_server()
+    now, polls, gate = [1000.0], [], threading.Event()
+    for module in ("dashboard", "server.setup"):
+        clock = SimpleNamespace(monotonic=lambda: now[0])
+        monkeypatch.setattr(f"genoviz_app.{module}.time", clock)
+    session = SimpleNamespace(document=document, _handle_patch=lambda *_: None)
+    connection = SimpleNamespace(session=session)
+    with set_curdoc(document):
+        dashboard = Dashboard()
+        dashboard.start_polling()
+    dashboard._polling.callback = lambda: polls.append(now[0])
+
+    def polls_of_a_second():
+        polls.clear()
+        for _ in range(25):
+            now[0] += 0.04
+            asyncio.run(dashboard._polling._periodic_callback())
+        return len(polls)
+
+    def steps():
+        yield gate.wait(PATIENCE)
+
+    ServerSession.patch(None, connection)
+    assert polls_of_a_second() == 25
+    now[0] += AWAKE_SECONDS
+    assert 3 <= polls_of_a_second() <= 4
+    ServerSession.patch(None, connection)
+    assert polls_of_a_second() == 25
+    now[0] += AWAKE_SECONDS
+    job = dashboard.session.submit(steps(), title="a job")
+    assert polls_of_a_second() == 25
+    gate.set()
+    wait_until(lambda: job.has_ended)
+    assert 3 <= polls_of_a_second() <= 4
+    dashboard.close()
 
 
 def test_what_nobody_sees_waits_until_nobody_waits_for_a_page(document, monkeypatch):
