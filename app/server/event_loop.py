@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from bokeh.application.handlers.handler import Handler
@@ -178,3 +180,25 @@ LOOP_LAG = LoopLag()
 def loop_lag() -> Lag:
     """Return how long requests to this server waited for the event loop."""
     return LOOP_LAG.measure()
+
+
+def make_properties_side_by_side() -> None:
+    """Let a property that is kept be made of one object while it is made of another.
+
+    Before Python 3.12 all objects of a class share a lock: while the steps of somebody's large
+    graph are counted, the event loop would wait for those of a small one.
+    """
+    if sys.version_info >= (3, 12):
+        return
+    missing = object()
+
+    def get(self, instance, owner=None):  # noqa: ARG001
+        if instance is None:
+            return self
+        kept = instance.__dict__
+        value = kept.get(self.attrname, missing)
+        if value is missing:
+            value = kept[self.attrname] = self.func(instance)
+        return value
+
+    cached_property.__get__ = get

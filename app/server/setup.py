@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 import warnings
 from collections import deque
 from contextvars import Context
-from functools import cache, cached_property
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.server.class_facts import look_references_up
 from genoviz_app.server.closed_tabs import remember_models
 from genoviz_app.server.doors import Doors, TabOwner
-from genoviz_app.server.event_loop import LOOP_LAG, TabByTab
+from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, make_properties_side_by_side
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.server.settings import SETTINGS
 
@@ -311,28 +310,6 @@ def keep_addresses_apart() -> None:
 
     init_apart.stands_apart = True
     Location.__init__ = init_apart
-
-
-def make_properties_side_by_side() -> None:
-    """Let a property that is kept be made of one object while it is made of another.
-
-    Before Python 3.12 all objects of a class share a lock: while the steps of somebody's large
-    graph are counted, the event loop would wait for those of a small one.
-    """
-    if sys.version_info >= (3, 12):
-        return
-    missing = object()
-
-    def get(self, instance, owner=None):  # noqa: ARG001
-        if instance is None:
-            return self
-        kept = instance.__dict__
-        value = kept.get(self.attrname, missing)
-        if value is missing:
-            value = kept[self.attrname] = self.func(instance)
-        return value
-
-    cached_property.__get__ = get
 
 
 def share_tasks() -> None:

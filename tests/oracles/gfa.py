@@ -21,6 +21,7 @@ class OracleGraph:
     paths: list[tuple]
     left_out: dict[str, int]
     tags: list[bytes]
+    link_tags: list[bytes]
 
 
 def read_gfa_text(text: bytes) -> OracleGraph:
@@ -28,7 +29,7 @@ def read_gfa_text(text: bytes) -> OracleGraph:
     records = [_record(line) for line in text.split(b"\n")]
     records = [record for record in records if record is not None]
     _need(not re.match(rb"H\t([^\n]*\t)?VN:Z:(?!1)", text))
-    graph = OracleGraph([], [], [], [], [], {}, [])
+    graph = OracleGraph([], [], [], [], [], {}, [], [])
     for fields in records:
         if fields[0] == b"S":
             _add_segment(graph, fields)
@@ -44,6 +45,7 @@ def read_gfa_text(text: bytes) -> OracleGraph:
         if fields[0] in (b"L", b"J"):
             _need(len(fields) == 5 or (len(fields) > 5 and fields[5]))
             graph.edges.append(tuple(_step(fields[k], fields[k + 1], known) for k in (1, 3)))
+            graph.link_tags.append(b"\t".join(fields[6:]))
         elif fields[0] == b"P":
             _need(len(fields) >= 3)
             steps = [] if fields[2] in (b"", b"*") else re.split(separator, fields[2])

@@ -13,7 +13,7 @@ from genoviz.io.files.array_cache import Entry, load_entry, load_facts, store_en
 from genoviz.io.files.file_source import Source, entry_folder
 from genoviz.model import ByteStrings, PangenomeGraph
 
-FORMAT, VERSION, GROUP = "genoviz graph", 3, "graphs"
+FORMAT, VERSION, GROUP = "genoviz graph", 4, "graphs"
 Progress = tuple[int, int]
 
 
@@ -79,14 +79,21 @@ def _to_arrays(graph: PangenomeGraph) -> dict[str, np.ndarray]:
         arrays["sequence_offsets"] = graph.node_sequences.offsets
     if graph.walks is not None:
         arrays["walks"] = graph.walks
-    if graph.node_tags is not None:
-        arrays["tag_data"] = graph.node_tags.data
-        arrays["tag_offsets"] = graph.node_tags.offsets
+    for tags, name in ((graph.node_tags, "tag"), (graph.link_tags, "link_tag")):
+        if tags is not None:
+            arrays[f"{name}_data"] = tags.data
+            arrays[f"{name}_offsets"] = tags.offsets
     return arrays
 
 
 def _to_graph(entry: Entry, sequences: bool) -> PangenomeGraph:
     arrays = entry.arrays
+    node_tags, link_tags = (
+        ByteStrings(arrays[f"{name}_data"], arrays[f"{name}_offsets"])
+        if f"{name}_data" in arrays
+        else None
+        for name in ("tag", "link_tag")
+    )
     return PangenomeGraph(
         ByteStrings(arrays["name_data"], arrays["name_offsets"]),
         arrays["node_lengths"],
@@ -96,6 +103,7 @@ def _to_graph(entry: Entry, sequences: bool) -> PangenomeGraph:
         arrays["steps"],
         ByteStrings(arrays["sequence_data"], arrays["sequence_offsets"]) if sequences else None,
         tuple(entry.facts["notes"]),
-        ByteStrings(arrays["tag_data"], arrays["tag_offsets"]) if "tag_data" in arrays else None,
+        node_tags,
         arrays.get("walks"),
+        link_tags,
     )

@@ -65,9 +65,9 @@ def iter_read_gfa(
     The file may be plain or gzip-compressed (also in several members), whatever its name; lines
     may come in any order, with or without carriage returns.
 
-    S lines have a sequence of letters, or ``*`` and an ``LN`` tag, without which 1 bp is taken;
-    their tags are kept. L lines, with or without overlap, are all kept, in the order of the file,
-    those that say the same too, and J lines as if they were L lines. Paths are P and W
+    S lines have a sequence of letters, or ``*`` and an ``LN`` tag, without which 1 bp is taken.
+    L lines, with or without overlap, are all kept, in the order of the file, those that say the
+    same too, and J lines as if they were L lines. The tags of both are kept. Paths are P and W
     lines in the order of the file; a walk is named ``sample#haplotype#contig:start-end``, without
     the range where it is ``*``. Overlaps are not used: where they are not ``0M`` or ``*``, the
     graph's ``notes`` say how many, as they do of C and other lines, which are left out.
@@ -140,14 +140,14 @@ def parse_gfa(
         names, lengths, bases, tags = yield from _read_segments(text, segments, sequences)
         table = yield from _build_table(text, names, segments)
         del segments
-        edges = yield from _read_links(text, links, table, names)
+        edges, link_tags = yield from _read_links(text, links, table, names)
         del links
         path_names, offsets, steps = yield from read_paths(text, paths, table, names)
         is_walk = data[paths] == ord("W")
     walks = is_walk if is_walk.any() else None
     notes = tuple(text.notes)
     return PangenomeGraph(
-        names, lengths, edges, path_names, offsets, steps, bases, notes, tags, walks
+        names, lengths, edges, path_names, offsets, steps, bases, notes, tags, walks, link_tags
     )
 
 
@@ -293,22 +293,44 @@ def _refuse_repeated(text: TextTasks, names: ByteStrings, lines: np.ndarray, nod
 
 def _read_links(
     text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
-) -> Generator[Progress, None, np.ndarray]:
+) -> Generator[Progress, None, tuple[np.ndarray, ByteStrings | None]]:
+    """Return the edges and the tags of the links; yields the progress."""
     edges = np.empty((len(lines), 2), np.uint32)
     bounds, positions = text.tasks(lines)
 
-    def parse(first: int, last: int) -> tuple[int, int]:
+    def parse(first: int, last: int) -> tuple[int, int, int]:
         return gfa_parser.parse_links(text.data, text.words, lines, first, last, table, edges)
 
     results = yield from text.run("Reading links", bounds, positions, parse)
     text.refuse(
-        [wrong for wrong, _ in results],
+        [wrong for wrong, *_ in results],
         lambda line: line_errors.explain_link(line, lambda name: names.find(name) >= 0),
     )
-    n_overlaps = sum(n for _, n in results)
+    n_overlaps = sum(n for _, n, _ in results)
     if n_overlaps:
         text.notes.append(
             f"{n_overlaps:,} of {len(lines):,} links overlap (neither 0M nor *); nodes keep their "
             "whole length, and positions along paths count overlapping bases twice."
         )
-    return edges
+    has_tags = any(n for *_, n in results)
+    return edges, (yield from _read_link_tags(text, lines)) if has_tags else None
+
+
+def _read_link_tags(
+    text: TextTasks, lines: np.ndarray
+) -> Generator[Progress, None, ByteStrings | None]:
+    starts = np.empty(len(lines), np.int64)
+    offsets = np.zeros(len(lines) + 1, np.int64)
+    bounds, positions = text.tasks(lines)
+
+    def find(first: int, last: int) -> None:
+        gfa_parser.find_link_tags(text.data, text.words, lines, first, last, starts, offsets[1:])
+
+    def copy(first: int, last: int) -> None:
+        gfa_parser.copy_link_tags(text.data, starts, first, last, offsets, tags)
+
+    yield from text.run("Reading tags of links", bounds, positions, find)
+    np.cumsum(offsets, out=offsets)
+    tags = np.empty(offsets[-1], np.uint8)
+    yield from text.run("Reading tags of links", bounds, positions, copy)
+    return ByteStrings(tags, offsets) if len(tags) else None

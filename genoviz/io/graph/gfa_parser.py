@@ -23,6 +23,7 @@ from genoviz.io.graph.gfa_name_loops import NodeTable as NodeTable  # stored cod
 NEWLINE, RETURN, TAB = 10, 13, 9
 STAR, COMMA, PLUS, MINUS, SEMICOLON = 42, 44, 43, 45, 59
 WALK, PATH_WITH_JUMPS = 1, 2
+LINK_FIELDS = 5
 LEFT, RIGHT = 60, 62
 LETTER_J, LETTER_M, LETTER_W = 74, 77, 87
 
@@ -62,8 +63,8 @@ def parse_links(data, words, lines, first, last, table, edges):
     """Write the edges (uint32, shape (n, 2)) of links ``first`` to ``last`` of those at ``lines``.
 
     Jumps are links whose distance is passed over. Returns the position of the first wrong line,
-    or -1, and how many links have an overlap other than ``*`` and ``0M``; one that has no field
-    for it has none.
+    or -1, how many links have an overlap other than ``*`` and ``0M`` (one that has no field for it
+    has none), and how many have tags.
     """
     data, words = borrow(data), borrow(words)
     lines, edges = borrow(lines), borrow(edges)
@@ -71,39 +72,68 @@ def parse_links(data, words, lines, first, last, table, edges):
     names, offsets = borrow(table.names), borrow(table.name_offsets)
     first_number = table.first_number
     n = len(data)
-    n_overlaps = 0
+    n_overlaps, n_tagged = 0, 0
     node = 0
     for k in range(first, last):
         line = lines[k]
         i = line + 1
         for side in range(2):
             if i >= n or data[i] != TAB:
-                return line, n_overlaps
+                return line, n_overlaps, n_tagged
             end = _find_field_end(data, words, i + 1)
             if end + 1 >= n or data[end] != TAB:
-                return line, n_overlaps
+                return line, n_overlaps, n_tagged
             is_bare = side == 1 and is_line_end(data, end + 2)
             if not is_bare and (end + 2 >= n or data[end + 2] != TAB):
-                return line, n_overlaps
+                return line, n_overlaps, n_tagged
             node = find_named(
                 data, i + 1, end, node, prefix, first_number, ranks, slots, names, offsets
             )
             sign = data[end + 1]
             if node < 0 or (sign != PLUS and sign != MINUS):
-                return line, n_overlaps
+                return line, n_overlaps, n_tagged
             edges[k, side] = node << 1 | (sign == MINUS)
             i = end + 2
         if is_line_end(data, i):
             continue
-        end = _leave_out_return(data, i + 1, _find_field_end(data, words, i + 1))
+        field_end = _find_field_end(data, words, i + 1)
+        n_tagged += field_end < n and data[field_end] == TAB
+        end = _leave_out_return(data, i + 1, field_end)
         n_bytes = end - i - 1
         if n_bytes == 0:
-            return line, n_overlaps
+            return line, n_overlaps, n_tagged
         is_blunt = (n_bytes == 1 and data[i + 1] == STAR) or (
             n_bytes == 2 and data[i + 1] == ZERO and data[i + 2] == LETTER_M
         )
         n_overlaps += not is_blunt and data[line] != LETTER_J
-    return NOTHING_WRONG, n_overlaps
+    return NOTHING_WRONG, n_overlaps, n_tagged
+
+
+@njit(nogil=True, cache=True)
+def find_link_tags(data, words, lines, first, last, starts, sizes):
+    """Store where the tags of right links ``first`` to ``last`` begin, and their bytes; int64."""
+    data, words = borrow(data), borrow(words)
+    n = len(data)
+    for k in range(first, last):
+        i, n_fields = lines[k] + 1, 0
+        while n_fields < LINK_FIELDS and i < n and data[i] == TAB:
+            i = _find_field_end(data, words, i + 1)
+            n_fields += 1
+        start, end = i + 1, i
+        while end < n and data[end] == TAB:
+            end = _find_field_end(data, words, end + 1)
+        starts[k] = start
+        sizes[k] = max(_leave_out_return(data, start, end) - start, 0)
+
+
+@njit(nogil=True, cache=True)
+def copy_link_tags(data, starts, first, last, offsets, tags):
+    """Copy the tags of links ``first`` to ``last`` to their places."""
+    data = borrow(data)
+    for k in range(first, last):
+        begin = offsets[k]
+        for i in range(offsets[k + 1] - begin):
+            tags[begin + i] = data[starts[k] + i]
 
 
 @njit(nogil=True, inline="always")

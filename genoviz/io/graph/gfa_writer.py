@@ -22,7 +22,7 @@ _STEPS_PER_CHUNK = 1 << 20
 _LENGTH_TAG = np.frombuffer(b"*\tLN:i:", np.uint8)
 _MAX_DIGITS = 20
 WALK_NAME = re.compile(r"(.+?)#(\d{1,18})#(.+?)(?::(\d{1,18})-(\d{1,18}))?\Z", re.ASCII)
-TAB, NEWLINE, STAR, PLUS, COMMA, MINUS, ZERO = 9, 10, 42, 43, 44, 45, 48
+TAB, NEWLINE, RETURN, STAR, PLUS, COMMA, MINUS, ZERO = 9, 10, 13, 42, 43, 44, 45, 48
 LEFT, RIGHT = 60, 62
 LETTER_L, LETTER_M, LETTER_S = 76, 77, 83
 
@@ -38,11 +38,11 @@ class WriteProgress:
 def write_gfa(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
     """Write a graph as GFA, in gzip (BGZF blocks) where ``path`` ends in ``.gz``.
 
-    Segments come first, in the order of the nodes and with their tags, then links (overlap
-    ``0M``), then all paths: walks as W lines (GFA 1.1) where their names say sample, haplotype and
-    contig, all others as P lines (1.0). A node without
-    sequence is written as ``*`` with an ``LN`` tag. :func:`genoviz.io.graph.gfa.read_gfa` gives the
-    same graph again. The file is there only once it is complete.
+    Segments come first, in the order of the nodes and with their tags, then links (overlap ``0M``)
+    with theirs, then all paths: walks as W lines (GFA 1.1) where their names say sample, haplotype
+    and contig, all others as P lines (1.0). A node without sequence is written as ``*`` with an
+    ``LN`` tag. :func:`genoviz.io.graph.gfa.read_gfa` gives the same graph again. The file is there
+    only once it is complete.
 
     Raises
     ------
@@ -99,8 +99,9 @@ def _check_names(graph: PangenomeGraph) -> None:
     names = [data[offsets[k] : offsets[k + 1]].tobytes() for k in (*odd.tolist(), *empty.tolist())]
     reasons = [explain_name(name, "node") for name in names]
     reasons += [explain_name(name.encode(), "path") for name in graph.path_names]
-    if graph.node_tags is not None and np.isin(graph.node_tags.data, (10, 13)).any():
-        reasons.append("a node has a tag with a line end")
+    for tags, what in ((graph.node_tags, "node"), (graph.link_tags, "link")):
+        if tags is not None and np.isin(tags.data, (NEWLINE, RETURN)).any():
+            reasons.append(f"a {what} has a tag with a line end")
     for reason in reasons:
         if reason:
             raise ParameterError(f"{reason}; GFA cannot hold that")
@@ -141,35 +142,31 @@ def _render_segments(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
     if sequences is None:
         offsets = np.zeros(graph.n_nodes + 1, np.int64)
         sequences = ByteStrings(np.empty(0, np.uint8), offsets)
-    tags = graph.node_tags
-    if tags is None:
-        tags = ByteStrings(np.empty(0, np.uint8), np.zeros(graph.n_nodes + 1, np.int64))
+    tags = _tags_or_none(graph.node_tags, graph.n_nodes)
     sizes = names.lengths + sequences.lengths + tags.lengths
     sizes += 5 + len(_LENGTH_TAG) + _MAX_DIGITS
     for first, last, n_bytes in _cut(sizes):
         out = np.empty(n_bytes, np.uint8)
         n = _write_segments(
-            names.data,
-            names.offsets,
-            sequences.data,
-            sequences.offsets,
-            graph.node_lengths,
-            tags.data,
-            tags.offsets,
-            first,
-            last,
-            _LENGTH_TAG,
-            out,
-        )
+            names.data, names.offsets, sequences.data, sequences.offsets, graph.node_lengths,
+            tags.data, tags.offsets, first, last, _LENGTH_TAG, out,
+        )  # fmt: skip
         yield last - first, out[:n].data
 
 
 def _render_links(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
-    names = graph.node_names
-    for first, last, n_bytes in _cut(names.lengths[graph.edges >> 1].sum(axis=1) + 11):
+    names, tags = graph.node_names, _tags_or_none(graph.link_tags, graph.n_edges)
+    sizes = names.lengths[graph.edges >> 1].sum(axis=1) + tags.lengths + 12
+    for first, last, n_bytes in _cut(sizes):
         out = np.empty(n_bytes, np.uint8)
-        _write_links(names.data, names.offsets, graph.edges[first:last], out)
-        yield last - first, out.data
+        n = _write_links(
+            names.data, names.offsets, graph.edges, tags.data, tags.offsets, first, last, out
+        )
+        yield last - first, out[:n].data
+
+
+def _tags_or_none(tags: ByteStrings | None, n: int) -> ByteStrings:
+    return ByteStrings(np.empty(0, np.uint8), np.zeros(n + 1, np.int64)) if tags is None else tags
 
 
 def _render_paths(graph: PangenomeGraph) -> Iterator[tuple[int, memoryview]]:
@@ -242,18 +239,9 @@ def _write_integer(value, out, n):
 
 @njit(nogil=True, cache=True)
 def _write_segments(
-    names,
-    name_offsets,
-    sequences,
-    sequence_offsets,
-    lengths,
-    tags,
-    tag_offsets,
-    first,
-    last,
-    length_tag,
-    out,
-):
+    names, name_offsets, sequences, sequence_offsets, lengths, tags, tag_offsets, first, last,
+    length_tag, out,
+):  # fmt: skip
     n = 0
     for node in range(first, last):
         out[n] = LETTER_S
@@ -266,18 +254,24 @@ def _write_segments(
         else:
             n = _write_bytes(length_tag, 0, len(length_tag), out, n + 1)
             n = _write_integer(lengths[node], out, n)
-        if tag_offsets[node + 1] > tag_offsets[node]:
-            out[n] = TAB
-            n = _write_bytes(tags, tag_offsets[node], tag_offsets[node + 1], out, n + 1)
-        out[n] = NEWLINE
-        n += 1
+        n = _end_line(tags, tag_offsets[node], tag_offsets[node + 1], out, n)
     return n
 
 
 @njit(nogil=True, cache=True)
-def _write_links(names, name_offsets, edges, out):
+def _end_line(tags, start, stop, out, n):
+    """Write the tags, if there are any, and the end of the line."""
+    if stop > start:
+        out[n] = TAB
+        n = _write_bytes(tags, start, stop, out, n + 1)
+    out[n] = NEWLINE
+    return n + 1
+
+
+@njit(nogil=True, cache=True)
+def _write_links(names, name_offsets, edges, tags, tag_offsets, first, last, out):
     n = 0
-    for edge in range(len(edges)):
+    for edge in range(first, last):
         out[n] = LETTER_L
         out[n + 1] = TAB
         n += 2
@@ -290,8 +284,8 @@ def _write_links(names, name_offsets, edges, out):
             n += 3
         out[n] = ZERO
         out[n + 1] = LETTER_M
-        out[n + 2] = NEWLINE
-        n += 3
+        n = _end_line(tags, tag_offsets[edge], tag_offsets[edge + 1], out, n + 2)
+    return n
 
 
 @njit(nogil=True, cache=True)

@@ -53,6 +53,9 @@ class PangenomeGraph:
         node (``SN:Z:chr1<tab>SO:i:0``); None where no node has any.
     walks
         bool, shape (n_paths,): which paths are walks (W lines); None for none.
+    link_tags
+        Tags of the links as those of nodes (``SR:i:0``), in the order of ``edges``; None where no
+        link has any.
 
     Raises
     ------
@@ -74,6 +77,7 @@ class PangenomeGraph:
     notes: tuple[str, ...] = ()
     node_tags: ByteStrings | None = None
     walks: np.ndarray | None = None
+    link_tags: ByteStrings | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -110,10 +114,12 @@ class PangenomeGraph:
                 f"walks has the shape {self.walks.shape}, needs a place for each of"
                 f" {self.n_paths:,} paths"
             )
-        if self.node_tags is not None and len(self.node_tags) != self.n_nodes:
-            raise ParameterError(
-                f"there are tags of {len(self.node_tags):,} nodes for {self.n_nodes:,} nodes"
-            )
+        for tags, n, what in (
+            (self.node_tags, self.n_nodes, "nodes"),
+            (self.link_tags, self.n_edges, "links"),
+        ):
+            if tags is not None and len(tags) != n:
+                raise ParameterError(f"there are tags of {len(tags):,} {what} for {n:,} {what}")
 
     def _check_ranges(self) -> None:
         if self.n_nodes and self.node_lengths.min() < 0:

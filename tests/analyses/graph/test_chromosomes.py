@@ -28,8 +28,8 @@ def assert_same(one, other):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
         assert getattr(one, name).dtype == getattr(other, name).dtype
     assert (one.node_sequences is None) == (other.node_sequences is None)
-    if one.node_sequences is not None:
-        assert list(one.node_sequences) == list(other.node_sequences)
+    for name in ("node_sequences", "node_tags", "link_tags"):
+        assert list(getattr(one, name) or ()) == list(getattr(other, name) or ())
 
 
 def search_components(graph):
@@ -97,7 +97,8 @@ def test_what_nothing_names_has_a_number(monkeypatch):
 def test_a_chromosome_is_what_extract_has_of_its_nodes(seed):
     graph = random_graph(seed, n_nodes=60, n_paths=5, max_steps=9)
     names = [f"S#0#chr{k % 3 + 1}:{100 * k}-{100 * k + 99}" for k in range(graph.n_paths)]
-    graph = named(graph, *names)
+    tags = ByteStrings.from_texts(f"SR:i:{k}" for k in range(graph.n_edges))
+    graph = replace(named(graph, *names), link_tags=tags)
     found = find_chromosomes(graph)
     components = search_components(graph)
     for component in components:

@@ -130,9 +130,10 @@ def test_region_of_a_contig_with_the_other_alleles():
     assert found.length == 2000
 
 
-def test_nodes_keep_their_tags_and_walks_are_walks(tmp_path):
+def test_nodes_and_links_keep_their_tags_and_walks_are_walks(tmp_path):
     graph = dataclasses.replace(
-        make_graph([3, 2, 4], [[1, 2, 3], [3, 2]]),
+        make_graph([3, 2, 4], [[1, 2, 3], [3, 2]], [(0, 2), (4, 2), (2, 4), (4, 0)]),
+        link_tags=ByteStrings.from_texts(["SR:i:0", "", "SR:i:1\tL1:i:2", "SR:i:2"]),
         path_names=("s#1#c:10-19", "p"),
         node_tags=ByteStrings.from_texts(["SN:Z:c\tSO:i:0\tSR:i:0", "SN:Z:c\tSO:i:3", "dp:f:1.5"]),
         walks=np.array([True, False]),
@@ -142,8 +143,10 @@ def test_nodes_keep_their_tags_and_walks_are_walks(tmp_path):
     write_gfa(part, tmp_path / "part.gfa")
     assert (tmp_path / "part.gfa").read_text() == (
         "H\tVN:Z:1.1\nS\t2\t*\tLN:i:2\tSN:Z:c\tSO:i:3\nS\t3\t*\tLN:i:4\tdp:f:1.5\n"
+        "L\t3\t+\t2\t+\t0M\nL\t2\t+\t3\t+\t0M\tSR:i:1\tL1:i:2\n"
         "W\ts\t1\tc\t13\t19\t>2>3\nP\tp\t3+,2+\t*\n"
     )
+    assert extract_nodes(graph, [1]).link_tags is None
 
 
 def test_path_that_is_whole_keeps_its_name():

@@ -13,7 +13,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gfa import iter_read_gfa, read_gfa
 from genoviz.io.text import text_file
 from genoviz.io.text.text_file import BGZF_END, compress_blocks, find_blocks
-from genoviz.model import PangenomeGraph
+from genoviz.model import ByteStrings, PangenomeGraph
 from tests.conftest import real_data
 from tests.oracles.gfa import OracleGraph, read_gfa_text
 
@@ -45,14 +45,15 @@ def as_oracle(graph: PangenomeGraph) -> OracleGraph:
         if note.endswith("left out.")
     }
     lengths, sequences = graph.node_lengths.tolist(), list(graph.node_sequences)
-    return OracleGraph(names, lengths, sequences, edges, paths, left_out, tags_of(graph))
+    tags = texts_of(graph.node_tags, graph.n_nodes), texts_of(graph.link_tags, graph.n_edges)
+    return OracleGraph(names, lengths, sequences, edges, paths, left_out, *tags)
 
 
-def tags_of(graph: PangenomeGraph) -> list[bytes]:
-    """Return the tags of each node; they may be in any encoding."""
-    if graph.node_tags is None:
-        return [b""] * graph.n_nodes
-    data, offsets = graph.node_tags.data.tobytes(), graph.node_tags.offsets.tolist()
+def texts_of(tags: ByteStrings | None, n: int) -> list[bytes]:
+    """Return the tags of each node or link; they may be in any encoding."""
+    if tags is None:
+        return [b""] * n
+    data, offsets = tags.data.tobytes(), tags.offsets.tolist()
     return [data[a:b] for a, b in pairwise(offsets)]
 
 
@@ -104,6 +105,17 @@ DIALECTS = {
     "tags": gfa(
         "S 1 ACG DP:i:3 LN:i:3", "S 2 * SN:Z:LN:i:9 LN:i:02", "L 1 + 2 + 5M R:i:2", "P p 1+ 3M x"
     ),
+    "tags of links": gfa(
+        "S 1 A",
+        "L 1 + 1 - 0M SR:i:1 L1:i:30",
+        "L 1 + 1 +",
+        "L 1 - 1 + *",
+        "J 1 + 1 + 9 SC:i:1",
+        "L 1 - 1 - 0M ",
+        "L 1 - 1 - 0M  x",
+        end="\r\n",
+    ),
+    "a tag of the last link": b"S\t1\tA\nL\t1\t+\t1\t+\t0M\tSR:i:0",
     "paths without steps": gfa("S 1 A", "P a  *", "P b * ", "W s 1 c 0 0 *", "W s 1 d 0 0 "),
     "one segment": b"S\tx\tN",
 }
@@ -186,7 +198,7 @@ def test_tags_are_those_of_the_slow_reader(tmp_path, line, end, with_sequences):
             path.write_bytes(text)
             graph = read_gfa(path, sequences=with_sequences, cache=False)
             expected = read_gfa_text(text)
-            assert tags_of(graph) == expected.tags
+            assert texts_of(graph.node_tags, graph.n_nodes) == expected.tags
             assert graph.node_lengths.tolist() == expected.lengths
             if with_sequences:
                 assert list(graph.node_sequences) == expected.sequences

@@ -55,6 +55,7 @@ def contents(graph) -> tuple:
         None if sequences is None else list(sequences),
         graph.notes,
         None if graph.node_tags is None else list(graph.node_tags),
+        None if graph.link_tags is None else list(graph.link_tags),
         None if graph.walks is None else graph.walks.tolist(),
     )
 

@@ -42,6 +42,7 @@ def test_the_text_is_gfa_1(tmp_path):
 def test_walks_and_tags_are_written_as_they_were_read(tmp_path):
     text = (
         b"H\tVN:Z:1.1\nS\t1\tACGT\tSN:Z:chr1\tSO:i:0\tSR:i:0\nS\tb\t*\tLN:i:7\txx:Z:a b\n"
+        b"L\t1\t+\tb\t-\t0M\tSR:i:0\tL1:i:4\nL\tb\t-\t1\t+\t0M\nL\t1\t+\t1\t+\t0M\tSR:i:1\n"
         b"P\tx\t1+,b-\t*\nW\ta#b\t0\tchr#6\t5\t16\t>1<b\nW\ts\t12\tc:9-3\t*\t*\t<b\n"
         b"W\ts\t1\td\t0\t0\t*\nP\ts#1#c:3-4\t*\t*\n"
     )
@@ -61,16 +62,20 @@ def test_a_walk_of_another_name_is_written_as_a_path(tmp_path):
 
 
 def test_a_tag_with_a_line_end_is_refused(tmp_path):
-    graph = replace(make_graph(), node_tags=ByteStrings.from_texts(["", "a:Z:b\nS"]))
-    with pytest.raises(ParameterError, match="a node has a tag with a line end"):
-        write_gfa(graph, tmp_path / "graph.gfa")
+    for what in ("node", "link"):
+        tags = {f"{what}_tags": ByteStrings.from_texts(["", "a:Z:b\nS"])}
+        with pytest.raises(ParameterError, match=f"a {what} has a tag with a line end"):
+            write_gfa(replace(make_graph(), **tags), tmp_path / "graph.gfa")
 
 
 @pytest.mark.parametrize("suffix", ["gfa", "gfa.gz"])
 @pytest.mark.parametrize("sequences", [False, True])
-@pytest.mark.parametrize("name", ["hprc_RHCE", "micb-kir3dl1", "hprc_chrY.noseq"])
+@pytest.mark.parametrize(
+    "name", ["hprc_RHCE.gfa", "micb-kir3dl1.gfa", "hprc_chrY.noseq.gfa", "MT.rgfa"]
+)
 def test_real_graphs_come_back(tmp_path, name, sequences, suffix):
-    graph = read_gfa(real_data(f"gfa/{name}.gfa.gz"), sequences=sequences, cache=False)
+    graph = read_gfa(real_data(f"gfa/{name}.gz"), sequences=sequences, cache=False)
+    assert (graph.link_tags is not None) == (name == "MT.rgfa")
     path = tmp_path / f"graph.{suffix}"
     write_gfa(graph, path)
     back = read_gfa(path, sequences=sequences, cache=False)
@@ -78,10 +83,10 @@ def test_real_graphs_come_back(tmp_path, name, sequences, suffix):
     for array in ("node_lengths", "edges", "path_offsets", "steps"):
         np.testing.assert_array_equal(getattr(back, array), getattr(graph, array))
     np.testing.assert_array_equal(back.node_names.data, graph.node_names.data)
-    for strings in ("node_tags", "walks"):
+    for strings in ("node_tags", "link_tags", "walks"):
         assert (getattr(back, strings) is None) == (getattr(graph, strings) is None)
-    if graph.node_tags is not None:
-        assert list(back.node_tags) == list(graph.node_tags)
+    for strings in ("node_tags", "link_tags"):
+        assert list(getattr(back, strings) or ()) == list(getattr(graph, strings) or ())
     if graph.walks is not None:
         np.testing.assert_array_equal(back.walks, graph.walks)
     if sequences:

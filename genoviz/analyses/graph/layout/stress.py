@@ -73,6 +73,7 @@ def link_stress(
         path_offsets=np.arange(len(edges) + 1) * 2,
         steps=edges.reshape(-1),
         walks=None,
+        link_tags=None,
     )
     return path_stress(links, layout, backend=backend)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from genoviz.analyses.graph.layout.components import find_components
 from genoviz.analyses.graph.layout.guides import add_reference_paths
+from genoviz.analyses.graph.query.extract import take_tags
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz.model.graph.path_name import PathName
@@ -120,6 +121,7 @@ def take_chromosome(graph: PangenomeGraph, chromosomes: Chromosomes, name: str) 
         node_sequences=None if sequences is None else sequences.take(nodes),
         node_tags=None if tags is None else tags.take(nodes),
         walks=None if graph.walks is None else graph.walks[paths],
+        link_tags=take_tags(graph.link_tags, is_inside),
     )
 
 

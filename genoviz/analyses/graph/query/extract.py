@@ -10,7 +10,7 @@ from numba import njit
 from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighbourhood
 from genoviz.analyses.graph.query.path_positions import check_nodes, find_region_steps
 from genoviz.analyses.graph.query.regions import resolve_region
-from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model import ByteStrings, PangenomeGraph, PathRegion
 
 
 def extract_region(
@@ -95,23 +95,31 @@ def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> P
     steps = np.empty(path_offsets[-1], np.uint32)
     _copy_runs(graph.steps, runs, new_numbers, steps)
     sequences = graph.node_sequences
+    is_inside = (new_numbers[graph.edges >> 1] >= 0).all(axis=1)
     return PangenomeGraph(
         node_names=graph.node_names.take(kept),
         node_lengths=graph.node_lengths[kept],
-        edges=_renumber_edges(graph.edges, new_numbers),
+        edges=_renumber(graph.edges[is_inside], new_numbers),
         path_names=_name_runs(graph, runs),
         path_offsets=path_offsets,
         steps=steps,
         node_sequences=None if sequences is None else sequences.take(kept),
         node_tags=None if graph.node_tags is None else graph.node_tags.take(kept),
         walks=None if graph.walks is None else graph.walks[runs[:, 0]],
+        link_tags=take_tags(graph.link_tags, is_inside),
     )
 
 
-def _renumber_edges(edges: np.ndarray, new_numbers: np.ndarray) -> np.ndarray:
-    numbers = new_numbers[edges >> 1]
-    is_inside = (numbers >= 0).all(axis=1)
-    return (numbers[is_inside] << 1 | (edges[is_inside] & 1)).astype(np.uint32)
+def take_tags(tags: ByteStrings | None, is_kept: np.ndarray) -> ByteStrings | None:
+    """Return the tags of what is kept; None where there are none, or none is left."""
+    if tags is None:
+        return None
+    taken = tags.take(np.flatnonzero(is_kept))
+    return taken if len(taken.data) else None
+
+
+def _renumber(edges: np.ndarray, new_numbers: np.ndarray) -> np.ndarray:
+    return (new_numbers[edges >> 1] << 1 | (edges & 1)).astype(np.uint32)
 
 
 def _name_runs(graph: PangenomeGraph, runs: np.ndarray) -> tuple[str, ...]:
