@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -495,6 +496,26 @@ def test_a_mixed_model_and_a_condition(run, made):
     assert code == 0
     np.testing.assert_allclose(column(out, "P"), conditional.p)
     assert np.isnan(column(out, "P")[7])
+    names = [str(made.variants.ids[k]) for k in (7, 130)]
+    _, out, _ = run(*command, "--condition", ",".join(names))
+    _, other, _ = run(*command, "--condition", names[0], "--condition", names[1])
+    assert out == other
+    conditional = genoviz.associate(made, trait, covariates=inflated(made)[:, [7, 130]])
+    np.testing.assert_allclose(column(out, "BETA"), conditional.beta)
+    code, out, err = run(*command, *"--model mixed --tests calibrated --refine-below 0.05".split())
+    expected = genoviz.mixed_associate(made, trait, tests="calibrated", refine_below=0.05)
+    assert expected.is_exact.any()
+    np.testing.assert_allclose(column(out, "SE"), expected.standard_error)
+    assert f"exact for the {expected.is_exact.sum()} of lowest p" in err
+
+
+def test_an_id_with_a_comma_is_one_condition(made):
+    from genoviz.cli.genotypes.gwas import _split_ids
+
+    ids = made.variants.ids.astype("U20")
+    ids[:3] = "1:7:A,C", "x", "y"
+    named = replace(made, variants=replace(made.variants, ids=ids))
+    assert _split_ids(["1:7:A,C", "x,y", "x, z"], named) == ["1:7:A,C", "x", "y", "z"]
 
 
 def test_column_6_of_the_fam_file_is_the_trait_where_no_table_is_given(run, made):

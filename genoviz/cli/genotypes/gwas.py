@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from genoviz.cli.genotypes.tables import variant_columns, write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
+
+if TYPE_CHECKING:
+    from genoviz.model.genotypes.genotypes import Genotypes
 
 
 class Model(StrEnum):
@@ -52,6 +55,7 @@ class Tests(StrEnum):
     "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
     "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",
     "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --model mixed -o gwas.tsv",
+    "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --condition rs7,rs9",
     "genoviz geno gwas biobank.bed --pheno traits.csv --scheduler tcp://head:8786 -o gwas.tsv.gz",
 )
 def gwas(
@@ -74,8 +78,9 @@ def gwas(
     condition: Annotated[
         list[str] | None,
         option(
-            "Test others conditional on the variant of this ID: its dosage is a covariate. "
-            "May be given several times."
+            "Test others conditional on the variants of these IDs: their dosages are covariates. "
+            "May be given several times.",
+            metavar="ID[,ID]",
         ),
     ] = None,
     leave_out: Annotated[
@@ -88,6 +93,14 @@ def gwas(
             "is by products alone; auto: exact up to 3,000 samples."
         ),
     ] = Tests.auto,
+    refine_below: Annotated[
+        float,
+        option(
+            "mixed, calibrated: variants of p below this, 64 at most, are tested exactly after "
+            "that.",
+            within=(0, 1),
+        ),
+    ] = 1e-5,
     xchr_model: Annotated[
         int,
         option(
@@ -135,6 +148,7 @@ def gwas(
             covariates = scores if covariates is None else np.hstack([covariates, scores])
             names += [f"PC{k + 1}" for k in range(scores.shape[1])]
         if condition:
+            condition = _split_ids(condition, found)
             dosages = condition_columns(found, condition)
             covariates = dosages if covariates is None else np.hstack([covariates, dosages])
             names += condition
@@ -142,9 +156,8 @@ def gwas(
         if model is Model.mixed:
             from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
 
-            steps = iter_mixed_associate(
-                found, phenotype, leave_out=leave_out.value, tests=tests.value, seed=seed, **common
-            )
+            common |= {"leave_out": leave_out.value, "tests": tests.value, "seed": seed}
+            steps = iter_mixed_associate(found, phenotype, refine_below=refine_below, **common)
         else:
             x_model = X_MODELS[xchr_model]
             common |= {"x_model": x_model, "scheduler": scheduler}
@@ -175,6 +188,13 @@ def gwas(
             is_converged=False,
             remedy="compute them by genoviz geno pca, and give them as covariates",
         )
+
+
+def _split_ids(texts: list[str], genotypes: Genotypes) -> list[str]:
+    """Return the IDs of lists between commas; an ID may have commas, as 1:7:A,C has."""
+    known = {*genotypes.variants.ids.tolist()}
+    parts = [[text] if text in known else text.split(",") for text in texts]
+    return list(dict.fromkeys(name.strip() for names in parts for name in names))
 
 
 def _inflation(n_tested: int, lambda_gc: float) -> str:

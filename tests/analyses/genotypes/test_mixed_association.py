@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,11 +12,14 @@ from genoviz import (
     associate,
     condition_columns,
     mixed_associate,
+    read_genotypes,
+    read_phenotypes,
     simulate_genotypes,
     simulate_trait,
 )
 from genoviz.analyses.genotypes.association import mixed_fits
 from genoviz.errors import ParameterError
+from tests.conftest import real_data
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
 
@@ -29,6 +34,13 @@ USED = np.flatnonzero(~np.isnan(PHENOTYPE))
 Y = PHENOTYPE[USED]
 DESIGN = np.column_stack([np.ones(len(USED)), AGE[USED]])
 Z, _ = mixed_models.centred(DOSAGES[USED])
+
+GEMMA_ROWS, GEMMA_IDS = [0, 104, 215], ["PZB00859.1", "PZA00192.7", "PZA01254.2"]
+GEMMA_FITS = [
+    (2.312442, 1.375783, 0.09440883),
+    (-1.03816, 1.518203, 0.4934794),
+    (3.07968, 1.301619, 0.0194278),
+]
 
 
 def relationships(columns):
@@ -76,9 +88,9 @@ def test_variances_are_those_of_each_left_out_chromosome():
 
 
 def test_calibrated_tests_are_scores_over_a_mean_variance(backend):
-    found = mixed_associate(
-        GENOTYPES, PHENOTYPE, covariates=AGE[:, None], tests="calibrated", backend=backend
-    )
+    options = {"covariates": AGE[:, None], "tests": "calibrated", "refine_below": 0}
+    found = mixed_associate(GENOTYPES, PHENOTYPE, backend=backend, **options)
+    assert not found.is_exact.any()
     exact = mixed_associate(GENOTYPES, PHENOTYPE, covariates=AGE[:, None], backend=backend)
     m = np.eye(len(USED)) - DESIGN @ np.linalg.pinv(DESIGN)
     ratios = []
@@ -97,10 +109,59 @@ def test_calibrated_tests_are_scores_over_a_mean_variance(backend):
     assert found.calibration == pytest.approx(np.mean(ratios), rel=0.1)
     tested = np.isfinite(found.beta)
     assert np.corrcoef(found.statistic[tested], exact.statistic[tested])[0, 1] > 0.97
-    again = mixed_associate(
-        GENOTYPES, PHENOTYPE, covariates=AGE[:, None], tests="calibrated", backend=backend
-    )
+    again = mixed_associate(GENOTYPES, PHENOTYPE, backend=backend, **options)
     np.testing.assert_array_equal(again.p, found.p)
+
+
+@pytest.mark.parametrize("leave_out", ["chromosome", "none"])
+def test_the_strongest_of_calibrated_tests_are_generalised_least_squares(
+    leave_out, backend, monkeypatch
+):
+    monkeypatch.setattr(mixed_fits, "MAX_RETESTED", M)
+    options = {"covariates": AGE[:, None], "tests": "calibrated", "leave_out": leave_out}
+    rough = mixed_associate(GENOTYPES, PHENOTYPE, refine_below=0, backend=backend, **options)
+    found = mixed_associate(GENOTYPES, PHENOTYPE, refine_below=0.3, backend=backend, **options)
+    np.testing.assert_array_equal(found.is_exact, rough.p < 0.3)
+    assert found.is_exact.sum() > mixed_fits._RETESTED_AT_ONCE
+    assert f"exact for the {found.is_exact.sum()} of lowest p" in found.notes[-1]
+    others = ~found.is_exact
+    np.testing.assert_array_equal(found.beta[others], rough.beta[others])
+    for j in np.flatnonzero(found.is_exact).tolist():
+        k = CONTIGS[j] if leave_out == "chromosome" else 0
+        kept = k != CONTIGS if leave_out == "chromosome" else CONTIGS >= 0
+        v = mixed_models.covariance_of(found.variances[k], [relationships(kept)])
+        design = np.column_stack([DESIGN, Z[:, j]])
+        beta, error = mixed_models.generalised_least_squares(Y, design, v)
+        assert found.beta[j] == pytest.approx(beta, rel=1e-6)
+        assert found.standard_error[j] == pytest.approx(error, rel=1e-6)
+    p = 2 * stats.norm.sf(np.abs(found.beta / found.standard_error))
+    np.testing.assert_allclose(found.p, p, rtol=1e-9)
+
+
+def test_no_more_than_some_are_tested_exactly_beside_calibrated_ones(monkeypatch):
+    monkeypatch.setattr(mixed_fits, "MAX_RETESTED", 3)
+    found = mixed_associate(GENOTYPES, PHENOTYPE, tests="calibrated", refine_below=0.5)
+    assert np.flatnonzero(found.is_exact).size == 3
+    assert found.p[found.is_exact].max() < np.nanmedian(found.p)
+
+
+def test_null_model_and_effects_are_those_of_gemma():
+    """GEMMA 0.98.5, -lmm 3, with relationships by chromosomes 2 to 10, given by -k.
+
+    Its effects are at the maximum of the likelihood, not of the restricted one, and so differ by
+    some hundredths of their errors.
+    """
+    genotypes = read_genotypes(real_data("genotypes/maize_mdp.bed"))
+    table = read_phenotypes(real_data("genotypes/maize_mdp.pheno.csv")).align(genotypes.samples)
+    ids = np.minimum(genotypes.variants.contig_ids, 1)
+    variants = replace(genotypes.variants, contig_ids=ids, contigs=("1", "2"))
+    found = mixed_associate(replace(genotypes, variants=variants), table.columns["EarHT"])
+    np.testing.assert_allclose(found.variances[0], [137.829, 124.248], rtol=1e-5)
+    assert [genotypes.variants.ids[j] for j in GEMMA_ROWS] == GEMMA_IDS
+    beta, error, p = np.array(GEMMA_FITS).T
+    np.testing.assert_allclose(found.beta[GEMMA_ROWS] / error, beta / error, atol=0.05)
+    np.testing.assert_allclose(found.standard_error[GEMMA_ROWS], error, rtol=0.01)
+    np.testing.assert_allclose(found.minus_log10_p[GEMMA_ROWS], -np.log10(p), atol=0.02)
 
 
 def test_a_random_effect_takes_out_what_populations_share():
@@ -138,6 +199,7 @@ def test_scans_are_conditional_on_chosen_variants():
     ("changes", "message"),
     [
         ({"leave_out": "all"}, "leave_out is 'all', needs one of chromosome, none"),
+        ({"refine_below": -1}, "refine_below is -1, needs a p from 0 to 1"),
         ({"tests": "some"}, "tests is 'some', needs one of auto, exact, calibrated"),
         ({"phenotype": np.ones(N)}, "the phenotype is 1 for all 90 samples"),
         (

@@ -9,7 +9,8 @@ the relationships by the variants of all chromosomes but c. With P of the model 
   without x, and Px is computed for every variant: the generalised least squares of the model.
 - Calibrated: G is never built. The variances are those of one model of all variants; Py comes by
   conjugate gradients, with all chromosomes in columns of the same products; x'Px is taken as gamma
-  times x'x less fixed effects, where gamma is a mean over some variants (GRAMMAR-gamma).
+  times x'x less fixed effects, where gamma is a mean over some variants (GRAMMAR-gamma). For the
+  variants of lowest p Px is computed too: their tests are exact, given the variances.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ Tests = Literal["auto", "exact", "calibrated"]
 TESTS = ("auto", "exact", "calibrated")
 LeaveOut = Literal["chromosome", "none"]
 LEAVE_OUT = ("chromosome", "none")
+REFINE_BELOW = 1e-5
 MAX_EXACT = 3000
 """Samples whose relationships are decomposed for each chromosome within seconds."""
 
@@ -60,13 +62,16 @@ class MixedScan(AssociationScan):
         float64, shape (n_chromosomes, 2) and (n_chromosomes,): genetic and residual variance of the
         model of each chromosome, and the share of the first.
     calibration
-        gamma; NaN where tests are exact.
+        gamma; NaN where all tests are exact.
+    is_exact
+        bool, shape (n_variants,): whose beta and error are those of generalised least squares.
     """
 
     chromosomes: tuple[str, ...] = ()
     variances: np.ndarray | None = None
     heritabilities: np.ndarray | None = None
     calibration: float = np.nan
+    is_exact: np.ndarray | None = None
 
 
 def iter_mixed_associate(
@@ -77,6 +82,7 @@ def iter_mixed_associate(
     covariate_names: Sequence[str] | None = None,
     leave_out: LeaveOut = "chromosome",
     tests: Tests = "auto",
+    refine_below: float = REFINE_BELOW,
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
@@ -97,6 +103,8 @@ def iter_mixed_associate(
     tests
         ``"exact"``, which takes memory of n_samples² and time of n_samples³ for each chromosome;
         ``"calibrated"``; or ``"auto"``: exact up to 3,000 samples. See the module.
+    refine_below
+        Variants of calibrated p below this, the 64 lowest at most, are tested exactly after that.
     seed
         Of random columns, and of the variants that calibrate.
     backend
@@ -122,6 +130,8 @@ def iter_mixed_associate(
     for name, value, known in (("leave_out", leave_out, LEAVE_OUT), ("tests", tests, TESTS)):
         if value not in known:
             raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
+    if not 0 <= refine_below <= 1:
+        raise ParameterError(f"refine_below is {refine_below}, needs a p from 0 to 1")
     n_samples, n_variants = genotypes.n_samples, genotypes.n_variants
     design = make_design(n_samples, phenotype, covariates, covariate_names)
     design.check_unexplained()
@@ -132,17 +142,19 @@ def iter_mixed_associate(
     counts = allele_counts(taken, backend=backend)
     chromosomes = _split(taken, counts, leave_out, backend)
     fits = _empty_fits(counts)
-    is_exact = tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
-    scan = iter_exact if is_exact else iter_calibrated
-    variances, gamma = yield from scan(
-        chromosomes, design, fits, leave_out == "none", seed, backend
+    takes_exact = tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
+    scan = iter_exact if takes_exact else iter_calibrated
+    variances, gamma, exact = yield from scan(
+        chromosomes, design, fits, leave_out == "none", seed, refine_below, backend
     )
     shares = variances[:, 0] / variances.sum(1)
-    notes = [*design.notes, _describe(shares, gamma)]
+    notes = [*design.notes, _describe(shares, gamma, len(exact))]
     if taken.n_variants < n_variants:
         notes.append("Variants of X, Y or MT are not tested.")
     everywhere = Fits.empty(n_variants)
     everywhere.put(kept, fits)
+    is_exact = np.zeros(n_variants, bool)
+    is_exact[np.arange(n_variants)[kept][exact]] = True
     everywhere.log_p[:] = log_p_of_z(everywhere.statistic)
     common = scan_of(everywhere, design, "mixed", n_samples, tuple(notes))
     result = MixedScan(
@@ -151,6 +163,7 @@ def iter_mixed_associate(
         variances=variances,
         heritabilities=shares,
         calibration=gamma,
+        is_exact=is_exact & np.isfinite(everywhere.beta),
     )
     yield Progress(TESTING, 1.0, result)
 
@@ -188,8 +201,10 @@ def _empty_fits(counts: np.ndarray) -> Fits:
     return fits
 
 
-def _describe(shares: np.ndarray, gamma: float) -> str:
+def _describe(shares: np.ndarray, gamma: float, n_exact: int) -> str:
     low, high = shares.min(), shares.max()
     found = f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
     how = "exact" if np.isnan(gamma) else f"calibrated by {gamma:.4g}"
+    if n_exact and not np.isnan(gamma):
+        how += f", but exact for the {n_exact:,} of lowest p"
     return f"The heritability of models without variants is {found}; tests are {how}."

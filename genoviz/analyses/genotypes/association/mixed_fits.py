@@ -2,7 +2,8 @@
 
 Exact: for each chromosome relationships by the variants of the others are built and decomposed,
 and x'Px is computed for every variant x. Calibrated: Py comes by conjugate gradients for all
-chromosomes in columns of the same products, and x'Px is gamma times x'x less fixed effects.
+chromosomes in columns of the same products, and x'Px is gamma times x'x less fixed effects. Then
+Px itself is computed so for the variants of the lowest p.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Generator
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
+from genoviz.analyses.genotypes.association.p_values import log_p_of_z
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
@@ -30,9 +32,12 @@ from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 TESTING = "Association"
+RETESTING = "Strongest variants"
 FITTING = "Model without variants"
 N_CALIBRATING = 30
 LEAST_SQUARES = 0.25
+MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
+_SOLVED_TO_DIGITS = 1e-15
 MAX_PROBES, MIN_PROBES, PROBED = 15, 3, 4e9
 """Of many samples few random columns tell the variances: PROBED over their square, as BOLT-LMM."""
 _BLOCK_VALUES = 1 << 23
@@ -102,9 +107,13 @@ def iter_exact(
     fits: Fits,
     takes_all: bool,
     _seed: int,
+    _refine_below: float,
     backend: Backend,
-) -> Generator[Progress, None, tuple[np.ndarray, float]]:
-    """Test each variant by generalised least squares; return variances by chromosome, and NaN."""
+) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
+    """Test each variant by generalised least squares.
+
+    Returns variances by chromosome, NaN, and which variants are tested so: all.
+    """
     n, n_all = design.n_samples, len(chromosomes)
     total = np.zeros((n, n))
     for k, each in enumerate(chromosomes):
@@ -140,7 +149,7 @@ def iter_exact(
             is_varied = _vary(squares.sum(1), each.squares[block])
             _put(fits, each.rows[block], rotated @ response, squares @ weights, is_varied)
             yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
-    return variances, np.nan
+    return variances, np.nan, np.concatenate([each.rows for each in chromosomes])
 
 
 def _report(
@@ -163,9 +172,13 @@ def iter_calibrated(
     fits: Fits,
     takes_all: bool,
     seed: int,
+    refine_below: float,
     _backend: Backend,
-) -> Generator[Progress, None, tuple[np.ndarray, float]]:
-    """Test each variant by its score; return variances by chromosome, and what calibrates."""
+) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
+    """Test each variant by its score, and those of p below a limit by generalised least squares.
+
+    Returns variances by chromosome, what calibrates, and the variants that are tested exactly.
+    """
     relationships = _Relationships(chromosomes, takes_all)
     n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
     covariance = ProbedCovariance(
@@ -177,32 +190,40 @@ def iter_calibrated(
     for null in steps:
         yield Progress(FITTING, 0.5 * (1 - 0.6**null.iteration))
     _check_null(null)
+    solve = _Solving(relationships, covariance, null.variances)
     numbers, calibrating = _calibrating(chromosomes, covariance, seed)
     response = covariance.take(design.response)
     columns = np.column_stack([*[response] * len(chromosomes), calibrating])
     owners = np.concatenate([np.arange(len(chromosomes)), numbers])
-
-    def multiply(direction: np.ndarray) -> tuple[np.ndarray]:
-        product = covariance.take(relationships.multiply_each(direction, owners))
-        return (null.variances[0] * product + null.variances[1] * direction,)
-
-    for step in iter_conjugate_gradient(
-        multiply, columns, np.copy, tolerance=SOLVED, max_iterations=MAX_SOLVING
-    ):
-        done = np.log(max(step.residuals[-1].max(), SOLVED)) / np.log(SOLVED)
-        yield Progress("Conjugate gradients", 0.5 + 0.45 * min(max(done, 0), 1))
-    if not step.is_converged:
-        raise ParameterError(f"the model without variants is not solved after {MAX_SOLVING} steps")
-    solved = step.solution[:, len(chromosomes) :]
+    solution = yield from solve(columns, owners, SOLVED, "Conjugate gradients", 0.5, 0.3)
+    solved = solution[:, len(chromosomes) :]
     gamma = float(np.mean((solved * calibrating).sum(0) / (calibrating * calibrating).sum(0)))
     for k, each in enumerate(chromosomes):
-        both = np.column_stack([design.basis, step.solution[:, k]])
+        both = np.column_stack([design.basis, solution[:, k]])
         products = each.matrix.multiply_transposed(both)
         left = each.squares - (products[:, :-1] ** 2).sum(1)
         is_varied = _vary(left, each.squares)
         _put(fits, each.rows, products[:, -1], gamma * np.maximum(left, 0), is_varied)
-        yield Progress(TESTING, 0.95 + 0.05 * (k + 1) / len(chromosomes))
-    return np.tile(null.variances, (len(chromosomes), 1)), gamma
+        yield Progress(TESTING, 0.8 + 0.05 * (k + 1) / len(chromosomes))
+    strongest = _strongest(fits, refine_below)
+    for first in range(0, len(strongest), _RETESTED_AT_ONCE):
+        rows = strongest[first : first + _RETESTED_AT_ONCE]
+        owners, columns = _columns_of(chromosomes, covariance, rows)
+        share = 0.15 / len(strongest)
+        start = 0.85 + share * first
+        solved = yield from solve(
+            columns, owners, _SOLVED_TO_DIGITS, RETESTING, start, share * len(rows)
+        )
+        left = (solved * columns).sum(0)
+        _put(fits, rows, solved.T @ response, left, np.ones(len(rows), bool))
+    return np.tile(null.variances, (len(chromosomes), 1)), gamma, strongest
+
+
+def _strongest(fits: Fits, refine_below: float) -> np.ndarray:
+    """Return the variants of lowest p that are below a limit, at most 64: int64."""
+    strength = np.where(np.isfinite(fits.statistic), np.abs(fits.statistic), 0.0)
+    is_strong = np.exp(log_p_of_z(strength)) < refine_below
+    return np.sort(np.argsort(-strength, kind="stable")[: min(is_strong.sum(), MAX_RETESTED)])
 
 
 class _Relationships:
@@ -233,28 +254,77 @@ def _square(matrix: GenotypeMatrix, columns: np.ndarray) -> np.ndarray:
     return matrix.multiply(matrix.multiply_transposed(columns))
 
 
+class _Solving:
+    """P of the models of all chromosomes, by conjugate gradients."""
+
+    def __init__(
+        self, relationships: _Relationships, covariance: ProbedCovariance, variances: np.ndarray
+    ) -> None:
+        self._relationships, self._covariance = relationships, covariance
+        self._variances = variances
+
+    def __call__(
+        self,
+        columns: np.ndarray,
+        owners: np.ndarray,
+        tolerance: float,
+        what: str,
+        start: float,
+        share: float,
+    ) -> Generator[Progress, None, np.ndarray]:
+        """Return P @ columns, each in the model of the chromosome that it is of."""
+
+        def multiply(direction: np.ndarray) -> tuple[np.ndarray]:
+            related = self._relationships.multiply_each(direction, owners)
+            product = self._covariance.take(related)
+            return (self._variances[0] * product + self._variances[1] * direction,)
+
+        for step in iter_conjugate_gradient(
+            multiply, columns, np.copy, tolerance=tolerance, max_iterations=MAX_SOLVING
+        ):
+            done = np.log(max(step.residuals[-1].max(), tolerance)) / np.log(tolerance)
+            yield Progress(what, start + share * min(max(done, 0), 1))
+        if not step.is_converged:
+            raise ParameterError(
+                f"the model without variants is not solved after {MAX_SOLVING} steps"
+            )
+        return step.solution
+
+
 def _calibrating(
     chromosomes: list[Chromosome], covariance: ProbedCovariance, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the numbers of the chromosomes of some variants, and these less fixed effects."""
-    sizes = np.cumsum([0, *(len(each.rows) for each in chromosomes)])
-    order = np.random.default_rng(seed).permutation(sizes[-1])
+    squares = np.concatenate([each.squares for each in chromosomes])
+    rows = np.concatenate([each.rows for each in chromosomes])
+    order = np.random.default_rng(seed).permutation(len(rows))
     numbers, columns = [], []
-    for place in order.tolist():
-        k = int(np.searchsorted(sizes, place, "right")) - 1
-        each, row = chromosomes[k], place - sizes[k]
-        unit = np.zeros(len(each.rows))
-        unit[row] = 1.0
-        if each.squares[row] > 0:
-            column = covariance.take(each.matrix.multiply(unit))
-            if _vary(column @ column, each.squares[row]):
-                numbers.append(k)
-                columns.append(column)
+    for place in order[squares[order] > 0].tolist():
+        owners, column = _columns_of(chromosomes, covariance, rows[[place]])
+        if _vary((column * column).sum(0), squares[[place]])[0]:
+            numbers.append(owners)
+            columns.append(column)
         if len(numbers) == N_CALIBRATING:
             break
     if not numbers:
         raise ParameterError("no variant varies beside the covariates; leave some of these out")
-    return np.array(numbers), np.column_stack(columns)
+    return np.concatenate(numbers), np.hstack(columns)
+
+
+def _columns_of(
+    chromosomes: list[Chromosome], covariance: ProbedCovariance, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the chromosomes of variants, and these less fixed effects."""
+    owners = np.empty(len(rows), np.int64)
+    columns = np.empty((len(covariance.probes), len(rows)))
+    for k, each in enumerate(chromosomes):
+        mine = np.flatnonzero(np.isin(rows, each.rows))
+        if len(mine):
+            units = np.zeros((len(each.rows), len(mine)))
+            units[np.searchsorted(each.rows, rows[mine]), np.arange(len(mine))] = 1.0
+            owners[mine] = k
+            columns[:, mine] = covariance.take(each.matrix.multiply(units))
+    return owners, columns
 
 
 def _check_null(null: VarianceSnapshot) -> None:
