@@ -151,10 +151,9 @@ _MODULES = {
     "genoviz.analyses.sequences.multiplicity_track": ("MultiplicityBins", "MultiplicityTrack"),
     "genoviz.analyses.genotypes.products": ("GenotypeMatrix", "allele_counts"),
     "genoviz.analyses.sequences.pangenome_index": (
-        "PangenomeIndex",
-        "build_pangenome_index",
-        "iter_build_pangenome_index",
+        "build_pangenome_index", "iter_build_pangenome_index",
     ),
+    "genoviz.analyses.sequences.path_repeats": ("PathRepeats", "PathTrack", "make_path_repeats"),
     "genoviz.analyses.offtargets.pangenome": (
         "PathOffTargetsProgress",
         "find_offtargets_on_graph",
@@ -255,6 +254,10 @@ _MODULES = {
     "genoviz.io.intervals.bigwig_writer": ("write_bigwig",),
     "genoviz.io.graph.node_list": ("write_node_list",),
     "genoviz.io.sequences.fasta": ("write_fasta",),
+    "genoviz.io.sequences.pangenome_index": (
+        "iter_read_pangenome_index", "iter_write_pangenome_index", "read_pangenome_index",
+        "write_pangenome_index",
+    ),
     "genoviz.io.sequences.fm_index": (
         "IndexFileProgress",
         "iter_read_fm_index",
@@ -299,6 +302,7 @@ _MODULES = {
     "genoviz.io.genotypes.writers": ("write_plink", "write_vcf"),
     "genoviz.io.sequences.reader": ("SequencesProgress", "iter_read_sequences", "read_sequences"),
     "genoviz.model.sequences.fm_index": ("FMIndex", "IndexInParts", "IndexPart"),
+    "genoviz.model.sequences.pangenome_index": ("PangenomeIndex",),
     "genoviz.model.genotypes.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
     "genoviz.model.genotypes.pedigree": ("Pedigree",),
     "genoviz.model.genotypes.phenotypes": ("PhenotypeTable",),

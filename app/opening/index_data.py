@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.sequences.fm_index import iter_build_fm_index
-from genoviz.analyses.sequences.pangenome_index import PangenomeIndex, iter_build_pangenome_index
+from genoviz.analyses.sequences.pangenome_index import iter_build_pangenome_index
 from genoviz.io.files.reading_rules import RULES
 from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
 from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
+from genoviz.model.sequences.pangenome_index import PangenomeIndex
 from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.memory import MEMORY

@@ -238,7 +238,7 @@ def test_paths_of_a_graph_are_counted_and_hit(run):
         assert list(map(int, row[3:])) == [per_path[name] for name in graph.path_names]
         assert int(row[2]) == per_path.total()
     header, rows = table(run("locate", path, *kmers)[1])
-    assert header == ["#name", "kmer", "path", "start", "end", "strand", "nodes"]
+    assert header == ["#name", "kmer", "path", "start", "end", "strand", "nodes", "offset"]
     wanted = []
     for kmer in kmers:
         wanted += [[kmer, *map(str, place)] for place in places(kmer, records=records)]
@@ -365,8 +365,7 @@ def test_wrong_usage_exits_with_2(run, index, fasta, arguments, words):
             ["build", "FASTA", "--memory", "9M"],
             "needs .* GB of memory at least, is allowed 0.009 GB",
         ),
-        (["build", "graph.gfa"], "graph.gfa is a graph, whose paths"),
-        (["spectrum", "graph.gfa"], "graph.gfa is a graph, which 'count' and 'locate' take"),
+        (["spectrum", "graph.gfa"], "-k is 21, and the longest stretch of A C G T has 4 bases"),
         (["multiplicity", "INDEX", "--contig", "chr9"], "no contig is named 'chr9'; there are 4"),
     ],
 )

@@ -11,9 +11,9 @@ import numpy as np
 from genoviz.analyses.graph.query.hit_nodes import find_nodes
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.analyses.offtargets.path_places import PathPlaces, SiteMembers, expand_rows
-from genoviz.analyses.sequences.shared_stretches import SharedStretches
 from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.hits import OffTargetHits
+from genoviz.model.sequences.pangenome_index import SharedStretches
 
 PLACES_AT_ONCE = 1 << 22
 

@@ -53,16 +53,17 @@ def iter_multiplicity_steps(
         length = int(text.contig_lengths[rank])
         for first in range(0, length, _STRETCH):
             values = track.cut(rank, first, min(first + _STRETCH, length))
-            changes = np.flatnonzero(values[1:] != values[:-1]) + 1
-            starts = np.concatenate([[0], changes])
-            ends = np.append(changes, len(values))
-            kept = values[starts] > 0
-            yield MultiplicitySteps(
-                rank,
-                first + starts[kept],
-                first + ends[kept],
-                values[starts[kept]].astype(np.int64),
-            )
+            yield find_steps(rank, first, values)
+
+
+def find_steps(contig: int, first: int, values: np.ndarray) -> MultiplicitySteps:
+    """Return the steps of multiplicities at bases of a contig from ``first`` on; at least one."""
+    changes = np.flatnonzero(values[1:] != values[:-1]) + 1
+    starts = np.concatenate([[0], changes])
+    ends = np.append(changes, len(values))
+    kept = values[starts] > 0
+    multiplicities = values[starts[kept]].astype(np.int64)
+    return MultiplicitySteps(contig, first + starts[kept], first + ends[kept], multiplicities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +132,19 @@ class MultiplicityTrack:
                 shift = first - place
                 found[low - start : high - start] = self.values[low + shift : high + shift]
         return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The contigs."""
+        return self.text.contig_names
+
+    def find(self, name: str) -> int:
+        """Return the number of a contig by name; raises ParameterError if there is none."""
+        return find_contig(self.text, name)
+
+    def iter_steps(self, contig: int | None = None) -> Iterator[MultiplicitySteps]:
+        """Yield the steps of a contig, or of all; see `iter_multiplicity_steps`."""
+        return iter_multiplicity_steps(self, contig)
 
     def bins(self, contig: str | int, edges: np.ndarray) -> MultiplicityBins:
         """Return mean and highest multiplicity of each bin of a contig.

@@ -16,12 +16,12 @@ from genoviz.analyses.sequences.kmer_packing import Kmers, PackedQueries, pack_q
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
-from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.columns import expand_counts
 from genoviz.model.sequences.bases import reverse_complement
+from genoviz.model.sequences.pangenome_index import PangenomeIndex
 
 _ROWS_PER_BATCH = 1 << 22
 MAX_SORTED = 1 << 22
@@ -111,7 +111,7 @@ def _check_lengths(queries: PackedQueries, max_k: int) -> None:
         i = int(too_long[0])
         raise ParameterError(
             f"k-mer {i + 1:,} has {queries.lengths[i]:,} bases, and the index of paths finds up to "
-            f"{max_k:,}; build it with a larger max_k"
+            f"{max_k:,}; build it with a larger max_k (--max-k)"
         )
 
 

@@ -11,58 +11,17 @@ and are spelled with the ``max_k - 1`` bases that come after them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from genoviz.model import PangenomeGraph
+from genoviz.model.sequences.pangenome_index import SharedStretches
 
 STEPS_PER_SLICE = 1 << 18
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
-
-
-@dataclass(frozen=True, eq=False)
-class SharedStretches:
-    """Units of steps, each once, in the order in which stretches have them.
-
-    A path of which most steps are reverse is taken backward (``is_turned``), so that it shares
-    with those that go the other way.
-
-    Attributes
-    ----------
-    max_k
-        Bases of a window.
-    is_turned
-        bool, shape (n_paths,).
-    steps
-        int64, shape (n_units,): a step, in order of the walks, on which the unit is.
-    shifts, lengths
-        int64, shape (n_units,): first base in the step, and how many bases, along the walk.
-    is_head
-        bool, shape (n_units,): whether a stretch begins with the unit.
-    stand_offsets
-        int64, shape (n_units + 1,): unit ``u`` is on ``stand_steps[stand_offsets[u] :
-        stand_offsets[u + 1]]``.
-    stand_steps
-        int64: steps of the graph, in order of the paths.
-    """
-
-    max_k: int
-    is_turned: np.ndarray
-    steps: np.ndarray
-    shifts: np.ndarray
-    lengths: np.ndarray
-    is_head: np.ndarray
-    stand_offsets: np.ndarray
-    stand_steps: np.ndarray
-
-    @property
-    def n_units(self) -> int:
-        """Number of units."""
-        return len(self.steps)
 
 
 def find_turned_paths(graph: PangenomeGraph) -> np.ndarray:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from genoviz.analyses.sequences.shared_stretches import SharedStretches, walk_handles, walk_order
+from genoviz.analyses.sequences.shared_stretches import walk_handles, walk_order
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.bases import COMPLEMENTS
+from genoviz.model.sequences.pangenome_index import SharedStretches
 from genoviz.model.sequences.sequences import UPPER_CASE, Sequences
 
 

@@ -34,10 +34,11 @@ _STRANDS = {False: "forward", True: "canonical"}
     "genoviz bwt spectrum genome.gvfm -k 21",
     "genoviz bwt spectrum genome.fa.gz -k 31 --canonical -o spectrum.tsv",
     "genoviz bwt spectrum genome.gvfm --every-k 100 -o choose_k.tsv",
+    "genoviz bwt spectrum graph.gvfm -k 31 --canonical",
     "genoviz bwt spectrum genome.fa.gz -k 31 --canonical --scheduler tcp://head:8786",
 )
 def spectrum(
-    index: io.IndexArgument,
+    index: io.IndexOrGraphArgument,
     k: io.KOption = 21,
     canonical: io.CanonicalOption = False,
     every_k: Annotated[
@@ -57,8 +58,8 @@ def spectrum(
     """Count how many different k-mers occur how often.
 
     A line for each multiplicity that there is, however large, has it and the number of different
-    k-mers. The index needs all rows located (--sample-rate 1). The workers of a scheduler sort
-    k-mers of up to 32 bases, each some of them, and need no index.
+    k-mers; of a graph, those of all its paths. The index needs all rows located (--sample-rate 1).
+    The workers of a scheduler sort k-mers of up to 32 bases, each some of them, and need no index.
     """
     if scheduler is not None and every_k is not None:
         raise typer.BadParameter("--scheduler goes with -k, not with --every-k")
@@ -66,8 +67,8 @@ def spectrum(
         raise typer.BadParameter("--every-k counts forward k-mers; leave out --canonical")
     with show_progress() as bar:
         if scheduler is None:
-            repeats = io.open_repeats(index, bar, backend=backend.value)
             name, longest = ("-k", k) if every_k is None else ("--every-k", every_k)
+            repeats = io.open_repeats(index, bar, longest, backend=backend.value)
             repeats.check_k(longest, name=name)
         if every_k is not None:
             found = io.counted(repeats.iter_distinct(every_k), bar)
@@ -103,10 +104,11 @@ def _share_spectrum(
     from genoviz.io.sequences.fm_index import is_fm_index
 
     path = as_file(path)
+    if io.has_paths(path):
+        raise typer.BadParameter("--scheduler goes with sequences or an index of them, not a graph")
     if is_fm_index(path):
         text = io.open_index(path, bar, backend="cpu").text
     else:
-        io.refuse_graph(path)
         text = make_index_text(read_sequences(path, bar))
     return iter_shared_spectrum(text, k, strand, scheduler=scheduler)
 
@@ -122,33 +124,33 @@ def _table(columns: dict[str, list[int]]) -> Iterator[str]:
     "genoviz bwt multiplicity genome.gvfm -k 21 --canonical --contig chr1",
 )
 def multiplicity(
-    index: io.IndexArgument,
+    index: io.IndexOrGraphArgument,
     k: io.KOption = 21,
     canonical: io.CanonicalOption = False,
-    contig: Annotated[str | None, option("Only this contig.", show_default="all")] = None,
+    contig: Annotated[
+        str | None, option("Only this contig, or this path of a graph.", show_default="all")
+    ] = None,
     output: OutputOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Write how often the k-mer that begins at each base occurs, as bedGraph.
 
     Where no k-mer begins, because another letter than A C G T or the end of the contig comes too
-    soon, there is no line. The index needs all rows located (--sample-rate 1).
+    soon, there is no line. The index needs all rows located (--sample-rate 1). Of a graph, each
+    path has its lines, and k-mers of all paths count.
     """
     choose_kind(output, {"bedGraph": (*BEDGRAPH, *TABLE)}, default="bedGraph")
     with show_progress() as bar:
-        repeats = io.open_repeats(index, bar, backend=backend.value)
+        repeats = io.open_repeats(index, bar, k, backend=backend.value)
         repeats.check_k(k, name="-k")
         track = io.counted(repeats.iter_track(k, _STRANDS[canonical]), bar)
-        from genoviz.analyses.sequences.multiplicity_track import find_contig
-
-        place = None if contig is None else find_contig(track.text, contig)
-    from genoviz.analyses.sequences.multiplicity_track import iter_multiplicity_steps
+        place = None if contig is None else track.find(contig)
     from genoviz.io.intervals.writer import iter_table
 
     def parts() -> Iterator[bytes]:
-        for steps in iter_multiplicity_steps(track, place):
+        for steps in track.iter_steps(place):
             ids = steps.starts * 0 + steps.contig
             columns = (steps.starts, steps.ends, steps.multiplicities)
-            yield from iter_table(track.text.contig_names, ids, columns)
+            yield from iter_table(track.names, ids, columns)
 
     write_output(parts(), output)

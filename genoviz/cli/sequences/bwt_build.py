@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genoviz.cli.common_options import (
+    MAX_COUNT,
     BackendName,
     BackendOption,
     JsonOption,
@@ -28,7 +28,12 @@ from genoviz.cli.results import (
     refuse_standard_output,
     show_progress,
 )
-from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
+from genoviz.cli.sequences.kmer_index import (
+    is_graph,
+    parse_memory,
+    read_sequences,
+    read_spelled_graph,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,9 +41,7 @@ if TYPE_CHECKING:
     from genoviz.model import IndexText
     from genoviz.model.sequences.fm_index import FMIndex, IndexInParts
 
-_ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit")
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([MGT])i?B?", re.IGNORECASE)
-_UNITS = {"M": 10**6, "G": 10**9, "T": 10**12}
+_ENDINGS = (".gz", ".bgz", ".fa", ".fasta", ".fna", ".ffn", ".fas", ".2bit", ".gfa", ".gbz")
 
 
 @with_examples(
@@ -46,6 +49,7 @@ _UNITS = {"M": 10**6, "G": 10**9, "T": 10**12}
     "genoviz bwt build hg38.2bit -o hg38.gvfm --sample-rate 8",
     "genoviz bwt build genome.fa --lcp --json",
     "genoviz bwt build genome.fa -o genome.gvfm --memory 4G",
+    "genoviz bwt build graph.gfa.gz -o graph.gvfm",
     "genoviz bwt build samples/a.fa samples/b.fa -o indexes --scheduler tcp://head:8786",
 )
 def build(
@@ -53,7 +57,8 @@ def build(
         list[Path],
         typer.Argument(
             metavar="SEQUENCES...",
-            help="FASTA, plain or gzipped, or 2bit, an index for each file; - is standard input.",
+            help="FASTA, plain or gzipped, or 2bit, an index for each file; or a graph (GFA, GBZ), "
+            "whose paths are indexed; - is standard input.",
         ),
     ],
     output: Annotated[
@@ -84,6 +89,15 @@ def build(
     lcp: Annotated[
         bool, option("Keep common prefixes too (4 bytes a base): spectra at once.", "--lcp")
     ] = False,
+    max_k: Annotated[
+        int | None,
+        option(
+            "Of a graph: bases of the longest k-mer that can be found. The more, the less paths "
+            "share.",
+            within=(1, MAX_COUNT),
+            show_default="256",
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         option(
@@ -102,6 +116,9 @@ def build(
     The index is exact. Letters other than A C G T match nothing, and no k-mer reaches over the end
     of a sequence; lower case counts as upper case, and is kept as soft masking.
 
+    Of a graph, the sequences of its paths are indexed, a stretch that several paths share once;
+    count, locate, spectrum and multiplicity take the index as that of sequences, and name paths.
+
     With --scheduler a worker makes an index at a time; it reads and writes the files under the
     same paths as this machine.
     """
@@ -119,7 +136,15 @@ def build(
     refuse_standard_output("-o", output, "an index is written in several places at once")
     sequences = as_file(sequences)
     output = _check_output(sequences, output)
-    n_bytes = _parse_memory(memory, lcp=lcp, backend=backend)
+    if is_graph(sequences):
+        if memory is not None:
+            raise typer.BadParameter("--memory goes with sequences; leave it out for a graph")
+        options = {"max_k": max_k, "sample_rate": sample_rate, "table_k": table_k}
+        _build_paths(sequences, output, lcp, options, backend.value, as_json)
+        return
+    if max_k is not None:
+        raise typer.BadParameter("--max-k goes with a graph; an index of sequences has any k")
+    n_bytes = parse_memory(memory, lcp=lcp, backend=backend)
     from genoviz.analyses.sequences.index_text import make_index_text
 
     began = time.perf_counter()
@@ -136,23 +161,11 @@ def build(
         else:
             options["memory"] = n_bytes
             index, more = _build_in_parts(text, output, bar, seconds, options)
-    results = {
-        "n_contigs": index.text.n_contigs,
-        "n_bases": index.text.n_bases,
-        "total_length": index.text.total_length,
-        "sample_rate": index.sample_rate,
-        "table_k": index.table_k,
-        "n_bytes": output.stat().st_size if output.is_file() else None,
-        **more,
-        "seconds": seconds,
-        "files": [str(output)],
-    }
     words = (
         f"sequences: {index.text.n_contigs:,}, {index.text.total_length:,} bp, of which "
         f"{index.text.n_bases:,} are A C G T; read and indexed in {sum(seconds.values()):.1f} s"
     )
-    size = "" if results["n_bytes"] is None else f" ({quantity(results['n_bytes'], 'B')})"
-    print_results(results, [words, f"wrote {output}{size}"], as_json=as_json)
+    _print_built(index, more, seconds, words, output, as_json)
 
 
 def _build_at_once(
@@ -182,6 +195,62 @@ def _build_at_once(
     return index, {"tied_fractions": list(progress.tied_fractions)}
 
 
+def _build_paths(
+    path: Path, output: Path, lcp: bool, options: dict[str, Any], backend: str, as_json: bool
+) -> None:
+    """Index the paths of a graph."""
+    from genoviz.analyses.sequences.pangenome_index import DEFAULT_MAX_K, iter_build_pangenome_index
+    from genoviz.io.sequences.pangenome_index import iter_write_pangenome_index
+
+    options = {**options, "max_k": options["max_k"] or DEFAULT_MAX_K, "backend": backend}
+    began = time.perf_counter()
+    with show_progress() as bar:
+        graph = read_spelled_graph(path, bar)
+        seconds = {"reading": time.perf_counter() - began}
+        for progress in iter_build_pangenome_index(graph, **options):
+            bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+        pangenome, extra = progress.index, {}
+        seconds |= progress.seconds
+        if lcp:
+            bar.update("Common prefixes", 0, None, "")
+            extra, seconds["common prefixes"] = _common_prefixes(pangenome.index, backend)
+        began = time.perf_counter()
+        for written in iter_write_pangenome_index(pangenome, output, extra=extra):
+            bar.update("Writing", written.n_bytes_done, written.n_bytes_total, "B")
+        seconds["writing"] = time.perf_counter() - began
+    results = {"n_paths": graph.n_paths, "path_length": pangenome.n_path_bases}
+    results["max_k"] = pangenome.max_k
+    words = (
+        f"paths: {graph.n_paths:,}, {pangenome.n_path_bases:,} bp, of which "
+        f"{pangenome.n_stored_bases:,} are kept for all, for k-mers of up to {pangenome.max_k:,}; "
+        f"read and indexed in {sum(seconds.values()):.1f} s"
+    )
+    _print_built(pangenome.index, results, seconds, words, output, as_json)
+
+
+def _print_built(
+    index: FMIndex | IndexInParts,
+    more: dict[str, Any],
+    seconds: dict[str, float],
+    words: str,
+    output: Path,
+    as_json: bool,
+) -> None:
+    results = {
+        "n_contigs": index.text.n_contigs,
+        "n_bases": index.text.n_bases,
+        "total_length": index.text.total_length,
+        "sample_rate": index.sample_rate,
+        "table_k": index.table_k,
+        "n_bytes": output.stat().st_size if output.is_file() else None,
+        **more,
+        "seconds": seconds,
+        "files": [str(output)],
+    }
+    size = "" if results["n_bytes"] is None else f" ({quantity(results['n_bytes'], 'B')})"
+    print_results(results, [words, f"wrote {output}{size}"], as_json=as_json)
+
+
 def _build_in_parts(
     text: IndexText,
     output: Path,
@@ -200,20 +269,6 @@ def _build_in_parts(
     return index, {"n_blocks": index.n_blocks, "needed_memory": index.needed_bytes}
 
 
-def _parse_memory(memory: str | None, *, lcp: bool, backend: BackendName) -> int | None:
-    """Return bytes; what does not go with ``--memory`` is refused."""
-    if memory is None:
-        return None
-    found = _MEMORY.fullmatch(memory.strip())
-    if found is None:
-        raise typer.BadParameter(f"--memory is {memory!r}, needs a number and M or G, as 4G")
-    if lcp:
-        raise typer.BadParameter("--lcp needs all rows at once; leave out --memory")
-    if backend is BackendName.cuda:
-        raise typer.BadParameter("--memory builds on CPUs; leave out --backend cuda")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
-
-
 def _build_several(
     files: list[Path],
     folder: Path | None,
@@ -223,9 +278,12 @@ def _build_several(
 ) -> None:
     """Index each of several files, or have workers do it."""
     from genoviz.collection.index_files import iter_build_index_files
+    from genoviz.errors import ParameterError
 
     if any(map(is_dash, files)):
         raise typer.BadParameter("standard input can be indexed alone and here, not by workers")
+    for file in filter(is_graph, files):
+        raise ParameterError(f"{file.name} is a graph; build the index of its paths alone and here")
     is_folder = folder is not None and (len(files) > 1 or folder.is_dir())
     if is_folder:
         folder.mkdir(parents=True, exist_ok=True)
@@ -287,9 +345,4 @@ def _check_output(sequences: Path, output: Path | None, folder: Path | None = No
     choose_kind(output, {"index": (".gvfm",)}, default="index", binary=("index",))
     if sequences.is_file() and is_fm_index(sequences):
         raise ParameterError(f"{sequences.name} is an index already, needs FASTA or 2bit here")
-    if is_graph(sequences):
-        raise ParameterError(
-            f"{sequences.name} is a graph, whose paths 'genoviz bwt count' and 'locate' index on "
-            "the way; needs FASTA or 2bit here"
-        )
     return output

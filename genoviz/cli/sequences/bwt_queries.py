@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from enum import StrEnum
@@ -23,7 +24,6 @@ from genoviz.cli.intervals.options import OutputOption, as_file, write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
 from genoviz.cli.results import ProgressBar, print_notes, print_results, show_progress
 from genoviz.cli.sequences import kmer_index as io
-from genoviz.cli.sequences.kmer_index import kmer_labels, open_pangenome
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from genoviz.analyses.sequences.pangenome_queries import PathHits
     from genoviz.model import PangenomeGraph
     from genoviz.model.sequences.fm_index import FMIndex
+    from genoviz.model.sequences.pangenome_index import PangenomeIndex
 
 MAX_CONTEXT = 10**6
 _PAGE = 1 << 16
+_PATH_COLUMNS = ("#name", "kmer", "path", "start", "end", "strand", "nodes", "offset")
 _SIGNS = {1: "+", -1: "-"}
 
 
@@ -44,6 +46,7 @@ class HitFormat(StrEnum):
 
     tsv = "tsv"
     bed = "bed"
+    gaf = "gaf"
 
 
 @with_examples(
@@ -51,6 +54,7 @@ class HitFormat(StrEnum):
     "genoviz bwt count genome.fa.gz GGNCC --strand forward",
     "genoviz bwt count genome.gvfm --file primers.fa -o counts.tsv",
     "genoviz bwt count graph.gfa.gz GATTACAGATTACA --per-path",
+    "genoviz bwt count graph.gvfm --file alleles.fa --by haplotype",
     "genoviz bwt count genome.fa.gz --file primers.fa --scheduler tcp://head:8786",
 )
 def count(
@@ -59,6 +63,14 @@ def count(
     file: io.KmerFileOption = None,
     strand: io.StrandOption = io.StrandName.both,
     per_path: Annotated[bool, option("Of a graph: a column for each path.", "--per-path")] = False,
+    by: Annotated[
+        io.PathGrouping | None,
+        option(
+            "Of a graph: in how many of its paths, haplotypes (sample#haplotype of PanSN names) or "
+            "samples a k-mer is, and a column for each.",
+            show_default=False,
+        ),
+    ] = None,
     max_branches: io.MaxBranchesOption = 4096,
     check: io.CheckOption = True,
     output: TableOption = None,
@@ -70,41 +82,44 @@ def count(
 
     A line for each k-mer has its name in the FASTA file (or .), its letters and the count. A k-mer
     that is its own reverse complement is counted once at a place. Case does not matter; letters of
-    the sequences other than A C G T match nothing. Of a graph, all its paths are counted.
+    the sequences other than A C G T match nothing. Of a graph, all its paths are counted, on both
+    strands by default.
     With --scheduler each worker indexes some of the contigs of a FASTA or 2bit.
     """
     queries = io.read_kmers(kmers, file)
     index = as_file(index)
     options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
+    names: tuple[str, ...] = ()
     with show_progress() as bar:
         if scheduler is not None and (io.is_graph(index) or io.is_index(index)):
             raise typer.BadParameter("--scheduler goes with FASTA or 2bit, which workers index")
-        if io.is_graph(index):
-            from genoviz.analyses.sequences.pangenome_queries import count_per_path
-
-            pangenome = io.open_pangenome(index, bar, queries, backend=backend.value)
+        if io.has_paths(index):
+            pangenome = io.open_pangenome(index, bar, queries, backend=backend.value, check=check)
             began = time.perf_counter()
-            table = count_per_path(pangenome, queries, **options)
-            counts, paths = table.sum(axis=1), list(pangenome.graph.path_names)
-        elif per_path:
-            raise typer.BadParameter("--per-path needs a graph (GFA)")
+            names, table = _count_groups(pangenome, queries, by or io.PathGrouping.path, options)
+            counts = table.sum(axis=1)
+        elif per_path or by is not None:
+            name = "--per-path" if per_path else "--by"
+            raise typer.BadParameter(f"{name} needs a graph (GFA, GBZ) or an index of one")
         elif scheduler is not None:
             began, counts = _count_at_workers(index, queries, bar, scheduler, options)
         else:
             began, counts = _count_in_index(index, queries, bar, check, options)
         seconds = time.perf_counter() - began
     columns = {"count": counts}
-    if per_path:
-        columns |= {name: table[:, path] for path, name in enumerate(paths)}
+    if by is not None:
+        columns[f"n_{by.value}s"] = (table > 0).sum(axis=1)
+    groups = list(table.T) if per_path or by is not None else []
     if output is not None or not as_json:
-        write_output(io.iter_encoded(_count_lines(queries, columns)), output)
+        write_output(io.iter_encoded(_count_lines(queries, columns, names, groups)), output)
     if as_json:
         results: dict[str, Any] = {"n_kmers": len(queries), "seconds": seconds}
         results["files"] = [str(output)] if output else []
         if output is None:
             results["counts"] = _count_results(queries, counts)
-            if per_path:
-                results |= {"paths": paths, "counts_per_path": table.tolist()}
+            if groups:
+                kind = "path" if by is None else by.value
+                results |= {f"{kind}s": list(names), f"counts_per_{kind}": table.tolist()}
         print_results(results, [], as_json=True)
 
 
@@ -143,9 +158,26 @@ def _count_at_workers(
     return began, io.counted(steps, bar)
 
 
-def _count_lines(kmers: tuple[Kmer, ...], columns: dict[str, np.ndarray]) -> Iterator[str]:
-    yield "\t".join(["#name", "kmer", *columns])
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+def _count_groups(
+    pangenome: PangenomeIndex, kmers: tuple[Kmer, ...], by: io.PathGrouping, options: dict[str, Any]
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the groups of paths, and how often each has each k-mer."""
+    from genoviz.analyses.graph.query.path_groups import group_paths
+    from genoviz.analyses.sequences.pangenome_queries import count_per_path
+
+    groups = group_paths(pangenome.graph, by.value)
+    return groups.names, groups.sum_columns(count_per_path(pangenome, kmers, **options))
+
+
+def _count_lines(
+    kmers: tuple[Kmer, ...],
+    columns: dict[str, np.ndarray],
+    names: tuple[str, ...],
+    groups: list[np.ndarray],
+) -> Iterator[str]:
+    """Yield the lines of a table; groups may have any names, also those of columns."""
+    yield "\t".join(["#name", "kmer", *columns, *(names if groups else ())])
+    rows = zip(*(column.tolist() for column in (*columns.values(), *groups)), strict=True)
     for label, row in zip(io.kmer_labels(kmers), rows, strict=True):
         yield "\t".join([label, *map(str, row)])
 
@@ -161,6 +193,7 @@ def _count_results(kmers: tuple[Kmer, ...], counts: np.ndarray) -> list[dict[str
     "genoviz bwt locate genome.gvfm TTAGGGTTAGGG --context 20",
     "genoviz bwt locate genome.gvfm --file primers.fa -o hits.bed",
     "genoviz bwt locate graph.gfa.gz GATTACAGATTACA --limit 100",
+    "genoviz bwt locate graph.gvfm GATTACAGATTACA -o hits.gaf",
 )
 def locate(
     index: io.IndexOrGraphArgument,
@@ -188,34 +221,40 @@ def locate(
 
     Positions are 0-based half-open. A line of TSV has name and letters of the k-mer, contig, start,
     end and strand; with --context also the letters before, in and after the hit, along the contig,
-    soft-masked ones in lower case. Of a graph, contigs are its paths, and a last column has the
-    nodes.
+    soft-masked ones in lower case. Of a graph, contigs are its paths; two more columns have the
+    nodes as the path reads them (>12<13 is 12 forward, then 13 reverse), and how many bases of the
+    first node come before the hit. GAF has a line for each place in the graph, read as the k-mer
+    reads, and tag ph:i has how many places of paths are there.
     """
-    bed = as_format is HitFormat.bed
-    forms = {"bed": BED, "tsv": TABLE}
+    forms = {"bed": BED, "tsv": TABLE, "gaf": (".gaf",)}
     if as_format is None:
-        bed = choose_kind(output, forms, default="tsv") == "bed"
+        form = choose_kind(output, forms, default="tsv")
     else:
-        choose_kind(output, {as_format.value: forms[as_format.value]}, default=as_format.value)
-    if bed and context:
+        form = as_format.value
+        choose_kind(output, {form: forms[form]}, default=form)
+    if form != "tsv" and context:
         raise typer.BadParameter("--context needs --format tsv")
+    if form == "gaf" and strand is io.StrandName.canonical:
+        raise typer.BadParameter("GAF has the strand of the k-mer; leave out --strand canonical")
     queries = io.read_kmers(kmers, file)
     index = as_file(index)
     options = {"strand": strand.value, "backend": backend.value, "max_branches": max_branches}
     with show_progress() as bar:
-        if io.is_graph(index):
+        if io.has_paths(index):
             if context:
                 raise typer.BadParameter("--context needs an index or sequences, not a graph")
-
-            lines = path_hit_lines(index, queries, bar, limit, bed, options)
+            pangenome = io.open_pangenome(index, bar, queries, backend=backend.value, check=check)
+            lines = _path_hit_lines(pangenome, queries, limit, form, options)
         else:
+            if form == "gaf":
+                raise typer.BadParameter("GAF needs a graph (GFA, GBZ) or an index of one")
             from genoviz.analyses.sequences.kmer_hits import locate_kmers
 
             opened = io.open_index(index, bar, backend=backend.value, check=check)
             hits = locate_kmers(opened, queries, limit=limit, **options)
             if len(hits) < hits.n_hits:
                 print_notes(f"{len(hits):,} of {hits.n_hits:,} hits are given (--limit)")
-            lines = _hit_lines(opened, queries, hits, context, bed)
+            lines = _hit_lines(opened, queries, hits, context, form == "bed")
     write_output(io.iter_encoded(lines), output)
 
 
@@ -255,18 +294,16 @@ def _hit_lines(
             yield f"{labels[kmer]}\t{names[contig]}\t{start}\t{end}\t{_SIGNS[sign]}{more}"
 
 
-def path_hit_lines(
-    path: Path,
+def _path_hit_lines(
+    pangenome: PangenomeIndex,
     kmers: tuple[Kmer, ...],
-    bar: ProgressBar,
     limit: int | None,
-    bed: bool,
+    form: str,
     options: dict[str, Any],
 ) -> Iterator[str]:
     """Return the lines of the hits of k-mers on the paths of a graph."""
     from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
 
-    pangenome = open_pangenome(path, bar, kmers, backend=options["backend"])
     found, n_left, n_hits = [], limit, 0
     for kmer in kmers:
         hits = locate_on_paths(pangenome, kmer, limit=n_left, **options)
@@ -276,22 +313,34 @@ def path_hit_lines(
     n_given = sum(len(hits.starts) for hits in found)
     if n_given < n_hits:
         print_notes(f"{n_given:,} of {n_hits:,} hits are given (--limit)")
-    return _lines(pangenome.graph, kmers, found, bed)
+    if form == "gaf":
+        from genoviz.analyses.graph.query.hit_nodes import iter_gaf_lines
+
+        names = [(kmer.name or kmer.letters).replace("\t", " ") for kmer in kmers]
+        return itertools.chain.from_iterable(
+            iter_gaf_lines(pangenome.graph, name, len(kmer.letters), hits)
+            for name, kmer, hits in zip(names, kmers, found, strict=True)
+        )
+    return _lines(pangenome.graph, kmers, found, form == "bed")
 
 
 def _lines(
     graph: PangenomeGraph, kmers: tuple[Kmer, ...], found: list[PathHits], bed: bool
 ) -> Iterator[str]:
+    from genoviz.analyses.graph.query.hit_nodes import find_walks, walk_texts
+
     if not bed:
-        yield "\t".join(["#name", "kmer", "path", "start", "end", "strand", "nodes"])
-    for kmer, label, hits in zip(kmers, kmer_labels(kmers), found, strict=True):
-        name = (kmer.name or kmer.letters).replace("\t", " ")
+        yield "\t".join(_PATH_COLUMNS)
+    for kmer, label, hits in zip(kmers, io.kmer_labels(kmers), found, strict=True):
+        name, k = (kmer.name or kmer.letters).replace("\t", " "), len(kmer.letters)
         rows = zip(hits.paths.tolist(), hits.starts.tolist(), hits.strands.tolist(), strict=True)
-        for row, (path, start, sign) in enumerate(rows):
-            place = f"{graph.path_names[path]}\t{start}\t{start + len(kmer.letters)}"
-            if bed:
+        if bed:
+            for path, start, sign in rows:
+                place = f"{graph.path_names[path]}\t{start}\t{start + k}"
                 yield f"{place}\t{name}\t0\t{_SIGNS[sign]}"
-                continue
-            nodes = hits.nodes[hits.node_offsets[row] : hits.node_offsets[row + 1]].tolist()
-            names = ",".join(graph.node_names[node] for node in nodes)
-            yield f"{label}\t{place}\t{_SIGNS[sign]}\t{names}"
+            continue
+        walks = find_walks(graph, hits.paths, hits.starts, k)
+        texts = walk_texts(graph, *walks[:2])
+        for (path, start, sign), walk, shift in zip(rows, texts, walks[2].tolist(), strict=True):
+            place = f"{graph.path_names[path]}\t{start}\t{start + k}"
+            yield f"{label}\t{place}\t{_SIGNS[sign]}\t{walk}\t{shift}"

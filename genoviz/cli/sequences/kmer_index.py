@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH, option
+from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH, BackendName, option
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from typing import Any
 
     import numpy as np
 
     from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
     from genoviz.analyses.sequences.kmers import Kmer
-    from genoviz.analyses.sequences.pangenome_index import PangenomeIndex
-    from genoviz.model import Sequences
+    from genoviz.analyses.sequences.path_repeats import PathRepeats
+    from genoviz.model import PangenomeGraph, Sequences
     from genoviz.model.sequences.fm_index import FMIndex
+    from genoviz.model.sequences.pangenome_index import PangenomeIndex
+
+
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)([MGT])i?B?", re.IGNORECASE)
+_UNITS = {"M": 10**6, "G": 10**9, "T": 10**12}
 
 
 class StrandName(StrEnum):
@@ -34,19 +40,20 @@ class StrandName(StrEnum):
     canonical = "canonical"
 
 
-IndexArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="INDEX",
-        help="Index (.gvfm), or FASTA or 2bit to index on the way; - is standard input.",
-    ),
-]
+class PathGrouping(StrEnum):
+    """What paths of a graph are counted by."""
+
+    path = "path"
+    haplotype = "haplotype"
+    sample = "sample"
+
+
 IndexOrGraphArgument = Annotated[
     Path,
     typer.Argument(
         metavar="INDEX",
-        help="Index (.gvfm), or FASTA, 2bit or a graph (GFA) to index on the way; - is standard "
-        "input.",
+        help="Index (.gvfm), or FASTA, 2bit or a graph (GFA, GBZ) to index on the way; - is "
+        "standard input.",
     ),
 ]
 KmersArgument = Annotated[
@@ -116,15 +123,13 @@ def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     return progress.sequences
 
 
-def refuse_graph(path: Path) -> None:
-    """Raise a ParameterError for a graph, where sequences or an index are needed."""
-    from genoviz.errors import ParameterError
-
+def has_paths(path: Path) -> bool:
+    """Return whether a file is a graph, or an index of the paths of one."""
     if is_graph(path):
-        raise ParameterError(
-            f"{path.name} is a graph, which 'count' and 'locate' take; needs an index, FASTA or "
-            "2bit here"
-        )
+        return True
+    from genoviz.io.sequences.fm_index import has_paths
+
+    return is_index(path) and has_paths(path)
 
 
 def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True) -> FMIndex:
@@ -137,7 +142,6 @@ def open_index(path: Path, bar: ProgressBar, *, backend: str, check: bool = True
         for step in iter_read_fm_index(path):
             bar.update("Checking the index", step.n_bytes_done, step.n_bytes_total, "B")
         return step.index
-    refuse_graph(path)
     from genoviz.analyses.sequences.fm_index import iter_build_fm_index
 
     for progress in iter_build_fm_index(read_sequences(path, bar), backend=backend):
@@ -153,38 +157,64 @@ def open_in_parts(path: Path) -> tuple[FMIndex, Callable[[int], None]] | None:
 
 
 def open_pangenome(
-    path: Path, bar: ProgressBar, kmers: tuple[Kmer, ...], *, backend: str
+    path: Path, bar: ProgressBar, kmers: Sequence[Kmer] | int, *, backend: str, check: bool = True
 ) -> PangenomeIndex:
-    """Return an index of the paths of a graph for some k-mers."""
+    """Return the index of paths of a file, or that of a graph for k-mers, or k-mers of a length."""
+    if is_index(path):
+        from genoviz.io.sequences import pangenome_index as file
+
+        if not check:
+            return file.read_pangenome_index(path)
+        for step in file.iter_read_pangenome_index(path):
+            bar.update("Checking the index", step.n_bytes_done, step.n_bytes_total, "B")
+        return step.index
     from genoviz.analyses.sequences.pangenome_index import DEFAULT_MAX_K, iter_build_pangenome_index
 
+    graph = read_spelled_graph(path, bar)
+    lengths = [kmers] if isinstance(kmers, int) else [len(kmer.letters) for kmer in kmers]
+    max_k = max(DEFAULT_MAX_K, *lengths)
+    for progress in iter_build_pangenome_index(graph, max_k=max_k, backend=backend):
+        bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
+    return progress.index
+
+
+def read_spelled_graph(path: Path, bar: ProgressBar) -> PangenomeGraph:
+    """Return a graph with its sequences; how many nodes have none is noted."""
     graph = read_graph(path, bar, cache=True, sequences=True)
     n_missing = int((graph.node_sequences.lengths != graph.node_lengths).sum())
     if n_missing:
         print_notes(
             f"{n_missing:,} of {graph.n_nodes:,} nodes have no sequence ('*'), and match nothing"
         )
-    max_k = max(DEFAULT_MAX_K, *(len(kmer.letters) for kmer in kmers))
-    for progress in iter_build_pangenome_index(graph, max_k=max_k, backend=backend):
-        bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
-    return progress.index
+    return graph
 
 
-def open_repeats(path: Path, bar: ProgressBar, *, backend: str) -> KmerRepeats:
+def open_repeats(
+    path: Path, bar: ProgressBar, longest: int, *, backend: str
+) -> KmerRepeats | PathRepeats:
     """Return what tells of all k-mers of an index; an index may have it in its file."""
     from genoviz.analyses.sequences.kmer_repeats import KmerRepeats, iter_kmer_repeats
     from genoviz.io.sequences.fm_index import is_fm_index, read_extra_arrays
 
     path = as_file(path)
-    index = open_index(path, bar, backend=backend)
+    pangenome = None
+    if has_paths(path):
+        from genoviz.analyses.sequences.path_repeats import PathRepeats
+
+        pangenome = open_pangenome(path, bar, longest, backend=backend)
+        index = pangenome.index
+    else:
+        index = open_index(path, bar, backend=backend)
     lcp: np.ndarray | None = None
     if is_fm_index(path):
         lcp = read_extra_arrays(path).get("lcp")
     if lcp is not None and index.suffix_array is not None:
-        return KmerRepeats(index.text, index.suffix_array, lcp)
-    for progress in iter_kmer_repeats(index, backend=backend):
-        bar.update(progress.stage, 0, None, "")
-    return progress.repeats
+        repeats = KmerRepeats(index.text, index.suffix_array, lcp)
+    else:
+        for progress in iter_kmer_repeats(index, backend=backend):
+            bar.update(progress.stage, 0, None, "")
+        repeats = progress.repeats
+    return repeats if pangenome is None else PathRepeats(pangenome, repeats)
 
 
 def counted(steps: Generator[float, None, Any], bar: ProgressBar) -> Any:
@@ -233,3 +263,17 @@ def iter_encoded(lines: Iterator[str], size: int = 1 << 16) -> Iterator[bytes]:
             kept = []
     if kept:
         yield ("\n".join(kept) + "\n").encode()
+
+
+def parse_memory(memory: str | None, *, lcp: bool, backend: BackendName) -> int | None:
+    """Return bytes; what does not go with ``--memory`` is refused."""
+    if memory is None:
+        return None
+    found = _MEMORY.fullmatch(memory.strip())
+    if found is None:
+        raise typer.BadParameter(f"--memory is {memory!r}, needs a number and M or G, as 4G")
+    if lcp:
+        raise typer.BadParameter("--lcp needs all rows at once; leave out --memory")
+    if backend is BackendName.cuda:
+        raise typer.BadParameter("--memory builds on CPUs; leave out --backend cuda")
+    return int(float(found[1]) * _UNITS[found[2].upper()])

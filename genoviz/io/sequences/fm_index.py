@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,13 +31,17 @@ from genoviz.model.sequences.fm_index import (
     shapes_of_index,
 )
 
+if TYPE_CHECKING:
+    from genoviz.model.sequences.pangenome_index import PangenomeIndex
+
 KIND, ENDING = "FM-index", ".gvfm"
+PATHS_KIND = "FM-index of the paths of a graph"
 _TEXT_NUMBERS, _INDEX_NUMBERS = ("n_symbols",), ("super_shift", "sample_rate")
 _TEXT_ARRAYS = tuple(
     field.name for field in fields(IndexText) if field.name not in ("n_symbols", "contig_names")
 )
 _INDEX_ARRAYS = ("lines", "super_counts", "exception_ids", "start_table", "samples")
-_ARRAYS = (*_TEXT_ARRAYS, *_INDEX_ARRAYS)
+INDEX_ARRAYS = (*_TEXT_ARRAYS, *_INDEX_ARRAYS)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class IndexFileProgress:
 
     n_bytes_done: int
     n_bytes_total: int
-    index: FMIndex | None = None
+    index: FMIndex | PangenomeIndex | None = None
 
 
 def is_fm_index(path: str | PathLike[str]) -> bool:
@@ -60,6 +65,17 @@ def is_fm_index(path: str | PathLike[str]) -> bool:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
+
+
+def has_paths(path: str | PathLike[str]) -> bool:
+    """Return whether an index file is of the paths of a graph, by what it says of itself.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`read_fm_index`.
+    """
+    return ArrayFile(Path(path)).about.get("kind") == PATHS_KIND
 
 
 def write_fm_index(
@@ -98,18 +114,24 @@ def iter_write_fm_index(
     ParameterError
         If the name of a further array is that of one of the index.
     """
-    arrays = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
-    arrays |= {name: getattr(index, name) for name in _INDEX_ARRAYS}
+    arrays = arrays_of_index(index)
     for name, array in (extra or {}).items():
         if name in (*arrays, BLOCKS):
             raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
         arrays[name] = array
     with replace_file(path) as file:
-        for n_done, n_total in write_arrays(file, _describe(index), arrays):
+        for n_done, n_total in write_arrays(file, describe_index(index), arrays):
             yield IndexFileProgress(n_done, n_total)
 
 
-def _describe(index: FMIndex | IndexInParts) -> dict:
+def arrays_of_index(index: FMIndex) -> dict[str, np.ndarray]:
+    """Return the arrays of an index by the names of their sections."""
+    arrays = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
+    return arrays | {name: getattr(index, name) for name in _INDEX_ARRAYS}
+
+
+def describe_index(index: FMIndex | IndexInParts) -> dict:
+    """Return what an index file says of its arrays."""
     return {
         "kind": KIND,
         "contig_names": index.text.contig_names,
@@ -150,7 +172,7 @@ def iter_write_index_in_parts(
     with replace_file(path) as file:
         found = shapes_of_index(index.text, *numbers)
         shapes |= {name: found[name] for name in _INDEX_ARRAYS}
-        writer = ArrayWriter(file, _describe(index), shapes)
+        writer = ArrayWriter(file, describe_index(index), shapes)
         for part in itertools.chain([IndexPart("text", 0.0, text)], index.parts):
             for name, items in part.arrays.items():
                 for _ in writer.append(name, items):
@@ -179,8 +201,8 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
     if not mmap:
         return last_of(iter_read_fm_index(path, mmap=False)).index
     file = ArrayFile(Path(path))
-    about = _check_about(file)
-    return _make_index(file, about, {name: file.array(name) for name in _ARRAYS})
+    about = check_about(file)
+    return make_index(file, about, {name: file.array(name) for name in INDEX_ARRAYS})
 
 
 def iter_read_fm_index(
@@ -204,8 +226,8 @@ def iter_read_fm_index(
     opening = open_array_file(Path(path))
     content = yield from report(opening, lambda step: IndexFileProgress(*step))
     file = ArrayFile(Path(path), content)
-    about = _check_about(file)
-    found = {name: file.array(name) for name in _ARRAYS}
+    about = check_about(file)
+    found = {name: file.array(name) for name in INDEX_ARRAYS}
     n_total = sum(section.n_bytes for section in file.sections.values())
     n_done = 0
     for name in file.sections:
@@ -215,7 +237,7 @@ def iter_read_fm_index(
         for n_bytes in file.check(name, copied):
             n_done += n_bytes
             yield IndexFileProgress(n_done, n_total)
-    yield IndexFileProgress(n_total, n_total, _make_index(file, about, found))
+    yield IndexFileProgress(n_total, n_total, make_index(file, about, found))
 
 
 def read_index_in_parts(
@@ -233,15 +255,16 @@ def read_index_in_parts(
         As :func:`read_fm_index`.
     """
     file = ArrayFile(Path(path))
-    about = _check_about(file)
+    about = check_about(file)
     if not file.has_blocks:
         return None
-    index = _make_index(file, about, {name: file.array(name) for name in _ARRAYS})
+    index = make_index(file, about, {name: file.array(name) for name in INDEX_ARRAYS})
     file.check_bytes("super_counts", 0, index.super_counts.nbytes)
     return index, lambda line: file.check_bytes("lines", LINE_BYTES * line, LINE_BYTES * (line + 1))
 
 
-def _make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> FMIndex:
+def make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> FMIndex:
+    """Return the index of a file; raises FileFormatError if its arrays do not fit each other."""
     text = {name: arrays[name] for name in _TEXT_ARRAYS}
     try:
         _check_exceptions(text, about["n_symbols"])
@@ -267,8 +290,8 @@ def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
         As :func:`read_fm_index`.
     """
     file = ArrayFile(Path(path))
-    _check_about(file)
-    return {name: file.array(name) for name in file.sections if name not in (*_ARRAYS, BLOCKS)}
+    check_about(file, PATHS_KIND if file.about.get("kind") == PATHS_KIND else KIND)
+    return {name: file.array(name) for name in file.sections if name not in (*INDEX_ARRAYS, BLOCKS)}
 
 
 def verify_fm_index(path: str | PathLike[str]) -> None:
@@ -288,10 +311,11 @@ def iter_verify_fm_index(path: str | PathLike[str]) -> Iterator[IndexFileProgres
     yield from iter_read_fm_index(path)
 
 
-def _check_about(file: ArrayFile) -> dict:
+def check_about(file: ArrayFile, kind: str = KIND) -> dict:
+    """Return what a file says of its arrays; raises FileFormatError if it is of another kind."""
     about = file.about
-    if about.get("kind") != KIND:
-        raise FileFormatError(file.path, f"holds {about.get('kind')!r}, needs an {KIND}")
+    if about.get("kind") != kind:
+        raise FileFormatError(file.path, f"holds {about.get('kind')!r}, needs an {kind}")
     names = about.get("contig_names")
     numbers = [about.get(name) for name in (*_TEXT_NUMBERS, *_INDEX_NUMBERS)]
     if (

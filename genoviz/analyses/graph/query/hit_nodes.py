@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Protocol
+
 import numpy as np
 from numba import njit
 
 from genoviz.model import PangenomeGraph
+
+
+class Hits(Protocol):
+    """Stretches of paths of one length; see `PathHits`."""
+
+    paths: np.ndarray
+    starts: np.ndarray
+    strands: np.ndarray
 
 
 def find_nodes(
@@ -28,16 +40,66 @@ def find_nodes(
         int64, shape (n + 1,), and int32: stretch ``i`` is on ``nodes[offsets[i] :
         offsets[i + 1]]``, in the order of the path; nodes without bases are left out.
     """
+    offsets, handles, _ = find_walks(graph, paths, starts, n_bases)
+    return offsets, (handles >> 1).astype(np.int32)
+
+
+def find_walks(
+    graph: PangenomeGraph, paths: np.ndarray, starts: np.ndarray, n_bases: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the handles that stretches of paths are on, as `find_nodes` does the nodes.
+
+    Returns
+    -------
+    offsets, handles, shifts
+        int64, shape (n + 1,), uint32, and int64, shape (n,): how many bases of its first node, as
+        the path reads it, come before each stretch.
+    """
     offsets = np.zeros(len(paths) + 1, np.int64)
     if len(paths) == 0:
-        return offsets, np.empty(0, np.int32)
+        return offsets, np.empty(0, np.uint32), np.empty(0, np.int64)
     firsts = graph.position_index.steps_at(paths, starts)
     positions = graph.position_index.positions_of(firsts)
     _count_nodes(graph.steps, graph.node_lengths, firsts, starts + n_bases - positions, offsets)
     np.cumsum(offsets, out=offsets)
-    nodes = np.empty(offsets[-1], np.int32)
-    _fill_nodes(graph.steps, graph.node_lengths, firsts, offsets, nodes)
-    return offsets, nodes
+    handles = np.empty(offsets[-1], np.uint32)
+    _fill_handles(graph.steps, graph.node_lengths, firsts, offsets, handles)
+    return offsets, handles, starts - positions
+
+
+def walk_texts(graph: PangenomeGraph, offsets: np.ndarray, handles: np.ndarray) -> list[str]:
+    """Return walks as GAF writes them: ``>12<13`` is node 12 forward, then 13 reverse."""
+    names = graph.node_names
+    steps = [f"{'<' if handle & 1 else '>'}{names[handle >> 1]}" for handle in handles.tolist()]
+    return ["".join(steps[first:stop]) for first, stop in pairwise(offsets.tolist())]
+
+
+def iter_gaf_lines(graph: PangenomeGraph, name: str, n_bases: int, hits: Hits) -> Iterator[str]:
+    """Yield the lines of GAF of hits of one length, one for each place in the graph.
+
+    Walks are turned so that they read what was searched. Tag ``ph:i`` has how many hits there are
+    at a place, ``cg:Z`` that all bases match.
+
+    References
+    ----------
+    GAF, https://github.com/lh3/gfatools/blob/master/doc/rGFA.md#the-graph-alignment-format-gaf
+    """
+    offsets, handles, shifts = find_walks(graph, hits.paths, hits.starts, n_bases)
+    places: dict[tuple[bytes, int], int] = {}
+    for row, (first, stop) in enumerate(pairwise(offsets.tolist())):
+        walk, shift = handles[first:stop], int(shifts[row])
+        if hits.strands[row] < 0:
+            shift = int(graph.node_lengths[walk >> 1].sum()) - shift - n_bases
+            walk = walk[::-1] ^ np.uint32(1)
+        place = (walk.tobytes(), shift)
+        places[place] = places.get(place, 0) + 1
+    for (walk, shift), n_hits in places.items():
+        handles = np.frombuffer(walk, np.uint32)
+        (text,) = walk_texts(graph, np.array([0, len(handles)]), handles)
+        length = int(graph.node_lengths[handles >> 1].sum())
+        query = f"{name}\t{n_bases}\t0\t{n_bases}\t+"
+        target = f"{text}\t{length}\t{shift}\t{shift + n_bases}\t{n_bases}\t{n_bases}\t255"
+        yield f"{query}\t{target}\tcg:Z:{n_bases}=\tph:i:{n_hits}"
 
 
 @njit(nogil=True, cache=True)
@@ -53,13 +115,12 @@ def _count_nodes(steps, node_lengths, firsts, n_bases, offsets):
 
 
 @njit(nogil=True, cache=True)
-def _fill_nodes(steps, node_lengths, firsts, offsets, nodes):
+def _fill_handles(steps, node_lengths, firsts, offsets, handles):
     for i in range(len(firsts)):
         step = firsts[i]
         n = offsets[i]
         while n < offsets[i + 1]:
-            node = steps[step] >> 1
-            if node_lengths[node] > 0:
-                nodes[n] = node
+            if node_lengths[steps[step] >> 1] > 0:
+                handles[n] = steps[step]
                 n += 1
             step += 1

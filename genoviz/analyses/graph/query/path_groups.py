@@ -50,6 +50,16 @@ class PathGroups:
             renumbered[numbers[name]] = rank
         return PathGroups(self.by, tuple(names), renumbered[self.of_path])
 
+    def sum_columns(self, counts: np.ndarray) -> np.ndarray:
+        """Return the sums over the paths of each group of a count for each path.
+
+        ``counts`` are int64, shape (n, n_paths); so is what is returned, shape (n, n_groups).
+        """
+        sums = np.zeros((len(counts), len(self.names)), np.int64)
+        has_group = self.of_path >= 0
+        np.add.at(sums, (slice(None), self.of_path[has_group]), counts[:, has_group])
+        return sums
+
 
 def group_paths(graph: PangenomeGraph, by: str) -> PathGroups:
     """Return the paths of a graph in groups by ``"path"``, ``"sample"`` or another grouping.

@@ -1,0 +1,157 @@
+"""Indexes of the paths of graphs as files (``.gvfm``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.generators import report
+from genoviz.io.files.replace_file import replace_file
+from genoviz.io.sequences.fm_index import (
+    INDEX_ARRAYS,
+    PATHS_KIND,
+    IndexFileProgress,
+    arrays_of_index,
+    check_about,
+    describe_index,
+    make_index,
+)
+from genoviz.io.sequences.gvfm_file import ArrayFile, open_array_file, write_arrays
+from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz.model.sequences.pangenome_index import PangenomeIndex, SharedStretches
+
+_UNITS = ("steps", "shifts", "lengths", "is_head", "stand_offsets", "stand_steps")
+
+
+def write_pangenome_index(
+    index: PangenomeIndex,
+    path: str | PathLike[str],
+    *,
+    extra: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Write an index of paths as a file; see :func:`iter_write_pangenome_index`."""
+    for _ in iter_write_pangenome_index(index, path, extra=extra):
+        pass
+
+
+def iter_write_pangenome_index(
+    index: PangenomeIndex,
+    path: str | PathLike[str],
+    *,
+    extra: Mapping[str, np.ndarray] | None = None,
+) -> Iterator[IndexFileProgress]:
+    """Write an index of the paths of a graph as a file, and give the progress.
+
+    With it go the names and lengths of the nodes, the names and steps of the paths, and what paths
+    share, but neither edges nor the bases of nodes that no path visits. Parameters and errors are
+    those of `iter_write_fm_index`.
+    """
+    graph, shared = index.graph, index.shared
+    arrays = arrays_of_index(index.index) | {
+        "node_names": graph.node_names.data,
+        "node_name_offsets": graph.node_names.offsets,
+        "node_lengths": graph.node_lengths,
+        "path_offsets": graph.path_offsets,
+        "path_steps": graph.steps,
+        "path_is_turned": shared.is_turned.astype(np.uint8),
+        "unit_starts": index.unit_starts,
+    }
+    for name in _UNITS:
+        array = getattr(shared, name)
+        arrays[f"unit_{name}"] = array.astype(np.uint8) if array.dtype == bool else array
+    for name, array in (extra or {}).items():
+        if name in arrays:
+            raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
+        arrays[name] = array
+    about = describe_index(index.index) | {
+        "kind": PATHS_KIND,
+        # Stretches are numbered, and there may be millions.
+        "contig_names": [],
+        "path_names": list(graph.path_names),
+        "max_k": index.max_k,
+    }
+    with replace_file(path) as file:
+        for n_done, n_total in write_arrays(file, about, arrays):
+            yield IndexFileProgress(n_done, n_total)
+
+
+def read_pangenome_index(path: str | PathLike[str]) -> PangenomeIndex:
+    """Return the index of paths of a file, whose large arrays stay in it and are not checked.
+
+    The graph of the index has no edges and no bases.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is not an index of paths, of another version, or damaged.
+    """
+    return _make(ArrayFile(Path(path)))
+
+
+def iter_read_pangenome_index(path: str | PathLike[str]) -> Iterator[IndexFileProgress]:
+    """Check every byte of an index of paths and give the progress; the last report has the index.
+
+    Raises
+    ------
+    FileFormatError
+        As :func:`read_pangenome_index`.
+    """
+    opening = open_array_file(Path(path))
+    content = yield from report(opening, lambda step: IndexFileProgress(*step))
+    file = ArrayFile(Path(path), content)
+    check_about(file, PATHS_KIND)
+    n_total = sum(section.n_bytes for section in file.sections.values())
+    n_done = 0
+    for name in file.sections:
+        for n_bytes in file.check(name):
+            n_done += n_bytes
+            yield IndexFileProgress(n_done, n_total)
+    yield IndexFileProgress(n_total, n_total, _make(file))
+
+
+def _make(file: ArrayFile) -> PangenomeIndex:
+    about = check_about(file, PATHS_KIND)
+    names, max_k = about.get("path_names"), about.get("max_k")
+    if not isinstance(names, list) or type(max_k) is not int or max_k < 1:
+        raise FileFormatError(
+            file.path, "does not say what it is of (damaged file); build the index again"
+        )
+    arrays = {name: file.array(name) for name in INDEX_ARRAYS}
+    stretches = map(str, range(len(arrays["contig_lengths"])))
+    index = make_index(file, about | {"contig_names": tuple(stretches)}, arrays)
+    try:
+        graph = PangenomeGraph(
+            ByteStrings(file.array("node_names"), file.array("node_name_offsets")),
+            file.array("node_lengths"),
+            np.empty((0, 2), np.uint32),
+            tuple(map(str, names)),
+            file.array("path_offsets"),
+            file.array("path_steps"),
+        )
+        units = {name: file.array(f"unit_{name}") for name in _UNITS}
+        units["is_head"] = units["is_head"].astype(bool)
+        shared = SharedStretches(max_k, file.array("path_is_turned").astype(bool), **units)
+        unit_starts = file.array("unit_starts")
+        _check_units(shared, unit_starts, graph)
+    except ParameterError as error:
+        raise FileFormatError(
+            file.path, f"{error} (damaged file); build the index again"
+        ) from error
+    return PangenomeIndex(graph, index, shared, unit_starts)
+
+
+def _check_units(shared: SharedStretches, starts: np.ndarray, graph: PangenomeGraph) -> None:
+    n, offsets = shared.n_units, shared.stand_offsets
+    columns = (starts, shared.shifts, shared.lengths, shared.is_head)
+    if (
+        any(column.shape != (n,) for column in columns)
+        or offsets.shape != (n + 1,)
+        or int(offsets[-1]) != len(shared.stand_steps)
+        or shared.is_turned.shape != (graph.n_paths,)
+        or int(shared.stand_steps.max(initial=-1)) >= graph.n_steps
+    ):
+        raise ParameterError(f"{n:,} units of paths do not fit the {graph.n_steps:,} steps")

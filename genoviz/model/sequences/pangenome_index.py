@@ -1,0 +1,130 @@
+"""An index of the paths of a graph: each shared stretch once, with the paths that read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from genoviz.model.graph.pangenome import PangenomeGraph
+from genoviz.model.sequences.fm_index import FMIndex
+
+
+@dataclass(frozen=True, eq=False)
+class SharedStretches:
+    """Units of steps, each once, in the order in which stretches have them.
+
+    A path of which most steps are reverse is taken backward (``is_turned``), so that it shares
+    with those that go the other way.
+
+    Attributes
+    ----------
+    max_k
+        Bases of a window.
+    is_turned
+        bool, shape (n_paths,).
+    steps
+        int64, shape (n_units,): a step, in order of the walks, on which the unit is.
+    shifts, lengths
+        int64, shape (n_units,): first base in the step, and how many bases, along the walk.
+    is_head
+        bool, shape (n_units,): whether a stretch begins with the unit.
+    stand_offsets
+        int64, shape (n_units + 1,): unit ``u`` is on ``stand_steps[stand_offsets[u] :
+        stand_offsets[u + 1]]``.
+    stand_steps
+        int64: steps of the graph, in order of the paths.
+    """
+
+    max_k: int
+    is_turned: np.ndarray
+    steps: np.ndarray
+    shifts: np.ndarray
+    lengths: np.ndarray
+    is_head: np.ndarray
+    stand_offsets: np.ndarray
+    stand_steps: np.ndarray
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return len(self.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class PathsOfUnits:
+    """How often each path is on each unit: ``paths[offsets[u] : offsets[u + 1]]`` and counts.
+
+    ``offsets`` are int64, shape (n_units + 1,); ``paths`` and ``counts`` int32.
+    """
+
+    offsets: np.ndarray
+    paths: np.ndarray
+    counts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PangenomeIndex:
+    """K-mers of the paths of a graph, up to ``max_k`` bases.
+
+    What many paths read is in the text once; see ``genoviz.analyses.sequences.shared_stretches``.
+    All counts and places are those that searching each path alone gives.
+
+    Attributes
+    ----------
+    graph
+        The graph, with its sequences.
+    index
+        The FM-index of the stretches, each of which is a contig of its text.
+    shared
+        The units that stretches are made of, and the steps for which each stands.
+    unit_starts
+        int64, shape (n_units,): where a unit begins in all stretches one after the other.
+    """
+
+    graph: PangenomeGraph
+    index: FMIndex
+    shared: SharedStretches
+    unit_starts: np.ndarray
+
+    def __repr__(self) -> str:
+        return (
+            f"PangenomeIndex({self.graph.n_paths:,} paths, {self.n_path_bases:,} bp as "
+            f"{self.n_stored_bases:,}, k up to {self.max_k:,})"
+        )
+
+    @property
+    def max_k(self) -> int:
+        """Bases of the longest k-mer that can be found."""
+        return self.shared.max_k
+
+    @property
+    def n_path_bases(self) -> int:
+        """Bases of all paths together."""
+        return int(self.graph.path_lengths.sum())
+
+    @property
+    def n_stored_bases(self) -> int:
+        """Bases that are kept for them."""
+        return self.index.text.total_length
+
+    @property
+    def sharing(self) -> float:
+        """How many bases of paths one that is kept stands for; 1 for an empty graph."""
+        return self.n_path_bases / self.n_stored_bases if self.n_stored_bases else 1.0
+
+    @cached_property
+    def unit_paths(self) -> PathsOfUnits:
+        """How often each path is on each unit."""
+        shared = self.shared
+        step_paths = np.searchsorted(self.graph.path_offsets, shared.stand_steps, side="right") - 1
+        is_first = np.ones(len(step_paths), bool)
+        is_first[1:] = step_paths[1:] != step_paths[:-1]
+        is_first[shared.stand_offsets[:-1]] = True
+        firsts = np.flatnonzero(is_first)
+        counts = np.diff(np.append(firsts, len(step_paths)))
+        offsets = np.searchsorted(firsts, shared.stand_offsets)
+        return PathsOfUnits(
+            offsets.astype(np.int64), step_paths[firsts].astype(np.int32), counts.astype(np.int32)
+        )

@@ -1,0 +1,112 @@
+"""An index of paths that was written says what it said before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz import (
+    count_per_path,
+    iter_read_pangenome_index,
+    locate_on_paths,
+    read_fm_index,
+    read_pangenome_index,
+    write_pangenome_index,
+)
+from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.sequences import gvfm_file
+from genoviz.io.sequences.fm_index import read_extra_arrays
+from genoviz.io.sequences.gvfm_file import ArrayFile, ArrayWriter
+from tests.graphs import make_spelled_graph
+
+PATHS = [[1, 2, 4], [1, 3, 4], [-4, -2, -1], [], [4, 1, 2, 4, 5, 1]]
+
+
+@pytest.fixture
+def index():
+    graph = make_spelled_graph(["ACGTTGCA", "A", "CG", "TTGACCATG", "*4"], PATHS)
+    return build_pangenome_index(graph, max_k=10, backend="cpu")
+
+
+def read_checked(path):
+    return list(iter_read_pangenome_index(path))[-1].index
+
+
+@pytest.mark.parametrize("read", [read_pangenome_index, read_checked])
+def test_it_is_read_as_it_was_written(index, tmp_path, read):
+    write_pangenome_index(index, tmp_path / "g.gvfm", extra={"lcp": np.arange(3)})
+    found = read(tmp_path / "g.gvfm")
+    assert (found.max_k, found.graph.path_names) == (10, index.graph.path_names)
+    assert list(found.graph.node_names) == list(index.graph.node_names)
+    words = ["A", "ACGT", "TGCA", "GCAAT", "CATGNNRT", "TTGACCATGA"]
+    for strand in ("forward", "both", "canonical"):
+        counts = count_per_path(found, words, strand=strand, backend="cpu")
+        assert (counts == count_per_path(index, words, strand=strand, backend="cpu")).all()
+        for word in words:
+            here, there = (
+                locate_on_paths(each, word, strand=strand, backend="cpu") for each in (found, index)
+            )
+            for name in ("paths", "starts", "strands", "nodes", "node_offsets"):
+                assert (getattr(here, name) == getattr(there, name)).all()
+    assert read_extra_arrays(tmp_path / "g.gvfm")["lcp"].tolist() == [0, 1, 2]
+
+
+def test_an_index_of_nothing(tmp_path):
+    index = build_pangenome_index(make_spelled_graph([], []), backend="cpu")
+    write_pangenome_index(index, tmp_path / "g.gvfm")
+    found = read_pangenome_index(tmp_path / "g.gvfm")
+    assert count_per_path(found, ["ACGT"], backend="cpu").shape == (1, 0)
+
+
+def test_another_kind_of_index_is_refused(index, tmp_path):
+    write_pangenome_index(index, tmp_path / "g.gvfm")
+    with pytest.raises(FileFormatError, match="of the paths of a graph', needs an FM-index"):
+        read_fm_index(tmp_path / "g.gvfm")
+    with pytest.raises(ParameterError, match="'unit_starts' is an array of the index itself"):
+        write_pangenome_index(index, tmp_path / "x.gvfm", extra={"unit_starts": np.arange(3)})
+    assert not (tmp_path / "x.gvfm").exists()
+
+
+def test_damage_is_found(index, tmp_path, monkeypatch):
+    path = tmp_path / "g.gvfm"
+    write_pangenome_index(index, path)
+    monkeypatch.setattr(gvfm_file, "_CHECKED_AT_ONCE", 0)
+    content = path.read_bytes()
+    for name, section in ArrayFile(path).sections.items():
+        if section.n_bytes:
+            altered = bytearray(content)
+            altered[section.offset] ^= 1
+            path.write_bytes(altered)
+            with pytest.raises(FileFormatError, match=f"section '{name}' is not what was written"):
+                read_checked(path)
+    path.write_bytes(content[:-1])
+    with pytest.raises(FileFormatError, match=r"bytes instead of .* \(damaged file\)"):
+        read_pangenome_index(path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"unit_stand_steps": np.full(9, 99)}, "units of paths do not fit the 15 steps"),
+        ({"path_is_turned": np.zeros(2, np.uint8)}, "units of paths do not fit the 15 steps"),
+        ({"path_steps": np.zeros(3, np.uint32)}, "path_offsets must rise from 0"),
+        ({"node_lengths": np.zeros(3, np.int64)}, "3 node lengths has 5 node names"),
+        ({"max_k": 0}, "does not say what it is of"),
+        ({"path_names": 3}, "does not say what it is of"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(index, tmp_path, changed, words):
+    write_pangenome_index(index, tmp_path / "g.gvfm")
+    file = ArrayFile(tmp_path / "g.gvfm")
+    names = [name for name in file.sections if name != gvfm_file.BLOCKS]
+    arrays = {name: changed.get(name, file.array(name)) for name in names}
+    about = file.about | {name: value for name, value in changed.items() if name not in arrays}
+    with (tmp_path / "x.gvfm").open("wb") as out:
+        shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
+        writer = ArrayWriter(out, about, shapes)
+        for name, array in arrays.items():
+            list(writer.append(name, array))
+        writer.finish()
+    with pytest.raises(FileFormatError, match=words):
+        read_pangenome_index(tmp_path / "x.gvfm")
