@@ -623,6 +623,80 @@ def test_single_step_predicts_animals_without_genotypes(run, made):
     assert "herd.ped: has none of the 90 genotyped samples, such as 'sample1'" in err
 
 
+def test_single_step_takes_records_weights_and_covariates(run, made):
+    ids = [*made.samples.ids.tolist(), "calf", "cow"]
+    Path("herd.ped").write_text("".join(f"{name} 0 0\n" for name in ids[:-2]) + "calf sample1 cow")
+    rng = np.random.default_rng(1)
+    owners = rng.integers(0, 91, 200)
+    fat, tests, age = rng.normal(size=200), rng.integers(1, 5, 200), rng.normal(size=200)
+    season = rng.choice(["dry", "wet"], 200)
+    rows = zip([ids[k] for k in owners], fat, tests, age, season, strict=True)
+    lines = ["animal,fat,tests,age,season", *[",".join(map(str, row)) for row in rows]]
+    lines += ["stranger,1,1,1,dry"]
+    Path("tests.csv").write_text("\n".join(lines) + "\n")
+    command = "blup made.bed --pedigree herd.ped --method ssSNPBLUP --pheno tests.csv".split()
+    options = "--h2 0.3 --repeatability 0.5 --weight tests --covariate age --covariate season"
+    code, out, err = run(*command, *options.split())
+    assert code == 0, err
+    pedigree = genoviz.read_pedigree("herd.ped")
+    number = {name: k for k, name in enumerate(pedigree.ids.tolist())}
+    animals = np.array([number[ids[k]] for k in owners])
+    expected = genoviz.single_step(
+        made, pedigree, fat, covariates=np.column_stack([age, season == "wet"]), animals=animals,
+        weights=tests, heritability=0.3, repeatability=0.5,
+    )  # fmt: skip
+    assert expected.permanent_effects.std() > 0.01
+    for name, values in (
+        ("BREEDING_VALUE", expected.breeding_values),
+        ("PERMANENT_EFFECT", expected.permanent_effects),
+        ("RECORDS", np.bincount(animals, minlength=92)),
+    ):
+        np.testing.assert_allclose(column(out, name), values, atol=1e-6)
+    means = [fat[animals == k].mean() if k in animals else np.nan for k in range(92)]
+    np.testing.assert_allclose(column(out, "PHENOTYPE"), means)
+    assert "1 of 201 records is of no sample" in err
+    assert f"200 records of {len(set(owners.tolist()))} animals; PHENOTYPE is their mean" in err
+    assert "note: repeatability 0.5, as given" in err
+
+    Path("ages.csv").write_text("animal,age\n" + "".join(f"{n},{len(n)}\n" for n in ids))
+    options = "--h2 0.3 --repeatability 0.3 --covar ages.csv".split()
+    code, out, err = run(*command, *options)
+    lengths = np.array([len(ids[k]) for k in owners], float)
+    expected = genoviz.single_step(
+        made, pedigree, fat, covariates=lengths, animals=animals, heritability=0.3
+    )
+    np.testing.assert_allclose(column(out, "BREEDING_VALUE"), expected.breeding_values, atol=1e-6)
+    assert "PERMANENT_EFFECT" not in rows_of(out)[0]
+
+    once = [*command[:-1], "once.csv"]
+    Path("once.csv").write_text(
+        "\n".join([lines[0], *{x.split(",")[0]: x for x in lines[1:-1]}.values()])
+    )
+    code, out, err = run(*once, *"--h2 0.3 --weight tests --covariate age".split())
+    last = {ids[k]: row for row, k in enumerate(owners.tolist())}
+    taken = np.array([last.get(name, -1) for name in pedigree.ids.tolist()])
+    values, weights, ages = (np.where(taken >= 0, x[taken], np.nan) for x in (fat, tests, age))
+    expected = genoviz.single_step(
+        made, pedigree, values, covariates=ages, weights=weights, heritability=0.3
+    )
+    np.testing.assert_allclose(column(out, "BREEDING_VALUE"), expected.breeding_values, atol=1e-6)
+
+    for wrong, status, words in (
+        ("--trait fat", 1, "sample .* is there already on line"),
+        ("--repeatability 0.2 --h2 0.3", 1, "repeatability is 0.2, needs at least the heritab"),
+        ("--repeatability 0.6 --weight age", 1, "weight .* is -.*, needs more than 0"),
+        ("--repeatability 0.6 --weight season", 1, "--weight is 'season', the table has fat"),
+        ("--repeatability 0.6 --h2 estimate", 2, "--h2 estimate takes one record an animal"),
+        ("--repeatability 0.6 --covariate herd", 1, "--covariate is 'herd', the table has fat"),
+    ):
+        code, _, err = run(*command, *wrong.split())
+        assert code == status
+        assert re.search(words, " ".join(err.replace("│", " ").split()))
+    code, _, err = run(*"blup made.bed --pheno tests.csv --weight tests".split())
+    assert code == 2
+    assert "take ssSNPBLUP or ssGTABLUP" in " ".join(err.replace("│", " ").split())
+
+
 @pytest.mark.parametrize("scale", ["raw", "centred", "standardised"])
 def test_products_both_ways(run, made, scale):
     dosages = inflated(made)

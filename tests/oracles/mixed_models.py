@@ -25,6 +25,23 @@ def solve(phenotype, design, incidence, inverse, ratio):
     return np.split(found, [x.shape[1]])
 
 
+def solve_records(phenotype, design, incidence, inverse, ratios, weights):
+    """Return fixed effects, breeding values and permanent effects, by Henderson's equations.
+
+    y = Xb + Wu + Wp + e; ratios are those of ve to the variances of u and of p, and e has variance
+    ve / weight. Rows with a NaN are left out.
+    """
+    used = ~np.isnan(phenotype) & ~np.isnan(design).any(axis=1) & ~np.isnan(weights)
+    x, w = design[used], incidence[used]
+    rows = np.hstack([x, w, w])
+    n, m = x.shape[1], w.shape[1]
+    left = rows.T @ np.diag(weights[used]) @ rows
+    left[n : n + m, n : n + m] += ratios[0] * inverse
+    left[n + m :, n + m :] += ratios[1] * np.eye(m)
+    found = np.linalg.solve(left, rows.T @ (weights[used] * phenotype[used]))
+    return np.split(found, [n, n + m])
+
+
 def single_step_inverse(relationships, genotyped, z, scale, weight):
     """Return H^-1 and the inverse of the genomic relationships, with all matrices dense."""
     among = relationships[np.ix_(genotyped, genotyped)]

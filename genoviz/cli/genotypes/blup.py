@@ -11,7 +11,7 @@ import typer
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import sample_columns, variant_columns, write_table
-from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_records
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import ProgressBar, print_notes, show_progress
 
@@ -65,6 +65,8 @@ def _parse_heritability(text: str) -> float | str:
     "genoviz geno blup lines.bed --pheno yield.csv --trait site1 -o breeding_values.tsv",
     "genoviz geno blup lines.bed --pheno yield.csv --cross-validate 5 --repeats 3",
     "genoviz geno blup herd.bed --pheno milk.csv --method ssSNPBLUP --pedigree herd.ped",
+    "genoviz geno blup herd.bed --pheno tests.csv --covariate season --method ssSNPBLUP "
+    "--pedigree herd.ped --h2 0.3 --repeatability 0.5",
 )
 def blup(
     genotypes: io.GenotypesArgument,
@@ -100,6 +102,20 @@ def blup(
             "Part that the pedigree has beside the markers.",
             within=(0, 1),
             show_default=f"{ASSUMED_WEIGHT:g}, with a note",
+        ),
+    ] = None,
+    repeatability: Annotated[
+        float | None,
+        option(
+            "Single-step: a row of --pheno is a record, of which an animal may have several; part "
+            "of the variance that these have in common, at least the heritability.",
+            within=(0, 1),
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        option(
+            "Single-step: column of --pheno; the residual variance of a value is divided by it."
         ),
     ] = None,
     preconditioner: Annotated[
@@ -148,6 +164,11 @@ def blup(
         )
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
+    if repeatability is not None or weight is not None:
+        if not is_single_step:
+            raise typer.BadParameter("--repeatability and --weight take ssSNPBLUP or ssGTABLUP")
+        if heritability == ESTIMATE:
+            raise typer.BadParameter("--h2 estimate takes one record an animal, without --weight")
     common = {
         "contigs": contigs.value,
         "heritability": ASSUMED_HERITABILITY if heritability is None else heritability,
@@ -160,8 +181,6 @@ def blup(
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_left_out(found, contigs.value))
         if is_single_step:
-            if traits.covariate:
-                raise typer.BadParameter("--covariate takes SNP-BLUP or GBLUP")
             name, columns, last = _solve_single_step(
                 found,
                 pedigree,
@@ -171,18 +190,23 @@ def blup(
                 form=method.value,
                 polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
                 preconditioner=preconditioner.value,
+                repeatability=repeatability,
+                weight=weight,
                 seed=seed,
                 **common,
             )
             _write(columns, output, found, last, effects)
             _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
             _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
+            if repeatability is not None:
+                _tell_assumed("repeatability", repeatability, 0)
             _tell_end(f"trait {name}: {last.sentence}", last)
             return
-        name, taken = take_trait(genotypes, found.samples, traits)
-        phenotype = _numbers(name, taken)
-        covariates, names = take_covariates(genotypes, found.samples, traits)
-        print_notes(*Training(phenotype, covariates, covariate_names=names).notes)
+        taken = take_records(genotypes, found.samples, traits)
+        name, covariates = taken.name, taken.covariates
+        phenotype = _numbers(name, taken.trait)
+        notes = Training(phenotype, covariates, covariate_names=taken.covariate_names).notes
+        print_notes(*notes)
         if heritability == ESTIMATE:
             common["heritability"] = io.estimate_heritability(
                 found, phenotype, bar, covariates=covariates, contigs=contigs.value, seed=seed,
@@ -251,6 +275,7 @@ def _solve_single_step(
     traits: TraitOptions,
     bar: ProgressBar,
     *,
+    weight: str | None,
     seed: int,
     **options: Any,
 ) -> tuple[str, dict[str, Any], BlupSnapshot]:
@@ -267,22 +292,28 @@ def _solve_single_step(
     if not np.isin(pedigree.ids, genotypes.samples.ids).any():
         raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
                                     f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
-    animals = SampleTable.from_ids(pedigree.ids)
-    name, taken = take_trait(genotypes_path, animals, traits)
-    phenotype = _numbers(name, taken)
+    animals, is_repeated = SampleTable.from_ids(pedigree.ids), options["repeatability"] is not None
+    taken = take_records(genotypes_path, animals, traits, weight=weight, is_repeated=is_repeated)
+    values, of_values = _numbers(taken.name, taken.trait), taken.covariates
     if options["heritability"] == ESTIMATE:
-        number = dict(zip(pedigree.ids.tolist(), phenotype.tolist(), strict=True))
-        own = np.array([number.get(sample, np.nan) for sample in genotypes.samples.ids.tolist()])
-        shared = {key: options[key] for key in ("contigs", "backend")}
-        options["heritability"] = io.estimate_heritability(genotypes, own, bar, seed=seed, **shared)
-    last = _solve(iter_single_step(genotypes, pedigree, phenotype, **options), bar)
+        shared = {key: options[key] for key in ("contigs", "backend")} | {"seed": seed}
+        number = {animal: k for k, animal in enumerate(pedigree.ids.tolist())}
+        rows = [number.get(sample, -1) for sample in genotypes.samples.ids.tolist()]
+        own = np.where(np.array(rows) >= 0, values[rows], np.nan)
+        shared["covariates"] = None if of_values is None else of_values[rows]
+        options["heritability"] = io.estimate_heritability(genotypes, own, bar, **shared)
+    options |= taken.options
+    last = _solve(iter_single_step(genotypes, pedigree, values, **options), bar)
+    print_notes(*last.notes)
     columns = {
         "#ID": pedigree.ids,
         "HAS_GENOTYPES": np.isin(pedigree.ids, genotypes.samples.ids).astype(int),
-        "PHENOTYPE": phenotype,
+        **taken.columns_of(len(pedigree)),
         "BREEDING_VALUE": last.breeding_values,
     }
-    return name, columns, last
+    if last.permanent_effects is not None:
+        columns["PERMANENT_EFFECT"] = last.permanent_effects
+    return taken.name, columns, last
 
 
 def _numbers(name: str, trait: Trait) -> np.ndarray:

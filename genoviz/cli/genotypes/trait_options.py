@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from genoviz.cli.common_options import option
 from genoviz.cli.results import print_notes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
 
     from genoviz.model.genotypes.genotypes import SampleTable
@@ -91,21 +93,120 @@ def take_trait(
     genotypes_path: Path, samples: SampleTable, options: TraitOptions
 ) -> tuple[str, Trait]:
     """Return the name and the values of a trait, NaN where missing, in the order of samples."""
+    aligned = _read_aligned(genotypes_path, samples, options)
+    return _choose_trait(aligned, options)
+
+
+def _read_aligned(
+    genotypes_path: Path, samples: SampleTable, options: TraitOptions
+) -> PhenotypeTable:
+    table = read_table(options.pheno, genotypes_path)
+    aligned = align(table, samples, by_row_order=options.by_row_order)
+    print_notes(*aligned.notes)
+    return aligned
+
+
+def _choose_trait(table: PhenotypeTable, options: TraitOptions) -> tuple[str, Trait]:
     from genoviz.errors import ParameterError
     from genoviz.model.genotypes.traits import read_trait
 
-    table, trait = read_table(options.pheno, genotypes_path), options.trait
-    aligned = align(table, samples, by_row_order=options.by_row_order)
-    print_notes(*aligned.notes)
-    names = ", ".join(aligned.numeric_names) or "none"
-    if trait is None and not aligned.numeric_names:
+    if options.trait is None and not table.numeric_names:
         raise ParameterError("the table has no column of numbers, needs one as trait")
-    name = aligned.numeric_names[0] if trait is None else trait
-    if name not in aligned.numeric_names:
-        raise ParameterError(f"--trait is {name!r}, the table has {names}")
-    found = read_trait(aligned.columns[name], f"trait {name}", options.trait_type.value)
+    name = table.numeric_names[0] if options.trait is None else options.trait
+    _check_numeric(table, "--trait", name)
+    found = read_trait(table.columns[name], f"trait {name}", options.trait_type.value)
     print_notes(*found.notes)
     return name, found
+
+
+def _check_numeric(table: PhenotypeTable, option: str, name: str) -> None:
+    from genoviz.errors import ParameterError
+
+    if name not in table.numeric_names:
+        names = ", ".join(table.numeric_names) or "none"
+        raise ParameterError(f"{option} is {name!r}, the table has {names}")
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """Values of a trait, and what is known of each: one of each animal, or their records.
+
+    Attributes
+    ----------
+    name, trait
+        The trait.
+    covariates, covariate_names
+        A row for each value; None if there are none.
+    animals
+        int64: whose each value is; None if there is one for each animal, in order.
+    weights
+        float64; None if all are 1.
+    """
+
+    name: str
+    trait: Trait
+    covariates: np.ndarray | None
+    covariate_names: list[str]
+    animals: np.ndarray | None
+    weights: np.ndarray | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All but the trait, as arguments of `iter_single_step`."""
+        names = ("covariates", "covariate_names", "animals", "weights")
+        return {name: getattr(self, name) for name in names}
+
+    def columns_of(self, n: int) -> dict[str, np.ndarray]:
+        """Return the value of each of n animals; of records their mean and number, with a note."""
+        import numpy as np
+
+        values = self.trait.values
+        if self.animals is None:
+            return {"PHENOTYPE": values}
+        is_there = np.isfinite(values)
+        counts = np.bincount(self.animals[is_there], minlength=n)
+        sums = np.bincount(self.animals[is_there], values[is_there], n)
+        means = np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
+        n_records, n_animals = int(counts.sum()), np.count_nonzero(counts)
+        print_notes(f"{n_records:,} records of {n_animals:,} animals; PHENOTYPE is their mean")
+        return {"PHENOTYPE": means, "RECORDS": counts}
+
+
+def take_records(
+    genotypes_path: Path,
+    samples: SampleTable,
+    options: TraitOptions,
+    *,
+    weight: str | None = None,
+    is_repeated: bool = False,
+) -> Recorded:
+    """Return a trait of animals, which may have several rows if it is repeated.
+
+    The covariates of records are columns of the same table, or those of animals in --covar.
+    """
+    from genoviz.errors import ParameterError
+    from genoviz.io.genotypes.phenotypes import read_phenotypes
+
+    animals = None
+    if not is_repeated:
+        table = _read_aligned(genotypes_path, samples, options)
+    elif options.pheno is None:
+        raise ParameterError("repeated records need a table of these; give --pheno")
+    else:
+        table, animals = read_phenotypes(options.pheno, is_repeated=True).find_owners(samples)
+        print_notes(*table.notes)
+    name, trait = _choose_trait(table, options)
+    if options.covar is None and is_repeated:
+        covariates, names = _choose_covariates(table, options.covariate or [])
+    else:
+        covariates, names = take_covariates(genotypes_path, samples, options)
+        if covariates is not None and animals is not None:
+            covariates = covariates[animals]
+    weights = None
+    if weight is not None:
+        _check_numeric(table, "--weight", weight)
+        weights = table.columns[weight]
+    return Recorded(name, trait, covariates, names, animals, weights)
 
 
 def align(table: PhenotypeTable, samples: SampleTable, *, by_row_order: bool) -> PhenotypeTable:
@@ -127,26 +228,30 @@ def take_covariates(
     A category is an indicator each. What a table of its own, apart from that of the traits, has
     to note goes to standard error.
     """
-    import numpy as np
-
-    from genoviz.analyses.genotypes.covariates import covariate_columns
-    from genoviz.errors import ParameterError
-
     if options.covar is None and not options.covariate:
         return None, []
     table = read_table(options.covar or options.pheno, genotypes_path)
     aligned = align(table, samples, by_row_order=options.by_row_order)
     if options.covar is not None:
         print_notes(*aligned.notes)
-    columns: dict[str, np.ndarray] = {}
     names = options.covariate
     if names is None:  # as in PLINK
         names = aligned.names
         print_notes(f"covariates are all columns of {options.covar.name}: {', '.join(names)}")
+    return _choose_covariates(aligned, names)
+
+
+def _choose_covariates(
+    table: PhenotypeTable, names: Sequence[str]
+) -> tuple[np.ndarray | None, list[str]]:
+    import numpy as np
+
+    from genoviz.analyses.genotypes.covariates import covariate_columns
+    from genoviz.errors import ParameterError
+
+    columns: dict[str, np.ndarray] = {}
     for name in names:
-        if name not in aligned.columns:
-            raise ParameterError(
-                f"--covariate is {name!r}, the table has {', '.join(aligned.names)}"
-            )
-        columns |= covariate_columns(name, aligned.columns[name])
+        if name not in table.columns:
+            raise ParameterError(f"--covariate is {name!r}, the table has {', '.join(table.names)}")
+        columns |= covariate_columns(name, table.columns[name])
     return np.column_stack(list(columns.values())) if columns else None, list(columns)

@@ -140,7 +140,9 @@ def _is_value(text: str) -> bool:
     return text in MISSING or is_number(text)
 
 
-def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) -> PhenotypeTable:
+def read_phenotypes(
+    path: str | PathLike[str], *, id_column: str | None = None, is_repeated: bool = False
+) -> PhenotypeTable:
     """Return the columns of a table of samples.
 
     Known are PLINK's and GCTA's ``.phen``, ``.pheno``, ``.cov`` and ``.covar`` (FID and IID, then
@@ -162,21 +164,24 @@ def read_phenotypes(path: str | PathLike[str], *, id_column: str | None = None) 
         samples (``id``, ``sample``, ``taxa``, ``animal``, ``SUBJECT.NAME``...) and has each
         name once; or the first. A first column without a name is left out where another has
         the names.
+    is_repeated
+        Whether a sample may have several rows, its records.
 
     Raises
     ------
     FileFormatError
-        If the file is no such table, or names a sample twice.
+        If the file is no such table, or names a sample twice where it may not.
     """
     path = Path(path)
     check_text(path)
     if path.suffix == ".fam":
         return _read_fam(path)
     frame, lines = read_sample_fields(path)
-    family, name = _find_ids(path, frame, id_column)
+    family, name = _find_ids(path, frame, id_column, is_repeated)
     ids = _texts(frame[name])
     families = None if family is None else _texts(frame[family])
-    _check_ids(path, families, ids, lines)
+    if not is_repeated:
+        _check_ids(path, families, ids, lines)
     left_out = {name, family, "PAT", "MAT"} if family or name == "IID" else {name}
     if name != frame.columns[0] and _UNNAMED.fullmatch(frame.columns[0]):
         left_out.add(frame.columns[0])
@@ -230,7 +235,9 @@ def _read_fam(path: Path) -> PhenotypeTable:
     return PhenotypeTable(lines.texts(1), tuple(columns), columns, lines.texts(0), tuple(notes))
 
 
-def _find_ids(path: Path, frame: polars.DataFrame, wanted: str | None) -> tuple[str | None, str]:
+def _find_ids(
+    path: Path, frame: polars.DataFrame, wanted: str | None, is_repeated: bool
+) -> tuple[str | None, str]:
     """Return which columns are FID (or None) and IID."""
     titles = frame.columns
     family = "FID" if "FID" in titles else None
@@ -241,7 +248,7 @@ def _find_ids(path: Path, frame: polars.DataFrame, wanted: str | None) -> tuple[
     if "IID" in titles:
         return family, "IID"
     for title in titles:
-        if names_samples(title) and frame[title].n_unique() == frame.height:
+        if names_samples(title) and (is_repeated or frame[title].n_unique() == frame.height):
             return None, title
     return None, titles[0]
 

@@ -22,7 +22,7 @@ class PhenotypeTable:
     Parameters
     ----------
     sample_ids
-        str, shape (n,): IIDs, each once in a family.
+        str, shape (n,): IIDs, each once in a family, but for a table of repeated records.
     names
         Names of the columns, in order, each once.
     columns
@@ -139,6 +139,44 @@ class PhenotypeTable:
             family_ids=samples.family_ids,
             notes=(*self.notes, *notes, *self._untitled(samples)),
         )
+
+    def find_owners(self, samples: SampleTable) -> tuple[PhenotypeTable, np.ndarray]:
+        """Return the rows of samples that are there, by IID, and the number of each row's sample.
+
+        A sample may have any number of rows, which stay in their order. A note says how many are
+        of none of the samples.
+
+        Raises
+        ------
+        ParameterError
+            If none of the rows is of one of the samples.
+
+        Examples
+        --------
+        >>> table = PhenotypeTable(
+        ...     np.array(["b", "a", "x", "b"]), ("fat",), {"fat": np.array([4.0, 3.8, 5.0, 4.2])})
+        >>> taken, owners = table.find_owners(SampleTable.from_ids(["a", "b"]))
+        >>> taken.columns["fat"].tolist(), owners.tolist(), taken.notes
+        ([4.0, 3.8, 4.2], [1, 0, 1], ('1 of 4 records is of no sample.',))
+        """
+        owners = _look_up(samples.ids.tolist(), self.sample_ids.tolist())
+        rows = np.flatnonzero(owners >= 0)
+        n_strange = len(self) - len(rows)
+        if not len(rows) and len(self) and len(samples):
+            raise ParameterError(
+                f"no {_explain_strangers(self.sample_ids, samples.ids)}; needs a column with their "
+                "IDs"
+            )
+        verb = "is" if n_strange == 1 else "are"
+        note = f"{n_strange:,} of {len(self):,} records {verb} of no sample."
+        taken = replace(
+            self,
+            sample_ids=self.sample_ids[rows],
+            columns={name: values[rows] for name, values in self.columns.items()},
+            family_ids=None if self.family_ids is None else self.family_ids[rows],
+            notes=(*self.notes, *[note] * (n_strange > 0)),
+        )
+        return taken, owners[rows]
 
     def beside(self, other: PhenotypeTable, *, mark: str) -> PhenotypeTable:
         """Return the table with the columns of another, of the same rows, after its own.

@@ -13,7 +13,7 @@ from genoviz import (
 )
 from genoviz.analyses.genotypes.prediction import single_step as of_animals
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import codes_of, dosages_of, pack
@@ -64,6 +64,64 @@ def test_both_forms_equal_an_inverted_h(form, preconditioner, backend):
     np.testing.assert_allclose(found.effects, effects, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_repeated_records_and_weights_equal_hendersons_equations(seed):
+    rng = np.random.default_rng(seed)
+    pedigree = simulate_pedigree(8, 3, seed=seed)
+    n = len(pedigree)
+    genotyped = rng.permutation(n)[: n // 2]
+    codes = rng.choice([0, 1, 2, 3], (n // 2, 40), p=[0.3, 0.05, 0.4, 0.25])
+    genotypes = Genotypes(
+        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
+        EVERYBODY.variants.take(np.arange(40)),
+    )  # fmt: skip
+    animals = rng.integers(0, n, 3 * n)
+    covariate, phenotype = rng.normal(size=(2, 3 * n))
+    phenotype[::7] = np.nan
+    weights = rng.uniform(0.2, 5, 3 * n)
+    weights[::11] = np.nan
+    heritability, repeatability = 0.3, 0.3 + 0.4 * rng.uniform()
+    found = single_step(
+        genotypes, pedigree, phenotype,
+        form=("ssSNPBLUP", "ssGTABLUP")[seed % 2], covariates=covariate, animals=animals,
+        weights=weights, heritability=heritability, repeatability=repeatability,
+        polygenic_weight=WEIGHT, tolerance=1e-22, backend="cpu",
+    )  # fmt: skip
+    z, scale = mixed_models.centred(dosages_of(genotypes.packed, n // 2))
+    table = relationships(pedigree.sires, pedigree.dams)
+    inverse, _ = mixed_models.single_step_inverse(table, genotyped, z, scale, WEIGHT)
+    residual = 1 - repeatability
+    ratios = residual / heritability, residual / (repeatability - heritability)
+    design = np.column_stack([np.ones(3 * n), covariate])
+    expected = mixed_models.solve_records(
+        phenotype, design, np.eye(n)[animals], inverse, ratios, weights
+    )
+    assert found.is_converged
+    results = found.fixed_effects, found.breeding_values, found.permanent_effects
+    for value, other in zip(results, expected, strict=True):
+        np.testing.assert_allclose(value, other, atol=1e-8)
+
+
+def test_a_mean_of_measurements_is_as_the_measurements():
+    """A record of weight 3 says what three equal ones do, where nothing is permanent."""
+    animals = np.flatnonzero(~np.isnan(PHENOTYPE))
+    options = {"heritability": HERITABILITY, "tolerance": 1e-22, "backend": "cpu"}
+    thrice = single_step(
+        GENOTYPES, PEDIGREE, np.repeat(PHENOTYPE[animals], 3), animals=np.repeat(animals, 3),
+        **options,
+    )  # fmt: skip
+    weighted = single_step(GENOTYPES, PEDIGREE, PHENOTYPE, weights=np.full(N, 3.0), **options)
+    np.testing.assert_allclose(thrice.breeding_values, weighted.breeding_values, atol=1e-8)
+    np.testing.assert_allclose(thrice.effects, weighted.effects, atol=1e-8)
+    assert weighted.permanent_effects is None
+    plain = single_step(GENOTYPES, PEDIGREE, PHENOTYPE, **options)
+    once = single_step(
+        GENOTYPES, PEDIGREE, PHENOTYPE[animals], animals=animals, repeatability=HERITABILITY,
+        **options,
+    )  # fmt: skip
+    np.testing.assert_allclose(once.breeding_values, plain.breeding_values, atol=1e-8)
+
+
 def test_genotypes_make_predictions_better_than_the_pedigree_alone():
     truth = simulate_trait(EVERYBODY, seed=6, n_causal=30, backend="cpu").breeding_values
     phenotype = PHENOTYPE - AGE
@@ -97,6 +155,17 @@ def test_a_large_factorisation_is_announced_and_a_huge_one_refused(monkeypatch):
         ({"polygenic_weight": 0}, "polygenic_weight is 0, needs more than 0 and less than 1"),
         ({"heritability": 2}, "heritability is 2, needs more than 0"),
         ({"phenotype": np.full(N, np.nan)}, "none of the animals has a phenotype"),
+        ({"animals": np.zeros(3, int)}, r"phenotype has shape \(70,\), needs \(3,\), a value"),
+        ({"animals": np.arange(N) - 1}, "record 0 is of animal -1, needs one from 0 to 69"),
+        ({"animals": np.zeros(N)}, r"animals are float64 of shape \(70,\), need integers"),
+        ({"weights": np.ones(3)}, r"weights have shape \(3,\), need \(70,\)"),
+        ({"weights": np.zeros(N)}, "weight 0 is 0, needs more than 0, or NaN"),
+        ({"repeatability": 0.4}, "repeatability is 0.4, needs at least the heritability, 0.5"),
+        ({"repeatability": 1}, "repeatability is 1, needs at least the heritability, 0.5, and"),
+        (
+            {"animals": np.arange(N), "phenotype": np.full(N, np.nan)},
+            "none of the records has a phenotype",
+        ),
         ({"phenotype": np.ones(5)}, r"phenotype has shape \(5,\), needs \(70,\)"),
         (
             {"pedigree": Pedigree.from_parents(["a", "b"], ["0", "0"], ["0", "0"])}

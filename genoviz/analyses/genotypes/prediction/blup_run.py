@@ -42,6 +42,9 @@ class BlupSnapshot:
         Since the start of the iterations.
     notes
         Which covariates are left out, one sentence each.
+    permanent_effects
+        float64, as breeding values: what records of one animal have in common beside these; None
+        where that has no variance.
     """
 
     iteration: int
@@ -52,6 +55,7 @@ class BlupSnapshot:
     is_converged: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    permanent_effects: np.ndarray | None = None
 
     @property
     def sentence(self) -> str:
@@ -103,6 +107,7 @@ def iter_blup(
             step.is_converged,
             now - start,
             equations.training.notes,
+            equations.training.permanent_effects(breeding_values),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,33 +11,66 @@ from genoviz.analyses.genotypes.covariates import describe_left_out, independent
 from genoviz.errors import ParameterError
 
 
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Whose the values of a trait are, where some have several, or values weigh differently.
+
+    A value is y = u + p + e, with e of variance ve / weight, and p, of variance vp, that all
+    values of one animal have in common beside its breeding value u.
+
+    Attributes
+    ----------
+    owners
+        int64, shape (n_records,): from 0 to n - 1.
+    n
+        How many there are who could have values.
+    weights
+        float64, shape (n_records,): NaN where a record is left out.
+    permanence
+        vp / ve.
+    """
+
+    owners: np.ndarray
+    n: int
+    weights: np.ndarray
+    permanence: float = 0.0
+
+
 class Training:
     """Phenotypes of some of the samples, from which fixed effects are projected out.
 
-    With the projection P = I - X (X'X)^-1 X', equations for random effects alone have the same
-    solution as those for random and fixed effects together.
+    With R the covariance of records beside their breeding values, in units of ve, W the owners of
+    these, and M = R^-1 - R^-1 X (X'R^-1 X)^-1 X'R^-1, equations for random effects alone, of left
+    side W'MW and right side W'My, have the same solution as those for random and fixed effects
+    together. Where everybody has one value of weight 1, M is the projection I - X (X'X)^-1 X'.
 
     Parameters
     ----------
     phenotype
-        float64, shape (n,): NaN where there is none.
+        float64, shape (n,) or (n_records,): NaN where there is none.
     covariates
-        float64, shape (n,) or (n, c): columns of X after the intercept; a sample with a NaN is
-        not trained on.
+        float64, of as many rows, shape (n,) or (n, c): columns of X after the intercept; what has
+        a NaN is not trained on.
     what
-        What the n are, for messages.
+        What the rows are, for messages.
     covariate_names
         What messages call the covariates; by default their numbers.
+    records
+        Whose the values are; None if there is one for each of the n.
 
     Attributes
     ----------
     phenotype
-        float64, shape (n,): 0 for those who are not trained on.
+        float64, of the shape given: 0 where it is not trained on.
     is_trained
         bool, shape (n,).
+    diagonal
+        float64, shape (n,): of W'R^-1 W, which is diagonal; 1 or 0 without records.
     basis
-        float64, shape (n, fixed effects): orthonormal columns that span these; 0 for those who
-        are not trained on.
+        float64, shape (n, fixed effects): B in W'MW = diagonal - BB'; without records orthonormal
+        columns that span the fixed effects. 0 for those who are not trained on.
+    right_side
+        float64, shape (n,): W'My.
     notes
         Which covariates are left out, as they are constant or combinations of those before them.
 
@@ -53,18 +87,30 @@ class Training:
         what: str = "samples",
         *,
         covariate_names: Sequence[str] | None = None,
+        records: Records | None = None,
     ) -> None:
         values = np.asarray(phenotype, np.float64)
         columns = _as_columns(covariates, len(values), what)
-        self.is_trained = ~np.isnan(values) & ~np.isnan(columns).any(axis=1)
-        trained = values[self.is_trained]
+        is_used = ~np.isnan(values) & ~np.isnan(columns).any(axis=1)
+        if records is not None:
+            is_used &= ~np.isnan(records.weights)
+        trained = values[is_used]
         _check_some(len(trained), columns.shape[1], what)
-        self._kept, _ = independent_columns(columns[self.is_trained])
+        self._kept, _ = independent_columns(columns[is_used])
         _check_phenotype(trained, len(self._kept), what)
-        self.phenotype = np.where(self.is_trained, values, 0.0)
+        self.phenotype = np.where(is_used, values, 0.0)
         design = np.column_stack([np.ones(len(values)), columns[:, self._kept]])
-        design[~self.is_trained] = 0.0
-        self.basis, self._triangle = np.linalg.qr(design)
+        design[~is_used] = 0.0
+        root = _Root(is_used, records)
+        of_phenotype = root.multiply(self.phenotype)
+        basis, self._triangle = np.linalg.qr(root.multiply(design))
+        self._explained = basis.T @ of_phenotype
+        self.basis = root.gather(basis)
+        self.diagonal = root.squares
+        self.is_trained = self.diagonal > 0
+        self.right_side = root.gather(of_phenotype - basis @ self._explained)
+        self._of_phenotype = root.gather(of_phenotype)
+        self._permanence = 0.0 if records is None else records.permanence
         self._n_covariates = columns.shape[1]
         names = covariate_names or [f"number {k + 1}" for k in range(columns.shape[1])]
         self.notes = describe_left_out([n for k, n in enumerate(names) if k not in {*self._kept}])
@@ -75,19 +121,122 @@ class Training:
         return int(np.count_nonzero(self.is_trained))
 
     def project(self, values: np.ndarray) -> np.ndarray:
-        """Return P @ values, which is 0 for those who are not trained on."""
-        return values * self.is_trained - self.basis @ (self.basis.T @ values)
+        """Return W'MW @ values, which is 0 for those who are not trained on."""
+        return self.diagonal * values - self.basis @ (self.basis.T @ values)
 
     def fixed_effects(self, breeding_values: np.ndarray) -> np.ndarray:
         """Return intercept and effects of covariates, given the random effects.
 
         Those that are left out have no effect: 0.
         """
-        rest = self.phenotype - breeding_values
         effects = np.zeros(1 + self._n_covariates)
         places = [0, *(1 + k for k in self._kept)]
-        effects[places] = np.linalg.solve(self._triangle, self.basis.T @ rest)
+        effects[places] = self._solve(breeding_values)
         return effects
+
+    def permanent_effects(self, breeding_values: np.ndarray) -> np.ndarray | None:
+        """Return p of each of the n, given their breeding values; None if it has no variance."""
+        if not self._permanence:
+            return None
+        fixed = self.basis @ (self._triangle @ self._solve(breeding_values))
+        return self._permanence * (self._of_phenotype - fixed - self.diagonal * breeding_values)
+
+    def _solve(self, breeding_values: np.ndarray) -> np.ndarray:
+        rest = self._explained - self.basis.T @ breeding_values
+        return np.linalg.solve(self._triangle, rest)
+
+
+class _Root:
+    """T with T'T = R^-1, and what it makes of records.
+
+    Of the records of one animal R is D^-1 + k 11', D their weights, and T is
+    (I - t ss') D^(1/2), with s = D^(1/2) 1 and t so that (I - t ss')^2 = (I + k ss')^-1.
+    """
+
+    def __init__(self, is_used: np.ndarray, records: Records | None) -> None:
+        self._records = records
+        self.squares = is_used.astype(np.float64)
+        if records is None:
+            return
+        from scipy.sparse import csr_array
+
+        owners, n = records.owners, records.n
+        weights = np.where(is_used, records.weights, 0.0)
+        self._roots = np.sqrt(weights)
+        rows = np.arange(len(owners))
+        self._sum = csr_array((self._roots, (owners, rows)), shape=(n, len(owners)))
+        totals = np.bincount(owners, weights, n)
+        self._lengths = np.sqrt(1 + records.permanence * totals)
+        self._shares = np.divide(1 - 1 / self._lengths, totals, out=np.zeros(n), where=totals > 0)
+        self.squares = totals / self._lengths**2
+
+    def multiply(self, values: np.ndarray) -> np.ndarray:
+        """Return T @ values, shape (n_records,) or (n_records, c)."""
+        if self._records is None:
+            return values
+        weighted = (self._roots * values.T).T
+        of_owners = (self._shares * (self._sum @ weighted).T)[..., self._records.owners]
+        return weighted - (self._roots * of_owners).T
+
+    def gather(self, values: np.ndarray) -> np.ndarray:
+        """Return W'T' @ values."""
+        if self._records is None:
+            return values
+        return ((self._sum @ values).T / self._lengths).T
+
+
+def make_records(
+    phenotype: np.ndarray,
+    n: int,
+    *,
+    animals: np.ndarray | None,
+    weights: np.ndarray | None,
+    heritability: float,
+    repeatability: float | None,
+) -> tuple[np.ndarray, Records | None, float]:
+    """Return the values of records, whose they are, and ve / vg.
+
+    Raises
+    ------
+    ParameterError
+        If one does not fit the others, or is out of range.
+    """
+    ratio = variance_ratio(heritability)
+    if animals is None:
+        values, owners = check_phenotype_length(phenotype, n, "animals"), np.arange(n)
+        if weights is None and repeatability is None:
+            return values, None, ratio
+    else:
+        owners = np.asarray(animals)
+        values = check_phenotype_length(phenotype, len(owners), "records")
+        if owners.ndim != 1 or owners.dtype.kind not in "iu":
+            raise ParameterError(
+                f"animals are {owners.dtype} of shape {owners.shape}, need integers, one a record"
+            )
+        wrong = np.flatnonzero((owners < 0) | (owners >= n))
+        if len(wrong):
+            raise ParameterError(
+                f"record {wrong[0]:,} is of animal {owners[wrong[0]]:,}, needs one from 0 to "
+                f"{n - 1:,}"
+            )
+    common = heritability if repeatability is None else repeatability
+    if not heritability <= common < 1:
+        raise ParameterError(
+            f"repeatability is {common}, needs at least the heritability, {heritability}, and "
+            "less than 1"
+        )
+    checked = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
+    if checked.shape != values.shape:
+        raise ParameterError(f"weights have shape {checked.shape}, need {values.shape}")
+    wrong = np.flatnonzero((checked <= 0) | np.isinf(checked))
+    if len(wrong):
+        raise ParameterError(
+            f"weight {wrong[0]:,} is {checked[wrong[0]]:g}, needs more than 0, or NaN for a record "
+            "that is left out"
+        )
+    permanence = (common - heritability) / (1 - common)
+    records = Records(owners.astype(np.int64), n, checked, permanence)
+    return values, records, (1 - common) / heritability
 
 
 def check_phenotype_length(phenotype: np.ndarray, n: int, what: str = "samples") -> np.ndarray:

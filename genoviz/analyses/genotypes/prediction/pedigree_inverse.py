@@ -236,7 +236,7 @@ class SingleStepParts:
         """
         diagonal = self.inverse.diagonal()
         diagonal[self.genotyped] += (1 / weight - 1) * self.genotyped_inverse.diagonal
-        return self.training.is_trained + self.ratio * diagonal
+        return self.training.diagonal + self.ratio * diagonal
 
 
 def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ Its equations have two forms: `VariantEquations` have an unknown for each varian
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -14,8 +14,7 @@ import numpy as np
 from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot, iter_blup, spread_effects
 from genoviz.analyses.genotypes.prediction.blup_training import (
     Training,
-    check_phenotype_length,
-    variance_ratio,
+    make_records,
 )
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientStep, Products
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import SingleStepParts
@@ -42,8 +41,8 @@ FORMS = ("ssSNPBLUP", "ssGTABLUP")
 class VariantEquations:
     """The equations of ssSNPBLUP.
 
-    With B = A_gg^-1 for the rows of genotyped animals, l the variance ratio and w the polygenic
-    weight::
+    With P = W'MW and Py = W'My of a `Training`, B = A_gg^-1 for the rows of genotyped animals, l
+    the variance ratio and w the polygenic weight::
 
         (P + l (A^-1 + (1/w - 1) B)) u - l/w BZ g                  = Py
         -l/w Z'B u                     + l (Z'BZ / w + ridge I) g  = 0
@@ -52,8 +51,8 @@ class VariantEquations:
     def __init__(self, parts: SingleStepParts, preconditioner: Preconditioner) -> None:
         self.training = parts.training
         self._parts = parts
-        phenotype = self.training.project(self.training.phenotype)
-        self.right_side = np.concatenate([phenotype, np.zeros(parts.n_variants)])
+        no_effects = np.zeros(parts.n_variants)
+        self.right_side = np.concatenate([self.training.right_side, no_effects])
         self._diagonal = (
             np.ones(parts.n_animals) if preconditioner == "none" else parts.diagonal(parts.weight)
         )
@@ -137,7 +136,7 @@ class AnimalEquations:
         self, parts: SingleStepParts, factor: Factor, preconditioner: Preconditioner
     ) -> None:
         self.training = parts.training
-        self.right_side = self.training.project(self.training.phenotype)
+        self.right_side = self.training.right_side
         self._parts = parts
         self._factor = factor
         self._diagonal = np.ones(parts.n_animals) if preconditioner == "none" else parts.diagonal()
@@ -173,6 +172,10 @@ def iter_single_step(
     form: Form = "ssSNPBLUP",
     polygenic_weight: float = 0.2,
     covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    animals: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    repeatability: float | None = None,
     contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
@@ -191,6 +194,9 @@ def iter_single_step(
     - ``"ssGTABLUP"`` has animals alone, for which it factorises a matrix of variants by variants
       first, and so is for at most 20,000 of these.
 
+    With records, ``animals`` says whose each is, y = Xb + Wu + Wp + e has a row for each, p ~
+    N(0, I vp) is what those of one animal have in common beside u, and e has variance ve / weight.
+
     Parameters
     ----------
     genotypes
@@ -198,14 +204,25 @@ def iter_single_step(
     pedigree
         All animals.
     phenotype
-        float64, shape (n_animals,), in the order of ``pedigree.ids``; NaN for none.
+        float64, shape (n_animals,), in the order of ``pedigree.ids``; or (n_records,). NaN for
+        none.
     form
         Which equations are solved.
     polygenic_weight
         w, the share of the variance of genotyped animals that variants do not account for,
         between 0 and 1.
     covariates
-        float64, shape (n_animals,) or (n_animals, c): X after the intercept.
+        float64, shape (n,) or (n, c), a row for each value: X after the intercept.
+    covariate_names
+        What notes call them.
+    animals
+        int64, shape (n_records,): the number of the animal of each value, any number of times.
+    weights
+        float64, of the phenotype's shape: of each value, more than 0, as of a mean of so many
+        measurements; NaN leaves it out. All are 1 if None.
+    repeatability
+        (vg + vp) / (vg + vp + ve), at least the heritability, which is vg / (vg + vp + ve); vp is
+        0 if None.
     contigs, heritability, tolerance, max_iterations, backend
         As in `iter_snp_blup`.
     preconditioner
@@ -216,7 +233,7 @@ def iter_single_step(
     ------
     BlupSnapshot
         Breeding values are of all animals of the pedigree. Those of iteration 0 are 0 and may come
-        several times while matrices are prepared.
+        several times while matrices are prepared. Permanent effects are p.
 
     Raises
     ------
@@ -240,9 +257,12 @@ def iter_single_step(
             f"polygenic_weight is {polygenic_weight}, needs more than 0 and less than 1"
         )
     check_preconditioner(preconditioner)
-    ratio = variance_ratio(heritability)
-    values = check_phenotype_length(phenotype, len(pedigree.ids), "animals")
-    training = Training(values, covariates, "animals")
+    values, records, ratio = make_records(
+        phenotype, len(pedigree.ids), animals=animals, weights=weights,
+        heritability=heritability, repeatability=repeatability,
+    )  # fmt: skip
+    what = "animals" if animals is None else "records"
+    training = Training(values, covariates, what, covariate_names=covariate_names, records=records)
     n_variants = genotypes.n_variants
     genotypes, kept = take_autosomes(genotypes, contigs)
     parts = SingleStepParts(genotypes, pedigree, training, ratio, polygenic_weight, backend)

@@ -113,7 +113,7 @@ class SnpEquations:
         self.precondition = precondition
         self._matrix = matrix
         self._ridge = ridge
-        self.right_side = matrix.multiply_transposed(training.project(training.phenotype))
+        self.right_side = matrix.multiply_transposed(training.right_side)
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times effects, and the breeding values of these."""
