@@ -398,6 +398,33 @@ def test_reml_has_a_variance_for_each_set_or_file(run, made):
     assert [row["#COMPONENT"] for row in rows_of(out)] == ["one", "two", "residual"]
 
 
+def test_reml_of_repeated_records_tells_their_repeatability(run, made):
+    rng = np.random.default_rng(3)
+    trait = column(Path("made.pheno.tsv").read_text(), "trait")
+    owners = np.concatenate([np.arange(90), rng.integers(0, 90, 110)])
+    fat, age = trait[owners] + rng.normal(size=200), rng.normal(size=200)
+    rows = zip(made.samples.ids[owners].tolist(), fat, age, strict=True)
+    Path("tests.csv").write_text("id,fat,age\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    command = "--pheno tests.csv --covariate age --repeated".split()
+    code, out, err = run("reml", "made.bed", *command)
+    expected = genoviz.reml(made, fat, covariates=age, samples=owners)
+    assert code == 0
+    assert [row["#COMPONENT"] for row in rows_of(out)] == ["genotypes", "permanent", "residual"]
+    np.testing.assert_allclose(column(out, "VARIANCE"), expected.variances, rtol=1e-6)
+    np.testing.assert_allclose(column(out, "SHARE").sum(), 1)
+    assert column(out, "SHARE_SE")[2] == pytest.approx(expected.repeatability_error)
+    assert f"h2 {expected.heritability:.4f}" in err
+    assert f"; repeatability {expected.repeatability:.4f} ± " in err
+    assert "; 200 records, " in err
+    run("grm", "made.bed", "-o", "g.grm.bin")
+    _, other, _ = run("reml", "g.grm.bin", *command)
+    np.testing.assert_allclose(column(other, "SHARE"), column(out, "SHARE"), atol=1e-4)
+    Path("once.csv").write_text("".join(Path("tests.csv").read_text().splitlines(True)[:91]))
+    code, _, err = run("reml", "made.bed", "--pheno", "once.csv", "--repeated")
+    assert code == 1
+    assert "no sample has two records; without these permanent effects are not told" in err
+
+
 def test_predictions_take_the_heritability_that_is_estimated(run, made):
     command = "blup made.bed --pheno made.pheno.tsv --trait trait --h2 estimate".split()
     trait = column(Path("made.pheno.tsv").read_text(), "trait")
@@ -686,7 +713,7 @@ def test_single_step_takes_records_weights_and_covariates(run, made):
         ("--repeatability 0.2 --h2 0.3", 1, "repeatability is 0.2, needs at least the heritab"),
         ("--repeatability 0.6 --weight age", 1, "weight .* is -.*, needs more than 0"),
         ("--repeatability 0.6 --weight season", 1, "--weight is 'season', the table has fat"),
-        ("--repeatability 0.6 --h2 estimate", 2, "--h2 estimate takes one record an animal"),
+        ("--repeatability 0.6 --h2 estimate", 2, "--h2 estimate takes one record; see geno reml"),
         ("--repeatability 0.6 --covariate herd", 1, "--covariate is 'herd', the table has fat"),
     ):
         code, _, err = run(*command, *wrong.split())

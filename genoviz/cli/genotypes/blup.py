@@ -168,7 +168,7 @@ def blup(
         if not is_single_step:
             raise typer.BadParameter("--repeatability and --weight take ssSNPBLUP or ssGTABLUP")
         if heritability == ESTIMATE:
-            raise typer.BadParameter("--h2 estimate takes one record an animal, without --weight")
+            raise typer.BadParameter("--h2 estimate takes one record; see geno reml --repeated")
     common = {
         "contigs": contigs.value,
         "heritability": ASSUMED_HERITABILITY if heritability is None else heritability,

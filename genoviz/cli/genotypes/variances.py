@@ -11,7 +11,7 @@ import typer
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
-from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_records
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
@@ -35,6 +35,7 @@ class Traces(StrEnum):
 @with_examples(
     "genoviz geno reml herd.bed --pheno milk.csv --trait fat --covariate age",
     "genoviz geno reml near.grm.bin far.grm.bin --pheno milk.csv -o variances.tsv",
+    "genoviz geno reml herd.bed --pheno tests.csv --covariate season --repeated",
     "genoviz geno reml herd.bed --pheno milk.csv --sets genes.tsv --traces random",
 )
 def reml(
@@ -53,6 +54,14 @@ def reml(
         Path | None,
         option("Table of variant IDs and names of sets, without header: a variance for each set."),
     ] = None,
+    repeated: Annotated[
+        bool,
+        option(
+            "A row of --pheno is a record, of which a sample may have several; what these have in "
+            "common beside its genotypes is one more component.",
+            "--repeated",
+        ),
+    ] = False,
     traces: Annotated[
         Traces,
         option(
@@ -74,9 +83,9 @@ def reml(
     """Estimate variances and heritability by restricted maximum likelihood (REML).
 
     SHARE is that of the phenotype's variance; the shares of all components add up to the
-    heritability. Standard errors are of the average information. Standard error also tells what
-    the regression of Haseman and Elston says. CONVERGED is no if the variances
-    still change, and the exit status is 3 then.
+    heritability, with that of permanent effects to the repeatability. Standard errors are of the
+    average information. Standard error also tells what the regression of Haseman and Elston says.
+    CONVERGED is no if the variances still change, and the exit status is 3 then.
     """
     options = {
         "traces": traces.value,
@@ -102,21 +111,22 @@ def reml(
             found = io.open_genotypes(sources[0], bar, filters)
             print_notes(*note_left_out(found, contigs.value))
             samples = found.samples
-        name, taken = take_trait(sources[0], samples, traits)
-        if taken.is_binary:
+        taken = take_records(sources[0], samples, traits, is_repeated=repeated)
+        name, values = taken.name, taken.trait.values
+        if taken.trait.is_binary:
             print_notes(f"trait {name} has two values; shares are of its variance as a number")
-        covariates, names = take_covariates(sources[0], samples, traits)
-        options |= {"covariates": covariates, "covariate_names": names}
+        options |= {"covariates": taken.covariates, "covariate_names": taken.covariate_names}
+        options["samples"] = taken.animals
         if are_relationships:
             from genoviz.analyses.genotypes.variances.estimate import iter_reml_of_relationships
 
-            steps = iter_reml_of_relationships(relationships, taken.values, **options)
+            steps = iter_reml_of_relationships(relationships, values, **options)
         else:
             from genoviz.analyses.genotypes.variances.estimate import iter_reml
 
             of_variants = None if sets is None else _read_sets(sets, found)
             options |= {"contigs": contigs.value, "backend": backend.value}
-            steps = iter_reml(found, taken.values, variant_sets=of_variants, **options)
+            steps = iter_reml(found, values, variant_sets=of_variants, **options)
         last = io.last_estimate(steps, bar)
     _write(last, output)
     print_notes(*last.notes)
@@ -183,13 +193,14 @@ def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
 def _write(last: VarianceSnapshot, output: Path | None) -> None:
     import numpy as np
 
-    residual = 1 - last.heritability
+    is_repeated = not np.isnan(last.repeatability)
+    error = last.repeatability_error if is_repeated else last.heritability_error
     columns = {
         "#COMPONENT": np.array(last.names),
         "VARIANCE": last.variances,
         "VARIANCE_SE": last.standard_errors,
-        "SHARE": np.append(last.shares, residual),
-        "SHARE_SE": np.append(last.share_errors, last.heritability_error),
+        "SHARE": np.append(last.shares, 1 - last.shares.sum()),
+        "SHARE_SE": np.append(last.share_errors, error),
         "CONVERGED": np.full(len(last.variances), "yes" if last.is_converged else "no"),
     }
     write_table(columns, output)

@@ -156,7 +156,7 @@ def test_a_large_factorisation_is_announced_and_a_huge_one_refused(monkeypatch):
         ({"heritability": 2}, "heritability is 2, needs more than 0"),
         ({"phenotype": np.full(N, np.nan)}, "none of the animals has a phenotype"),
         ({"animals": np.zeros(3, int)}, r"phenotype has shape \(70,\), needs \(3,\), a value"),
-        ({"animals": np.arange(N) - 1}, "record 0 is of animal -1, needs one from 0 to 69"),
+        ({"animals": np.arange(N) - 1}, "is of number -1 of the animals, needs one from 0 to"),
         ({"animals": np.zeros(N)}, r"animals are float64 of shape \(70,\), need integers"),
         ({"weights": np.ones(3)}, r"weights have shape \(3,\), need \(70,\)"),
         ({"weights": np.zeros(N)}, "weight 0 is 0, needs more than 0, or NaN"),

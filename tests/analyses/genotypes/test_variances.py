@@ -12,6 +12,7 @@ from genoviz import (
     simulate_genotypes,
     simulate_trait,
 )
+from genoviz.analyses.genotypes.variances import estimate
 from genoviz.errors import ParameterError
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
@@ -143,6 +144,68 @@ def test_relationships_from_elsewhere_give_the_same_as_genotypes():
     assert abs(by_products.heritability - found.heritability) < 4 * by_products.trace_error
 
 
+@pytest.mark.parametrize("sets", [None, SETS], ids=["one", "two"])
+def test_repeated_records_have_the_dense_likelihood_of_their_rows(sets):
+    rng = np.random.default_rng(6)
+    owners = rng.integers(0, N, 110)
+    common = simulate_trait(GENOTYPES, heritability=0.6, seed=3, backend="cpu").phenotype
+    values = common[owners] + rng.standard_normal(110) + AGE[owners]
+    values[:5] = np.nan
+    options = {"covariates": AGE[owners], "variant_sets": sets, "samples": owners}
+    found = reml(GENOTYPES, values, tolerance=1e-8, backend="cpu", **options)
+    rows = owners[5:]
+    groups = [slice(None)] if sets is None else [sets == name for name in ("rest", "third")]
+    dense = [relationships(columns)[np.ix_(rows, rows)] for columns in groups]
+    dense.append((rows[:, None] == rows).astype(float))
+    design = np.column_stack([np.ones(105), AGE[rows]])
+    variances, information = mixed_models.reml(values[5:], design, dense)
+    assert found.names[-2:] == ("permanent", "residual")
+    np.testing.assert_allclose(found.variances, variances, rtol=2e-3)
+    total = variances.sum()
+    assert found.heritability == pytest.approx(variances[:-2].sum() / total, abs=1e-4)
+    assert found.repeatability == pytest.approx(1 - variances[-1] / total, abs=1e-4)
+    assert found.repeatability_error == pytest.approx(share_error(variances, information), rel=0.01)
+    slopes = np.full(len(variances), -variances[:-2].sum() / total**2)
+    slopes[:-2] += 1 / total
+    error = np.sqrt(slopes @ np.linalg.inv(information) @ slopes)
+    assert found.heritability_error == pytest.approx(error, rel=0.01)
+    assert found.n_samples == 105
+    if sets is None:
+        rough = reml(GENOTYPES, values, traces="random", n_probes=100, backend="cpu", **options)
+        assert abs(rough.heritability - found.heritability) < 4 * rough.trace_error
+        assert rough.repeatability == pytest.approx(found.repeatability, abs=0.1)
+        columns = rng.standard_normal((105, 2))
+        matrix, places = relationships(), rows
+        products = estimate._spread_products([matrix.__matmul__], places, True)
+        for product, each in zip(products, dense, strict=True):
+            np.testing.assert_allclose(product(columns), each @ columns, atol=1e-10)
+        both = reml_of_relationships(
+            {"G": relationships()}, values, covariates=AGE[owners], samples=owners, tolerance=1e-8
+        )
+        np.testing.assert_allclose(both.variances, found.variances, rtol=1e-6)
+
+
+def test_moments_of_repeated_records_tell_what_is_heritable():
+    owners = np.repeat(np.arange(N), 2)
+    values = PHENOTYPE[owners] + np.random.default_rng(7).standard_normal(2 * N)
+    snapshot = reml(GENOTYPES, values, samples=owners, backend="cpu")
+    rows = owners[~np.isnan(values)]
+    n = len(rows)
+    m, y = np.eye(n) - 1 / n, values[~np.isnan(values)]
+    same = (rows[:, None] == rows).astype(float)
+    parts = [m @ k @ m for k in (relationships()[np.ix_(rows, rows)], same, np.eye(n))]
+    columns = np.column_stack([part.ravel() for part in parts])
+    moments = np.linalg.lstsq(columns, np.outer(m @ y, m @ y).ravel())[0]
+    assert snapshot.moment_heritability == pytest.approx(moments[0] / moments.sum(), abs=1e-8)
+    v = sum(a * b for a, b in zip(moments, parts, strict=True))
+    spread = 2 * np.array([[np.trace(a @ v @ b @ v) for b in parts] for a in parts])
+    inverse = np.linalg.inv(columns.T @ columns)
+    slopes = np.array([1 - moments[0] / moments.sum(), *[-moments[0] / moments.sum()] * 2])
+    slopes /= moments.sum()
+    error = np.sqrt(slopes @ inverse @ spread @ inverse @ slopes)
+    assert snapshot.moment_error == pytest.approx(error, rel=1e-6)
+
+
 def test_a_trait_without_heritability_stays_at_the_bound():
     rng = np.random.default_rng(5)
     traits = [rng.standard_normal(N) for _ in range(4)]
@@ -160,6 +223,8 @@ def test_a_trait_without_heritability_stays_at_the_bound():
         ({"n_probes": 1}, "n_probes is 1, needs at least 2"),
         ({"tolerance": 0}, "tolerance is 0, needs more than 0"),
         ({"max_iterations": 0}, "max_iterations is 0, needs at least 1"),
+        ({"samples": np.arange(N)}, "no sample has two records; without these permanent effects"),
+        ({"samples": np.arange(N) + 1}, "record 69 is of number 70 of the samples, needs one from"),
         ({"variant_sets": np.full(3, "a")}, r"variant_sets has shape \(3,\), needs \(120,\)"),
         ({"variant_sets": np.full(M, "")}, "no variant of the genotypes is in a set"),
         ({"phenotype": np.full(N, 1.0)}, "the phenotype is 1 in all 70 samples"),

@@ -193,6 +193,7 @@ def make_records(
     weights: np.ndarray | None,
     heritability: float,
     repeatability: float | None,
+    what: str = "animals",
 ) -> tuple[np.ndarray, Records | None, float]:
     """Return the values of records, whose they are, and ve / vg.
 
@@ -203,7 +204,7 @@ def make_records(
     """
     ratio = variance_ratio(heritability)
     if animals is None:
-        values, owners = check_phenotype_length(phenotype, n, "animals"), np.arange(n)
+        values, owners = check_phenotype_length(phenotype, n, what), np.arange(n)
         if weights is None and repeatability is None:
             return values, None, ratio
     else:
@@ -211,12 +212,13 @@ def make_records(
         values = check_phenotype_length(phenotype, len(owners), "records")
         if owners.ndim != 1 or owners.dtype.kind not in "iu":
             raise ParameterError(
-                f"animals are {owners.dtype} of shape {owners.shape}, need integers, one a record"
+                f"{what} are {owners.dtype} of shape {owners.shape}, need integers, one a record"
             )
         wrong = np.flatnonzero((owners < 0) | (owners >= n))
         if len(wrong):
             raise ParameterError(
-                f"record {wrong[0]:,} is of animal {owners[wrong[0]]:,}, needs one from 0 to "
+                f"record {wrong[0]:,} is of number {owners[wrong[0]]:,} of the {what}, needs one "
+                f"from 0 to "
                 f"{n - 1:,}"
             )
     common = heritability if repeatability is None else repeatability

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
-from genoviz.analyses.genotypes.prediction.blup_training import Training, check_phenotype_length
+from genoviz.analyses.genotypes.prediction.blup_training import Training, make_records
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
@@ -16,6 +16,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
     Covariance,
     DenseCovariance,
     DiagonalCovariance,
+    Multiply,
     ProbedCovariance,
 )
 from genoviz.analyses.genotypes.variances.reml import (
@@ -32,7 +33,7 @@ Traces = Literal["auto", "exact", "random"]
 TRACES = ("auto", "exact", "random")
 MAX_EXACT = 4000
 """Samples whose dense matrices are decomposed within some seconds."""
-GENOTYPED = "genotypes"
+GENOTYPED, PERMANENT = "genotypes", "permanent"
 
 
 def iter_reml(
@@ -42,6 +43,7 @@ def iter_reml(
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
     variant_sets: np.ndarray | None = None,
+    samples: np.ndarray | None = None,
     contigs: Contigs = "autosomes",
     traces: Traces = "auto",
     n_probes: int = 30,
@@ -54,21 +56,26 @@ def iter_reml(
 
     The model is y = Xb + sum_k u_k + e, u_k ~ N(0, G_k v_k), with VanRaden's G_k = Z_k Z_k' / s_k
     of each set of variants: that of `iter_gblup`, whose ``heritability`` is the one found here.
+    With records, y = Xb + W (sum_k u_k + p) + e has a row for each, and p ~ N(0, I vp) is what
+    those of one sample have in common beside its genotypes: the last component, ``"permanent"``.
 
     Parameters
     ----------
     genotypes
         Of all samples; a missing genotype counts as the mean.
     phenotype
-        float64, shape (n_samples,): NaN for none.
+        float64, shape (n_samples,) or (n_records,): NaN for none.
     covariates
-        float64, shape (n_samples,) or (n_samples, c): X after the intercept; a sample with a NaN
+        float64, shape (n,) or (n, c), a row for each value: X after the intercept; what has a NaN
         takes no part.
     covariate_names
         What notes call them.
     variant_sets
         str, shape (n_variants,): the set of each variant, which has a variance of its own; empty
         for variants that are left out. All variants are one set if None.
+    samples
+        int64, shape (n_records,): the number of the sample of each value, any number of times;
+        None if there is one value for each sample.
     contigs
         As in `iter_snp_blup`.
     traces
@@ -99,8 +106,7 @@ def iter_reml(
     using fast variance-components analysis, doi:10.1038/ng.3431 (random traces)
     """
     _check_options(traces, n_probes)
-    values = check_phenotype_length(phenotype, genotypes.n_samples)
-    training = Training(values, covariates, covariate_names=covariate_names)
+    owners, training = _train(phenotype, genotypes.n_samples, samples, covariates, covariate_names)
     n_variants = genotypes.n_variants
     genotypes, kept = take_autosomes(genotypes, contigs)
     if variant_sets is None:
@@ -115,23 +121,23 @@ def iter_reml(
             for name in names
         }
     trained = np.flatnonzero(training.is_trained)
+    names, is_repeated = tuple(markers), samples is not None
+    chosen, places = np.unique(owners[trained], return_inverse=True)
+    basis = training.basis[trained]
     if _is_exact(traces, len(trained)):
         matrices = []
         for each in markers.values():
-            for matrix in iter_relationships_of(each, trained):
+            for matrix in iter_relationships_of(each, chosen):
                 if matrix is None:
-                    yield _nothing_yet(tuple(markers), training)
+                    yield _nothing_yet(names, training)
             matrices.append(matrix)
-        covariance = _dense(matrices, training.basis[trained])
+        covariance = _dense(_spread(matrices, places, is_repeated), basis)
     else:
-        yield _nothing_yet(tuple(markers), training)
-        covariance = ProbedCovariance(
-            [product_with_relationships(each, trained) for each in markers.values()],
-            training.basis[trained],
-            n_probes=n_probes,
-            seed=seed,
-        )
-    yield from _iter_fit(covariance, training, tuple(markers), tolerance, max_iterations)
+        yield _nothing_yet(names, training)
+        products = [product_with_relationships(each, chosen) for each in markers.values()]
+        products = _spread_products(products, places, is_repeated)
+        covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
+    yield from _iter_fit(covariance, training, names, is_repeated, tolerance, max_iterations)
 
 
 @in_one_go(iter_reml)
@@ -146,6 +152,7 @@ def iter_reml_of_relationships(
     *,
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
+    samples: np.ndarray | None = None,
     traces: Traces = "auto",
     n_probes: int = 30,
     tolerance: float = 1e-5,
@@ -159,7 +166,9 @@ def iter_reml_of_relationships(
     relationships
         By name, float64 of shape (n_samples, n_samples), symmetric: as of `relationship_matrix`,
         of a pedigree, or read from a file.
-    phenotype, covariates, covariate_names, traces, n_probes, tolerance, max_iterations, seed
+    phenotype, covariates, covariate_names, samples, traces, n_probes, tolerance, max_iterations
+        As in `iter_reml`.
+    seed
         As in `iter_reml`.
 
     Raises
@@ -176,24 +185,25 @@ def iter_reml_of_relationships(
             raise ParameterError(
                 f"relationships {name!r} have shape {matrix.shape}, need ({n}, {n})"
             )
-    values = check_phenotype_length(phenotype, n)
-    training = Training(values, covariates, covariate_names=covariate_names)
+    owners, training = _train(phenotype, n, samples, covariates, covariate_names)
     trained = np.flatnonzero(training.is_trained)
-    matrices = [each[np.ix_(trained, trained)] for each in relationships.values()]
+    chosen, places = np.unique(owners[trained], return_inverse=True)
+    matrices = [each[np.ix_(chosen, chosen)] for each in relationships.values()]
     for name, matrix in zip(relationships, matrices, strict=True):
         if not np.isfinite(matrix).all():
             raise ParameterError(
                 f"relationships {name!r} have values that are not numbers, as of samples that "
                 "share no genotype; leave such samples out"
             )
+    names, is_repeated = tuple(relationships), samples is not None
     basis = training.basis[trained]
     if _is_exact(traces, len(trained)):
-        covariance = _dense(matrices, basis)
+        covariance = _dense(_spread(matrices, places, is_repeated), basis)
     else:
         products = [matrix.__matmul__ for matrix in matrices]
+        products = _spread_products(products, places, is_repeated)
         covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
-    names = tuple(relationships)
-    yield from _iter_fit(covariance, training, names, tolerance, max_iterations)
+    yield from _iter_fit(covariance, training, names, is_repeated, tolerance, max_iterations)
 
 
 @in_one_go(iter_reml_of_relationships)
@@ -202,9 +212,7 @@ def reml_of_relationships(last: VarianceSnapshot) -> VarianceSnapshot:
     return last
 
 
-def product_with_relationships(
-    markers: Markers, samples: np.ndarray
-) -> Callable[[np.ndarray], np.ndarray]:
+def product_with_relationships(markers: Markers, samples: np.ndarray) -> Multiply:
     """Return the function that multiplies ZZ' / s of some samples with columns, shape (n, k)."""
     n_samples = markers.genotypes.n_samples
 
@@ -233,6 +241,54 @@ def iter_relationships_of(markers: Markers, samples: np.ndarray) -> Iterator[np.
         yield None
 
 
+def _train(
+    phenotype: np.ndarray,
+    n: int,
+    samples: np.ndarray | None,
+    covariates: np.ndarray | None,
+    names: Sequence[str] | None,
+) -> tuple[np.ndarray, Training]:
+    """Return the sample of each value, and the values as those that are trained on."""
+    values, records, _ = make_records(
+        phenotype, n, animals=samples, weights=None, heritability=0.5, repeatability=None,
+        what="samples",
+    )  # fmt: skip
+    if records is None:
+        return np.arange(n), Training(values, covariates, covariate_names=names)
+    training = Training(values, covariates, "records", covariate_names=names)
+    if np.bincount(records.owners[training.is_trained]).max() < 2:
+        raise ParameterError(
+            "no sample has two records; without these permanent effects are not told from the "
+            "residual"
+        )
+    return records.owners, training
+
+
+def _spread(matrices: list[np.ndarray], places: np.ndarray, is_repeated: bool) -> list[np.ndarray]:
+    """Return relationships of samples as those of their records, and who is the same at last."""
+    if not is_repeated:
+        return matrices
+    same = (places[:, None] == places).astype(np.float64)
+    return [*(each[np.ix_(places, places)] for each in matrices), same]
+
+
+def _spread_products(
+    products: list[Multiply], places: np.ndarray, is_repeated: bool
+) -> list[Multiply]:
+    """Return products with relationships of samples as those of their records."""
+    if not is_repeated:
+        return products
+    from scipy.sparse import csr_array
+
+    n_records = len(places)
+    owners = csr_array((np.ones(n_records), (np.arange(n_records), places)))
+    across = owners.T.tocsr()
+    return [
+        lambda columns, each=each: owners @ each(across @ columns)
+        for each in (*products, np.asarray)
+    ]
+
+
 def _dense(matrices: list[np.ndarray], basis: np.ndarray) -> Covariance:
     if len(matrices) == 1:
         return DiagonalCovariance(matrices[0], basis)
@@ -243,16 +299,18 @@ def _iter_fit(
     covariance: Covariance,
     training: Training,
     names: tuple[str, ...],
+    is_repeated: bool,
     tolerance: float,
     max_iterations: int,
 ) -> Iterator[VarianceSnapshot]:
     return iter_reml_of(
         covariance,
         training.phenotype[training.is_trained],
-        names,
+        (*names, PERMANENT) if is_repeated else names,
         tolerance=tolerance,
         max_iterations=max_iterations,
         notes=training.notes,
+        is_repeated=is_repeated,
     )
 
 

@@ -43,7 +43,7 @@ class VarianceSnapshot:
     shares, share_errors
         float64, shape (n_components,): of the variance of the phenotype, except for fixed effects.
     heritability, heritability_error
-        The sum of the shares.
+        The sum of the shares; without that of permanent effects where records are repeated.
     trace_error
         What random probes add to the standard error of the heritability; 0 where traces are exact.
     moment_heritability, moment_error
@@ -54,13 +54,15 @@ class VarianceSnapshot:
     change
         Of the last step: the largest change of a variance over their sum.
     n_samples
-        How many have a phenotype and all covariates.
+        How many samples, or records, have a phenotype and all covariates.
     is_converged
         Whether the change is within the tolerance.
     seconds
         Since the start of the iterations.
     notes
         Which covariates are left out, one sentence each.
+    repeatability, repeatability_error
+        The sum of all shares where records are repeated; NaN where they are not.
     """
 
     iteration: int
@@ -80,6 +82,8 @@ class VarianceSnapshot:
     is_converged: bool
     seconds: float
     notes: tuple[str, ...] = ()
+    repeatability: float = np.nan
+    repeatability_error: float = np.nan
 
     @property
     def sentence(self) -> str:
@@ -87,11 +91,14 @@ class VarianceSnapshot:
         if np.isnan(self.heritability):
             return "variances are not known yet"
         by_probes = f" (± {self.trace_error:.2g} by random traces)" if self.trace_error else ""
-        plural = "s" * (self.iteration != 1)
+        plural, what, repeated = "s" * (self.iteration != 1), "samples", ""
+        if not np.isnan(self.repeatability):
+            what = "records"
+            repeated = f"; repeatability {self.repeatability:.4f} ± {self.repeatability_error:.4f}"
         return (
             f"h2 {self.heritability:.4f} ± {self.heritability_error:.4f}{by_probes}, by moments "
-            f"{self.moment_heritability:.4f}; {self.n_samples:,} samples, {self.iteration:,} "
-            f"iteration{plural}{'' if self.is_converged else ', not converged'}"
+            f"{self.moment_heritability:.4f}{repeated}; {self.n_samples:,} {what}, "
+            f"{self.iteration:,} iteration{plural}{'' if self.is_converged else ', not converged'}"
         )
 
 
@@ -130,6 +137,7 @@ def iter_reml_of(
     tolerance: float,
     max_iterations: int,
     notes: tuple[str, ...] = (),
+    is_repeated: bool = False,
 ) -> Iterator[VarianceSnapshot]:
     """Estimate the variances of a covariance, and yield each iterate.
 
@@ -147,6 +155,8 @@ def iter_reml_of(
         When to stop at the latest.
     notes
         What snapshots say of the covariates.
+    is_repeated
+        Whether the last component is of permanent effects, which are not heritable.
 
     Raises
     ------
@@ -165,7 +175,8 @@ def iter_reml_of(
     y = covariance.take(phenotype)[:, None]
     images = [covariance.multiply(k, covariance.probes) for k in range(covariance.n_components)]
     images.append(covariance.probes)
-    moments, moment_error = _moments(covariance, y, images)
+    n_heritable = covariance.n_components - is_repeated
+    moments, moment_error = _moments(covariance, y, images, n_heritable)
     total = float((y * y).sum()) / covariance.degrees
     floor = FLOOR * total
     state = _state(covariance, np.maximum(moments, _START * total), y, images)
@@ -174,8 +185,9 @@ def iter_reml_of(
         yield _snapshot(
             state,
             (*names, RESIDUAL),
+            n_heritable,
             iteration=iteration,
-            moment_heritability=float(1 - moments[-1] / moments.sum()),
+            moment_heritability=float(moments[:n_heritable].sum() / moments.sum()),
             moment_error=moment_error,
             change=change,
             n_samples=len(phenotype),
@@ -241,23 +253,28 @@ def _state(
     )
 
 
-def _snapshot(state: _State, names: tuple[str, ...], **known: Any) -> VarianceSnapshot:
+def _snapshot(
+    state: _State, names: tuple[str, ...], n_heritable: int, **known: Any
+) -> VarianceSnapshot:
     """Return the state in numbers that people ask for."""
     variances, spread = state.variances, state.covariance()
     total = variances.sum()
     shares = variances[:-1] / total
     # How each share, and their sum, changes with each variance.
     slopes = (np.eye(len(variances))[:-1] - shares[:, None]) / total
-    of_all = slopes.sum(0)
-    noise = of_all @ spread @ state.noise @ spread @ of_all
+    of_heritable, of_all = slopes[:n_heritable].sum(0), slopes.sum(0)
+    noise = of_heritable @ spread @ state.noise @ spread @ of_heritable
+    if n_heritable < len(shares):
+        known["repeatability"] = float(shares.sum())
+        known["repeatability_error"] = float(np.sqrt(max(of_all @ spread @ of_all, 0)))
     return VarianceSnapshot(
         names=names,
         variances=variances,
         standard_errors=np.sqrt(np.maximum(np.diag(spread), 0)),
         shares=shares,
         share_errors=np.sqrt(np.maximum(((slopes @ spread) * slopes).sum(1), 0)),
-        heritability=float(shares.sum()),
-        heritability_error=float(np.sqrt(max(of_all @ spread @ of_all, 0))),
+        heritability=float(shares[:n_heritable].sum()),
+        heritability_error=float(np.sqrt(max(of_heritable @ spread @ of_heritable, 0))),
         trace_error=float(np.sqrt(max(noise, 0))),
         log_likelihood=state.log_likelihood,
         **known,
@@ -265,7 +282,7 @@ def _snapshot(state: _State, names: tuple[str, ...], **known: Any) -> VarianceSn
 
 
 def _moments(
-    covariance: Covariance, y: np.ndarray, images: list[np.ndarray]
+    covariance: Covariance, y: np.ndarray, images: list[np.ndarray], n_heritable: int
 ) -> tuple[np.ndarray, float]:
     """Return the variances by which y'K_k y are as expected, and the error of their heritability.
 
@@ -298,6 +315,6 @@ def _moments(
     inverse = np.linalg.pinv(system)
     spread = inverse @ (products + products.T) @ inverse
     total = variances.sum()
-    slope = np.full(n + 1, variances[-1] / total**2)
-    slope[-1] -= 1 / total
+    slope = np.full(n + 1, -variances[:n_heritable].sum() / total**2)
+    slope[:n_heritable] += 1 / total
     return variances, float(np.sqrt(max(slope @ spread @ slope, 0)))
