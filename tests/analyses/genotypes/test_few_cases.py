@@ -78,6 +78,20 @@ def test_a_table_of_four_fields_has_half_a_sample_more_in_each():
     np.testing.assert_allclose(found.coefficients, [wanted], rtol=1e-7)
 
 
+@pytest.mark.parametrize("n_carriers", [1, 2, 5])
+def test_rare_genotypes_have_an_answer_whatever_the_share_of_cases(n_carriers):
+    """Steps by the information alone swing from side to side of the maximum, of some for ever."""
+    n = 120
+    x = (np.arange(n) < n_carriers).astype(float)
+    for n_cases in (*range(2, n - n_carriers, 3), 24):
+        y = (np.arange(n) >= n - n_cases).astype(float)
+        found = firth_logistic(x[:, None], y)
+        odds = (n_cases + 0.5) / (n - n_carriers - n_cases + 0.5)
+        wanted = np.log(0.5 / (n_carriers + 0.5) / odds)
+        np.testing.assert_allclose(found.coefficients, [wanted], rtol=1e-5, atol=1e-5)
+        assert 0 < found.p[0] <= 1
+
+
 def test_columns_that_say_nothing_are_told():
     x = np.arange(8.0)
     with pytest.raises(ParameterError, match="each column needs numbers that say something new"):

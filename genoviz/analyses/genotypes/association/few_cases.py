@@ -101,6 +101,8 @@ class FirthModel:
             new = np.linalg.solve(part, slope[:, :, None])[:, :, 0]
             new[~is_whole] = np.nan
             new *= np.minimum(1, MAX_STEP / np.maximum(np.abs(new).max(1), MAX_STEP))[:, None]
+            # The information is of the likelihood without its penalty: steps may swing for ever.
+            new[(new * step[rows, free]).sum(1) < 0] /= 2
             step[rows, free] = new
             is_stuck = np.abs(step[active]).max(1) < 1e-14
             is_done[active[is_stuck & np.isfinite(value[active])]] = True
