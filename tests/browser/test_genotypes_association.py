@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from genoviz import linkage, read_genotypes, simulate_genotypes, simulate_trait, write_plink
+from genoviz import (
+    associate,
+    linkage,
+    read_genotypes,
+    simulate_genotypes,
+    simulate_trait,
+    write_plink,
+)
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import breaches_at_rest
 from tests.genotype_sets import genotypes_of
@@ -56,15 +65,16 @@ def query(tmp_path_factory):
     genotypes = simulate_genotypes(120, 400, n_contigs=3, seed=2)
     trait = simulate_trait(genotypes, heritability=0.8, n_causal=3, seed=3)
     write_plink(genotypes, folder / "herd")
-    rows = [f"{name},{value}" for name, value in
-            zip(genotypes.samples.ids, trait.phenotype, strict=True)]  # fmt: skip
-    (folder / "herd.pheno.csv").write_text("\n".join(["id,milk", *rows]) + "\n")
+    is_high = trait.phenotype > np.quantile(trait.phenotype, 0.8)
+    rows = [f"{name},{value},{'yes' if high else 'no'}" for name, value, high in
+            zip(genotypes.samples.ids, trait.phenotype, is_high, strict=True)]  # fmt: skip
+    (folder / "herd.pheno.csv").write_text("\n".join(["id,milk,high", *rows]) + "\n")
     return f"?page=genotypes&genotypes={folder / 'herd.bed'}"
 
 
 def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit = GenotypesVisit(tabs.new_page(), dashboard_url, f"{query}&tab=association")
-    visit.until(lambda: visit.says("milk"))
+    visit.until(lambda: visit.says("milk has 120 values, and cases and controls are two"))
     visit.press_until("Run", "400 variants tested in 120 samples")
     visit.until(lambda: visit.says("β per copy of A1"))
     visit.insist(lambda: visit.press("Top variants"), lambda: visit.rows.count() > 1)
@@ -82,6 +92,25 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     assert visit.download("Breeding values (TSV)").startswith("rank\tfamily\tsample\t")
 
     visit.show_tab("Association")
+    for label, option in (("Trait", "high"), ("Model", "Firth")):
+        field = visit.page.get_by_role("combobox", name=label).locator("visible=true").first
+        menu = visit.page.get_by_role("listbox")
+
+        def press(field=field, menu=menu, option=option):
+            if not menu.is_visible():
+                field.click()
+            menu.get_by_text(option, exact=True).click()
+
+        visit.insist(press, lambda field=field, option=option: field.inner_text() == option)
+    words = "Firth's logistic regression: 400 variants tested in 120 samples"
+    visit.insist(lambda: visit.press("Run"), lambda: visit.says(words))
+    visit.until(lambda: visit.says("Odds ratio"))
+    visit.until(lambda: "model=firth" in visit.page.url)
+    saved = pd.read_csv(io.StringIO(visit.download("All results (TSV)")), sep="\t")
+    bed = query.partition("genotypes=")[2]
+    is_high = pd.read_csv(bed.replace(".bed", ".pheno.csv"))["high"] == "yes"
+    found = associate(read_genotypes(bed), is_high.to_numpy(float), model="firth")
+    np.testing.assert_allclose(saved["P"], found.p)
     visit.insist(lambda: visit.press("Show on tracks"), lambda: "page=tracks" in visit.page.url)
     assert visit.errors == []
 

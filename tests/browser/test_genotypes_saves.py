@@ -156,18 +156,18 @@ def test_association(visit, files, maize):
     phenotypes = pd.read_csv(files[1], dtype={"Taxa": str}).set_index("Taxa")[TRAIT]
     trait = phenotypes.reindex(fam[1]).to_numpy()
     table = table_of(visit.exported("All results (TSV)").path().read_bytes())
-    assert table["id"].tolist() == bim[1].tolist()
-    best = table.sort_values("p").index[:5].tolist()
+    assert table["ID"].tolist() == bim[1].tolist()
+    best = table.sort_values("P").index[:5].tolist()
     for variant in (*best, *range(0, len(table), 400)):
         row, own = table.loc[variant], counts[:, variant]
         used = ~np.isnan(own) & ~np.isnan(trait)
         if own[used].std() == 0:
-            assert np.isnan(row["p"])
+            assert np.isnan(row["P"])
             continue
         fit = sm.OLS(trait[used], sm.add_constant(own[used])).fit()
-        assert row["n_samples"] == used.sum()
-        assert row["beta"] == pytest.approx(fit.params[1], rel=1e-4)
-        assert row["p"] == pytest.approx(fit.pvalues[1], rel=1e-3)
+        assert row["OBS_CT"] == used.sum()
+        assert row["BETA"] == pytest.approx(fit.params[1], rel=1e-4)
+        assert row["P"] == pytest.approx(fit.pvalues[1], rel=1e-3)
     for name in ("Around the variant", "Both plots above"):
         assert size_of_picture(visit.exported(f"{name} (PNG)").path().read_bytes())[0] > 1000
         svg = visit.exported(f"{name} (SVG)").path().read_bytes()
@@ -176,8 +176,8 @@ def test_association(visit, files, maize):
     visit.until(lambda: visit.rows().count() > 3)
     listed = table_of(visit.exported("Listed variants (TSV)").path().read_bytes())
     assert len(listed) > 3
-    best = table.sort_values("p", kind="stable")[: len(listed)]
-    np.testing.assert_allclose(listed["p"], best["p"], rtol=1e-6)
+    best = table.sort_values("P", kind="stable")[: len(listed)]
+    np.testing.assert_allclose(listed["P"], best["P"], rtol=1e-6)
 
 
 def test_prediction(visit, files, maize, varying):

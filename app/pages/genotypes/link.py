@@ -11,8 +11,12 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
-from genoviz_app.pages.genotypes.association.choices import WINDOWS, covariate_names, trait_names
-from genoviz_app.pages.genotypes.association.form import LINEAR
+from genoviz_app.pages.genotypes.association.choices import (
+    LINEAR,
+    WINDOWS,
+    covariate_names,
+    trait_names,
+)
 from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
 from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
 from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
@@ -104,7 +108,7 @@ class LinkFollower:
         while panels.samples.components.task.is_open:
             yield
         self._apply_covariates(link.covariates)
-        self._apply_model(link.model)
+        self._apply_model(link)
         self._apply_zoom(link)
         self._compute(link.results)
         if self._problems:
@@ -143,10 +147,15 @@ class LinkFollower:
         if window:
             self._choose(self._panels.association.region.window, "window", window, labels)
 
-    def _apply_model(self, model: str) -> None:
-        field = self._panels.association.form.model
-        if model:
-            self._choose(field, "model", model, {name: name for name in field.options.values()})
+    def _apply_model(self, link: Address) -> None:
+        """Take the model; a scan whose link names none was linear, as links were once."""
+        form = self._panels.association.form
+        model = link.model or (LINEAR if ASSOCIATION in link.results else "")
+        if model in ("", *form.offered):
+            form.model.value = model or form.model.value
+        else:
+            why = f", as {form.why_linear}" if form.why_linear else ""
+            self._complain(f"model is {model!r}, needs {' or '.join(form.offered)}{why}")
 
     def _apply_zoom(self, link: Address) -> None:
         """Zoom into the plot of the tab, if it is drawn or is being computed."""
@@ -194,6 +203,7 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
     association, prediction = panels.association, panels.made_prediction
     form = None if prediction is None else prediction.form
     window, model = slug_of(association.region.window.value), association.form.model.value
+    is_only = len(association.form.offered) == 1
     plot = panels.plot(tab)
     results = {ASSOCIATION: state.scan, PREDICTION: state.blup}
     return Address(
@@ -203,7 +213,7 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
         variant="" if state.variant is None else subject.variants.label(state.variant),
         zoom=None if plot is None else plot.zoom,
         window="" if window == USUAL_WINDOW else window,
-        model="" if model == LINEAR else model,
+        model="" if is_only else model,
         blup="" if form is None else write_request(form.request),
         pedigree="" if form is None else form.pedigree_source,
         results=tuple(name for name, result in results.items() if result is not None),

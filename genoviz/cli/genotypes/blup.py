@@ -10,7 +10,7 @@ import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import sample_columns, variant_columns, write_table
+from genoviz.cli.genotypes.tables import sample_columns, write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_records
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import ProgressBar, print_notes, show_progress
@@ -256,7 +256,7 @@ def _write(
 
     write_table(with_end(values), output)
     if effects is not None:
-        columns = variant_columns(genotypes.variants) | {"EFFECT": last.effects}
+        columns = genotypes.variants.columns | {"EFFECT": last.effects}
         write_table(with_end(columns), effects)
 
 

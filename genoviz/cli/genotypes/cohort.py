@@ -20,7 +20,6 @@ from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import (
     numbered_columns,
     sample_columns,
-    variant_columns,
     write_table,
 )
 from genoviz.cli.output_kinds import TableOption, choose_kind, table_only
@@ -221,7 +220,7 @@ def freq(
             steps = iter_sample_statistics(found, backend=backend.value)
             of_samples = io.last_result(steps, bar)
     hom1, missing, het, hom2 = counts.counts.T
-    columns = variant_columns(found.variants) | {
+    columns = found.variants.columns | {
         "A1_FREQ": counts.a1_frequency,
         "MAF": counts.minor_allele_frequency,
         "HOM_A1": hom1,
@@ -285,7 +284,7 @@ def pca(
         result = io.last_result(steps, bar)
     write_table(sample_columns(found.samples) | numbered_columns("PC", result.scores), output)
     if loadings is not None:
-        columns = variant_columns(found.variants)
+        columns = found.variants.columns
         write_table(columns | numbered_columns("PC", result.loadings), loadings)
     pairs = zip(result.eigenvalues, result.explained, strict=True)
     print_notes(*(f"PC{k}: eigenvalue {value:.4g}, {part:.2%} of the variance"

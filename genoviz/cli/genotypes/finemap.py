@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from genoviz.cli.common_options import BackendName, BackendOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import variant_columns, write_table
+from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import print_notes, show_progress
@@ -92,7 +92,7 @@ def _variant_columns(genotypes: Genotypes, mapping: FineMapping) -> dict[str, An
     for number, each in reversed([*enumerate(mapping.credible_sets, 1)]):
         sets[each.variants] = str(number)
     columns = {"PIP": mapping.inclusion, "EFFECT": mapping.effects, "SET": sets}
-    return variant_columns(genotypes.variants) | columns
+    return genotypes.variants.columns | columns
 
 
 def _set_columns(genotypes: Genotypes, mapping: FineMapping) -> dict[str, Any]:

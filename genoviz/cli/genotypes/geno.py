@@ -21,7 +21,6 @@ from genoviz.cli.genotypes.inputs import last_result
 from genoviz.cli.genotypes.tables import (
     numbered_columns,
     sample_columns,
-    variant_columns,
     write_table,
 )
 from genoviz.cli.intervals.options import OutputOption
@@ -97,7 +96,7 @@ def product(
         with replace_file(output) as file:
             np.save(file, result)
         return
-    rows = variant_columns(found.variants) if transpose else sample_columns(found.samples)
+    rows = found.variants.columns if transpose else sample_columns(found.samples)
     write_table(rows | numbered_columns("V", result.reshape(len(result), -1)), output)
 
 

@@ -16,7 +16,7 @@ from genoviz.cli.common_options import (
     with_examples,
 )
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import variant_columns, write_table
+from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
@@ -163,16 +163,7 @@ def gwas(
             common |= {"x_model": x_model, "scheduler": scheduler}
             steps = iter_associate(found, phenotype, model=model.value, **common)
         scan = io.last_result(steps, bar)
-    columns = variant_columns(found.variants) | {
-        "A1_FREQ": scan.a1_frequency,
-        "OBS_CT": scan.n_samples,
-        "BETA": scan.beta,
-        "SE": scan.standard_error,
-        "STAT": scan.statistic,
-        "P": scan.p,
-        "NEG_LOG10_P": scan.minus_log10_p,
-    }
-    write_table(columns, output)
+    write_table(found.variants.columns | scan.columns, output)
     print_notes(*scan.notes)
     n_tested = int(np.isfinite(scan.beta).sum())
     has_all = np.isfinite(phenotype)

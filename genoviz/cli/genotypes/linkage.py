@@ -10,7 +10,7 @@ import typer
 
 from genoviz.cli.common_options import MAX_COUNT, option, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import variant_columns, write_table
+from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.intervals.options import OutputOption, write_output
 from genoviz.cli.output_kinds import TABLE, TableOption, choose_kind, table_only
 from genoviz.cli.results import print_notes, show_progress
@@ -163,7 +163,7 @@ def _find_variants(genotypes: Genotypes, names: list[str]) -> np.ndarray:
 def _pair_columns(genotypes: Genotypes, pairs: LinkedPairs) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for letter, rows in (("A", pairs.first), ("B", pairs.second)):
-        of_variant = variant_columns(genotypes.variants.take(rows))
+        of_variant = genotypes.variants.take(rows).columns
         for title in ("#CHROM", "POS", "ID"):
             name = title if letter == "A" else title.removeprefix("#")
             columns[f"{name}_{letter}"] = of_variant[title]
@@ -335,7 +335,7 @@ def _clump_columns(
     counts = np.array([np.bincount(each, minlength=5) for each in bins]).reshape(-1, 5)
     ids = genotypes.variants.ids
     names = [",".join(ids[each[p[each] < member_p]].tolist()) or "NONE" for each in members]
-    columns = variant_columns(genotypes.variants.take(rows)) | {"P": p[rows]}
+    columns = genotypes.variants.take(rows).columns | {"P": p[rows]}
     columns["TOTAL"] = np.diff(clumps.offsets)
     columns |= {title: counts[:, k] for k, title in enumerate(_P_TITLES)}
     return columns | {"MEMBERS": np.array(names, np.str_)}

@@ -10,20 +10,7 @@ from genoviz.cli.intervals.options import write_output
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.model.genotypes.genotypes import SampleTable, VariantTable
-
-
-def variant_columns(variants: VariantTable) -> dict[str, Any]:
-    """Return the columns that say what the variants are; POS is 1-based, as in PLINK and VCF."""
-    import numpy as np
-
-    return {
-        "#CHROM": np.array(variants.contigs or ("0",))[variants.contig_ids],
-        "POS": variants.positions + 1,
-        "ID": variants.ids,
-        "A1": variants.allele1,
-        "A2": variants.allele2,
-    }
+    from genoviz.model.genotypes.genotypes import SampleTable
 
 
 def sample_columns(samples: SampleTable) -> dict[str, Any]:

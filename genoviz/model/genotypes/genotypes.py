@@ -124,6 +124,17 @@ class VariantTable:
         found = np.flatnonzero(is_in)
         return found[np.argsort(self.positions[found], kind="stable")]
 
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """What tables say of the variants, by PLINK's names; POS is 1-based, as in VCF."""
+        return {
+            "#CHROM": np.array(self.contigs or ("0",))[self.contig_ids],
+            "POS": self.positions + 1,
+            "ID": self.ids,
+            "A1": self.allele1,
+            "A2": self.allele2,
+        }
+
     @cached_property
     def is_sorted(self) -> bool:
         """Whether variants lie by contig and position."""

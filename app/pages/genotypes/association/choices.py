@@ -14,6 +14,7 @@ from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.traits import Trait, as_numbers, category_levels, read_trait
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.words import n_words
 
 N_COMPONENTS = 10
 MAX_CATEGORIES = 50
@@ -21,6 +22,24 @@ NO_TRAIT = (
     "No trait is chosen: open a table of phenotypes at the left (CSV, TSV or PLINK's .phen), "
     "then choose one of its columns"
 )
+
+
+@dataclass(frozen=True)
+class Model:
+    """How a trait is tested: as the choice has it, and in a sentence."""
+
+    label: str
+    text: str
+
+
+LINEAR, FALLBACK, SADDLE_POINT = "linear", "firth-fallback", "saddle-point"
+MODELS = {
+    LINEAR: Model("Linear", "linear regression"),
+    FALLBACK: Model("Logistic or Firth", "logistic regression, or Firth's where it fails"),
+    "logistic": Model("Logistic", "logistic regression"),
+    "firth": Model("Firth", "Firth's logistic regression"),
+    SADDLE_POINT: Model("Saddle point", "saddle-point test"),
+}
 
 
 @dataclass(frozen=True)
@@ -99,6 +118,23 @@ def chosen_design(state: GenotypeState, *, with_covariates: bool = True) -> Desi
     matrix = np.column_stack([*columns.values()]) if columns else None
     design = make_design(len(values), trait.values, matrix, [*columns], trait=state.trait)
     return replace(design, notes=(*trait.notes, *design.notes))
+
+
+def why_no_cases(state: GenotypeState) -> str:
+    """Return why the trait is not one of cases and controls, a clause; "" if it is."""
+    values = state.column(state.trait) if state.trait else None
+    if values is None:
+        return "there is no trait yet"
+    try:
+        trait = trait_of(state, values)
+    except ParameterError as error:
+        return str(error)
+    if trait.is_binary:
+        return ""
+    n = len(np.unique(trait.values[np.isfinite(trait.values)]))
+    if n == 2:
+        return f"{state.trait} is read as numbers"
+    return f"{state.trait} has {n_words(n, 'value')}, and cases and controls are two"
 
 
 def trait_of(state: GenotypeState, values: np.ndarray) -> Trait:

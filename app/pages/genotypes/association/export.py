@@ -14,6 +14,7 @@ from genoviz.analyses.figures.axes import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.pages.genotypes.association.choices import MODELS
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, View, thin
 from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, variants_highlight
 from genoviz_app.parts.words import n_words
@@ -177,7 +178,7 @@ class AssociationTable:
 def write_scan(
     path: Path, variants: VariantTable, scan: AssociationScan, rows: np.ndarray | None = None
 ) -> None:
-    """Write results as a table with tabs, a row for each variant; positions from 1.
+    """Write results as the table of ``genoviz geno gwas``, a row for each variant.
 
     Parameters
     ----------
@@ -185,23 +186,9 @@ def write_scan(
         int64: which variants, in this order; all by default.
     """
     rows = np.arange(len(variants)) if rows is None else rows
-    frame = pd.DataFrame(
-        {
-            "contig": np.array(variants.contigs, object)[variants.contig_ids[rows]],
-            "position": variants.positions[rows] + 1,
-            "id": variants.ids[rows],
-            "effect_allele": variants.allele1[rows],
-            "other_allele": variants.allele2[rows],
-            "effect_allele_frequency": scan.a1_frequency[rows],
-            "n_samples": scan.n_samples[rows],
-            "beta": scan.beta[rows],
-            "standard_error": scan.standard_error[rows],
-            "statistic": scan.statistic[rows],
-            "p": scan.p[rows],
-            "minus_log10_p": scan.minus_log10_p[rows],
-        }
-    )
-    frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.8g")
+    columns = {name: values[rows] for name, values in (variants.columns | scan.columns).items()}
+    frame = pd.DataFrame(columns)
+    frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.17g")
 
 
 def printed_track(track: Track, share: float = 1.0) -> PrintedPlot:
@@ -242,7 +229,7 @@ def printed_quantiles(scan: AssociationScan) -> PrintedPlot:
 def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) -> bytes:
     """Return Manhattan and quantile plot as a file of a kind: ``".png"`` or ``".svg"``."""
     n_tested = int(np.isfinite(scan.minus_log10_p).sum())
-    title = f"Association with {trait} ({scan.model} regression)"
+    title = f"Association with {trait} ({MODELS[scan.model].text})"
     caption = (
         f"{n_words(n_tested, 'variant')}; {inflation_text(scan.lambda_gc)}; dashed: p = 5e-8 and "
         "p = 1e-5; shaded: 95 % of quantiles by chance."

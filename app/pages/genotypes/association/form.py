@@ -13,10 +13,14 @@ import panel_material_ui as pmui
 from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import GenovizError
 from genoviz_app.pages.genotypes.association.choices import (
+    FALLBACK,
+    LINEAR,
+    MODELS,
     chosen_design,
     covariate_names,
     iter_components,
     trait_names,
+    why_no_cases,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import allow
@@ -27,11 +31,14 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.scan import AssociationScan
     from genoviz.analyses.genotypes.components import PrincipalComponents
 
-LINEAR, LOGISTIC = "linear", "logistic"
 INFLATED = 1.1
 COMPONENT = re.compile(r"PC\d+")
 ADDED = tuple(f"PC{number}" for number in range(1, 5))
 TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
+MODEL_WORDS = (
+    "Model: of cases and controls, logistic regression, with Firth's penalised likelihood for "
+    "variants where it has no answer; either of them for all; or the saddle-point test of the score"
+)
 NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
@@ -45,7 +52,7 @@ LOW: dict[str, Any] = {
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
 SHRINKS = """@media (max-width: 1180px) {{
   :host {{ width: {0}px !important; min-width: {0}px !important; }} }}"""
-NARROW_WIDTHS = {"trait": 156, "type": 132, "covariates": 168}
+NARROW_WIDTHS = {"trait": 156, "type": 132, "covariates": 168, "model": 132}
 """How wide the fields are where the window is narrow, px: they stand in one row."""
 
 
@@ -142,13 +149,14 @@ class AssociationForm:
         self.task = state.new_question("association", self._on_scan)
         self.components = state.new_question("principal components", self._on_components)
         self.fields = TraitFields(state)
-        for name, width in NARROW_WIDTHS.items():
-            field = getattr(self.fields, name)
-            field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
-        self.model = pmui.RadioButtonGroup(
-            label="", options={"Linear": LINEAR}, value=LINEAR, size="small", margin=(12, 8, 4, 0),
-            visible=False, description="Logistic regression is offered for a trait with two values",
+        self.why_linear, self._of_cases = "there is no trait yet", FALLBACK
+        self.model = pmui.Select(
+            label="Model", options={model.label: name for name, model in MODELS.items()},
+            value=LINEAR, disabled_options=[*MODELS][1:], width=150, **FIELD,
         )  # fmt: skip
+        for name, width in NARROW_WIDTHS.items():
+            field = getattr(self.fields, name, self.model)
+            field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
         self.run_button = pmui.Button(
             label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
             description="Run: test all variants, one after the other",
@@ -173,6 +181,7 @@ class AssociationForm:
         self.adjust_button.on_click(lambda _: self.adjust())
         self.task.param.watch(self._show, "opening")
         self.components.param.watch(self._show, "opening")
+        self.model.param.watch(self._on_model, "value")
         state.param.watch(self._follow_trait, ["trait", "trait_types", "table", "opened", "kept"])
         state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
         self.panel = pmui.Column(
@@ -185,7 +194,11 @@ class AssociationForm:
             sizing_mode="stretch_width", margin=(0, 0, 0, 10), styles={"min-width": "0"},
         )  # fmt: skip
         self._follow_trait()
-        self._show()
+
+    @property
+    def offered(self) -> list[str]:
+        """The models that fit the trait."""
+        return [name for name in MODELS if name not in self.model.disabled_options]
 
     def run(self) -> None:
         """Begin a scan, or say why there can be none."""
@@ -193,7 +206,7 @@ class AssociationForm:
 
         try:
             design = chosen_design(self._state)
-            if self.model.value == LOGISTIC:
+            if self.model.value != LINEAR:
                 design.of_cases()
         except GenovizError as error:
             self._say_problem(str(error))
@@ -239,14 +252,17 @@ class AssociationForm:
         self._state.scan = scan
 
     def _follow_trait(self, *_events: Any) -> None:
-        try:
-            is_binary = chosen_design(self._state, with_covariates=False).is_binary
-        except GenovizError:
-            is_binary = False
-        options = {"Linear": LINEAR, "Logistic": LOGISTIC} if is_binary else {"Linear": LINEAR}
-        if options != self.model.options:
-            value = self.model.value if self.model.value in options.values() else LINEAR
-            self.model.param.update(options=options, value=value, visible=is_binary)
+        self.why_linear = why = why_no_cases(self._state)
+        self.model.param.update(
+            value=LINEAR if why else self._of_cases,
+            disabled_options=[*MODELS][1:] if why else [],
+            description=f"Linear alone: {why}" if why else MODEL_WORDS,
+        )
+        self._show()
+
+    def _on_model(self, event: Any) -> None:
+        if not self.why_linear:  # it stays the choice for other traits of cases
+            self._of_cases = event.new
 
     def _show(self, *_events: Any) -> None:
         step = self.task.opening or self.components.opening
@@ -266,7 +282,8 @@ class AssociationForm:
             elif self._state.scan is not None and self.design is not None:
                 self.said.object = f"<p>{self._words()}</p>"
             else:
-                self.said.object = ""
+                why = self.why_linear
+                self.said.object = f"<p>Linear alone is offered: {escape(why)}.</p>" if why else ""
 
     @property
     def _is_inflated(self) -> bool:
@@ -279,7 +296,8 @@ class AssociationForm:
     def _words(self) -> str:
         scan, design = self._state.scan, self.design
         n_tested = int(np.isfinite(scan.minus_log10_p).sum())
-        words = f"{escape(design.trait)}, {scan.model}: {n_words(n_tested, 'variant')} tested in "
+        model = MODELS[scan.model].text
+        words = f"{escape(design.trait)}, {model}: {n_words(n_tested, 'variant')} tested in "
         words += n_words(design.n_samples, "sample")
         if design.names:
             words += f", {n_words(len(design.names), 'covariate column')}"
@@ -291,7 +309,7 @@ class AssociationForm:
                 "families differ; PC1 to PC4 as covariates allow for that."
             )
         if scan.model == LINEAR and design.is_binary:
-            notes.append("The trait has two values, tested as numbers; Logistic tests its odds.")
+            notes.append("The trait has two values, tested as numbers; other models test its odds.")
         words += ". " + " ".join(map(escape, notes))
         return words + (" <b>Run</b> scans for the new trait." if is_old else "")
 

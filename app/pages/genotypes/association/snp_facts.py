@@ -16,6 +16,7 @@ from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.intervals.intervals import aliases
+from genoviz_app.pages.genotypes.association.choices import LINEAR, SADDLE_POINT
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import on_graph
@@ -246,7 +247,7 @@ def scan_rows(scan: Any, variant: int) -> dict[str, str]:
     if np.isnan(beta):
         return {"Association": "not tested: the genotypes tested are all alike"}
     rows = {"β per copy of A1": f"{beta:.4g} ± {error:.2g} (SE)"}
-    if scan.model == "logistic":
+    if scan.model not in (LINEAR, SADDLE_POINT):  # of a saddle point β is one step, so too large
         ends = np.exp(beta + np.array([-1.96, 1.96]) * error)
         rows["Odds ratio"] = f"{np.exp(beta):.3g} ({ends[0]:.3g} to {ends[1]:.3g})"
     rows["p"] = p_text(float(scan.minus_log10_p[variant]))

@@ -31,8 +31,7 @@ XModel = Literal["skip", "haploid", "diploid"]
 X_MODELS = ("skip", "haploid", "diploid")
 """In the order of the numbers of ``--xchr-model``."""
 SEX = "sex"
-CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")
-"""Of cases and controls."""
+CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")  # of cases
 SCANS: dict[str, Callable[..., Generator[float, None, Fits]]] = {
     "linear": iter_linear_scan,
     **{name: partial(iter_logistic_scan, model=name) for name in CASE_MODELS},
@@ -174,6 +173,15 @@ class AssociationScan:
     model: str
     sentence: str
     notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """What a table has of each test, by PLINK's names."""
+        return {
+            "A1_FREQ": self.a1_frequency, "OBS_CT": self.n_samples, "BETA": self.beta,
+            "SE": self.standard_error, "STAT": self.statistic, "P": self.p,
+            "NEG_LOG10_P": self.minus_log10_p,
+        }  # fmt: skip
 
 
 def iter_associate(

@@ -7,16 +7,20 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+import statsmodels.api as sm
 
 from genoviz import simulate_genotypes, write_plink
+from genoviz.analyses.genotypes.association.scan import CASE_MODELS
 from genoviz.analyses.graph.picture.palettes import LIGHT
+from genoviz.cli.main import main
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.opening.track_features import FeatureTable
-from genoviz_app.pages.genotypes.association.choices import Window, chosen_design
+from genoviz_app.pages.genotypes.association.choices import MODELS, Window, chosen_design
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
@@ -283,7 +287,7 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
     n_tested = int(np.isfinite(scan.minus_log10_p).sum())
     (bonferroni,) = {*panel.track.lines} - {GENOME_WIDE, SUGGESTIVE}
     assert 10**-bonferroni * n_tested == pytest.approx(0.05)
-    for ending, begin in (("tsv", b"contig\t"), ("png", b"\x89PNG"), ("svg", b"<svg")):
+    for ending, begin in (("tsv", b"#CHROM\t"), ("png", b"\x89PNG"), ("svg", b"<svg")):
         name, write = panel._prepare(ending)()
         write(tmp_path / name)
         assert (tmp_path / name).read_bytes().startswith(begin)
@@ -347,17 +351,69 @@ def test_every_pair_has_its_diamond_of_a_printed_triangle():
     assert found == {(i, j): palette[shades[i, j]] for j in range(n) for i in range(j)}
 
 
-def test_a_case_can_be_scanned_by_logistic_regression(panel, state):
-    state.trait = "height"
-    assert list(panel.form.model.options) == ["Linear"]
+@pytest.mark.parametrize("model", [*MODELS])
+def test_a_case_is_scanned_and_saved_as_the_command_does(panel, state, files, tmp_path, model):
     state.trait = "ill"
-    assert list(panel.form.model.options) == ["Linear", "Logistic"]
-    panel.form.model.value = "logistic"
+    panel.form.model.value = model
     panel.form.run()
     poll_until(panel.test_poll, lambda: state.scan is not None)
-    assert state.scan.model == "logistic"
+    assert state.scan.model == model
+    assert f"ill, {MODELS[model].text}: " in panel.form.said.object
     poll_until(panel.test_poll, lambda: panel.card.facts is not None)
-    assert "Odds ratio" in panel.card.text.object
+    assert ("Odds ratio" in panel.card.text.object) == (model not in ("linear", "saddle-point"))
+    own, theirs = tmp_path / "own.tsv", tmp_path / "theirs.tsv"
+    panel._prepare("tsv")()[1](own)
+    table = files.with_name("some.pheno.csv")
+    words = ("geno", "gwas", files, "--pheno", table, "--trait", "ill", "--model", model)
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, words), "-o", str(theirs)])
+    assert not end.value.code
+    pd.testing.assert_frame_equal(*(pd.read_csv(path, sep="\t") for path in (own, theirs)))
+    panel._prepare("png")()[1](tmp_path / "both.png")
+    if model == "logistic":
+        row, dosages = state.variant, state.subject.dosages(slice(None)).astype(float)
+        is_there = dosages[:, row] >= 0
+        columns = sm.add_constant(dosages[is_there, row])
+        fit = sm.Logit(state.column("ill")[is_there], columns).fit(disp=0)
+        assert pd.read_csv(own, sep="\t")["P"][row] == pytest.approx(fit.pvalues[1], rel=1e-4)
+
+
+def test_models_of_cases_are_offered_for_cases_alone(panel, state):
+    form = panel.form
+    state.trait = "height"
+    assert (form.offered, form.model.value) == (["linear"], "linear")
+    words = "height has 59 values, and cases and controls are two"
+    assert form.model.description == f"Linear alone: {words}"
+    assert words in form.said.object
+    state.trait = "ill"
+    assert (form.offered, form.model.value) == ([*MODELS], "firth-fallback")
+    assert set(form.offered) == {"linear", *CASE_MODELS}
+    assert form.said.object == ""
+    form.model.value = "saddle-point"
+    state.trait = "height"
+    assert form.model.value == "linear"
+    state.trait = "ill"
+    assert form.model.value == "saddle-point", "it was chosen for cases before"
+    state.trait_types = {"ill": "quantitative"}
+    assert (form.offered, form.model.value) == (["linear"], "linear")
+    assert "ill is read as numbers" in form.said.object
+    state.trait_types = {"ill": "auto", "height": "case-control"}
+    state.trait = "height"
+    assert "height has 59 values, needs two" in form.said.object
+
+
+def test_a_scan_of_cases_is_cancelled(panel, state):
+    state.trait = "ill"
+    form = panel.form
+    form.run()
+    assert form.bar.visible
+    assert form.cancel_button.visible
+    form.cancel_button.param.trigger("clicks")
+    assert not form.task.is_open
+    assert not form.bar.visible
+    for _ in range(3):
+        panel.test_poll()
+    assert state.scan is None
 
 
 def test_a_constant_trait_is_said_on_the_page(panel, state):

@@ -221,7 +221,7 @@ def test_column_6_of_a_fam_file_is_a_trait(visit, folder, tmp_path):
     assert visit.state.trait == "phenotype"
     assert visit.state.column("phenotype")[3:7].tolist() == [1, 2, 1, 2]
     assert np.isnan(chosen_design(visit.state).phenotype[:3]).all()
-    assert list(association.form.model.options) == ["Linear", "Logistic"]
+    assert "logistic" in association.form.offered
     visit.session.genotypes.open_phenotypes(str(folder / "herd.pheno.csv"))
     visit.until(lambda: "weight" in visit.state.table.names)
     assert association.form.fields.trait.options[:2] == ["weight", "phenotype"]
@@ -590,7 +590,8 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
     [
         ({"tab": "nowhere"}, "there is no tab 'nowhere'"),
         ({"window": "3snps"}, "window is '3snps', needs 20snps or 50snps or"),
-        ({"model": "logistic", "trait": "weight"}, "model is 'logistic', needs linear"),
+        ({"model": "logistic", "trait": "weight"}, "needs linear, as weight has"),
+        ({"model": "wald", "trait": "weight"}, "model is 'wald', needs linear"),
         ({"covariates": ("age",)}, "no column or component is named 'age'"),
         ({"variant": "rs0"}, "no variant is named 'rs0'"),
         ({"kept": "maf:2"}, "the threshold is '2', needs a number from 0 to 0.5"),
@@ -799,11 +800,12 @@ def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
     visit.until(lambda: visit.state.trait == "ill")
     form = association.form
     assert chosen_design(visit.state).n_samples == N_SAMPLES - 1
-    assert "Logistic" in form.model.options
+    assert "logistic" in form.offered
+    form.model.value = "linear"
     form.run()
     visit.until(lambda: visit.state.scan is not None)
     assert "ill is 0 once, else 1 or 2" in form.said.object
     assert "The trait has two values, tested as numbers" in form.said.object
     form.fields.type.value = "quantitative"
     assert chosen_design(visit.state).n_samples == N_SAMPLES
-    assert "Logistic" not in form.model.options
+    assert form.offered == ["linear"]
