@@ -161,7 +161,7 @@ class Dashboard:
         )  # fmt: skip
         story.on_click(lambda _: self._open_story())
         self.root.sidebar = [*self.root.sidebar, story]
-        link = self.address
+        link, self.session.follows_link = self.address, True
         is_about_others = bool(link.tracks or link.sequences or link.genotypes)
         source = link.file or ("" if is_about_others else default_source())
         if source:
@@ -174,8 +174,7 @@ class Dashboard:
         if sequences and sequences != GRAPH_SOURCE:
             self.session.indexes.open(sequences)
         self._open_genotypes(link)
-        for page in self.deck.in_sight:
-            page.follow(link)
+        self.deck.follow(link)
         for complaint in self.address.complaints:
             self.session.complain(complaint)
         if link.story:
@@ -238,6 +237,7 @@ class Dashboard:
         self.session.poll()
         self.deck.poll()
         self.finder.poll()
+        self.session.follows_link &= self.session.opens_files
         now = time.monotonic()
         if now >= self._next_link:
             self._next_link = now + LINK_SECONDS
@@ -295,7 +295,7 @@ class Dashboard:
         session = self.session
         opened, layout, tracks = session.opened, session.layout, session.tracks
         indexes, others = session.indexes, (session.genomes, session.genotypes)
-        if any(files.is_opening for files in (session, tracks, indexes, *others)):
+        if session.opens_files:
             return None
         has_others = any(files.opened is not None for files in (indexes, *others))
         if opened is None and not (tracks.files or has_others or session.genome):
@@ -312,7 +312,7 @@ class Dashboard:
             layout=layout.source if layout is not None else "",
             annotations=session.annotation_files.sources,
             tracks=tracks.sources,
-            sequences=indexes.source,
+            sequences=indexes.source or own.sequences,
             genotypes=session.genotypes.source,
             phenotypes=session.genotypes.phenotypes_source,
             region=own.region or session.region,
@@ -355,6 +355,8 @@ class Dashboard:
         link = Address.parse(query, pages=tuple(page.slug for page in PAGES))
         self._visited.revisit(query)
         session = self.session
+        session.forget_problem()
+        session.follows_link = True
         if link.file and (session.opened is None or session.opened.source != link.file):
             companions = tuple(filter(None, (link.layout, *link.annotations)))
             session.open(link.file, companions=companions)

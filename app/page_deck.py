@@ -105,6 +105,7 @@ class PageDeck:
         self._shown = ""
         self._clicked = ""
         self._low: set[str] = set()
+        self._link = Address()
         self.split: Split | None = None
         self._last_split = split or Split(PAGES[1].slug)
         self.divider = PageDivider(
@@ -171,12 +172,23 @@ class PageDeck:
         return tuple(page for page in (self.page, self.docked) if page is not None)
 
     def link(self) -> Address:
-        """Return what a link to all that is in sight says; the page that is shown comes first."""
+        """Return what a link to all that is in sight says; the page that is shown comes first.
+
+        What the tab's own link says for pages that nobody has seen stays in it.
+        """
         own = self.page.link
-        if self.docked is not None:
+        others = [] if self.docked is None else [self.docked.link]
+        unmade = (page.slug for page in PAGES if page.slug not in self._pages)
+        for other in (*others, *map(self._link.of_page, unmade)):
             said = {name: value for name, value in vars(own).items() if value}
-            own = replace(self.docked.link, **said)
+            own = replace(other, **said)
         return replace(own, page="" if self.is_first else self.page.slug, split=self.split)
+
+    def follow(self, link: Address) -> None:
+        """Show what a link asks for; a page that is not made yet follows it once it is shown."""
+        self._link = link
+        for page in self.in_sight:
+            page.follow(link)
 
     def show(self, slug: str) -> None:
         """Show a page."""
@@ -316,6 +328,10 @@ class PageDeck:
         self.content.append(content)
         self._pages[slug] = page
         self._parts[slug] = (sidebar, content)
+        link = self._link.of_page(slug)
+        if link != Address():
+            with self._session.following():
+                page.follow(link)
 
 
 def _split_words(side: str, is_on: bool) -> str:

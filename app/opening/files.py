@@ -270,7 +270,9 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
     if path.is_dir():
         raise ParameterError(f"{path} is a folder; a file is needed")
     if not path.is_file():
-        raise ParameterError(f"{path} does not exist on the server, nor is it a sample's name")
+        raise ParameterError(
+            f"{path} does not exist on the server, nor is it a sample's name; correct the path"
+        )
     if path not in SETTINGS.offered and not is_genomic_file(path):
         raise ParameterError(
             f"{shorten(path.name, MAX_SHOWN)} does not end as the name of a genomic file does "
@@ -354,6 +356,9 @@ class Tab(Protocol):
 
     def complain(self, sentence: str) -> None:
         """Say what went wrong after what has gone wrong already, each sentence once."""
+
+    def forget_problem(self) -> None:
+        """Say nothing more of what went wrong, as something else is begun."""
 
 
 def iter_after_writing(

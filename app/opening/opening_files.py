@@ -70,7 +70,7 @@ class OpeningFiles(param.Parameterized):
     def begin(self, steps: Iterator[Any], title: str) -> None:
         """Open what comes with the last step."""
         self.cancel()
-        self._session.problem = ""
+        self._session.forget_problem()
         self.opening = OpeningProgress(f"Opening {Path(title).name}")
         self._job = self._session.submit(
             steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"

@@ -119,7 +119,7 @@ class TrackFiles(param.Parameterized):
     def _begin(self, steps: Iterator[Any], title: str) -> None:
         self._waiting.append((steps, title))
         if self._job is None:
-            self._session.problem = ""
+            self._session.forget_problem()
             self._go_on()
 
     def _go_on(self) -> None:

@@ -105,7 +105,7 @@ class Question(param.Parameterized):
         if has_ended:
             self._job = self.opening = None
         if job.state is JobState.FAILED:
-            self._session.problem = describe_problem(job.error)
+            self._session.complain(describe_problem(job.error))
         elif snapshot is not None:
             (item,) = snapshot
             if isinstance(item, Progress):

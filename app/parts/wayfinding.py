@@ -103,7 +103,7 @@ class Finder(JSComponent):
         """Look for a text in all that is open, and go to the likeliest thing."""
         self._text = text.strip()
         if self._text:
-            self._session.problem = ""
+            self._session.forget_problem()
             self._finding.ask(find_everywhere, Openings.of(self._session), self._text)
 
     def poll(self) -> None:

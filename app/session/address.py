@@ -191,6 +191,10 @@ class Address:
                     complaints.append(f"The link is not followed all the way: {error}.")
         return cls(**said, complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints))
 
+    def of_page(self, slug: str) -> Address:
+        """Return what it says for one page alone, by the page's name in links."""
+        return Address(**{name: getattr(self, name) for name in OF_PAGES.get(slug, ())})
+
     @property
     def query(self) -> str:
         """The query string, with its question mark; "" when there is nothing to say."""
@@ -199,6 +203,17 @@ class Address:
         return f"?{text.replace('#', '%23')}" if text else ""
 
 
+OF_PAGES = {
+    "pangenome": ("colour", "group", "paths", "shape", "view"),
+    "tracks": ("looks", "depths"),
+    "kmers": ("sequences", "kmers", "strand", "k"),
+    "offtargets": ("genome", "guides", "pam", "limits", "genes", "hits"),
+    "genotypes": (
+        *("trait", "covariates", "kept", "variant", "zoom", "window", "model", "blup"),
+        *("pedigree", "results"),
+    ),
+}
+"""What of a link is for one page, and waits until that is shown; the rest is for what is seen."""
 # What a link says several times, once for each, has its name in the singular there.
 _SINGULAR = {
     "tracks": "track",

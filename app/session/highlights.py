@@ -145,7 +145,7 @@ class Highlights(param.Parameterized):
 
         def follow(job: Job) -> None:
             if job.state is JobState.FAILED:
-                self._session.problem = describe_problem(job.error)
+                self._session.complain(describe_problem(job.error))
             elif job.state is JobState.FINISHED and self._graph is graph:
                 keep(*job.snapshot)
             elif job.state is JobState.FINISHED:  # another graph was opened meanwhile

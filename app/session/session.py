@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 from weakref import WeakSet
@@ -57,6 +58,9 @@ from genoviz_app.session.layout_runs import LayoutRuns
 UPLOAD_ENDINGS = (
     "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
 )
+
+MAX_PROBLEMS = 8
+"""How many lines there are of what went wrong, the newest."""
 
 
 class _Followed:
@@ -137,6 +141,7 @@ class Session(param.Parameterized):
         self._uploads: Path | None = None
         self._queued: deque[tuple[str, bytes | str]] = deque()
         self.is_closed = False
+        self.follows_link = False  # until all is open that it names
         self.tracks = TrackFiles(self)
         self.indexes = IndexFiles(self)
         self.genomes = GenomeFiles(self)
@@ -334,8 +339,26 @@ class Session(param.Parameterized):
 
     def complain(self, sentence: str) -> None:
         """Say what went wrong after what has gone wrong already, each on a line, once."""
-        if sentence and sentence not in self.problem:
-            self.problem = "\n".join(filter(None, (self.problem, sentence)))
+        told = self.problem.splitlines()
+        if not set(sentence.splitlines()) <= {*told}:
+            self.problem = "\n".join((*told[1 - MAX_PROBLEMS :], sentence))
+
+    def forget_problem(self) -> None:
+        """Say nothing more of what went wrong, as something else is begun.
+
+        What is begun for a link is not something else: it does not hide what its others lack.
+        """
+        if not self.follows_link:
+            self.problem = ""
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Whatever is begun within is begun for a link."""
+        before, self.follows_link = self.follows_link, True
+        try:
+            yield
+        finally:
+            self.follows_link = before
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -383,7 +406,7 @@ class Session(param.Parameterized):
     def _begin_opening(self, steps: Iterator[Any], source: str) -> None:
         self.cancel_opening()
         self._wanted_region = None
-        self.problem = ""
+        self.forget_problem()
         self._submit_opening(steps, source)
 
     def _submit_opening(self, steps: Iterator[Any], source: str) -> None:
@@ -466,7 +489,7 @@ class Session(param.Parameterized):
     def leave_graph(self) -> None:
         """Have no graph open, as where all chromosomes of a genome are shown."""
         self.cancel_opening()
-        self.problem = ""
+        self.forget_problem()
         self._keep_graph(None)
         self._jobs = [job for job in self._jobs if not job.has_ended]  # they have what they found
 
@@ -474,6 +497,12 @@ class Session(param.Parameterized):
     def is_opening(self) -> bool:
         """Whether something is being opened, or waits for it."""
         return self._opening_job is not None or bool(self._next)
+
+    @property
+    def opens_files(self) -> bool:
+        """Whether a file of any kind is being opened."""
+        others = (self.tracks, self.indexes, self.genomes, self.genotypes)
+        return any(files.is_opening for files in (self, *others))
 
     @property
     def is_busy(self) -> bool:

@@ -163,7 +163,8 @@ class KmersPage(Page):
             self._link = None
             index, graph = self.state.index, self._session.opened.graph
             if index is None or index.built.graph is not graph:
-                self.picker.open_graph()
+                with self._session.following():
+                    self.picker.open_graph()
 
     def _watch_building(self) -> None:
         """Show how the first index is built, if that takes a while."""

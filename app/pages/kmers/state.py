@@ -156,7 +156,7 @@ class RepeatsOf:
         self._job, self.text = None, ""
         if job.state is JobState.FAILED:
             self._has_failed = True
-            self._state.session.problem = describe_problem(job.error)
+            self._state.session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
             self.value = job.snapshot.opened
 

@@ -182,7 +182,8 @@ class OffTargetsPage(Page):
         elif genome.planes.n_bases * len(query.guides) <= LONGEST_RUN:
             self._linked_hits = hits
             self.state.reference = hits.reference_of(genome)
-            self.state.run(query)
+            with self._session.following():
+                self.state.run(query)
 
     def _list(self, hits: LinkedHits) -> None:
         try:

@@ -82,7 +82,7 @@ class OffTargetState(param.Parameterized):
         if self.genome is None:
             self.session.problem = "No genome is open: choose one at the left first."
             return
-        self.session.problem = ""
+        self.session.forget_problem()
         self._next_filter = chosen or HitFilter()
         title = f"off-targets of {len(query.guides):,} guides"
         if self.genome.is_graph:
@@ -133,7 +133,7 @@ class OffTargetState(param.Parameterized):
             return
         self._job = None
         if job.state is JobState.FAILED:
-            self.session.problem = describe_problem(job.error)
+            self.session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
             chosen = self._next_filter or HitFilter()
             self.param.update(hit=NO_HIT, found=None, filter=chosen, result=job.snapshot.result)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.errors import ParameterError
-from genoviz_app.session.address import Address, Region, parse_view, parse_zoom
+from genoviz_app.pages import PAGES as ALL_PAGES
+from genoviz_app.session.address import OF_PAGES, Address, Region, parse_view, parse_zoom
 
 PAGES = ("pangenome", "coverage")
 
@@ -136,3 +139,17 @@ def test_a_k_that_is_no_length_is_said(k):
     address = Address.parse(f"?k={k}", pages=())
     assert address.k == 0
     assert f"k is {k!r}" in address.complaints[0]
+
+
+def test_all_that_a_link_says_is_for_one_page_or_for_what_is_in_sight():
+    of_pages = [name for names in OF_PAGES.values() for name in names]
+    assert len(of_pages) == len({*of_pages})
+    assert {*OF_PAGES} <= {page.slug for page in ALL_PAGES}
+    of_all = {
+        *("page", "split", "file", "layout", "annotations", "tracks", "region", "tab", "lit"),
+        *("genotypes", "phenotypes", "story", "lower", "complaints"),
+    }
+    assert of_all == {field.name for field in fields(Address)} - {*of_pages}
+    whole = Address(kmers="GAT", k=5, tab="hits", region=Region("a", 1, 2), looks=("1,log",))
+    assert whole.of_page("kmers") == Address(kmers="GAT", k=5)
+    assert whole.of_page("quality") == Address()

@@ -134,7 +134,10 @@ def test_a_pipe_is_no_file_and_nobody_waits_for_it(session, tmp_path):
     pipe = tmp_path / "pipe.bed"
     os.mkfifo(pipe)
     open_and_wait(session, str(pipe))
-    assert session.problem == f"{pipe} does not exist on the server, nor is it a sample's name."
+    assert (
+        session.problem
+        == f"{pipe} does not exist on the server, nor is it a sample's name; correct the path."
+    )
 
 
 def test_beyond_the_allowed_folders_nothing_is_opened(tmp_path, graph_file):

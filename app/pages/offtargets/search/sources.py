@@ -96,7 +96,8 @@ class GraphSource:
             self._is_linked = False
             genome = self._state.genome
             if genome is None or getattr(genome.planes, "graph", None) is not session.opened.graph:
-                self.open()
+                with session.following():
+                    self.open()
 
     def _follow_opened(self) -> None:
         """Offer the graph that is open; say so where hits are of another one."""

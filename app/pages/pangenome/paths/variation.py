@@ -253,7 +253,7 @@ class Variation:
 
     def _on_end(self, job: Job, progress: Any) -> None:
         if job.state is JobState.FAILED:
-            self._session.problem = describe_problem(job.error)
+            self._session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
             self.sites, rows = progress
             self.kind.param.update(options=kind_options(self.sites), value=ALL_KINDS)

@@ -207,7 +207,7 @@ class CountsTable:
 
     def count(self) -> None:
         """Begin to count; what cannot be counted is said."""
-        self._session.problem = ""
+        self._session.forget_problem()
         try:
             counting = self.fields.prepare(self._browser.region)
         except GenovizError as error:

@@ -244,7 +244,7 @@ class DepthPicker:
             return
         pasted = self.pasted.value_input or self.pasted.value or ""
         names = [*self.names.value, *re.split(r"[,\n\t;]", pasted)]
-        self._session.problem = ""
+        self._session.forget_problem()
         try:
             self._depths.add(set_of_names(self._graph, names, self.by.value))
         except GenovizError as error:

@@ -235,7 +235,7 @@ class Navigation:
         self.n_asked += 1
         self._offer("", ())
         self._asked, self._typed_at = text, self._browser.region
-        self._session.problem = ""
+        self._session.forget_problem()
         self._look_for_asked()
 
     def _look_for_asked(self) -> None:

@@ -276,6 +276,7 @@ def test_the_page_searches_the_open_graph(session, gfa):
 
     page.graph.open()
     assert "No graph is open" in session.problem
+    session.forget_problem()  # a link's search does not
     link = Address(genome="graph", guides=f"one {SPACER}", pam="-NGG", limits="4,0,0",
                    hits="mismatches:0-1")  # fmt: skip
     page.follow(link)

@@ -1,0 +1,96 @@
+"""A link is followed by every page, seen or not, and all that is wrong with it stays told."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from genoviz.samples import get_sample
+from genoviz_app.dashboard import Dashboard
+from tests.app.conftest import GFA, poll_until
+
+KMER = "GGTTT"  # once in alt, and nowhere in ref
+
+
+@pytest.fixture
+def open_tab(tmp_path):
+    """Open a tab by what its link says; all tabs are closed when the test ends."""
+    (tmp_path / "small.gfa").write_text(GFA)
+    tabs = []
+
+    def open_tab(**said):
+        said.setdefault("file", tmp_path / "small.gfa")
+        tabs.append(Dashboard("?" + urlencode(said, doseq=True)))
+        tabs[-1].open_first()
+        return tabs[-1]
+
+    yield open_tab
+    for tab in tabs:
+        tab.close()
+
+
+@pytest.mark.parametrize("page", ["pangenome", "tracks", "kmers", "genotypes"])
+def test_kmers_of_a_link_are_looked_for_whichever_page_it_shows(open_tab, page):
+    tab = open_tab(page=page, sequences="graph", kmers=KMER, strand="forward")
+    session = tab.session
+    poll_until(tab.poll, lambda: session.opened is not None and not session.opens_files)
+    for part in (f"kmers={KMER}", "sequences=graph", "strand=forward"):
+        poll_until(tab.poll, lambda part=part: part in tab._link())
+    kmers = tab.deck.bring("kmers")
+    poll_until(tab.poll, lambda: kmers.state.hits is not None)
+    assert (kmers.state.text, kmers.state.strand) == (KMER, "forward")
+    assert kmers.state.answer.counts.tolist() == [1]
+    kmers.query.write("ACG")
+    tab.deck.show("tracks")
+    tab.poll()
+    assert "kmers=" not in tab._link(), "it was followed, and something else was asked"
+    tab.deck.show("kmers")
+    tab.poll()
+    assert kmers.state.text == "ACG"
+
+
+def wrong_tracks(folder):
+    """Return files that are no tracks, and what is to be told of each."""
+    gone, odd = folder / "gone.bam", folder / "notes.docx"
+    odd.write_text("x")
+    broken = folder / "broken.bam"
+    broken.write_bytes(b"no BAM at all")
+    genome = get_sample("genome")
+    words = ("correct the path", "does not end as", "needs the name", "needs to be BED")
+    return dict(zip((gone, odd, broken, genome), words, strict=True))
+
+
+@pytest.mark.parametrize("page", ["pangenome", "tracks", "kmers", "offtargets"])
+def test_all_that_is_wrong_with_tracks_of_a_link_is_told(open_tab, tmp_path, page):
+    wrong = wrong_tracks(tmp_path)
+    tab = open_tab(
+        page=page, track=[*wrong, get_sample("exons")], tracks="x.bam", genome="graph",
+        guides="ACACAGGGTTTAACAGGGTT", sequences="graph", kmers="GG", genotypes="genotypes",
+        phenotypes=tmp_path / "none.csv",
+    )  # fmt: skip
+    session = tab.session
+    for _ in range(2):
+        poll_until(tab.poll, lambda: not session.opens_files and session.genotypes.opened)
+        for other in ("kmers", "offtargets"):  # what is for them is followed late
+            tab.deck.bring(other)
+    poll_until(tab.poll, lambda: session.indexes.opened and session.genomes.opened)
+    poll_until(tab.poll, lambda: not session.is_busy)
+    told = session.problem.splitlines()
+    for path, words in wrong.items():
+        assert any(path.name in line and words in line for line in told), (path, told)
+    assert any("'track' may be meant" in line for line in told)
+    assert any("none.csv" in line for line in told)
+    assert session.tracks.sources == (str(get_sample("exons")),)
+    session.tracks.open(str(get_sample("reads")))
+    assert session.problem == "", "something else is begun"
+
+
+def test_a_path_that_ends_another_one_is_told_too(session):
+    session.complain("/a/b.bam does not exist.")
+    session.complain("b.bam does not exist.")
+    session.complain("b.bam does not exist.")
+    assert session.problem.splitlines() == ["/a/b.bam does not exist.", "b.bam does not exist."]
+    for number in range(20):
+        session.complain(f"{number} is wrong.")
+    assert session.problem.splitlines() == [f"{number} is wrong." for number in range(12, 20)]
