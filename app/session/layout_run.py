@@ -103,6 +103,8 @@ class LayoutRun:
         The latest positions: of the start, of the run under way, or of the last run.
     history
         Iteration and sampled stress at its end, in order.
+    awaits_layout
+        Whether nothing is shown yet, for a layout of the graph is being opened.
     version
         Grows with every change of what there is to see.
     error
@@ -120,13 +122,13 @@ class LayoutRun:
         self.error: Exception | None = None
         self._submit = submit
         self._job: Job | None = None
-        self._is_start = False
+        self._is_start = self.awaits_layout = False
         self._marks: deque[tuple[float, int, float]] = deque()
 
-    def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Take another graph and show where its nodes start."""
+    def set_graph(self, graph: PangenomeGraph | None, *, awaits_layout: bool = False) -> None:
+        """Take another graph and show where its nodes start, unless a layout is on its way."""
         self.graph = graph
-        self.reset()
+        self.reset(shows_start=not awaits_layout)
 
     @property
     def latest(self) -> LayoutSnapshot | None:
@@ -196,12 +198,13 @@ class LayoutRun:
             self._cancel()
             self._set_state(RunState.STOPPED)
 
-    def reset(self) -> None:
+    def reset(self, *, shows_start: bool = True) -> None:
         """Forget the layout and show where the nodes start with these settings."""
         self._cancel()
+        self.awaits_layout = not shows_start
         self.snapshot, self.history, self.error = None, [], None
         self._set_state(RunState.EMPTY if self.graph is None else RunState.READY)
-        if self.graph is not None:
+        if self.graph is not None and shows_start:
             self._job = self._submit(
                 islice(self._iter_layout("path_sgd"), 1), title="start of a layout"
             )
@@ -272,7 +275,7 @@ class LayoutRun:
     def _cancel(self) -> None:
         if self._job is not None:
             self._job.cancel()
-        self._job, self._is_start = None, False
+        self._job, self._is_start, self.awaits_layout = None, False, False
 
     def _set_state(self, state: RunState) -> None:
         self.state = state

@@ -76,9 +76,11 @@ class LayoutRuns:
         """Take over the newest state of the layout; called some twenty times a second."""
         run = self.run
         run.poll()
+        if run.awaits_layout and not self._session.awaits_layout:  # it could not be opened
+            self._begin(run)
         self._keep(run)
         if run.error is not None and run.error is not self._seen_error:
-            self._session.problem = describe_problem(run.error)
+            self._session.complain(describe_problem(run.error))
         self._seen_error = run.error
 
     def _on_opened(self, *_events: Any) -> None:
@@ -90,10 +92,11 @@ class LayoutRuns:
         unfolds = SETTINGS.unfolds or self._unfolds_next
         if opened is not None:
             self._unfolds_next = False
-        run.set_graph(None if opened is None else opened.graph)
+        awaits_layout = layout is None and self._session.awaits_layout
+        run.set_graph(None if opened is None else opened.graph, awaits_layout=awaits_layout)
         if layout is not None:
             run.load(layout.layout)
-        elif unfolds:
+        elif unfolds and not awaits_layout:
             run.unfold()
 
     def _on_layout(self, event: Any) -> None:

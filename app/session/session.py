@@ -135,7 +135,7 @@ class Session(param.Parameterized):
         self._jobs: list[Job] = []
         self._followed: list[_Followed] = []
         self._opening_job: Job | None = None
-        self._is_companion = False
+        self._is_companion, self._opening_source = False, ""
         self._next: deque[str] = deque()
         self._wanted_region: Region | None = None
         self._uploads: Path | None = None
@@ -414,7 +414,7 @@ class Session(param.Parameterized):
         self._opening_job = self.submit(
             steps, title=OPENING, pool=FILES, follow=self._on_opening, about=f"open {source}"
         )
-        self._is_companion = False
+        self._is_companion, self._opening_source = False, source
 
     def poll(self) -> None:
         """Take over the results of the opening jobs."""
@@ -497,6 +497,12 @@ class Session(param.Parameterized):
     def is_opening(self) -> bool:
         """Whether something is being opened, or waits for it."""
         return self._opening_job is not None or bool(self._next)
+
+    @property
+    def awaits_layout(self) -> bool:
+        """Whether a layout is being opened, or waits until its graph is."""
+        opening = [] if self._opening_job is None else [self._opening_source]
+        return any(file_kind(source) is FileKind.LAYOUT for source in (*opening, *self._next))
 
     @property
     def opens_files(self) -> bool:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 
+from genoviz.io.graph.lay import write_lay
+from genoviz.model import GraphLayout
 from genoviz.samples import get_sample
 from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.companions import iter_open_layout
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.session import session as session_module
+from genoviz_app.session.layout_run import RunState
 from tests.app.conftest import GFA, poll_until
 
 KMER = "GGTTT"  # once in alt, and nowhere in ref
@@ -94,3 +102,42 @@ def test_a_path_that_ends_another_one_is_told_too(session):
     for number in range(20):
         session.complain(f"{number} is wrong.")
     assert session.problem.splitlines() == [f"{number} is wrong." for number in range(12, 20)]
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_nothing_is_shown_of_a_graph_before_its_layout_is_there(
+    open_tab, tmp_path, monkeypatch, is_broken
+):
+    """A start is a comb, and no layout; it is shown where the layout cannot be opened."""
+    layout = tmp_path / "small.lay"
+    write_lay(GraphLayout(np.arange(16.0).reshape(4, 2, 2)), layout)
+    if is_broken:
+        layout.write_bytes(b"no layout")
+    may_open = threading.Event()
+
+    def iter_open(*arguments, **named):
+        while not may_open.is_set():
+            yield OpeningProgress("waits")
+        yield from iter_open_layout(*arguments, **named)
+
+    monkeypatch.setattr(session_module, "iter_open_layout", iter_open)
+    tab = open_tab(layout=layout)
+    session, picture = tab.session, tab.page.view.picture
+    poll_until(tab.poll, lambda: session.opened is not None)
+    run = session.runs.run
+    for _ in range(10):
+        tab.poll()
+        assert run.latest is None
+    assert picture.pane.hint == "The layout is being opened …"
+    assert run.state is RunState.READY
+    may_open.set()
+    poll_until(tab.poll, lambda: run.snapshot is not None)
+    assert (session.layout is None) == is_broken
+    assert (run.state is RunState.LOADED) != is_broken
+    if is_broken:
+        assert "small.lay" in session.problem
+    else:
+        np.testing.assert_array_equal(run.layout.coordinates.ravel(), np.arange(16.0))
+    picture.shown = object()  # what a browser would have painted
+    picture.poll()
+    assert picture.pane.hint == ""

@@ -73,7 +73,7 @@ class LivePicture:
         self._run = run
         self._graph = run.graph
         self._seen_version: tuple = ()
-        self._next_summary = 0.0
+        self._next_summary, self._waits = 0.0, False
         self._click_callbacks: list[Callable[[int], None]] = []
         self._select_callbacks: list[Callable[[np.ndarray], None]] = []
         self._view_callbacks: list[Callable[[], None]] = []
@@ -295,6 +295,8 @@ class LivePicture:
         now = time.monotonic()
         graph = self._run.graph
         hint = HINT if graph is None else "" if graph.n_nodes else "The graph has no nodes"
+        self._waits = self._run.awaits_layout or (self._waits and self.shown is None)
+        hint = "The layout is being opened …" if self._waits else hint
         if self.pane.hint != hint:
             self.pane.hint = hint
         if now >= self._next_summary:
