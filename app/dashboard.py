@@ -113,6 +113,8 @@ class Dashboard:
             "", variant="caption", margin=(0, 12, 0, 0), align="center", visible=False,
             sx={"&, & *": {"whiteSpace": "nowrap", "margin": 0}},
         )  # fmt: skip
+        # They are about the layout, and would take room from other pages.
+        self.steps = FirstSteps(visible=self.deck.is_first, sizing_mode="stretch_width", margin=0)
         self.root = pmui.Page(
             title="genoviz",
             favicon=str(FAVICON),
@@ -128,7 +130,7 @@ class Dashboard:
             main=[
                 pmui.Column(
                     self.bar,
-                    FirstSteps(sizing_mode="stretch_width", margin=0),
+                    self.steps,
                     self.problem,
                     self.lit,
                     self.deck.content,
@@ -237,6 +239,7 @@ class Dashboard:
         self.session.poll()
         self.deck.poll()
         self.finder.poll()
+        self.steps.visible = self.deck.is_first
         self.session.follows_link &= self.session.opens_files
         now = time.monotonic()
         if now >= self._next_link:

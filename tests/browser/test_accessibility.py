@@ -83,5 +83,15 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     assert visit.canvas.bounding_box()["height"] > 200
     assert breaches_at_rest(visit) == {}
     steps = page.get_by_label("First steps")
+    page.set_viewport_size({"width": 1024, "height": 768})
+    chart = page.locator(".beside-picture .bk-Figure")
+    # One line of words, and below it the chart has room for its curve: both were cut once.
+    visit.until(lambda: steps.bounding_box()["height"] < 45)
+    visit.until(lambda: chart.bounding_box()["height"] > 100)
+    box = chart.bounding_box()
+    assert box["y"] + box["height"] <= page.locator(".dock-grip").first.bounding_box()["y"]
+    for title, is_there in (("Tracks", False), ("Pangenome", True)):
+        name = page.get_by_role("button", name=title, exact=True)
+        visit.insist(name.click, lambda is_there=is_there: steps.is_visible() == is_there)
     visit.insist(page.get_by_role("button", name="Got it").click, steps.is_hidden)
     assert page.evaluate("localStorage.getItem('genoviz-steps')") == "closed"

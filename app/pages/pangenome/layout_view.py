@@ -154,7 +154,7 @@ class LayoutView(pn.viewable.Viewer):
         )
         layout = pmui.Paper(self.controls.panel, **{**CARD, "sizing_mode": "stretch_width"})
         chart = pmui.Paper(
-            pmui.Typography("Sampled path stress", variant="subtitle2", margin=(8, 10, 4, 10)),
+            pmui.Typography("Sampled path stress", variant="subtitle2", margin=(3, 10, 1, 10)),
             self.chart.pane,
             **PICTURE_CARD,
             stylesheets=in_narrow_window("240px"),
