@@ -153,6 +153,8 @@ _MODULES = {
     "genoviz.analyses.sequences.pangenome_index": (
         "build_pangenome_index", "iter_build_pangenome_index",
     ),
+    "genoviz.analyses.sequences.genome_model": ("GenomeModel", "fit_genome_model"),
+    "genoviz.analyses.sequences.read_spectrum": ("iter_read_spectrum", "read_spectrum"),
     "genoviz.analyses.sequences.path_repeats": ("PathRepeats", "PathTrack", "make_path_repeats"),
     "genoviz.analyses.offtargets.pangenome": (
         "PathOffTargetsProgress",
@@ -254,6 +256,7 @@ _MODULES = {
     "genoviz.io.intervals.bigwig_writer": ("write_bigwig",),
     "genoviz.io.graph.node_list": ("write_node_list",),
     "genoviz.io.sequences.fasta": ("write_fasta",),
+    "genoviz.io.sequences.fastq": ("iter_fastq_blocks",),
     "genoviz.io.sequences.pangenome_index": (
         "iter_read_pangenome_index", "iter_write_pangenome_index", "read_pangenome_index",
         "write_pangenome_index",

@@ -63,6 +63,7 @@ RULES = {
     "genoviz.cluster": Rule(("genoviz", "genoviz.cluster", "genoviz.errors")),
     "genoviz.analyses": Rule((*ANALYSES, *BELOW_ANALYSES)),
     "genoviz.analyses.genotypes": Rule((*ANALYSES, *BELOW_ANALYSES), UI),
+    "genoviz.analyses.sequences.genome_model": Rule((*ANALYSES, *BELOW_ANALYSES), UI),
     "genoviz.analyses.graph.picture.rasterize": Rule((*ANALYSES, *BELOW_ANALYSES), UI - {"xarray"}),
     "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz_app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),

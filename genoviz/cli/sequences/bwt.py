@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,11 +21,18 @@ from genoviz.cli.output_kinds import BEDGRAPH, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
     ProgressBar,
     as_file,
+    print_notes,
     print_results,
     show_progress,
 )
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.kmer_index import read_sequences
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.sequences.genome_model import GenomeModel
+    from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 
 _STRANDS = {False: "forward", True: "canonical"}
 
@@ -36,9 +43,17 @@ _STRANDS = {False: "forward", True: "canonical"}
     "genoviz bwt spectrum genome.gvfm --every-k 100 -o choose_k.tsv",
     "genoviz bwt spectrum graph.gvfm -k 31 --canonical",
     "genoviz bwt spectrum genome.fa.gz -k 31 --canonical --scheduler tcp://head:8786",
+    "genoviz bwt spectrum reads_1.fq.gz reads_2.fq.gz -k 21 --fit -o spectrum.tsv",
 )
 def spectrum(
-    index: io.IndexOrGraphArgument,
+    index: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="INDEX",
+            help="Index (.gvfm), or FASTA, 2bit or a graph (GFA, GBZ) to index on the way; or "
+            "reads (FASTQ), also several files; - is standard input.",
+        ),
+    ],
     k: io.KOption = 21,
     canonical: io.CanonicalOption = False,
     every_k: Annotated[
@@ -48,6 +63,22 @@ def spectrum(
             "--every-k",
             within=(1, 10**8),
             metavar="MAX",
+        ),
+    ] = None,
+    fit: Annotated[
+        bool,
+        option(
+            "Print what a model of a diploid genome says of its size, heterozygosity and repeats "
+            "(GenomeScope); the spectrum goes to -o.",
+            "--fit",
+        ),
+    ] = False,
+    memory: Annotated[
+        str | None,
+        option(
+            "Count reads within this memory (900M, 16G); less takes more passes over them.",
+            metavar="SIZE",
+            show_default="4G",
         ),
     ] = None,
     output: TableOption = None,
@@ -60,7 +91,23 @@ def spectrum(
     A line for each multiplicity that there is, however large, has it and the number of different
     k-mers; of a graph, those of all its paths. The index needs all rows located (--sample-rate 1).
     The workers of a scheduler sort k-mers of up to 32 bases, each some of them, and need no index.
+    Reads are counted block by block, k-mers of up to 32 bases, always as canonical.
     """
+    files = [as_file(path) for path in index]
+    if any(map(io.is_reads, files)):
+        if every_k is not None or scheduler is not None:
+            raise typer.BadParameter("reads are counted with -k, without --every-k or --scheduler")
+        with show_progress() as bar:
+            found = io.counted(_count_reads(files, k, memory), bar)
+        _print_spectrum(found, fit, output, as_json)
+        return
+    if len(files) > 1:
+        raise typer.BadParameter("several files are counted together only if they are FASTQ")
+    if memory is not None:
+        raise typer.BadParameter("--memory goes with reads (FASTQ)")
+    if fit and (every_k is not None or not canonical):
+        raise typer.BadParameter("--fit needs reads (FASTQ), or --canonical with -k")
+    (index,) = files
     if scheduler is not None and every_k is not None:
         raise typer.BadParameter("--scheduler goes with -k, not with --every-k")
     if every_k is not None and canonical:
@@ -75,7 +122,6 @@ def spectrum(
             columns = {"k": found.ks}
             columns |= {"n_distinct": found.n_distinct, "n_unique": found.n_unique}
             columns["n_total"] = found.n_total
-            totals = {}
         else:
             steps = (
                 repeats.iter_spectrum(k, _STRANDS[canonical])
@@ -83,16 +129,78 @@ def spectrum(
                 else _share_spectrum(index, bar, k, _STRANDS[canonical], scheduler)
             )
             found = io.counted(steps, bar)
-            columns = {"multiplicity": found.multiplicities, "n_kmers": found.n_kmers}
-            totals = {name: getattr(found, name) for name in ("k", "strand")}
-            totals |= {name: getattr(found, name) for name in ("n_distinct", "n_unique")}
-            totals |= {name: getattr(found, name) for name in ("n_total", "max_multiplicity")}
+    if every_k is None:
+        _print_spectrum(found, fit, output, as_json)
+        return
     values = {name: column.tolist() for name, column in columns.items()}
-    if output is not None or not as_json:
+    _print_table(values, {}, [], output, as_json)
+
+
+def _print_spectrum(found: KmerSpectrum, fit: bool, output: Path | None, as_json: bool) -> None:
+    """Print a spectrum, or the genome that it tells of."""
+    names = ("k", "strand", "n_distinct", "n_unique", "n_total", "max_multiplicity")
+    totals, lines = {name: getattr(found, name) for name in names}, []
+    if fit:
+        from genoviz.analyses.sequences.genome_model import fit_genome_model
+
+        model = fit_genome_model(found)
+        totals["fit"] = {name: value for name, value in vars(model).items() if name != "fitted"}
+        totals["fit"]["has_converged"] = model.has_converged
+        lines = _model_lines(model)
+        if model.problem:
+            print_notes(f"{model.problem}: the numbers are not to be trusted")
+    values = {"multiplicity": found.multiplicities.tolist(), "n_kmers": found.n_kmers.tolist()}
+    _print_table(values, totals, lines, output, as_json)
+
+
+def _print_table(
+    values: dict[str, list[int]],
+    totals: dict[str, Any],
+    lines: list[str],
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """Write columns, unless lines are all that is asked for."""
+    if output is not None or not (as_json or lines):
         write_output(io.iter_encoded(_table(values)), output)
-    if as_json:
+    if as_json or lines:
         results = totals | {"files": [str(output)] if output else []}
-        print_results(results if output else results | values, [], as_json=True)
+        print_results(results if output else results | values, lines, as_json=as_json)
+
+
+def _model_lines(model: GenomeModel) -> list[str]:
+    errors = model.errors
+    return [
+        f"genome size\t{model.size:,.0f} bp\t± {errors['size']:,.0f}",
+        f"heterozygosity\t{100 * model.heterozygosity:.4g} %\t"
+        f"± {100 * errors['heterozygosity']:.2g}",
+        f"repeats\t{100 * model.repeat_fraction:.3g} %",
+        f"coverage of a haplotype\t{model.coverage:.2f}\t± {errors['coverage']:.2g}",
+        f"errors of reads\t{100 * model.error_rate:.3g} %",
+        f"bias of coverage\t{model.bias:.2f}\t± {errors['bias']:.2g}",
+        f"explained\t{100 * model.explained:.1f} % of the k-mers at {model.first} to {model.last}",
+        f"residual\t{model.residual:,.1f} k-mers (root mean square)",
+    ]
+
+
+def _count_reads(
+    files: list[Path], k: int, memory: str | None
+) -> Generator[float, None, KmerSpectrum]:
+    """Count the k-mers of all reads of FASTQ files."""
+    from genoviz.analyses.sequences.read_spectrum import DEFAULT_MEMORY, iter_read_spectrum
+    from genoviz.io.sequences.fastq import iter_fastq_blocks
+
+    def open_blocks() -> Iterator[tuple[float, np.ndarray]]:
+        for number, file in enumerate(files):
+            for share, letters in iter_fastq_blocks(file):
+                yield (number + share) / len(files), letters
+            # The last read may lack its newline.
+            yield (number + 1) / len(files), np.frombuffer(b"\n", np.uint8)
+
+    import numpy as np
+
+    n_bytes = DEFAULT_MEMORY if memory is None else io.parse_size(memory)
+    return iter_read_spectrum(open_blocks, k, memory=n_bytes)
 
 
 def _share_spectrum(

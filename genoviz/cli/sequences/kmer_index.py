@@ -113,6 +113,15 @@ def is_index(path: Path) -> bool:
     return is_fm_index(path)
 
 
+def is_reads(path: Path) -> bool:
+    """Return whether a file is FASTQ."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return False
+    from genoviz.io.sequences.fastq import is_fastq
+
+    return is_fastq(path)
+
+
 def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     """Return the sequences of a file; notes go to standard error."""
     from genoviz.io.sequences.reader import iter_read_sequences
@@ -269,11 +278,17 @@ def parse_memory(memory: str | None, *, lcp: bool, backend: BackendName) -> int 
     """Return bytes; what does not go with ``--memory`` is refused."""
     if memory is None:
         return None
-    found = _MEMORY.fullmatch(memory.strip())
-    if found is None:
-        raise typer.BadParameter(f"--memory is {memory!r}, needs a number and M or G, as 4G")
+    n_bytes = parse_size(memory)
     if lcp:
         raise typer.BadParameter("--lcp needs all rows at once; leave out --memory")
     if backend is BackendName.cuda:
         raise typer.BadParameter("--memory builds on CPUs; leave out --backend cuda")
+    return n_bytes
+
+
+def parse_size(memory: str) -> int:
+    """Return the bytes of a size as 4G or 900M."""
+    found = _MEMORY.fullmatch(memory.strip())
+    if found is None:
+        raise typer.BadParameter(f"--memory is {memory!r}, needs a number and M or G, as 4G")
     return int(float(found[1]) * _UNITS[found[2].upper()])

@@ -1,0 +1,248 @@
+"""Size, heterozygosity and repeats of a diploid genome, from the spectrum of its reads.
+
+A k-mer of the genome is in reads as often as the coverage of one haplotype says, times 1, 2, 3 or
+4: once where haplotypes differ, twice where they agree, more in repeats. The model has a negative
+binomial distribution about each of these four coverages; what the reads have besides, at low
+multiplicities, are errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
+from genoviz.errors import ParameterError
+
+NAMES = ("heterozygosity", "duplication", "coverage", "bias", "length")
+MIN_EXPLAINED = 0.8
+_LOWEST = np.array([0.0, 0.0, 1.0, 1e-3, 1.0])
+_HIGHEST = np.array([0.5, 1.0, np.inf, 1e3, np.inf])
+# Where a fit with far less heterozygosity is nearly as good, it is the likelier one.
+_CLOSE, _FAR_LESS = 1.2, 0.1
+_MIN_COVERAGE = 4
+_N_COPIES = np.arange(1, 5)
+
+
+@dataclass(frozen=True, eq=False)
+class GenomeModel:
+    """A model of the k-mers of a diploid genome, fitted to a spectrum.
+
+    Attributes
+    ----------
+    k
+        Bases of a k-mer.
+    size, unique_size
+        Bases of one haplotype, and of those how many are in k-mers that it has once.
+    heterozygosity
+        Share of bases at which the two haplotypes differ.
+    repeat_fraction
+        Share of the size that is not unique.
+    coverage
+        How often a k-mer of one haplotype is read.
+    error_rate
+        Share of wrong bases in reads.
+    bias
+        How much wider than a Poisson distribution that of coverage is: its variance is the
+        coverage times ``1 + bias``.
+    errors
+        Standard errors of ``size``, ``heterozygosity``, ``duplication``, ``coverage`` and
+        ``bias``, as far as the fit tells; NaN where it does not.
+    duplication
+        Share of k-mers that are in two copies, as the model has it.
+    first, last
+        The multiplicities that were fitted, both included.
+    fitted
+        float64, shape (last,): k-mers that the model has at multiplicities 1 to ``last``.
+    explained
+        Share of the k-mers at these multiplicities that the model explains, 1 less the sum of
+        absolute residuals.
+    residual
+        Root mean square of the residuals, k-mers.
+    problem
+        Why the fit is not to be trusted; empty if it converged.
+    """
+
+    k: int
+    size: float
+    unique_size: float
+    heterozygosity: float
+    repeat_fraction: float
+    coverage: float
+    error_rate: float
+    bias: float
+    errors: dict[str, float]
+    duplication: float
+    first: int
+    last: int
+    fitted: np.ndarray
+    explained: float
+    residual: float
+    problem: str
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether the fit is to be trusted."""
+        return not self.problem
+
+
+def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
+    """Fit a model of a diploid genome to the spectrum of its reads, by least squares.
+
+    Parameters
+    ----------
+    spectrum
+        Of reads, canonical: what `read_spectrum` returns.
+
+    Raises
+    ------
+    ParameterError
+        If the spectrum is not canonical, or has no peak above the errors.
+
+    References
+    ----------
+    Vurture et al. 2017, GenomeScope: fast reference-free genome profiling from short reads.
+    *Bioinformatics* 33(14), 2202–2204. doi:10.1093/bioinformatics/btx153
+    """
+    if spectrum.strand != "canonical":
+        raise ParameterError(f"the spectrum is {spectrum.strand}, needs to be canonical")
+    trough, peak = _find_peak(spectrum)
+    last = 6 * peak
+    counts = np.zeros(last, np.float64)
+    is_within = spectrum.multiplicities <= last
+    counts[spectrum.multiplicities[is_within] - 1] = spectrum.n_kmers[is_within]
+    x = np.arange(1, last + 1)
+    rows = slice(trough - 1, last)
+    # The highest peak is of k-mers that both haplotypes have, or one.
+    fits = [_fit(x[rows], counts[rows], spectrum.k, coverage) for coverage in (peak / 2, peak)]
+    best = min(fits, key=lambda fit: fit.cost)
+    for fit in fits:
+        if fit.cost <= _CLOSE * best.cost and fit.x[0] < _FAR_LESS * best.x[0]:
+            best = fit
+    return _describe(spectrum, best, x, counts, trough)
+
+
+def _find_peak(spectrum: KmerSpectrum) -> tuple[int, int]:
+    """Return the multiplicities of the lowest place behind the errors, and of the peak after it.
+
+    Counts are smoothed over as many neighbours as the square root of the multiplicity.
+    """
+    top = min(spectrum.max_multiplicity, 100_000)
+    counts = np.zeros(top + 2)
+    is_within = spectrum.multiplicities <= top
+    counts[spectrum.multiplicities[is_within]] = spectrum.n_kmers[is_within]
+    sums = np.append(0, np.cumsum(counts))
+    x = np.arange(1, top + 1)
+    reach = np.sqrt(x).astype(np.int64) // 2
+    low, high = np.maximum(x - reach, 1), np.minimum(x + reach, top)
+    smooth = (sums[high + 1] - sums[low]) / (high - low + 1)
+    rises = np.flatnonzero(smooth[1:] > smooth[:-1])
+    if not len(rises):
+        raise ParameterError(
+            "the spectrum falls from its first multiplicity on, needs a peak: reads of more "
+            "coverage, or a smaller k"
+        )
+    trough = int(rises[0])
+    return trough + 1, trough + 1 + int(np.argmax(smooth[trough:]))
+
+
+def _fit(x: np.ndarray, y: np.ndarray, k: int, coverage: float):
+    """Return scipy's fit from a first guess of the coverage."""
+    from scipy.optimize import least_squares
+
+    scale = max(float(y.max()), 1.0)
+    length = float((x * y).sum()) / (2 * coverage)
+    start = np.array([0.01, 0.1, max(coverage, 1.01), 0.5, max(length, 2.0)])
+    return least_squares(
+        lambda values: (_predict(x, k, values).sum(axis=0) - y) / scale,
+        start,
+        bounds=(_LOWEST, _HIGHEST),
+        x_scale=np.array([0.01, 0.1, coverage, 0.5, length]),
+        max_nfev=500,
+        xtol=1e-10,
+        ftol=1e-10,
+        gtol=1e-12,
+    )
+
+
+def _predict(x: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
+    """Return the k-mers in 1 to 4 copies at each multiplicity; float64, shape (4, n)."""
+    from scipy.special import gammaln, xlogy
+
+    coverage, bias, length = values[2:]
+    means = (_N_COPIES * coverage)[:, None]
+    sizes = means / bias
+    logs = gammaln(x + sizes) - gammaln(sizes) - gammaln(x + 1)
+    logs += xlogy(sizes, sizes / (sizes + means)) + xlogy(x, means / (sizes + means))
+    return length * _copies(k, *values[:2])[:, None] * np.exp(logs)
+
+
+def _copies(k: int, heterozygosity: float, duplication: float) -> np.ndarray:
+    """Return how many k-mers there are in 1 to 4 copies, for each base of a haplotype."""
+    same = (1 - heterozygosity) ** k
+    differs, d = 1 - same, duplication
+    return np.array(
+        [
+            2 * (1 - d) * differs + 2 * d * differs**2 + 2 * d * same * differs,
+            (1 - d) * same + d * differs**2,
+            2 * d * same * differs,
+            d * same**2,
+        ]
+    )
+
+
+def _describe(spectrum, fit, x: np.ndarray, counts: np.ndarray, first: int) -> GenomeModel:
+    k, (r, d, coverage, bias, length) = spectrum.k, fit.x.tolist()
+    fitted = _predict(x, k, fit.x).sum(axis=0)
+    # Errors are what is above the model before it is reached.
+    above = np.flatnonzero(counts <= fitted)
+    end = min(int(above[0]) if len(above) else 0, first + int(coverage))
+    n_wrong = float((x[:end] * np.maximum(counts[:end] - fitted[:end], 0)).sum())
+    n_total = spectrum.n_total
+    n_right = max(n_total - n_wrong, 0.0)
+    size = n_right / (2 * coverage)
+    once = _predict(x, k, np.array([r, 0.0, coverage, bias, length])).sum(axis=0) * (1 - d)
+    unique = min(float((x * once).sum()) / (2 * coverage), size)
+    rows = slice(first - 1, None)
+    residuals = counts[rows] - fitted[rows]
+    explained = 1 - float(np.abs(residuals).sum()) / max(float(counts[rows].sum()), 1.0)
+    residual = float(np.sqrt(np.mean(residuals**2)))
+    errors = _standard_errors(fit)
+    errors["size"] = errors.pop("length") / length * size
+    problem = ""
+    if fit.status <= 0:
+        problem = "the fit did not converge"
+    elif explained < MIN_EXPLAINED:
+        problem = f"the model explains only {100 * explained:.0f} % of the k-mers"
+    elif coverage < _MIN_COVERAGE:
+        problem = f"the coverage of a haplotype is {coverage:.1f}, needs {_MIN_COVERAGE} or more"
+    return GenomeModel(
+        k=k,
+        size=size,
+        unique_size=unique,
+        heterozygosity=r,
+        repeat_fraction=1 - unique / size if size else 0.0,
+        coverage=coverage,
+        error_rate=1 - (n_right / n_total) ** (1 / k) if n_total else 0.0,
+        bias=bias,
+        errors=errors,
+        duplication=d,
+        first=first,
+        last=len(x),
+        fitted=fitted,
+        explained=explained,
+        residual=residual,
+        problem=problem,
+    )
+
+
+def _standard_errors(fit) -> dict[str, float]:
+    """Return a standard error for each parameter from the curvature at the best fit."""
+    n_free = max(len(fit.fun) - len(fit.x), 1)
+    # Parameters of sizes as different as a share and a length are brought to one scale.
+    norms = np.linalg.norm(fit.jac, axis=0)
+    norms[norms == 0] = 1.0
+    scaled = fit.jac / norms
+    variances = np.diag(np.linalg.pinv(scaled.T @ scaled)) / norms**2 * 2 * fit.cost / n_free
+    return dict(zip(NAMES, np.sqrt(np.maximum(variances, 0)).tolist(), strict=True))

@@ -1,0 +1,215 @@
+"""The spectrum of reads: canonical k-mers counted block by block, within a given memory.
+
+K-mers are sorted as integers, some millions at a time, and sorted runs of different k-mers with
+their counts are merged, each only with one of its size. Where they would take more than the memory,
+those of half of the values of a hash are let go, and counted by another pass over the reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+
+import numpy as np
+from numba import njit
+
+from genoviz.analyses.sequences.canonical_kmers import MAX_SORTED_K
+from genoviz.analyses.sequences.kmer_groups import tally
+from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
+
+DEFAULT_MEMORY, MIN_MEMORY = 4 * 10**9, 64 * 10**6
+Blocks = Iterable[tuple[float, np.ndarray]]
+# Keys that are sorted take 16 bytes with their counts, and the run of them as many.
+_BUFFER_SHARE = 256
+# Merging takes 32 bytes for each k-mer of all runs: two thirds of the memory.
+_RUNS_SHARE = 48
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_CODES = np.full(256, 4, np.uint8)
+for _code, _letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
+    _CODES[[ord(letter) for letter in _letters]] = _code
+
+
+def iter_read_spectrum(
+    open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
+) -> Generator[float, None, KmerSpectrum]:
+    """Return what `read_spectrum` does; yields the share that is done, 0 to 1."""
+    if not 1 <= k <= MAX_SORTED_K:
+        raise ParameterError(f"k is {k:,}, needs 1 to {MAX_SORTED_K} for reads")
+    if memory < MIN_MEMORY:
+        raise ParameterError(
+            f"memory is {memory / 1e6:,.0f} MB, needs {MIN_MEMORY // 10**6} MB or more for reads"
+        )
+    found: dict[int, int] = {}
+    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
+    while to_count:
+        runs = _Runs(k, memory, *to_count.pop())
+        for share, letters in open_blocks():
+            to_count += runs.add(letters)
+            shown = max(shown, min(n_done + share / runs.n_parts, 1.0))
+            yield shown
+        n_done += 1 / runs.n_parts
+        to_count += runs.flush()
+        for multiplicity, n in zip(*runs.tally(), strict=True):
+            found[int(multiplicity)] = found.get(int(multiplicity), 0) + int(n)
+    columns = np.array(sorted(found.items()), np.int64).reshape(-1, 2)
+    return KmerSpectrum(k, "canonical", columns[:, 0].copy(), columns[:, 1].copy())
+
+
+@in_one_go(iter_read_spectrum)
+def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
+    r"""Return how many canonical k-mers of reads occur how often; nothing is capped.
+
+    Parameters
+    ----------
+    open_blocks
+        Returns the reads anew each time it is called: shares and letters, as `iter_fastq_blocks`
+        yields them. What is none of A C G T U parts k-mers.
+    k
+        1 to 32.
+    memory
+        Bytes for k-mers and their counts. 48 bytes for each different k-mer of the reads do with
+        one pass; less takes two, four or more.
+
+    Raises
+    ------
+    ParameterError
+        If ``k`` or ``memory`` is out of range.
+
+    Examples
+    --------
+    >>> reads = [(1.0, np.frombuffer(b"GATTACA\nTGTAATC\nGANTT\n", np.uint8))]
+    >>> spectrum = read_spectrum(lambda: reads, 5)
+    >>> spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist()
+    ([2], [3])
+    """
+    return found
+
+
+class _Runs:
+    """Different k-mers of a part of all, sorted, with their counts, in runs of falling sizes.
+
+    A part has the k-mers whose hash leaves ``part`` when divided by ``n_parts``, a power of two.
+    """
+
+    def __init__(self, k: int, memory: int, part: int, n_parts: int) -> None:
+        self.part, self.n_parts = part, n_parts
+        self._k = k
+        self._keys = np.empty(memory // _BUFFER_SHARE, np.uint64)
+        self._counts = np.empty(len(self._keys), np.int64)
+        self._n = 0
+        self._most = memory // _RUNS_SHARE
+        # The k-mer before the next letter, its reverse complement, and how many of its bases count.
+        self._state = np.zeros(3, np.uint64)
+        self._runs: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, letters: np.ndarray) -> list[tuple[int, int]]:
+        """Take letters in; return parts that were let go: number, and of how many."""
+        let_go = []
+        first = 0
+        while first < len(letters):
+            first, self._n = _take_keys(
+                letters, first, _CODES, self._k, np.uint64(self.n_parts - 1), np.uint64(self.part),
+                self._state, self._keys, self._n,
+            )  # fmt: skip
+            if self._n == len(self._keys):
+                let_go += self.flush()
+        return let_go
+
+    def flush(self) -> list[tuple[int, int]]:
+        """Make a run of the keys that are there; return parts that were let go."""
+        keys = self._keys[: self._n]
+        keys.sort()
+        n = _collapse(keys, self._counts)
+        self._n = 0
+        self._runs.append((keys[:n].copy(), self._counts[:n].copy()))
+        while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) >= len(self._runs[-2][0]):
+            self._merge_last()
+        let_go = []
+        while sum(len(run[0]) for run in self._runs) > self._most:
+            let_go.append((self.part + self.n_parts, 2 * self.n_parts))
+            self.n_parts *= 2
+            self._runs = [self._keep_part(*run) for run in self._runs]
+        return let_go
+
+    def tally(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return multiplicities, ascending, and how many k-mers have each; int64 both."""
+        while len(self._runs) > 1:
+            self._merge_last()
+        return tally(self._runs[0][1])
+
+    def _merge_last(self) -> None:
+        one, other = self._runs.pop(), self._runs.pop()
+        n = _merge(*one, *other, np.empty(0, np.uint64), np.empty(0, np.int64))
+        keys, counts = np.empty(n, np.uint64), np.empty(n, np.int64)
+        _merge(*one, *other, keys, counts)
+        self._runs.append((keys, counts))
+
+    def _keep_part(self, keys: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        hashes = (keys * _GOLDEN) >> np.uint64(40)
+        is_kept = (hashes & np.uint64(self.n_parts - 1)) == self.part
+        return keys[is_kept], counts[is_kept]
+
+
+@njit(nogil=True, cache=True)
+def _take_keys(letters, first, codes, k, mask, part, state, keys, n):
+    """Store canonical k-mers until there is no room; return the next letter and how many."""
+    forward, reverse, n_bases = state
+    top = np.uint64(2 * (k - 1))
+    of_k = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 2 * k)
+    i = first
+    while i < len(letters) and n < len(keys):
+        code = np.uint64(codes[letters[i]])
+        i += 1
+        if code > np.uint64(3):
+            n_bases = np.uint64(0)
+            continue
+        forward = (forward << np.uint64(2) | code) & of_k
+        reverse = reverse >> np.uint64(2) | (np.uint64(3) - code) << top
+        n_bases += np.uint64(1)
+        if n_bases >= np.uint64(k):
+            key = min(forward, reverse)
+            if (key * _GOLDEN >> np.uint64(40)) & mask == part:
+                keys[n] = key
+                n += 1
+    state[0], state[1], state[2] = forward, reverse, n_bases
+    return i, n
+
+
+@njit(nogil=True, cache=True)
+def _collapse(keys, counts):
+    """Keep one of equal sorted keys, and count them; return how many differ."""
+    n = 0
+    i = 0
+    while i < len(keys):
+        key = keys[i]
+        start = i
+        while i < len(keys) and keys[i] == key:
+            i += 1
+        keys[n] = key
+        counts[n] = i - start
+        n += 1
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _merge(keys, counts, other_keys, other_counts, merged, sums):
+    """Merge two runs if there is room; return how many different keys they have."""
+    has_room = len(merged) > 0
+    i = j = n = 0
+    while i < len(keys) or j < len(other_keys):
+        takes = j == len(other_keys) or (i < len(keys) and keys[i] <= other_keys[j])
+        takes_other = i == len(keys) or (j < len(other_keys) and other_keys[j] <= keys[i])
+        count = 0
+        if has_room:
+            merged[n] = keys[i] if takes else other_keys[j]
+        if takes:
+            count += counts[i]
+            i += 1
+        if takes_other:
+            count += other_counts[j]
+            j += 1
+        if has_room:
+            sums[n] = count
+        n += 1
+    return n

@@ -1,0 +1,142 @@
+"""Reads from FASTQ, block by block: no file is ever in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from genoviz.errors import FileFormatError
+from genoviz.generators import finish
+from genoviz.io.files.content import open_content
+from genoviz.io.text.line_errors import show
+from genoviz.io.text.text_file import decompress, is_gzip, read_start
+
+BLOCK_BYTES = 4 << 20
+_HEADER, _BASES, _PLUS, _QUALITIES = range(4)
+# State of the loop over lines: kind of the line, place in it, bases, qualities, lines before it.
+_STATE = np.array([_HEADER, 0, 0, 0, 0], np.int64)
+_NO_HEADER, _NO_PLUS, _NO_LETTER, _OTHER_LENGTH = 1, 2, 3, 4
+_PROBLEMS = {
+    _NO_HEADER: "begins with {}, needs '@' and a name: a record of FASTQ has four lines",
+    _NO_PLUS: "begins with {}, needs '+': a record of FASTQ has four lines",
+    _NO_LETTER: "has {}, needs A C G T N or another letter of nucleotides",
+    _OTHER_LENGTH: "has another number of qualities than its read has bases",
+}
+_IS_LETTER = np.zeros(256, bool)
+_IS_LETTER[np.frombuffer(b"ACGTUNRYSWKMBDHVacgtunryswkmbdhv.-", np.uint8)] = True
+
+
+def is_fastq(path: str | PathLike[str]) -> bool:
+    """Return whether a file begins as FASTQ does, plain or gzipped.
+
+    Raises
+    ------
+    FileFormatError
+        If it cannot be read.
+    """
+    return read_start(path, 1) == b"@"
+
+
+def iter_fastq_blocks(path: str | PathLike[str]) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield the reads of a FASTQ file, some megabytes at a time, and the share of the file done.
+
+    Parameters
+    ----------
+    path
+        FASTQ with four lines a record, plain or gzipped.
+
+    Yields
+    ------
+    share, letters
+        0 to 1; and uint8, shape (n,): the letters of reads as the file has them, with a newline
+        after each read. A read may go on in the next block.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, is damaged, or is not FASTQ; names the line.
+    """
+    path, state = Path(path), _STATE.copy()
+    for share, text in _iter_text(path):
+        letters = np.empty(len(text) + 1, np.uint8)
+        n, problem, at = _copy_letters(text, state, _IS_LETTER, letters)
+        if problem:
+            shown = show(text[at : at + 24].tobytes().split(b"\n")[0])
+            if problem == _NO_LETTER:
+                shown = show(text[at : at + 1].tobytes())
+            raise FileFormatError(path, _PROBLEMS[problem].format(shown), line=int(state[4]) + 1)
+        yield share, letters[:n]
+    kind, column, n_bases, n_qualities, line = state.tolist()
+    if kind == _QUALITIES and n_bases == n_qualities:
+        return
+    if kind != _HEADER or column:
+        raise FileFormatError(
+            path, "the file ends within a record, needs four lines for each", line=line + 1
+        )
+
+
+def _iter_text(path: Path) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield a file's text in blocks, and the share of the file that is done."""
+    content = finish(open_content(path))
+    if not is_gzip(path, content):
+        for first in range(0, len(content), BLOCK_BYTES):
+            block = content[first : first + BLOCK_BYTES]
+            yield (first + len(block)) / len(content), block
+        return
+    parts: list[bytes] = []
+    for n_done, n_total in decompress(path, content, parts.append):
+        for part in parts:
+            yield n_done / max(n_total, 1), np.frombuffer(part, np.uint8)
+        parts.clear()
+    for part in parts:
+        yield 1.0, np.frombuffer(part, np.uint8)
+
+
+@njit(nogil=True, cache=True)
+def _copy_letters(text, state, is_letter, letters):
+    """Copy the letters of reads; return how many, what is wrong, and where."""
+    kind, column, n_bases, n_qualities, line = state
+    n = 0
+    problem, at = 0, len(text)
+    for i in range(len(text)):
+        byte = text[i]
+        if byte == 10:
+            if kind == 3 and n_bases != n_qualities:
+                problem, at = 4, i
+                break
+            line += 1
+            if kind == 0 and column == 0:
+                continue
+            if kind == 2 and column == 0:
+                problem, at = 2, i
+                line -= 1
+                break
+            if kind == 1:
+                letters[n] = 10
+                n += 1
+            elif kind == 3:
+                n_bases = n_qualities = 0
+            kind = (kind + 1) & 3
+            column = 0
+            continue
+        if byte == 13:
+            continue
+        if kind == 1:
+            if not is_letter[byte]:
+                problem, at = 3, i
+                break
+            letters[n] = byte
+            n += 1
+            n_bases += 1
+        elif kind == 3:
+            n_qualities += 1
+        elif column == 0 and byte != (64 if kind == 0 else 43):
+            problem, at = kind // 2 + 1, i
+            break
+        column += 1
+    state[:] = kind, column, n_bases, n_qualities, line
+    return n, problem, at

@@ -1,0 +1,98 @@
+"""Reads on the command line are counted as a dictionary counts them, and fitted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from genoviz.analyses.sequences.genome_model import fit_genome_model
+from genoviz.analyses.sequences.read_spectrum import read_spectrum
+from tests.analyses.sequences.test_genome_model import simulate_reads
+from tests.analyses.sequences.test_read_spectrum import count
+from tests.cli.test_bwt import sentence, table
+from tests.cli.test_bwt_paths import run  # noqa: F401
+
+READS = ["GATTACAGATTACA", "TGTAATC", "ACGTNNACGTACG", "TTTTTTTTTTTT"]
+
+
+def write_fastq(path, reads):
+    text = "".join(f"@read{n}\n{read}\n+\n{'I' * len(read)}\n" for n, read in enumerate(reads))
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+
+
+@pytest.mark.parametrize("k", [1, 5, 12])
+def test_reads_of_several_files_are_counted_together(run, tmp_path, k, monkeypatch):  # noqa: F811
+    write_fastq(tmp_path / "one.fq.gz", READS[:2])
+    write_fastq(tmp_path / "two.fastq", READS[2:])
+    (tmp_path / "two.fastq").write_bytes((tmp_path / "two.fastq").read_bytes().rstrip())
+    wanted = Counter(count(READS, k).values())
+    code, out, err = run("spectrum", "one.fq.gz", "two.fastq", "-k", k)
+    assert (code, err) == (0, "")
+    header, rows = table(out)
+    assert header == ["#multiplicity", "n_kmers"]
+    assert rows == [[str(n), str(wanted[n])] for n in sorted(wanted)]
+    shown = json.loads(
+        run("spectrum", "one.fq.gz", "two.fastq", "-k", k, "--json", "--memory", "900M")[1]
+    )
+    assert (shown["strand"], shown["n_distinct"]) == ("canonical", wanted.total())
+    content = (tmp_path / "two.fastq").read_bytes()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    assert run("spectrum", "-", "-k", k) == run("spectrum", "two.fastq", "-k", k)
+
+
+def test_the_genome_of_reads_is_fitted(run, tmp_path):  # noqa: F811
+    blocks = list(simulate_reads(50_000, 0.01, 40, 0.005, 0.0, seed=1))
+    reads = [read for _, letters in blocks for read in letters.tobytes().decode().split()]
+    write_fastq(tmp_path / "reads.fq", reads)
+    code, out, err = run("spectrum", "reads.fq", "--fit", "-o", "spectrum.tsv")
+    assert (code, err) == (0, "")
+    spectrum = read_spectrum(lambda: blocks, 21)
+    model = fit_genome_model(spectrum)
+    assert f"genome size\t{model.size:,.0f} bp\t" in out
+    assert f"heterozygosity\t{100 * model.heterozygosity:.4g} %\t" in out
+    assert f"residual\t{model.residual:,.1f} k-mers" in out
+    rows = table((tmp_path / "spectrum.tsv").read_text())[1]
+    assert [int(row[1]) for row in rows] == spectrum.n_kmers.tolist()
+    found = json.loads(run("spectrum", "reads.fq", "--fit", "--json")[1])["fit"]
+    assert found["has_converged"]
+    assert found["coverage"] == pytest.approx(model.coverage)
+
+
+def test_a_fit_that_is_not_to_be_trusted_is_noted(run, tmp_path):  # noqa: F811
+    reads = ["ACGTGCTTACGAGCTAGCTACGGGAT"] * 9 + ["GGATATCCCTCTAGAGATCTGGGCCTAT"]
+    write_fastq(tmp_path / "reads.fq", reads)
+    code, out, err = run("spectrum", "reads.fq", "-k", "11", "--fit")
+    assert code == 0
+    assert "genome size" in out
+    assert err.startswith("note: ")
+    assert err.endswith("the numbers are not to be trusted\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["reads.fq", "--every-k", "5"], 2, "reads are counted with -k, without --every-k"),
+        (["reads.fq", "--scheduler", "tcp://x:1"], 2, "reads are counted with -k, without"),
+        (["reads.fq", "-k", "33"], 1, "k is 33, needs 1 to 32 for reads"),
+        (["reads.fq", "--memory", "4"], 2, "--memory is '4', needs a number and M or G"),
+        (["reads.fq", "--memory", "9M"], 1, "memory is 9 MB, needs 64 MB or more"),
+        (["reads.fq", "g.fa"], 1, "g.fa, line 1: begins with '>x', needs '@' and a name"),
+        (["g.fa", "g.fa"], 2, "several files are counted together only if they are FASTQ"),
+        (["g.fa", "--memory", "4G"], 2, "--memory goes with reads (FASTQ)"),
+        (["g.fa", "--fit"], 2, "--fit needs reads (FASTQ), or --canonical with -k"),
+        (["g.fa", "-k", "3", "--canonical", "--fit"], 1, "needs a peak: reads of more coverage"),
+        (["bad.fq"], 1, "bad.fq, line 4: has another number of qualities than its read"),
+    ],
+)
+def test_what_does_not_work_is_one_sentence(run, tmp_path, arguments, code, words):  # noqa: F811
+    write_fastq(tmp_path / "reads.fq", READS)
+    (tmp_path / "bad.fq").write_text("@a\nACGT\n+\nIII\n")
+    (tmp_path / "g.fa").write_text(">x\nACGTTGCA\n")
+    found, out, err = run("spectrum", *arguments)
+    assert (found, out) == (code, "")
+    assert words in sentence(err)
