@@ -24,6 +24,8 @@ Blocks = Iterable[tuple[float, np.ndarray]]
 _BUFFER_SHARE = 256
 # Merging takes 32 bytes for each k-mer of all runs: two thirds of the memory.
 _RUNS_SHARE = 48
+_FEW = 1 << 12
+_FIRST_BITS, _DIGIT_BITS = 10, 11
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _CODES = np.full(256, 4, np.uint8)
 for _code, _letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
@@ -119,7 +121,10 @@ class _Runs:
     def flush(self) -> list[tuple[int, int]]:
         """Make a run of the keys that are there; return parts that were let go."""
         keys = self._keys[: self._n]
-        keys.sort()
+        if len(keys) < _FEW:
+            keys.sort()
+        else:
+            _sort(keys, self._counts.view(np.uint64), 2 * self._k)
         n = _collapse(keys, self._counts)
         self._n = 0
         self._runs.append((keys[:n].copy(), self._counts[:n].copy()))
@@ -174,6 +179,45 @@ def _take_keys(letters, first, codes, k, mask, part, state, keys, n):
                 n += 1
     state[0], state[1], state[2] = forward, reverse, n_bases
     return i, n
+
+
+@njit(nogil=True, cache=True)
+def _sort(keys, spare, n_bits):
+    """Sort keys of so many bits: by the first ones to blocks that a cache holds, then by digits."""
+    first_bits = min(_FIRST_BITS, n_bits)
+    n_left = n_bits - first_bits
+    # An odd number of digits, so that the last one brings keys back from the spare room.
+    n_digits = -(-n_left // _DIGIT_BITS)
+    n_digits += 1 - (n_digits & 1)
+    _scatter(keys, spare[: len(keys)], n_left, first_bits)
+    start = 0
+    for block in range(1 << first_bits):
+        stop = start
+        while stop < len(keys) and np.int64(spare[stop] >> np.uint64(n_left)) == block:
+            stop += 1
+        if stop > start:
+            for digit in range(n_digits):
+                if digit & 1 == 0:
+                    _scatter(spare[start:stop], keys[start:stop], digit * _DIGIT_BITS, _DIGIT_BITS)
+                else:
+                    _scatter(keys[start:stop], spare[start:stop], digit * _DIGIT_BITS, _DIGIT_BITS)
+        start = stop
+
+
+@njit(nogil=True, cache=True)
+def _scatter(keys, to, shift, n_bits):
+    """Copy keys in the order of some of their bits, those of the same bits as they stood."""
+    places = np.zeros((1 << n_bits) + 1, np.int64)
+    mask = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
+    by = np.uint64(shift)
+    for key in keys:
+        places[np.int64((key >> by) & mask) + 1] += 1
+    for digit in range(1 << n_bits):
+        places[digit + 1] += places[digit]
+    for key in keys:
+        digit = np.int64((key >> by) & mask)
+        to[places[digit]] = key
+        places[digit] += 1
 
 
 @njit(nogil=True, cache=True)

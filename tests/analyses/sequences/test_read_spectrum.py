@@ -50,10 +50,12 @@ def check(reads, k, n_bytes, memory):
     st.integers(1, 32),
     st.integers(1, 200),
     st.sampled_from([800, 3_000, 10**6]),
+    st.sampled_from([0, 1 << 12]),
 )
-def test_it_is_that_of_a_dictionary(reads, k, n_bytes, memory):
+def test_it_is_that_of_a_dictionary(reads, k, n_bytes, memory, few):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MIN_MEMORY", 1)
+        patch.setattr(module, "_FEW", few)
         check(reads, k, n_bytes, memory)
 
 
