@@ -682,7 +682,7 @@ def test_single_step_takes_records_weights_and_covariates(run, made):
     means = [fat[animals == k].mean() if k in animals else np.nan for k in range(92)]
     np.testing.assert_allclose(column(out, "PHENOTYPE"), means)
     assert "1 of 201 records is of no sample" in err
-    assert f"200 records of {len(set(owners.tolist()))} animals; PHENOTYPE is their mean" in err
+    assert f"200 records of {len(set(owners.tolist()))} of 92; PHENOTYPE is their mean" in err
     assert "note: repeatability 0.5, as given" in err
 
     Path("ages.csv").write_text("animal,age\n" + "".join(f"{n},{len(n)}\n" for n in ids))
@@ -719,9 +719,30 @@ def test_single_step_takes_records_weights_and_covariates(run, made):
         code, _, err = run(*command, *wrong.split())
         assert code == status
         assert re.search(words, " ".join(err.replace("│", " ").split()))
-    code, _, err = run(*"blup made.bed --pheno tests.csv --weight tests".split())
+    wrong = "blup made.bed --pheno tests.csv --weight tests --method GBLUP".split()
+    code, _, err = run(*wrong)
     assert code == 2
-    assert "take ssSNPBLUP or ssGTABLUP" in " ".join(err.replace("│", " ").split())
+    assert "take SNP-BLUP or single step" in " ".join(err.replace("│", " ").split())
+
+
+def test_snp_blup_takes_records_and_weights(run, made):
+    rng = np.random.default_rng(4)
+    owners = rng.integers(0, 80, 150)
+    fat, tests = rng.normal(size=150), rng.integers(1, 5, 150)
+    rows = zip(made.samples.ids[owners].tolist(), fat, tests, strict=True)
+    Path("tests.csv").write_text("id,fat,n\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+    options = "--h2 0.2 --repeatability 0.5 --weight n".split()
+    code, out, err = run("blup", "made.bed", "--pheno", "tests.csv", *options)
+    expected = genoviz.snp_blup(
+        made, fat, samples=owners, weights=tests, heritability=0.2, repeatability=0.5
+    )
+    assert code == 0
+    np.testing.assert_allclose(column(out, "BREEDING_VALUE"), expected.breeding_values, atol=1e-6)
+    np.testing.assert_allclose(
+        column(out, "PERMANENT_EFFECT"), expected.permanent_effects, atol=1e-6
+    )
+    np.testing.assert_array_equal(column(out, "RECORDS"), np.bincount(owners, minlength=90))
+    assert "note: repeatability 0.5, as given" in err
 
 
 @pytest.mark.parametrize("scale", ["raw", "centred", "standardised"])

@@ -107,16 +107,14 @@ def blup(
     repeatability: Annotated[
         float | None,
         option(
-            "Single-step: a row of --pheno is a record, of which an animal may have several; part "
+            "A row of --pheno is a record, of which an animal may have several; part "
             "of the variance that these have in common, at least the heritability.",
             within=(0, 1),
         ),
     ] = None,
     weight: Annotated[
         str | None,
-        option(
-            "Single-step: column of --pheno; the residual variance of a value is divided by it."
-        ),
+        option("Column of --pheno; the residual variance of a value is divided by it."),
     ] = None,
     preconditioner: Annotated[
         Preconditioner, option("Of the conjugate gradients.")
@@ -165,8 +163,8 @@ def blup(
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     if repeatability is not None or weight is not None:
-        if not is_single_step:
-            raise typer.BadParameter("--repeatability and --weight take ssSNPBLUP or ssGTABLUP")
+        if method is Method.gblup or cross_validate is not None:
+            raise typer.BadParameter("--repeatability and --weight take SNP-BLUP or single step")
         if heritability == ESTIMATE:
             raise typer.BadParameter("--h2 estimate takes one record; see geno reml --repeated")
     common = {
@@ -198,11 +196,11 @@ def blup(
             _write(columns, output, found, last, effects)
             _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
             _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
-            if repeatability is not None:
-                _tell_assumed("repeatability", repeatability, 0)
+            _tell_assumed("repeatability", repeatability, None)
             _tell_end(f"trait {name}: {last.sentence}", last)
             return
-        taken = take_records(genotypes, found.samples, traits)
+        options = {"weight": weight, "is_repeated": repeatability is not None}
+        taken = take_records(genotypes, found.samples, traits, **options)
         name, covariates = taken.name, taken.covariates
         phenotype = _numbers(name, taken.trait)
         notes = Training(phenotype, covariates, covariate_names=taken.covariate_names).notes
@@ -233,11 +231,15 @@ def blup(
             _tell_end(f"largest squared relative residual {checked.residual:.2g}{end}", checked)
             return
         common["preconditioner"] = preconditioner.value
+        if method is not Method.gblup:
+            common |= {"samples": taken.animals, "weights": taken.weights}
+            common["repeatability"] = repeatability
         steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
         last = _solve(steps, bar)
-    values = {"PHENOTYPE": phenotype, "BREEDING_VALUE": last.breeding_values}
-    _write(sample_columns(found.samples) | values, output, found, last, effects)
+    columns = sample_columns(found.samples) | taken.columns_of(last)
+    _write(columns, output, found, last, effects)
     _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
+    _tell_assumed("repeatability", repeatability, None)
     _tell_end(f"trait {name}: {last.sentence}", last)
 
 
@@ -308,11 +310,8 @@ def _solve_single_step(
     columns = {
         "#ID": pedigree.ids,
         "HAS_GENOTYPES": np.isin(pedigree.ids, genotypes.samples.ids).astype(int),
-        **taken.columns_of(len(pedigree)),
-        "BREEDING_VALUE": last.breeding_values,
+        **taken.columns_of(last),
     }
-    if last.permanent_effects is not None:
-        columns["PERMANENT_EFFECT"] = last.permanent_effects
     return taken.name, columns, last
 
 
@@ -330,9 +329,9 @@ def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
     return snapshot
 
 
-def _tell_assumed(what: str, given: float | str | None, assumed: float) -> None:
+def _tell_assumed(what: str, given: float | str | None, assumed: float | None) -> None:
     """Tell what a number is that predictions depend on, and whether somebody chose it."""
-    if given == ESTIMATE:
+    if given == ESTIMATE or (given is None and assumed is None):
         return
     if given is None:
         option = what.replace(" ", "-")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
     from genoviz.model.genotypes.genotypes import SampleTable
     from genoviz.model.genotypes.phenotypes import PhenotypeTable
     from genoviz.model.genotypes.traits import Trait
@@ -156,20 +157,25 @@ class Recorded:
         names = ("covariates", "covariate_names", "animals", "weights")
         return {name: getattr(self, name) for name in names}
 
-    def columns_of(self, n: int) -> dict[str, np.ndarray]:
-        """Return the value of each of n animals; of records their mean and number, with a note."""
+    def columns_of(self, last: BlupSnapshot) -> dict[str, np.ndarray]:
+        """Return what is known and predicted of each; of records mean and number, with a note."""
         import numpy as np
 
-        values = self.trait.values
+        values, columns = self.trait.values, {}
         if self.animals is None:
-            return {"PHENOTYPE": values}
-        is_there = np.isfinite(values)
-        counts = np.bincount(self.animals[is_there], minlength=n)
-        sums = np.bincount(self.animals[is_there], values[is_there], n)
-        means = np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
-        n_records, n_animals = int(counts.sum()), np.count_nonzero(counts)
-        print_notes(f"{n_records:,} records of {n_animals:,} animals; PHENOTYPE is their mean")
-        return {"PHENOTYPE": means, "RECORDS": counts}
+            columns["PHENOTYPE"] = values
+        else:
+            n, is_there = len(last.breeding_values), np.isfinite(values)
+            counts = np.bincount(self.animals[is_there], minlength=n)
+            sums = np.bincount(self.animals[is_there], values[is_there], n)
+            means = np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
+            columns |= {"PHENOTYPE": means, "RECORDS": counts}
+            told = f"{counts.sum():,} records of {np.count_nonzero(counts):,} of {n:,}"
+            print_notes(f"{told}; PHENOTYPE is their mean")
+        columns["BREEDING_VALUE"] = last.breeding_values
+        if last.permanent_effects is not None:
+            columns["PERMANENT_EFFECT"] = last.permanent_effects
+        return columns
 
 
 def take_records(

@@ -56,6 +56,37 @@ def test_solutions_equal_those_of_dense_equations(blup, preconditioner, backend)
     np.testing.assert_allclose(found.breeding_values, breeding_values, atol=1e-8)
 
 
+@pytest.mark.parametrize("preconditioner", ["diagonal", "block"])
+def test_repeated_records_are_predicted_as_by_the_inverse_of_their_covariance(
+    preconditioner, backend
+):
+    rng = np.random.default_rng(3)
+    samples = rng.integers(0, 90, 200)
+    phenotype = TRAIT.phenotype[samples] + rng.normal(size=200)
+    phenotype[::9] = np.nan
+    age, weights = rng.normal(size=200), rng.uniform(0.5, 4, 200)
+    weights[7] = np.nan
+    found = snp_blup(
+        GENOTYPES, phenotype, covariates=age, samples=samples, weights=weights,
+        heritability=HERITABILITY, repeatability=0.7, preconditioner=preconditioner,
+        tolerance=1e-22, backend=backend,
+    )  # fmt: skip
+    used = np.flatnonzero(~np.isnan(phenotype) & ~np.isnan(weights))
+    z, scale = mixed_models.centred(dosages_of(GENOTYPES.packed, 90))
+    owners = np.eye(90)[samples[used]]
+    genetic, permanent = HERITABILITY * owners @ z @ z.T / scale, (0.7 - HERITABILITY) * owners
+    v = genetic @ owners.T + permanent @ owners.T + np.diag(0.3 / weights[used])
+    design = np.column_stack([np.ones(len(used)), age[used]])
+    inverse = np.linalg.inv(v)
+    y = phenotype[used]
+    fixed_effects = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ y)
+    rest = inverse @ (y - design @ fixed_effects)
+    assert found.is_converged
+    np.testing.assert_allclose(found.fixed_effects, fixed_effects, atol=1e-8)
+    np.testing.assert_allclose(found.breeding_values, genetic.T @ rest, atol=1e-8)
+    np.testing.assert_allclose(found.permanent_effects, permanent.T @ rest, atol=1e-8)
+
+
 @pytest.mark.parametrize("blup", [snp_blup, gblup])
 def test_covariates_that_others_determine_are_left_out_and_told(blup):
     first, second = COVARIATES.T

@@ -52,7 +52,8 @@ def iter_gblup(
     Parameters
     ----------
     genotypes, phenotype, covariates, contigs, heritability, tolerance, max_iterations, backend
-        As in `iter_snp_blup`; the blocks of ``preconditioner="block"`` are 64 consecutive samples.
+        As in `iter_snp_blup`, one value for each sample; the blocks of ``preconditioner="block"``
+        are 64 consecutive samples.
 
     Raises
     ------

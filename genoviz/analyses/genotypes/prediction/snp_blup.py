@@ -9,8 +9,7 @@ import numpy as np
 from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot, iter_blup, spread_effects
 from genoviz.analyses.genotypes.prediction.blup_training import (
     Training,
-    check_phenotype_length,
-    variance_ratio,
+    make_records,
 )
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientStep, Products
 from genoviz.analyses.genotypes.prediction.markers import Markers
@@ -32,6 +31,9 @@ def iter_snp_blup(
     phenotype: np.ndarray,
     *,
     covariates: np.ndarray | None = None,
+    samples: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    repeatability: float | None = None,
     contigs: Contigs = "autosomes",
     heritability: float = 0.5,
     preconditioner: Preconditioner = "diagonal",
@@ -46,17 +48,23 @@ def iter_snp_blup(
 
         (Z'PZ + l I) g = Z'Py,    l = s ve / vg = s (1 - heritability) / heritability
 
-    An iteration is one product with Z and one with Z'.
+    An iteration is one product with Z and one with Z'. Records may be repeated and have weights, as
+    in `iter_single_step`: P is W'MW of a `Training` then.
 
     Parameters
     ----------
     genotypes
         Of all samples; a missing genotype counts as the mean.
     phenotype
-        float64, shape (n_samples,). A sample with NaN is predicted, and not trained on.
+        float64, shape (n_samples,) or (n_records,). A sample with NaN is predicted, and not
+        trained on.
     covariates
-        float64, shape (n_samples,) or (n_samples, c): X after the intercept; a sample with a NaN
+        float64, shape (n,) or (n, c), a row for each value: X after the intercept; what has a NaN
         is not trained on.
+    samples
+        int64, shape (n_records,): the number of the sample of each value, any number of times.
+    weights, repeatability
+        As in `iter_single_step`.
     contigs
         ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
         as they are in the file, with two copies in males too. Effects of what is left out are 0.
@@ -84,14 +92,20 @@ def iter_snp_blup(
     predictions and reliabilities of animal merit, doi:10.3168/jds.2008-1929
     """
     check_preconditioner(preconditioner)
-    ratio = variance_ratio(heritability)
-    training = Training(check_phenotype_length(phenotype, genotypes.n_samples), covariates)
+    values, records, ratio = make_records(
+        phenotype, genotypes.n_samples, animals=samples, weights=weights,
+        heritability=heritability, repeatability=repeatability, what="samples",
+    )  # fmt: skip
+    what = "samples" if samples is None else "records"
+    training = Training(values, covariates, what, records=records)
     n_variants = genotypes.n_variants
     genotypes, kept = take_autosomes(genotypes, contigs)
     markers = Markers(genotypes, backend)
     ridge = ratio * markers.scale
     trained = np.flatnonzero(training.is_trained)
-    precondition = variant_preconditioner(preconditioner, markers, trained, ridge)
+    precondition = variant_preconditioner(
+        preconditioner, markers, trained, ridge, scale=training.diagonal[trained].mean()
+    )
     equations = SnpEquations(markers.matrix, training, ridge, precondition)
     steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
     yield from spread_effects(steps, kept, n_variants)
