@@ -155,6 +155,7 @@ _MODULES = {
     ),
     "genoviz.analyses.sequences.genome_model": ("GenomeModel", "fit_genome_model"),
     "genoviz.analyses.sequences.read_spectrum": ("iter_read_spectrum", "read_spectrum"),
+    "genoviz.analyses.sequences.path_sequences": ("count_sequences", "locate_sequence"),
     "genoviz.analyses.sequences.path_repeats": ("PathRepeats", "PathTrack", "make_path_repeats"),
     "genoviz.analyses.offtargets.pangenome": (
         "PathOffTargetsProgress",

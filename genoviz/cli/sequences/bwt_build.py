@@ -92,8 +92,8 @@ def build(
     max_k: Annotated[
         int | None,
         option(
-            "Of a graph: bases of the longest k-mer that can be found. The more, the less paths "
-            "share.",
+            "Of a graph: bases of the longest k-mer that is found at once, and counted in spectra. "
+            "The more, the less paths share.",
             within=(1, MAX_COUNT),
             show_default="256",
         ),

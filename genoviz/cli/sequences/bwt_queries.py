@@ -94,7 +94,7 @@ def count(
         if scheduler is not None and (io.is_graph(index) or io.is_index(index)):
             raise typer.BadParameter("--scheduler goes with FASTA or 2bit, which workers index")
         if io.has_paths(index):
-            pangenome = io.open_pangenome(index, bar, queries, backend=backend.value, check=check)
+            pangenome = io.open_pangenome(index, bar, backend=backend.value, check=check)
             began = time.perf_counter()
             names, table = _count_groups(pangenome, queries, by or io.PathGrouping.path, options)
             counts = table.sum(axis=1)
@@ -163,10 +163,10 @@ def _count_groups(
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Return the groups of paths, and how often each has each k-mer."""
     from genoviz.analyses.graph.query.path_groups import group_paths
-    from genoviz.analyses.sequences.pangenome_queries import count_per_path
+    from genoviz.analyses.sequences.path_sequences import count_sequences
 
     groups = group_paths(pangenome.graph, by.value)
-    return groups.names, groups.sum_columns(count_per_path(pangenome, kmers, **options))
+    return groups.names, groups.sum_columns(count_sequences(pangenome, kmers, **options))
 
 
 def _count_lines(
@@ -243,7 +243,7 @@ def locate(
         if io.has_paths(index):
             if context:
                 raise typer.BadParameter("--context needs an index or sequences, not a graph")
-            pangenome = io.open_pangenome(index, bar, queries, backend=backend.value, check=check)
+            pangenome = io.open_pangenome(index, bar, backend=backend.value, check=check)
             lines = _path_hit_lines(pangenome, queries, limit, form, options)
         else:
             if form == "gaf":
@@ -302,11 +302,11 @@ def _path_hit_lines(
     options: dict[str, Any],
 ) -> Iterator[str]:
     """Return the lines of the hits of k-mers on the paths of a graph."""
-    from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+    from genoviz.analyses.sequences.path_sequences import locate_sequence
 
     found, n_left, n_hits = [], limit, 0
     for kmer in kmers:
-        hits = locate_on_paths(pangenome, kmer, limit=n_left, **options)
+        hits = locate_sequence(pangenome, kmer, limit=n_left, **options)
         found.append(hits)
         n_hits += hits.n_hits
         n_left = None if n_left is None else n_left - len(hits.starts)

@@ -15,7 +15,7 @@ from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator
     from typing import Any
 
     import numpy as np
@@ -166,9 +166,9 @@ def open_in_parts(path: Path) -> tuple[FMIndex, Callable[[int], None]] | None:
 
 
 def open_pangenome(
-    path: Path, bar: ProgressBar, kmers: Sequence[Kmer] | int, *, backend: str, check: bool = True
+    path: Path, bar: ProgressBar, longest: int = 0, *, backend: str, check: bool = True
 ) -> PangenomeIndex:
-    """Return the index of paths of a file, or that of a graph for k-mers, or k-mers of a length."""
+    """Return the index of paths of a file, or that of a graph for k-mers of up to some length."""
     if is_index(path):
         from genoviz.io.sequences import pangenome_index as file
 
@@ -180,8 +180,7 @@ def open_pangenome(
     from genoviz.analyses.sequences.pangenome_index import DEFAULT_MAX_K, iter_build_pangenome_index
 
     graph = read_spelled_graph(path, bar)
-    lengths = [kmers] if isinstance(kmers, int) else [len(kmer.letters) for kmer in kmers]
-    max_k = max(DEFAULT_MAX_K, *lengths)
+    max_k = max(DEFAULT_MAX_K, longest)
     for progress in iter_build_pangenome_index(graph, max_k=max_k, backend=backend):
         bar.update(f"Index: {progress.stage}", progress.fraction, 1.0, "")
     return progress.index

@@ -1,0 +1,105 @@
+"""Sequences of any length on the paths of a graph, piece by piece where they are long.
+
+An index of paths finds up to ``max_k`` bases at once. A longer sequence is where all its pieces
+are, each as far from the first as in the sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import get_args
+
+import numpy as np
+
+from genoviz.analyses.graph.query.hit_nodes import find_nodes
+from genoviz.analyses.intervals.linear_coordinates import check_option
+from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
+from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.pangenome_queries import (
+    PathHits,
+    count_per_path,
+    locate_on_paths,
+)
+from genoviz.backend import Backend
+from genoviz.model.sequences.bases import reverse_complement
+from genoviz.model.sequences.pangenome_index import PangenomeIndex
+
+_SHIFT = 40  # no path is longer than 2^40 bases
+
+
+def locate_sequence(
+    pangenome: PangenomeIndex,
+    sequence: str | Kmer,
+    *,
+    strand: KmerStrands = "both",
+    limit: int | None = None,
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> PathHits:
+    """Return where paths have a sequence of any length; else as `locate_on_paths`.
+
+    The time of a sequence of more than ``max_k`` bases is that of its pieces, so that one of
+    repeats alone, whose pieces are everywhere, takes long.
+    """
+    options = {"max_branches": max_branches, "backend": backend}
+    letters = sequence.letters if isinstance(sequence, Kmer) else sequence
+    if len(letters) <= pangenome.max_k:
+        return locate_on_paths(pangenome, letters, strand=strand, limit=limit, **options)
+    check_option("strand", strand, get_args(KmerStrands))
+    one = letters.upper().replace("U", "T")
+    other = reverse_complement(np.frombuffer(one.encode("latin-1", "replace"), np.uint8))
+    one, other = one, other.tobytes().decode("latin-1")
+    if strand == "canonical":
+        one, other = min(one, other), max(one, other)
+    here = _find_places(pangenome, one, options)
+    there = np.empty(0, np.int64)
+    if strand != "forward":
+        there = np.setdiff1d(_find_places(pangenome, other, options), here)
+    places = np.concatenate([here, there])
+    order = np.argsort(places)[:limit]
+    strands = np.where(order < len(here), 1, -1).astype(np.int8)
+    paths, starts = places[order] >> _SHIFT, places[order] & ((1 << _SHIFT) - 1)
+    nodes = find_nodes(pangenome.graph, paths, starts, len(letters))
+    return PathHits(len(places), paths.astype(np.int32), starts, strands, *nodes, True)
+
+
+def count_sequences(
+    pangenome: PangenomeIndex,
+    sequences: Sequence[str | Kmer],
+    *,
+    strand: KmerStrands = "both",
+    max_branches: int = MAX_BRANCHES,
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Return how often each path has each sequence, of any length; as `count_per_path`."""
+    options = {"strand": strand, "max_branches": max_branches, "backend": backend}
+    letters = [each.letters if isinstance(each, Kmer) else each for each in sequences]
+    is_long = np.array([len(each) > pangenome.max_k for each in letters], bool)
+    if not is_long.any():
+        return count_per_path(pangenome, sequences, **options)
+    n_paths = pangenome.graph.n_paths
+    counts = np.zeros((len(letters), n_paths), np.int64)
+    short = np.flatnonzero(~is_long).tolist()
+    if short:
+        counts[short] = count_per_path(pangenome, [letters[row] for row in short], **options)
+    for row in np.flatnonzero(is_long).tolist():
+        hits = locate_sequence(pangenome, letters[row], **options)
+        counts[row] = np.bincount(hits.paths, minlength=n_paths)
+    return counts
+
+
+def _find_places(pangenome: PangenomeIndex, letters: str, options: dict) -> np.ndarray:
+    """Return path and first base, packed to one integer, where paths read letters; ascending."""
+    k, n = pangenome.max_k, len(letters)
+    found: np.ndarray | None = None
+    for offset in chain(range(0, n - k, k), [n - k]):
+        piece = letters[offset : offset + k]
+        hits = locate_on_paths(pangenome, piece, strand="forward", **options)
+        is_inside = hits.starts >= offset
+        places = hits.paths[is_inside].astype(np.int64) << _SHIFT
+        places = np.sort(places | (hits.starts[is_inside] - offset))
+        found = places if found is None else np.intersect1d(found, places, assume_unique=True)
+        if not len(found):
+            break
+    return found
