@@ -7,8 +7,10 @@ import re
 import shlex
 import shutil
 
+import numpy as np
 import pytest
 
+from genoviz import read_graph, write_gbz
 from genoviz.cli.main import main
 from tests.conftest import ROOT
 
@@ -88,11 +90,24 @@ class Files:
     def make_graph_gfa(self, path):
         path.write_bytes(gzip.decompress((self.samples / "simulated.gfa.gz").read_bytes()))
 
+    def make_graph_gbz(self, path):
+        write_gbz(read_graph(self.samples / "simulated.gfa.gz"), path)
+
     def make_layout_lay(self, path):
         run("layout", "graph.gfa.gz", "--iterations", "2", "--output", path)
 
     def make_exons_bed(self, path):
         path.write_bytes(gzip.decompress((self.samples / "exons.bed.gz").read_bytes()))
+
+    def make_reads_1_fq_gz(self, path):
+        """Reads of a random genome, each place of which is in 20 on average."""
+        rng = np.random.default_rng(len(path.name))
+        text = "".join(rng.choice([*"ACGT"], 20_000).tolist())
+        starts = rng.integers(0, len(text) - 100, 4_000).tolist()
+        reads = [f"@{k}\n{text[k : k + 100]}\n+\n{'I' * 100}\n" for k in starts]
+        path.write_bytes(gzip.compress("".join(reads).encode()))
+
+    make_reads_2_fq_gz = make_reads_1_fq_gz
 
     def make_reads_bam(self, path):
         pysam = pytest.importorskip("pysam")
