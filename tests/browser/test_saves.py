@@ -1,4 +1,4 @@
-"""Every file of the Pangenome and Tracks pages, on real data: opened elsewhere and compared."""
+"""Every file of Pangenome, Tracks and Quality, on real data: opened elsewhere and compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ import pytest
 from PIL import Image
 from pypdf import PdfReader
 
-from genoviz import GraphLayout, read_gfa, sampled_path_stress
+from genoviz import (
+    GraphLayout,
+    path_stress,
+    read_gfa,
+    read_layout,
+    sampled_path_stress,
+)
+from genoviz.analyses.reproduce.figures import iter_reproduce
 from tests.browser.conftest import Visit
 from tests.browser.test_pangenome_page import run_to_the_end
 from tests.conftest import real_data
@@ -287,3 +294,38 @@ def test_tracks(visit, tmp_path):
     assert counted["intervals"].tolist() == [len(wanted), n_steps]
     assert counted["covered_bases"].tolist() == [end - start] * 2
     assert counted["mean"].tolist() == pytest.approx([1, values.mean()], abs=1e-6)
+
+
+def test_the_quality_of_a_layout_and_a_figure_of_a_paper(visit):
+    graph, layout = real_data("gfa/DRB1-3123.gfa.gz"), real_data("layouts/DRB1-3123.odgi.lay")
+    query = f"?page=quality&file={graph}&layout={layout}"
+    visit.go(query, visit.page.get_by_text("The median pair has").is_visible)
+    exact = visit.page.get_by_text(re.compile("^Exact: "))
+    visit.insist(visit.button("Exact").click, exact.is_visible)
+    own = path_stress(read_gfa(graph), read_layout(layout), weighting="steps").mean
+    assert float(exact.inner_text().split()[1].rstrip(",")) == pytest.approx(own, rel=1e-3)
+    said = visit.page.get_by_text(re.compile("^Sampled: ")).inner_text()
+    numbers = re.findall(r"\d[\d.e-]*\d", said)
+    mean, low, high = (float(numbers[place]) for place in (0, 2, 3))  # 1 is that of 95 %
+    assert low < mean < high
+    assert own == pytest.approx(mean, abs=2 * (high - low))
+
+    visit.press_tab("From the papers")
+    name = "How batches of array updates cost quality"
+    picture = visit.page.get_by_role("img", name=name)
+    visit.insist(visit.button("Draw").click, picture.is_visible)
+    files = {
+        kind: visit.exported(f"({kind})").path().read_bytes() for kind in ("TSV", "SVG", "PNG")
+    }
+    measured = list(iter_reproduce("layout-batches", small=True))[-1].result
+    # Updates one after the other depend on the threads, and all others on nothing.
+    rows = [line.split("\t") for line in files["TSV"].decode().splitlines()]
+    wanted = [line.split("\t") for line in measured.lines]
+    assert [row[:3] for row in rows[1:]] == [row[:3] for row in wanted]
+    batches = [(row, other) for row, other in zip(rows[1:], wanted, strict=True) if row[1]]
+    assert len(batches) > 4
+    assert all(row == other for row, other in batches)
+    assert size_of_picture(files["PNG"])[0] > 500
+    words = words_of_svg(files["SVG"])
+    for series in {row[0] for row, _ in batches[1:]}:
+        assert series in words
