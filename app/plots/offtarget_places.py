@@ -119,7 +119,8 @@ class PlacesFigure:
         self.bins.data, self.bars.data = columns, bars
         self.borders.data = {"x": borders}
         x_axis, y_axis = self.plot.xaxis[0], self.plot.yaxis[0]
-        self.rows.ticks = list(rows)[:: 2 if len(rows) > CROWDED_ROWS else 1]
+        # From low to high: else Bokeh takes all names but the first for too near each other.
+        self.rows.ticks = sorted(list(rows)[:: 2 if len(rows) > CROWDED_ROWS else 1])
         y_axis.major_label_overrides = rows
         if names:
             self._names.ticks = list(names)

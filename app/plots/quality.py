@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from bokeh.models import (
 from genoviz.analyses.graph.layout.near_stress import DistanceStress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.picture.rasterize import rasterize
-from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.empty_note import LETTERS, EmptyNote
 from genoviz_app.plots.graph_picture import SMALL_TEXT, log_limits, plain_figure
 from genoviz_app.plots.legend import short_number
 from genoviz_app.plots.palettes import DENSITY, GROUND, ramp_palette
@@ -252,9 +253,10 @@ class RatioFigure:
         self.note.show("" if rows else self.nothing)
         rows = rows[::-1]
         ratios = [row[1] for row in rows]
-        self.plot.y_range.factors = [row[0] for row in rows]
+        cases = [fill(row[0], LETTERS) for row in rows]
+        self.plot.y_range.factors = cases
         self._source.data = {
-            "case": [row[0] for row in rows],
+            "case": cases,
             "ratio": ratios,
             "word": [f"{ratio:.3g} x" for ratio in ratios],
             "says": [row[2] for row in rows],

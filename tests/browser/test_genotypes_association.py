@@ -32,6 +32,21 @@ TRIANGLE = """() => {
   return [n, left + x, top + y, x_scale.compute(1) - x, y_scale.compute(-0.5) - y]
 }"""
 
+# Whether figures are seen, and each is within the window and wide enough to be read.
+FIGURES_FIT = """() => {
+  const found = []
+  const walk = (root) => {
+    for (const part of root.querySelectorAll("*")) {
+      if (part.matches(".bk-Figure")) found.push(part.getBoundingClientRect())
+      if (part.shadowRoot) walk(part.shadowRoot)
+    }
+  }
+  walk(document)
+  const seen = found.filter(({width, height}) => width > 0 && height > 0)
+  return seen.length > 0 && seen.every(({left, right, width}) =>
+    left >= 0 && right <= window.innerWidth && width >= 120)
+}"""
+
 
 class GenotypesVisit(Visit):
     """A tab of the Genotypes page."""
@@ -90,6 +105,12 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit.press_until("Run", "converged")
     visit.press_until("Cross-validate", "Accuracy 0.")
     assert visit.download("Breeding values (TSV)").startswith("rank\tfamily\tsample\t")
+
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    for tab in ("Prediction", "Samples", "Quality"):  # figures stand below each other there
+        visit.show_tab(tab)
+        visit.until(lambda: visit.page.evaluate(FIGURES_FIT))
+    visit.page.set_viewport_size({"width": 1366, "height": 768})
 
     visit.show_tab("Association")
     for label, option in (("Trait", "high"), ("Model", "Firth")):

@@ -21,7 +21,7 @@ from genoviz_app.pages.kmers.state import KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
-from genoviz_app.parts.styles import WORDS_BELOW
+from genoviz_app.parts.styles import STACKS, WORDS_BELOW
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_spectrum import SpectrumFigure, bar_columns
 
@@ -97,6 +97,7 @@ class SpectrumPanel:
                 self._side,
                 sizing_mode="stretch_both",
                 margin=0,
+                sx=STACKS,
             ),
             sizing_mode="stretch_both",
             margin=0,

@@ -33,7 +33,7 @@ from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.jobs import KERNELS
 
 ROW: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0, "sx": NARROW_WRAPS}
-IN_WINDOW = {"max-width": "calc(100vw - 40px)"}
+STRETCHES: dict[str, Any] = {"sizing_mode": "stretch_width"}
 MEASURED_ELSEWHERE = Path(genoviz.__file__).parents[1] / "benchmarks" / "results.json"
 BOTH_COLUMNS = (
     Column("Path", share=5),
@@ -237,7 +237,7 @@ class FromThePapers:
             state.session, "a figure of a paper", self._on_drawn, pool=KERNELS
         )
         self.which = pmui.Select(
-            label="Figure", size="small", width=640, margin=(8, 8, 4, 8), styles=IN_WINDOW,
+            label="Figure", size="small", max_width=640, margin=(8, 8, 4, 8), **STRETCHES,
             options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
         )  # fmt: skip
         self.button = pmui.Button(
@@ -315,7 +315,7 @@ class MeasuredElsewhere:
         names = list(self._groups)
         self.which = pmui.Select(
             label="Measurement", options=names, value=names[0] if names else None, size="small",
-            width=560, margin=(8, 8, 4, 8), visible=bool(names), styles=IN_WINDOW,
+            min_width=240, max_width=560, margin=(8, 8, 4, 8), visible=bool(names), **STRETCHES,
         )  # fmt: skip
         self.which.param.watch(lambda _: self._turn.ask(), "value")
         words = "<p>How many times as fast as the tool that it is measured against; right of the \

@@ -51,8 +51,9 @@ LOW: dict[str, Any] = {
 }  # fmt: skip
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
 SHRINKS = """@media (max-width: 1180px) {{
-  :host {{ width: {0}px !important; min-width: {0}px !important; }} }}"""
-NARROW_WIDTHS = {"trait": 156, "type": 132, "covariates": 168, "model": 132}
+  :host {{ width: {0}px !important; min-width: {0}px !important; flex: 0 0 {0}px !important; }}
+  :host > div {{ width: 100% !important; min-width: 0 !important; }} }}"""
+NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168, "model": 132}
 """How wide the fields are where the window is narrow, px: they stand in one row."""
 
 

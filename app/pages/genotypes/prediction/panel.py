@@ -30,6 +30,7 @@ from genoviz_app.pages.genotypes.prediction.scatter import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.remote_table import Column
+from genoviz_app.parts.styles import STACKS, in_narrow_window
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
 from genoviz_app.plots.prediction import ResidualFigure
@@ -170,6 +171,7 @@ class PredictionPanel:
             self.form.panel, self.check.panel,
             width=FORM_WIDTH, sizing_mode="stretch_height", margin=(0, 8, 0, 12),
             styles={"overflow-y": "auto", "overflow-x": "hidden", "min-height": "0"},
+            stylesheets=in_narrow_window("auto"),
         )  # fmt: skip
         half = {"flex": "1 1 0", "min-width": "0", "min-height": "0"}
         above = pmui.Row(
@@ -177,6 +179,7 @@ class PredictionPanel:
             self.scatter.panel,
             **GROW,
             styles=half,
+            sx=STACKS,
         )  # fmt: skip
         self.exports = ExportMenu(
             self._state.session,
@@ -192,9 +195,11 @@ class PredictionPanel:
             self._table_place,
             **GROW,
             styles=half,
+            sx=STACKS,
         )
         right = pmui.Column(above, below, **GROW, styles={**half, "height": "100%"})
-        return pmui.Row(form, right, **GROW, styles={"min-height": "0", "height": "100%"})
+        whole = {"min-height": "0", "height": "100%"}
+        return pmui.Row(form, right, **GROW, styles=whole, sx=STACKS)
 
     def _pane(self, figure: Any) -> pn.pane.Bokeh:
         return pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)

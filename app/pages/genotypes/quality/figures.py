@@ -21,10 +21,17 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import allow
-from genoviz_app.parts.styles import NARROW_WRAPS, WRAPS
+from genoviz_app.parts.styles import NARROW, NARROW_WRAPS, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.histograms import Bins, QualityHistogram, bin_values
 
+BY_TWOS = {
+    NARROW: {
+        "display": "grid",
+        "gridTemplateColumns": "1fr 1fr",
+        "& > .child-wrapper > *": {"minWidth": "0 !important"},
+    }
+}
 STYLE = ":host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }"
 FIELDS = {
     "min_maf": ("MAF ≥", 1.0, "Variants of which the rarer allele is as frequent are kept"),
@@ -216,7 +223,7 @@ class QualityFigures:
             pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
             for figure in self.figures.values()
         ]
-        self.panel = pmui.Row(*panes, sizing_mode="stretch_both", margin=(4, 4, 0, 4))
+        self.panel = pmui.Row(*panes, sizing_mode="stretch_both", margin=(4, 4, 0, 4), sx=BY_TWOS)
         state.param.watch(lambda _: self._turn.ask(), "quality")
 
     def _make(self, name: str, x_label: str, y_label: str, drops_below: bool | None) -> None:

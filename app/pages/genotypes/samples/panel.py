@@ -16,6 +16,7 @@ from genoviz_app.pages.genotypes.samples.relationship_panel import RelationshipP
 from genoviz_app.pages.genotypes.state import NOBODY, GenotypeState
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column
+from genoviz_app.parts.styles import STACKS
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
@@ -244,6 +245,6 @@ def _row(left: Any, right: Any, *, grow: int, border: str = "none") -> pmui.Row:
         pmui.Column(
             right, sizing_mode="stretch_both", margin=0, styles={**half, "border-left": LINE}
         ),
-        sizing_mode="stretch_both", margin=0,
+        sizing_mode="stretch_both", margin=0, sx=STACKS,
         styles={"flex": f"{grow} 1 0", "min-height": "0", "border-top": border},
     )  # fmt: skip

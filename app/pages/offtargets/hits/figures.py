@@ -25,6 +25,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
 )
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.offtarget_places import KindsFigure, PlacesFigure
@@ -72,7 +73,9 @@ class PlacesPanel:
         )  # fmt: skip
         whole = pmui.IconButton(icon="width_full", description="Show all of it", **ICON)
         whole.on_click(lambda _: self.show_whole())
-        bar = pmui.Row(self.mode, whole, self.select_button, sizing_mode="stretch_width", margin=0)
+        bar = pmui.Row(
+            self.mode, whole, self.select_button, sizing_mode="stretch_width", margin=0, sx=WRAPS
+        )
         self.pane = pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0)
         self.panel = pmui.Column(bar, self.pane, sizing_mode="stretch_both", margin=0)
         self._listen()

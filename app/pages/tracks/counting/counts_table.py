@@ -52,7 +52,7 @@ COLUMNS = (
     Column("Mean", is_number=True, format="0,0.0000", share=3),
 )
 MAX_LETTERS, ROOM_LETTERS = {"Region": 44, "Name": 16, "Track": 48}, 80
-UNCOUNTED = "Count: the intervals that overlap, the bases they cover, and the mean of each track."
+UNCOUNTED = "Count: intervals that overlap, bases they cover, and the mean."
 
 
 class CountFields:

@@ -59,6 +59,7 @@ from genoviz_app.pages.offtargets.search.query import (
 )
 from genoviz_app.pages.offtargets.search.running import SearchStep, iter_search
 from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.plots.offtarget_places import BIN_COLUMNS, PlacesFigure
 from genoviz_app.session.address import Address
 from genoviz_app.session.lit_sets import Highlight, LitSet
 from tests.app.conftest import poll_until
@@ -650,3 +651,17 @@ def test_a_search_can_be_stopped(session, fasta):
     assert page.state.result is None
     assert not page.form.cancel_button.visible
     page.close()
+
+
+def test_rows_are_named_from_low_to_high():
+    """Bokeh leaves out a name that does not lie after the one before it."""
+    figure = PlacesFigure()
+    nothing = {name: [] for name in BIN_COLUMNS}
+    bars = {name: [] for name in ("left", "right", "bottom", "top")}
+    for n in (3, 40):
+        rows = {-row - 0.5: f"chr{row}" for row in range(n)}
+        figure.show(nothing, bars, rows, {}, [], ("", ""))
+        assert figure.rows.ticks == sorted(figure.rows.ticks)
+        assert {*figure.rows.ticks} <= {*rows}
+        assert max(rows) in figure.rows.ticks
+        assert len(figure.rows.ticks) >= n / 2
