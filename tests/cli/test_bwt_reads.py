@@ -63,6 +63,18 @@ def test_the_genome_of_reads_is_fitted(run, tmp_path):  # noqa: F811
     assert found["coverage"] == pytest.approx(model.coverage)
 
 
+def test_another_genome_that_fits_is_noted(run, tmp_path):  # noqa: F811
+    blocks = list(simulate_reads(50_000, 0.0, 40, 0.002, 0.4, seed=2))
+    reads = [read for _, letters in blocks for read in letters.tobytes().decode().split()]
+    write_fastq(tmp_path / "reads.fq", reads)
+    model = fit_genome_model(read_spectrum(lambda: blocks, 21))
+    size, heterozygosity = model.other
+    code, _, err = run("spectrum", "reads.fq", "--fit")
+    share = f"{100 * heterozygosity:.3g} %"
+    assert code == 0
+    assert err == f"note: {size:,.0f} bp with a heterozygosity of {share} fit the reads as well\n"
+
+
 def test_a_fit_that_is_not_to_be_trusted_is_noted(run, tmp_path):  # noqa: F811
     reads = ["ACGTGCTTACGAGCTAGCTACGGGAT"] * 9 + ["GGATATCCCTCTAGAGATCTGGGCCTAT"]
     write_fastq(tmp_path / "reads.fq", reads)

@@ -8,7 +8,7 @@ multiplicities, are errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,9 @@ NAMES = ("heterozygosity", "duplication", "coverage", "bias", "length")
 MIN_EXPLAINED = 0.8
 _LOWEST = np.array([0.0, 0.0, 1.0, 1e-3, 1.0])
 _HIGHEST = np.array([0.5, 1.0, np.inf, 1e3, np.inf])
-# Where a fit with far less heterozygosity is nearly as good, it is the likelier one.
-_CLOSE, _FAR_LESS = 1.2, 0.1
+# Repeats of a genome without heterozygosity look as differences of one half as large. Where both
+# fit, the one with far less heterozygosity is taken, and the other is told if it could be.
+_CLOSE, _FAR_LESS, _HIGHEST_TOLD = 1.2, 0.1, 0.1
 _MIN_COVERAGE = 4
 _N_COPIES = np.arange(1, 5)
 
@@ -62,6 +63,8 @@ class GenomeModel:
         Root mean square of the residuals, k-mers.
     problem
         Why the fit is not to be trusted; empty if it converged.
+    other
+        Size and heterozygosity of another genome that fits as well, if there is one.
     """
 
     k: int
@@ -80,6 +83,7 @@ class GenomeModel:
     explained: float
     residual: float
     problem: str
+    other: tuple[float, float] | None
 
     @property
     def has_converged(self) -> bool:
@@ -116,11 +120,16 @@ def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
     rows = slice(trough - 1, last)
     # The highest peak is of k-mers that both haplotypes have, or one.
     fits = [_fit(x[rows], counts[rows], spectrum.k, coverage) for coverage in (peak / 2, peak)]
-    best = min(fits, key=lambda fit: fit.cost)
-    for fit in fits:
-        if fit.cost <= _CLOSE * best.cost and fit.x[0] < _FAR_LESS * best.x[0]:
-            best = fit
-    return _describe(spectrum, best, x, counts, trough)
+    lowest = min(fit.cost for fit in fits)
+    close = sorted((fit for fit in fits if fit.cost <= _CLOSE * lowest), key=lambda fit: fit.x[0])
+    best, other = min(close, key=lambda fit: fit.cost), close[-1]
+    if close[0].x[0] < _FAR_LESS * other.x[0]:
+        best = close[0]
+    model = _describe(spectrum, best, x, counts, trough)
+    if other is best or other.x[0] > _HIGHEST_TOLD:
+        return model
+    other_size = model.size * best.x[2] / other.x[2]
+    return replace(model, other=(float(other_size), float(other.x[0])))
 
 
 def _find_peak(spectrum: KmerSpectrum) -> tuple[int, int]:
@@ -234,6 +243,7 @@ def _describe(spectrum, fit, x: np.ndarray, counts: np.ndarray, first: int) -> G
         explained=explained,
         residual=residual,
         problem=problem,
+        other=None,
     )
 
 

@@ -149,6 +149,11 @@ def _print_spectrum(found: KmerSpectrum, fit: bool, output: Path | None, as_json
         lines = _model_lines(model)
         if model.problem:
             print_notes(f"{model.problem}: the numbers are not to be trusted")
+        if model.other is not None:
+            size, share = model.other
+            print_notes(
+                f"{size:,.0f} bp with a heterozygosity of {100 * share:.3g} % fit the reads as well"
+            )
     values = {"multiplicity": found.multiplicities.tolist(), "n_kmers": found.n_kmers.tolist()}
     _print_table(values, totals, lines, output, as_json)
 

@@ -43,6 +43,7 @@ def simulate_reads(size, heterozygosity, depth, error_rate, repeats, *, seed):
         (0.03, 60, 0.01, 0.1),
         (0.0, 40, 0.0, 0.0),
         (0.02, 20, 0.003, 0.3),
+        (0.05, 60, 0.005, 0.1),
     ],
 )
 def test_simulated_genomes_are_found_again(heterozygosity, depth, error_rate, repeats):
@@ -51,6 +52,7 @@ def test_simulated_genomes_are_found_again(heterozygosity, depth, error_rate, re
     blocks = list(simulate_reads(*truth, seed=4))
     model = fit_genome_model(read_spectrum(lambda: blocks, K, memory=64 * 10**6))
     assert model.has_converged
+    assert model.other is None
     assert model.size == pytest.approx(size, rel=0.02)
     assert model.heterozygosity == pytest.approx(heterozygosity, rel=0.1, abs=2e-4)
     assert model.repeat_fraction == pytest.approx(repeats, abs=0.02)
@@ -62,6 +64,16 @@ def test_simulated_genomes_are_found_again(heterozygosity, depth, error_rate, re
     assert 0 < model.errors["size"] < 0.01 * size
     assert 0 < model.errors["coverage"] < 0.01 * coverage
     assert model.fitted.shape == (model.last,)
+
+
+def test_what_fits_as_well_is_told():
+    # Differences alone look as repeats of a genome twice as large that has no differences.
+    size = 200_000
+    blocks = list(simulate_reads(size, 0.05, 60, 0.005, 0.0, seed=4))
+    model = fit_genome_model(read_spectrum(lambda: blocks, K, memory=64 * 10**6))
+    assert model.size == pytest.approx(2 * size, rel=0.02)
+    assert model.heterozygosity < 1e-3
+    assert model.other == (pytest.approx(size, rel=0.02), pytest.approx(0.05, rel=0.05))
 
 
 def spectrum_of(counts, strand="canonical"):
