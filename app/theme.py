@@ -96,6 +96,7 @@ UNFINISHED_VIEWS = {
     for name in (
         "native_modules", "calm_layouts", "unfinished_figures", "unfinished_tables",
         "quick_uploads", "submit_keys", "page_switch", "window_ways", "disabled_buttons",
+        "select_menus",
     )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
 }  # fmt: skip

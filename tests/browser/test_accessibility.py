@@ -68,6 +68,12 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     visit.until(light.is_visible)
     assert breaches_at_rest(visit) == {}
     visit.insist(page.get_by_label("Toggle theme").click, dark.is_visible)
+    field = page.get_by_role("combobox", name="Colour by")
+    chosen = page.get_by_role("option", selected=True)
+    visit.insist(field.click, chosen.is_visible)
+    assert chosen.inner_text() == field.inner_text()
+    assert breaches_at_rest(visit) == {}
+    visit.insist(lambda: page.keyboard.press("Escape"), chosen.is_hidden)
     page.add_init_script("localStorage.removeItem('genoviz-steps')")
     page.set_viewport_size({"width": 390, "height": 844})
     page.reload()

@@ -115,11 +115,12 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit.show_tab("Association")
     for label, option in (("Trait", "high"), ("Model", "Firth")):
         field = visit.page.get_by_role("combobox", name=label).locator("visible=true").first
-        menu = visit.page.get_by_role("listbox")
+        menu = visit.page.locator(".MuiMenu-list:visible")
 
         def press(field=field, menu=menu, option=option):
             if not menu.is_visible():
                 field.click()
+                assert breaches_at_rest(visit) == {}
             menu.get_by_text(option, exact=True).click()
 
         visit.insist(press, lambda field=field, option=option: field.inner_text() == option)

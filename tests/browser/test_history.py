@@ -12,6 +12,7 @@ from urllib.request import urlopen
 import pytest
 from PIL import Image
 
+from tests.browser.test_accessibility import breaches_at_rest
 from tests.browser.test_tracks_page import TracksVisit
 from tests.waiting import PATIENCE
 
@@ -64,6 +65,7 @@ def test_chromosomes_are_seen_found_opened_and_left(tracks, tracks_url):
     visit.insist(pangenome.click, table.is_visible)
     pictures = table.get_by_role("img", name=re.compile("^Layout of c"))
     visit.until(lambda: pictures.count() == 3)
+    assert breaches_at_rest(visit) == {}
     rows = table.locator("tbody tr:visible")
     assert [row.split()[0] for row in rows.all_inner_texts()] == ["c1", "c2", "c10"]
     search = page.get_by_label("Find a chromosome by its name")
@@ -80,6 +82,7 @@ def test_chromosomes_are_seen_found_opened_and_left(tracks, tracks_url):
         field.press("Enter")
 
     visit.insist(find, opens.is_visible)
+    assert breaches_at_rest(visit) == {}
     visit.insist(opens.click, visit.canvas.is_visible)
     visit.until(lambda: "c1.gfa" in page.url and "region=" in page.url)
     visit.until(lambda: visit.n_painted > 0)
