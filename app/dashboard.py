@@ -38,8 +38,8 @@ POLL_MILLISECONDS = 40
 # A tab whose browser has been silent for so long, and that awaits no job, is polled more seldom.
 AWAKE_SECONDS, RESTING_POLL_SECONDS = 10.0, 0.25
 LINK_SECONDS = 0.5
-TITLE_WIDTH = "max(0px, calc(100vw - 1300px))"
-LITTLE_ROOM = "@media (max-width: 1479px) { :host { display: none !important; } }"
+TITLE_WIDTH = "max(0px, calc(100vw - 1480px))"
+LITTLE_ROOM = "@media (max-width: 1639px) { :host { display: none !important; } }"
 TOAST_MILLISECONDS = 12_000
 LAYOUT, TRACKS = "pangenome", "tracks"
 

@@ -127,6 +127,9 @@ class KmersPage(Page):
             self.query.write(link.kmers)
         if link.tab:
             self.views.show(link.tab)
+            if self.views.slug != slug_of(link.tab):
+                words = f"The link is not followed all the way: there is no tab {link.tab!r}."
+                self._session.complain(words)
         if link.region is not None and self._session.region is None:
             self._session.region = link.region
         self._link = link

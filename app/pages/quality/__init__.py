@@ -28,7 +28,7 @@ from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import PICTURE_CARD
-from genoviz_app.parts.views import LateView, Views
+from genoviz_app.parts.views import LateView, Views, slug_of
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
@@ -126,6 +126,9 @@ class QualityPage(Page):
         """Show the tab that a link names."""
         if link.tab:
             self.views.show(link.tab)
+            if self.views.slug != slug_of(link.tab):
+                words = f"The link is not followed all the way: there is no tab {link.tab!r}."
+                self._session.complain(words)
 
     def try_example(self) -> None:
         """Lay out the graph that is open, or the sample."""

@@ -141,3 +141,9 @@ def test_nothing_is_shown_of_a_graph_before_its_layout_is_there(
     picture.shown = object()  # what a browser would have painted
     picture.poll()
     assert picture.pane.hint == ""
+
+
+@pytest.mark.parametrize("page", ["kmers", "quality", "genotypes"])
+def test_a_tab_that_a_page_lacks_is_told(open_tab, page):
+    tab = open_tab(page=page, tab="nowhere", genotypes="genotypes")
+    poll_until(tab.poll, lambda: "there is no tab 'nowhere'" in tab.session.problem)
