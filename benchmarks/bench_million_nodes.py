@@ -56,7 +56,7 @@ def peak_memory_mb() -> float:
 
 def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
     """Run all steps and return what each took."""
-    from genoviz.analyses.graph.layout.path_sgd import path_sgd_layout
+    from genoviz.analyses.graph.layout.multilevel import multilevel_layout
     from genoviz.analyses.graph.layout.stress import sampled_path_stress
     from genoviz.analyses.graph.picture.drawing import LayoutDrawing
     from genoviz.analyses.graph.picture.viewport import Viewport
@@ -65,7 +65,8 @@ def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
     from genoviz.io.graph.gfa import read_gfa
     from genoviz.io.graph.gfa_writer import write_gfa
 
-    load_kernel("path_sgd", backend)
+    for name in ("path_sweep", "path_views"):
+        load_kernel(name, backend)
     path = folder / "million.gfa"
     if not path.exists():
         write_gfa(simulate_pangenome(**SIMULATION_PRESETS["million"], sequences=True), path)
@@ -84,7 +85,7 @@ def run_steps(folder: Path, backend: str) -> list[dict[str, Any]]:
     graph = timed(size, lambda: read_gfa(path, cache=False))
     read_gfa(path)
     timed("open it again, cached", lambda: read_gfa(path))
-    layout = timed("lay out, 30 iterations", lambda: path_sgd_layout(graph, backend=backend))
+    layout = timed("lay out", lambda: multilevel_layout(graph, backend=backend))
 
     def draw() -> str:
         drawing = LayoutDrawing(layout.coordinates, backend=backend)

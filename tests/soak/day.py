@@ -27,7 +27,11 @@ from tests.soak.people import Designer, Diary, Person, Reader, Searcher, Wandere
 from tests.waiting import PATIENCE
 
 STATUS_SECONDS = 0.1
-SETTLE_SECONDS = 40
+# Until closed tabs, and then the files that nobody has open any more, are forgotten.
+SETTLE_SECONDS = 150
+KEPT_MINUTES = 1
+# A day so long begins with all that takes long, so that what is made once is there.
+LONG_SECONDS = 40
 WARM_SHARE = 20
 TROUBLE = re.compile(r"^.*(?:Traceback.*(?:\n .*)*\n.*|ERROR.*|CRITICAL.*)", re.MULTILINE)
 
@@ -130,9 +134,11 @@ def write_plink(prefix: Path, *, n_samples: int, n_variants: int) -> None:
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, Path]]:
     """Serve the dashboard; give the process, its address and the file of its log."""
+    (folder / "lab.toml").write_text(f"[limits]\nkept_minutes = {KEPT_MINUTES}\n")
+    options = ("--lab", "lab.toml", "--no-browser", "--port", "0")
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "genoviz", "serve", "--no-browser", "--port", "0"],
+            [sys.executable, "-m", "genoviz", "serve", *options],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=log,
@@ -162,7 +168,7 @@ async def live_a_day(
         first.end = 0.0  # everybody comes once and goes, so that what is made once is there
         everybody = people(url, folder, first, min(5, n_people))
         await asyncio.gather(*(person.live() for person in everybody))
-        if seconds > SETTLE_SECONDS:
+        if seconds > LONG_SECONDS:
             await befall(url, process.pid, folder, first, sizes.over(WARM_SHARE), "first")
         await asyncio.sleep(min(SETTLE_SECONDS, seconds))
         memory = Memory(process.pid)

@@ -204,6 +204,6 @@ def _add_units(
         window_hash = (window_hash - np.uint64(handles[step] + 1)) * _INVERSE
         power *= _INVERSE
         n_bases -= length
-    state[:] = path, window_stop, n_bases, is_new
-    hash_state[:] = window_hash, power
+    state[0], state[1], state[2], state[3] = path, window_stop, n_bases, is_new
+    hash_state[0], hash_state[1] = window_hash, power
     return n_units

@@ -245,7 +245,8 @@ def _count_ranges(text, cover, splitters, n_symbols, edges, first_chunk, last_ch
                         position = (word << 5) + k
                         low = _find_range(text, cover, splitters, low, high, position, keys[k])
                     row[low] += 1
-        counts[chunk] = row
+        for i in range(len(row)):
+            counts[chunk, i] = row[i]
 
 
 @njit(nogil=True, cache=True, parallel=True)
