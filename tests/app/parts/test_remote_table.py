@@ -8,7 +8,8 @@ import panel as pn
 import pytest
 from panel.models.tabulator import CellClickEvent
 
-from genoviz_app.parts.remote_table import Column, FittingTable, RemoteTable, TableRows
+from genoviz_app.parts.fitting_table import FittingTable
+from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 
 FRAME = pd.DataFrame({"name": ["Ann", "Bo", "Cy"], "place": ["x", "y", "z"], "n": [1, 2, 3]})
 
@@ -69,3 +70,34 @@ def test_what_is_clicked_and_selected_is_as_in_a_table_of_panels(kind):
     assert clicked == [(23, 46)]
     assert (selected, list(model.source.selected.indices)) == ([1], [])
     assert list(model.source.data["n"]) == [0, 2, 4]
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 45])
+def test_a_page_is_sent_as_panel_sends_it(n_rows):
+    """Of each kind of value, with what is missing; the frame stays as it is."""
+    numbers = np.arange(n_rows)
+    frame = pd.DataFrame(
+        {
+            "text": [f"t{n}" if n % 7 else None for n in numbers],
+            "n": numbers,
+            "x": np.where(numbers % 5, numbers / 3, np.nan),
+            "is": numbers % 2 == 0,
+            "any": pd.Series([n if n % 2 else "odd" for n in numbers], dtype=object),
+            3: pd.to_datetime(numbers, unit="D"),
+        }
+    )[::-1]
+    before = frame.copy()
+    tables = [
+        kind(frame, pagination="remote", page_size=20)
+        for kind in (pn.widgets.Tabulator, FittingTable)
+    ]
+    for page in range(1, max(1, -(-n_rows // 20)) + 1):
+        for table in tables:
+            table.page = page
+        (rows, expected), (own_rows, found) = (table._get_data() for table in tables)
+        assert own_rows.equals(rows)
+        assert list(found) == list(expected)
+        for name in expected:
+            assert np.asarray(found[name]).dtype == np.asarray(expected[name]).dtype, name
+            pd.testing.assert_series_equal(pd.Series(found[name]), pd.Series(expected[name]))
+    pd.testing.assert_frame_equal(frame, before)
