@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -55,6 +56,7 @@ from genoviz_app.session.address import Region
 from genoviz_app.session.highlights import Highlights
 from genoviz_app.session.layout_runs import LayoutRuns
 
+WAITING_SECONDS = 1.0
 UPLOAD_ENDINGS = (
     "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
 )
@@ -138,6 +140,7 @@ class Session(param.Parameterized):
         self._is_companion, self._opening_source = False, ""
         self._next: deque[str] = deque()
         self._wanted_region: Region | None = None
+        self._next_waiting = 0.0
         self._uploads: Path | None = None
         self._queued: deque[tuple[str, bytes | str]] = deque()
         self.is_closed = False
@@ -425,14 +428,23 @@ class Session(param.Parameterized):
             each.look(has_ended=has_ended)
         if "run" in vars(self.runs):  # others have no layout
             self.runs.poll()
-        n_before = max((job.n_before for job in self._jobs), default=0)
-        self.waiting = f"waiting for {n_words(n_before, 'other job')}" if n_before else ""
-        if self._awaits_group:
-            self.waiting = f"waiting for other jobs of {self.quota.words}"
+        self._tell_waiting()
         if self._queued and self.opening is None:
             self.open_upload(*self._queued.popleft())
         if self.genotypes.is_waiting:
             self.genotypes.poll()
+
+    def _tell_waiting(self) -> None:
+        """Tell for whom the tab waits: once a second, as jobs take turns several times a second."""
+        if time.monotonic() < self._next_waiting:
+            return
+        n_before = max((job.n_before for job in self._jobs), default=0)
+        words = f"waiting for {n_words(n_before, 'other job')}" if n_before else ""
+        if self._awaits_group:
+            words = f"waiting for other jobs of {self.quota.words}"
+        if words != self.waiting:
+            self._next_waiting = time.monotonic() + WAITING_SECONDS
+            self.waiting = words
 
     def _on_opening(self, job: Job) -> None:
         if job is not self._opening_job:  # it was cancelled, or another one took its place

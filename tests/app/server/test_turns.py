@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from genoviz_app.parts.questions import Question
 from genoviz_app.server import jobs
 from genoviz_app.server.jobs import FILES, N_FILE_THREADS, JobPool, JobState
 from genoviz_app.server.serving import StatusHandler
+from genoviz_app.session import session as session_module
 from genoviz_app.session.session import Session
 from tests.waiting import PATIENCE, wait_until
 
@@ -199,8 +201,26 @@ def test_a_tab_says_for_how_many_others_it_waits(make_session, crowd, monkeypatc
     for gate in crowd:
         gate.opened.set()
     assert await_answer(late, answers) == "at last"
-    late.poll()
-    assert late.waiting == ""
+    wait_until(lambda: late.waiting == "", late.poll)
+
+
+def test_a_tab_tells_for_whom_it_waits_once_a_second(make_session, monkeypatch):
+    """Jobs of several tabs take turns: for how many others one waits changes at every slice."""
+    session, told, now = make_session(), [], 0.0
+    monkeypatch.setattr(session_module, "time", SimpleNamespace(monotonic=lambda: now))
+    session.param.watch(lambda event: told.append((now, event.new)), "waiting")
+    for step in range(100):
+        now = step / 25
+        session._jobs = [SimpleNamespace(n_before=step % 3)]
+        session.poll()
+    session._jobs = []
+    times = [moment for moment, _ in told]
+    assert [words for _, words in told[:2]] == [
+        "waiting for 1 other job",
+        "waiting for 2 other jobs",
+    ]
+    assert len(told) == 4
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 1
 
 
 def test_a_tab_that_waits_for_its_own_jobs_waits_for_no_others(make_session, crowd, monkeypatch):
