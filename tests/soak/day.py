@@ -243,7 +243,7 @@ class Inquiry:
 
 
 class Memory:
-    """Memory of a process and its children, in MB."""
+    """Memory of a process and its children, in MB; what they share counts once."""
 
     def __init__(self, pid: int) -> None:
         self._process, self.most = psutil.Process(pid), 0.0
@@ -252,10 +252,8 @@ class Memory:
         """Return what is in memory now."""
         total = 0
         for process in (self._process, *self._process.children(recursive=True)):
-            try:
-                total += process.memory_info().rss
-            except psutil.NoSuchProcess:
-                continue
+            with suppress(psutil.NoSuchProcess, OSError):
+                total += own_share(process)
         self.most = max(self.most, total / 1e6)
         return total / 1e6
 
@@ -264,6 +262,15 @@ class Memory:
         while True:
             self.now()
             await asyncio.sleep(1)
+
+
+def own_share(process: psutil.Process) -> int:
+    """Return a process's memory in bytes, of a page that others have too its share (Linux)."""
+    rollup = Path(f"/proc/{process.pid}/smaps_rollup")
+    if not rollup.exists():
+        return process.memory_info().rss
+    found = re.search(r"^Pss:\s+(\d+) kB", rollup.read_text(), re.MULTILINE)
+    return 1024 * int(found[1]) if found else 0
 
 
 async def ask_status(url: str) -> dict[str, Any]:
