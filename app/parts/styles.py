@@ -123,3 +123,32 @@ LEGEND = (
 .notice:first-of-type { margin-left: auto; }
 """
 )
+
+# The table's own theme comes later than these rules, hence the emphasis. An arrow of sorting is
+# over the title, and there when it says something: else it would cut the title off.
+TABLE = """
+.tabulator { font-size: 12px !important; border: none; background: transparent; }
+.tabulator .tabulator-header .tabulator-col .tabulator-col-content { padding: 4px 5px !important; }
+.tabulator .tabulator-header .tabulator-col-title { font-size: 12px !important; }
+.tabulator-row { min-height: 25px !important; cursor: pointer; }
+.tabulator-row .tabulator-cell { font-size: 12px !important; height: 25px !important;
+  min-height: 0 !important; padding: 3px 5px !important; font-variant-numeric: tabular-nums; }
+.tabulator-row .tabulator-cell > div { overflow: hidden; text-overflow: ellipsis; }
+.tabulator-tooltip { color: #14181f; font-weight: normal; }
+.tabulator .tabulator-footer { padding: 0 4px !important; min-height: 30px; }
+.tabulator .tabulator-footer .tabulator-footer-contents { padding: 1px 4px !important; }
+.tabulator .tabulator-footer .tabulator-page { font-size: 11.5px; padding: 2px 8px !important;
+  margin: 1px !important; }
+.tabulator .tabulator-header .tabulator-col.tabulator-sortable .tabulator-col-title {
+  padding-right: 0 !important; }
+.tabulator .tabulator-header .tabulator-col .tabulator-col-sorter { opacity: 0; }
+.tabulator .tabulator-header .tabulator-col:hover .tabulator-col-sorter,
+.tabulator .tabulator-header .tabulator-col[aria-sort="ascending"] .tabulator-col-sorter,
+.tabulator .tabulator-header .tabulator-col[aria-sort="descending"] .tabulator-col-sorter {
+  opacity: 1; }
+.tabulator-tableholder:focus #row-of-keys { outline: 2px solid #4fb3e8; outline-offset: -2px; }
+.tabulator .tabulator-tableholder .tabulator-table .tabulator-row.tabulator-selected {
+  background-color: rgba(79, 179, 232, 0.26) !important; color: inherit !important; }
+.tabulator .tabulator-tableholder .tabulator-table .tabulator-row:not(.tabulator-selected):hover {
+  background-color: rgba(79, 179, 232, 0.13) !important; color: inherit !important; }
+"""

@@ -8,8 +8,7 @@ import panel as pn
 import pytest
 from panel.models.tabulator import CellClickEvent
 
-from genoviz_app.parts.fitting_table import FittingTable
-from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
+from genoviz_app.parts.remote_table import Column, FittingTable, RemoteTable, TableRows
 
 FRAME = pd.DataFrame({"name": ["Ann", "Bo", "Cy"], "place": ["x", "y", "z"], "n": [1, 2, 3]})
 

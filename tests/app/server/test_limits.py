@@ -163,8 +163,7 @@ def test_a_group_has_as_many_jobs_at_once_as_it_may(tab, pool):
     assert grace.waiting == "waiting for other jobs of the group plants"
     first.pause()
     wait_until(lambda: second.n_snapshots > 0)
-    grace.poll()
-    assert "group" not in grace.waiting
+    wait_until(lambda: "group" not in grace.waiting, grace.poll)
     first.resume()  # it came first
     wait_until(lambda: first.n_snapshots > n_before + 6)
     ada.close()

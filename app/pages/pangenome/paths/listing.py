@@ -14,8 +14,9 @@ from genoviz.analyses.graph.query.path_groups import GROUPINGS, count_node_group
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.choice import PathRows, list_rows
-from genoviz_app.parts.fitting_table import TABLE, FittingTable
 from genoviz_app.parts.questions import Question, allow
+from genoviz_app.parts.remote_table import FittingTable
+from genoviz_app.parts.styles import TABLE
 from genoviz_app.session.session import Session
 
 GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}
