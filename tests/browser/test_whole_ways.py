@@ -65,13 +65,19 @@ def test_a_link_shows_the_same_in_a_fresh_browser(c4, browsers):
         again = LitVisit(other, page.url)
         again.until(lambda: other.locator("canvas.track-canvas").is_visible())
         again.until(lambda: lit_words(again) == lit_words(visit))
-        again.until(lambda: again.view == pytest.approx(visit.view, rel=0.02))
+        again.until(lambda: places(again) == pytest.approx(places(visit), rel=0.02, abs=20))
         again.until(lambda: again.count(colour) > 10)
         shown = other.get_by_label("Region or feature")
         again.until(lambda: shown.input_value() == region.input_value())
         assert again.errors == visit.errors == []
     finally:
         browser.close()
+
+
+def places(visit):
+    """Return a view from left to right, and its middle: the card of steps takes some height."""
+    left, right, low, high = visit.view
+    return left, right, (low + high) / 2
 
 
 def set_of(url):
