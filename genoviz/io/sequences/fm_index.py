@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -114,14 +114,18 @@ def iter_write_fm_index(
     ParameterError
         If the name of a further array is that of one of the index.
     """
-    arrays = arrays_of_index(index)
-    for name, array in (extra or {}).items():
-        if name in (*arrays, BLOCKS):
-            raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
-        arrays[name] = array
+    arrays = with_extra(arrays_of_index(index), extra or {})
     with replace_file(path) as file:
         for n_done, n_total in write_arrays(file, describe_index(index), arrays):
             yield IndexFileProgress(n_done, n_total)
+
+
+def with_extra(arrays: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arrays of a file with further ones; none may have a name that the file needs."""
+    for name in extra:
+        if name in (*arrays, BLOCKS):
+            raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
+    return {**arrays, **extra}
 
 
 def arrays_of_index(index: FMIndex) -> dict[str, np.ndarray]:

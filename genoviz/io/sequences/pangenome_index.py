@@ -19,6 +19,7 @@ from genoviz.io.sequences.fm_index import (
     check_about,
     describe_index,
     make_index,
+    with_extra,
 )
 from genoviz.io.sequences.gvfm_file import ArrayFile, open_array_file, write_arrays
 from genoviz.model import ByteStrings, PangenomeGraph
@@ -63,10 +64,7 @@ def iter_write_pangenome_index(
     for name in _UNITS:
         array = getattr(shared, name)
         arrays[f"unit_{name}"] = array.astype(np.uint8) if array.dtype == bool else array
-    for name, array in (extra or {}).items():
-        if name in arrays:
-            raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
-        arrays[name] = array
+    arrays = with_extra(arrays, extra or {})
     about = describe_index(index.index) | {
         "kind": PATHS_KIND,
         # Stretches are numbered, and there may be millions.

@@ -65,6 +65,8 @@ def test_another_kind_of_index_is_refused(index, tmp_path):
         read_fm_index(tmp_path / "g.gvfm")
     with pytest.raises(ParameterError, match="'unit_starts' is an array of the index itself"):
         write_pangenome_index(index, tmp_path / "x.gvfm", extra={"unit_starts": np.arange(3)})
+    with pytest.raises(ParameterError, match="'block_checksums' is an array of the index itself"):
+        write_pangenome_index(index, tmp_path / "x.gvfm", extra={"block_checksums": np.arange(3)})
     assert not (tmp_path / "x.gvfm").exists()
 
 
