@@ -56,16 +56,17 @@ class GraphView(Listening):
 
     size: tuple[int, int] = (0, 0)
     viewport: Viewport | None = None
-    _n_moves = 0
+    _n_moves = _n_sizes = 0
 
     def send(self, message: Message) -> None:
         """Send a message to the browser; under the document lock."""
-        super().send({**message, "moves": self._n_moves})
+        super().send({**message, "moves": self._n_moves, "sizes": self._n_sizes})
 
     def look_at(self, view: Viewport) -> None:
         """Move the canvas to a view, unless its person moves it at this moment."""
         self.expect(view)
-        self.send({"kind": "view", "bounds": bounds_of(view)})
+        size = {"width": view.width, "height": view.height}
+        self.send({"kind": "view", "bounds": bounds_of(view), **size})
 
     def expect(self, view: Viewport) -> None:
         """Take note of a view that a frame on its way will show."""
@@ -81,6 +82,7 @@ class GraphView(Listening):
                 return
         if "moves" in data:
             self._n_moves = int(data["moves"])
+        self._n_sizes = int(data.get("sizes", self._n_sizes))
         super()._handle_msg(data)
 
 

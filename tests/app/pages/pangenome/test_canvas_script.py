@@ -10,7 +10,11 @@ import pytest
 
 from genoviz.analyses.graph.picture.curves import clip_segments, cut_segments
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz_app.pages.pangenome.picture.graph_canvas import SCRIPTS, canvas_script
+from genoviz_app.pages.pangenome.picture.graph_canvas import (
+    SCRIPTS,
+    GraphView,
+    canvas_script,
+)
 from genoviz_app.parts.canvas_component import SHARED_SCRIPTS, pack_arrays
 from tests.node import NODE, needs_node, run_script
 from tests.waiting import PATIENCE
@@ -177,6 +181,46 @@ def test_words_of_one_place_stand_apart_and_a_line_leads_to_those_that_are_away(
     for (*_, x, y), (left, top, right, bottom) in zip(lines, boxes[4:], strict=True):
         assert left <= x <= right
         assert top <= y <= bottom
+
+
+@needs_node
+@pytest.mark.parametrize("resizes_first", [True, False])
+def test_a_view_that_crosses_another_size_keeps_its_scale_and_the_server_hears_of_it(resizes_first):
+    sent, shown = run(
+        f"""
+        const context = new Proxy({{}}, {{ get: () => () => {{}}, set: () => true }});
+        const element = () => ({{ getContext: () => context, dataset: {{}} }});
+        globalThis.document = {{ createElement: element }};
+        globalThis.window = {{ devicePixelRatio: 2 }};
+        globalThis.requestAnimationFrame = () => {{}};
+        globalThis.setTimeout = () => {{}};
+        const sent = [];
+        const picture = new m.Picture(element(), element(), (message) => sent.push(message));
+        picture._drawAll = () => {{}};
+        picture.resize(200, 100);
+        const {{ moves, sizes }} = sent.at(-1);
+        const view = {{
+          kind: "view", bounds: [1000, 1400, 0, 200], width: 400, height: 200, moves, sizes,
+        }};
+        if ({json.dumps(resizes_first)}) picture.resize(200, 50);
+        await picture.take(view);
+        if (!{json.dumps(resizes_first)}) picture.resize(200, 50);
+        print(sent);
+        const {{ x0, x1, y0, y1 }} = picture.view;
+        print([x0, x1, y0, y1]);
+        """,
+        "picture",
+    )
+    view = GraphView()
+    view.size = (400, 200)
+    view._send_msg = lambda _message: None
+    view._handle_msg(sent[0])
+    view.look_at(Viewport(1000, 1400, 0, 200, 400, 200))
+    for message in sent[1:]:
+        view._handle_msg(message)
+    assert shown == [1000, 1400, 50, 150]
+    assert view.viewport == Viewport(*shown, 400, 100)
+    assert len(sent) == 2 + resizes_first
 
 
 @needs_node

@@ -1,6 +1,6 @@
 // What a person does to the graph, as calls to the picture.
 
-import { CanvasGestures, placeIn } from "../../../parts/canvas/canvas_gestures.js";
+import { CanvasGestures, placeIn } from "../../../../parts/canvas/canvas_gestures.js";
 
 const KEY_SHARE = 0.1;
 const FAR_KEY_SHARE = 0.5;

@@ -1,7 +1,7 @@
 // The picture in the browser: the newest frame under the view as it is at this moment.
 // Moving asks nobody; the server is told of the view, and its next frame makes it sharp.
 
-import { readArrays } from "../../../parts/canvas/arrays.js";
+import { readArrays } from "../../../../parts/canvas/arrays.js";
 import { Detail } from "./detail.js";
 import { Bitmap, Palette } from "./frame.js";
 import { SmallMap, drawHint, drawNotice, drawScaleBars } from "./furniture.js";
@@ -21,7 +21,7 @@ export class Picture {
     this.context = canvas.getContext("2d", { alpha: false });
     this.view = null;
     this.ratio = 1;
-    this.nMoves = 0;
+    this.nMoves = this.nSizes = 0;
     this.palette = null;
     this.frame = new Bitmap();
     this.map = new SmallMap(new Bitmap());
@@ -68,6 +68,7 @@ export class Picture {
     this.view = isFirst
       ? new View(0, width, 0, height, width, height)
       : this.view.resized(width, height);
+    this.nSizes += 1;
     this.draw();
     this._tell(isFirst ? "hello" : "resize");
   }
@@ -90,7 +91,8 @@ export class Picture {
     const { width, height } = this.canvas;
     this.waitsSince ??= performance.now();
     setTimeout(() => this.requestDraw(), PATIENCE_MILLISECONDS + 100);
-    this.send({ kind, bounds: [x0, x1, y0, y1], width, height, moves: this.nMoves });
+    const { nMoves: moves, nSizes: sizes } = this;
+    this.send({ kind, bounds: [x0, x1, y0, y1], width, height, moves, sizes });
   }
 
   fit() {
@@ -172,18 +174,24 @@ export class Picture {
       await this._takeFrame(message);
     } else if (message.kind === "view") {
       this._lookAt(message);
+      if (message.sizes !== this.nSizes) {
+        this._tell("resize"); // for what was told of the size had the view before
+      }
     } else if (message.kind === "hover") {
       this._takeHover(message.hover);
     }
     this.requestDraw();
   }
 
-  // Follow the server, unless the person has moved since it knew.
-  _lookAt({ bounds, moves }) {
-    if (moves === this.nMoves && this.view !== null) {
-      const { width, height } = this.view;
-      this.view = new View(...bounds, width, height);
+  // Follow the server, unless the person has moved since it knew. What it wanted for another size
+  // than the canvas has by now keeps its scale.
+  _lookAt({ bounds, width, height, moves }) {
+    if (moves !== this.nMoves || this.view === null) {
+      return;
     }
+    const { canvas, view } = this;
+    const known = [(width / canvas.width) * view.width, (height / canvas.height) * view.height];
+    this.view = new View(...bounds, ...known).resized(view.width, view.height);
   }
 
   _takeHover(hover) {

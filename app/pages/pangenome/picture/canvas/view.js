@@ -66,6 +66,9 @@ export class View {
 
   // Another size of the canvas: the same scale and the same middle.
   resized(width, height) {
+    if (width === this.width && height === this.height) {
+      return this;
+    }
     const x = (this.x0 + this.x1) / 2;
     const y = (this.y0 + this.y1) / 2;
     const dx = (this.xScale * width) / 2;

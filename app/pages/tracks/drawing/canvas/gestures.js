@@ -1,6 +1,6 @@
 // What a person does to the lanes and to the overview, as calls to the picture.
 
-import { CanvasGestures, placeIn } from "../../../parts/canvas/canvas_gestures.js";
+import { CanvasGestures, placeIn } from "../../../../parts/canvas/canvas_gestures.js";
 
 const MIN_PINCH_PIXELS = 8;
 const KEY_SHARE = 0.1;

@@ -1,7 +1,7 @@
 // The tracks in the browser: the newest frame under the span as it is at this moment.
 // Moving asks nobody; the server is told of the span, and its next frame has what is missing.
 
-import { readArrays } from "../../../parts/canvas/arrays.js";
+import { readArrays } from "../../../../parts/canvas/arrays.js";
 import { drawAxis, drawPosition } from "./axis.js";
 import { Features } from "./features.js";
 import { Span } from "./span.js";
