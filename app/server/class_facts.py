@@ -6,8 +6,10 @@ keeps for each parameter of each component who watches it, though most are watch
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sized
+import threading
+from collections import ChainMap, deque
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -173,10 +175,12 @@ def look_references_up() -> None:
     Bokeh asks all models of a tab, some thousand, for each message, most of whose time that takes.
     """
     from bokeh.core.serialization import Deserializer, Serializer
+    from bokeh.document import Document
     from bokeh.document.models import DocumentModelManager
     from bokeh.model import Model
 
     begin, find, receive = Serializer.__init__, Serializer.get_ref, Deserializer.__init__
+    apply, applied = Document.apply_json_patch, threading.local()
 
     def init(self, *, references=(), **options):
         self._synced = references if isinstance(references, Synced) else ()
@@ -188,13 +192,74 @@ def look_references_up() -> None:
             return obj.ref
         return ref
 
+    def apply_json_patch(self, patch_json, **options):
+        applied.models = self.models._models  # for the message's reader, which is made at once
+        apply(self, patch_json, **options)
+
     def init_received(self, references=None, **options):
         receive(self, **options)
-        self._references = {model._id: model for model in references or ()}
+        models = vars(applied).pop("models", None)
+        if models is None or len(models) != len(references or ()):
+            models = {model._id: model for model in references or ()}
+        self._references = ChainMap({}, models)
 
+    Document.apply_json_patch = apply_json_patch
     Deserializer.__init__ = init_received
     Serializer.__init__, Serializer.get_ref = init, get_ref
     DocumentModelManager.synced_references = property(Synced)
+
+
+def set_what_is_named() -> None:
+    """Let parameters that are set together be set without reading all others.
+
+    Param reads all of an object's parameters to return what those that it sets were before. Panel
+    lets all of them be set while it takes over what a browser has changed; most may be anyway.
+    """
+    from panel import reactive
+    from param.parameterized import Parameters, Undefined
+
+    update = Parameters._update
+    if not {"values", "_BATCH_WATCH", "_batch_call_watchers"} <= {*update.__code__.co_names}:
+        raise AttributeError("parameters are set in another way")
+
+    def update_named(self_, arg=Undefined, /, **named):
+        if arg is not Undefined:
+            named = {**dict(arg), **named}
+        known = self_.objects("existing")
+        if any(name not in known or hasattr(known[name], "_autotrigger_value") for name in named):
+            return update(self_, **named)
+        before = {name: self_.get_value_generator(name, known) for name in named}
+        is_batch, self_._BATCH_WATCH = self_._BATCH_WATCH, True
+        try:
+            for name, value in named.items():
+                setattr(self_.self_or_cls, name, value)
+        except Exception:
+            self_._BATCH_WATCH = False
+            raise
+        self_._BATCH_WATCH = is_batch
+        if not is_batch:
+            self_._batch_call_watchers()
+        return before
+
+    @contextmanager
+    def edit_readonly(parameterized: Any) -> Iterator[None]:
+        """Let what may not be set be set for a while."""
+        get = object.__getattribute__
+        locked = [
+            (each, each.readonly, each.constant)
+            for each in parameterized.param.objects("existing").values()
+            if get(each, "readonly") is not False or get(each, "constant") is not False
+        ]
+        for each, _, _ in locked:
+            each.readonly = each.constant = False
+        try:
+            yield
+        finally:
+            for each, readonly, constant in locked:
+                each.readonly, each.constant = readonly, constant
+
+    reactive.edit_readonly  # noqa: B018
+    Parameters._update, reactive.edit_readonly = update_named, edit_readonly
 
 
 def share_watchers() -> None:

@@ -21,6 +21,7 @@ from genoviz_app.server.class_facts import (
     ClassFacts,
     describe_classes_once,
     find_parts_quickly,
+    set_what_is_named,
     share_watchers,
 )
 
@@ -48,6 +49,7 @@ def make_models_quickly() -> None:
         _tag_data_once,
         describe_classes_once,
         share_watchers,
+        set_what_is_named,
     ):
         try:
             remember()

@@ -22,6 +22,8 @@ from bokeh.core.serialization import Serializer
 from bokeh.model import DataModel, Model, util
 from bokeh.models import ColumnDataSource, LinearColorMapper, Range1d
 from bokeh.plotting import figure
+from panel import reactive
+from panel.util import parameters
 from param import parameterized
 
 from genoviz_app.pages import PAGES
@@ -289,6 +291,88 @@ def test_parameters_that_the_same_watch_have_one_list():
     assert of["a"] is of["b"]
     assert of["c"] is of["d"]
     assert [len(of[name]["value"]) for name in "abcd"] == [2, 2, 1, 1]
+
+
+class Settings(param.Parameterized):
+    """Has parameters of several kinds; some may not be set."""
+
+    number = param.Number(1.5, bounds=(0, 10))
+    drawn = param.Dynamic(default=lambda: 7)
+    words = param.String("a")
+    pressed = param.Event()
+    kept = param.Integer(3, constant=True)
+    fixed = param.Integer(4, readonly=True)
+
+
+@pytest.fixture
+def own_update():
+    """Param's own way to set some parameters, from its source."""
+    module = sys.modules["param.parameterized"]
+    source = Path(module.__file__).read_text()
+    body = re.search(r"    def _update\(.*?\n(?=    @property)", source, re.DOTALL)[0]
+    names = vars(module).copy()
+    exec(
+        compile("from __future__ import annotations\n" + dedent(body), module.__file__, "exec"),
+        names,
+    )
+    return names["_update"]
+
+
+ACTS = (
+    {"number": 2.5, "words": "b"},
+    {"drawn": 3, "number": 2.5},
+    {"pressed": True, "words": "c"},
+    {"number": 11, "words": "d"},
+    {"words": "e", "kept": 5},
+    {"words": "f", "missing": 1},
+    {"fixed": 1},
+    {},
+)
+
+
+@pytest.mark.parametrize("act", ACTS, ids=str)
+@pytest.mark.parametrize("again", [False, True], ids=["at once", "within another change"])
+def test_parameters_are_set_together_as_in_params_own_way(own_update, monkeypatch, act, again):
+    """The same values, told in the same events; what is refused leaves the same behind."""
+    make_models_quickly()
+    Parameters = type(Settings.param)
+    outcomes = []
+    for update in (Parameters._update, own_update):
+        monkeypatch.setattr(Parameters, "_update", update)
+        settings, told = Settings(), []
+        settings.param.watch(told.append, ["number", "drawn", "words", "pressed", "kept"])
+        if again:
+            settings.param.watch(lambda _, own=settings: own.param.update(**act), "words")
+            act_now = {"words": "first"}
+        else:
+            act_now = act
+        refused = ""
+        try:
+            with settings.param.update(**act_now):
+                told.append(sorted(map(str, settings.param.values().items())))
+        except (ValueError, TypeError) as error:
+            refused = str(error)
+        events = [str(getattr(each, "name", each)) + str(getattr(each, "new", "")) for each in told]
+        outcomes.append((refused, events, sorted(map(str, settings.param.values().items()))))
+    assert [re.sub(r"Settings\d+", "", str(each)) for each in outcomes[:1]] == [
+        re.sub(r"Settings\d+", "", str(each)) for each in outcomes[1:]
+    ]
+
+
+def test_what_may_not_be_set_is_set_from_the_browser_as_in_panels_own_way():
+    make_models_quickly()
+    outcomes = []
+    for let in (parameters.edit_readonly, reactive.edit_readonly):
+        settings = Settings()
+        with let(settings):
+            settings.param.update(kept=8, fixed=9)
+        with pytest.raises(TypeError, match="Constant parameter 'name' cannot be modified"):
+            settings.name = "other"
+        every = settings.param.objects().values()
+        flags = [(each.name, each.readonly, each.constant) for each in every]
+        outcomes.append((settings.kept, settings.fixed, flags))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][:2] == (8, 9)
 
 
 def test_a_parameter_that_is_not_there_cannot_be_watched():
