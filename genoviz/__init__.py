@@ -14,6 +14,7 @@ __version__ = "0.2.0"
 
 _MODULES = {
     "genoviz.analyses.graph.query.annotate": ("PlacedAnnotations", "place_annotations"),
+    "genoviz.analyses.graph.construct": ("construct_graph", "iter_construct_graph"),
     "genoviz.analyses.graph.query.chromosomes": ("Chromosomes", "find_chromosomes"),
     "genoviz.collection.index_files": ("IndexFile", "iter_build_index_files"),
     "genoviz.collection.layouts": ("iter_layout_collection", "layout_collection"),
@@ -280,6 +281,7 @@ _MODULES = {
     ),
     "genoviz.io.offtargets.genome_sequences": ("iter_read_genome", "read_genome"),
     "genoviz.io.genotypes.reader": ("GenotypesProgress", "iter_read_genotypes", "read_genotypes"),
+    "genoviz.io.genotypes.phased_vcf": ("iter_read_phased_variants", "read_phased_variants"),
     "genoviz.io.graph.gbz": ("iter_read_gbz", "read_gbz"),
     "genoviz.io.graph.gbz_base": ("iter_read_gbz_base", "read_gbz_base"),
     "genoviz.io.graph.gbz_writer": ("write_gbz",),

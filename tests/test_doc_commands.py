@@ -93,6 +93,23 @@ class Files:
     def make_graph_gbz(self, path):
         write_gbz(read_graph(self.samples / "simulated.gfa.gz"), path)
 
+    def make_phased_vcf_gz(self, path):
+        """A SNP in every 500 bases of the first sequence, carried in turn."""
+        name, *lines = self.genome().split(">")[1].splitlines()
+        text, lines = "".join(lines), ["##fileformat=VCFv4.3", f"##contig=<ID={name.split()[0]}>"]
+        lines.append('##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">')
+        columns = "#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT s1 s2"
+        lines.append(columns.replace(" ", "\t"))
+        for number, at in enumerate(range(499, len(text), 500)):
+            alleles = [text[at].upper(), "C" if text[at] in "Aa" else "A"]
+            genotypes = [f"{number >> bit & 1}|{number >> bit + 1 & 1}" for bit in (0, 2)]
+            row = [name.split()[0], str(at + 1), ".", *alleles, ".", ".", ".", "GT", *genotypes]
+            lines.append("\t".join(row))
+        path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+
+    def make_samples_tsv(self, path):
+        path.write_text("sample\tpopulation\ns1\tnorth\ns2\tsouth\n")
+
     def make_layout_lay(self, path):
         run("layout", "graph.gfa.gz", "--iterations", "2", "--output", path)
 

@@ -30,6 +30,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         "path.",
     ),
     "extract": ("genoviz.cli.graph.extract", "Extract a part of a graph; nodes keep their names."),
+    "construct": (
+        "genoviz.cli.graph.construct",
+        "Make a graph whose paths are a genome and the haplotypes of a phased VCF file.",
+    ),
     "stats": (
         "genoviz.cli.graph.queries",
         "Count what a graph has: sizes, components, loops, bases, depth, samples.",

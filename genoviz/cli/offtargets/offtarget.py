@@ -17,9 +17,18 @@ from genoviz.cli.common_options import (
     option,
     with_examples,
 )
+from genoviz.cli.graph.construct import SamplesOption
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets import results
-from genoviz.cli.offtargets.paths import open_paths, search_paths
+from genoviz.cli.offtargets.paths import (
+    PopulationsOption,
+    VcfOption,
+    check_vcf,
+    open_haplotypes,
+    open_paths,
+    read_populations,
+    search_paths,
+)
 from genoviz.cli.offtargets.query import (
     Device,
     EnzymeName,
@@ -221,6 +230,9 @@ def offtarget(
     pam_first: PamFirstOption = False,
     enzyme: EnzymeOption = None,
     genome: GenomeOption = None,
+    vcf: VcfOption = None,
+    samples: SamplesOption = None,
+    populations: PopulationsOption = None,
     mismatches: MismatchesOption = None,
     dna_bulge: DnaBulgeOption = 0,
     rna_bulge: RnaBulgeOption = 0,
@@ -246,9 +258,9 @@ def offtarget(
     to search. Positions are 0-based, the leftmost base of a site with its PAM. A summary by guide
     goes to standard error.
 
-    Of a graph, rows of cas-offinder and BED are places on paths, as of searching each path alone;
-    csv, tsv and parquet have each site once, with its haplotypes, their share, and what the
-    reference has there.
+    Of a graph, or with --vcf, rows of cas-offinder and BED are places on paths, as of searching
+    each path alone; csv, tsv and parquet have each site once, with its haplotypes, their share, and
+    what the reference has there.
     """
     if enzyme is not None:
         if pam is not None or pam_first:
@@ -291,21 +303,29 @@ def offtarget(
         scheduler=scheduler,
         backend=where.backend,
     )
-    graph = is_graph(query.genome)
+    check_vcf(query.genome, vcf, samples)
+    graph = vcf is not None or is_graph(query.genome)
     if scheduler is not None and where.devices:
         raise typer.BadParameter("--scheduler goes with --backend, and with C alone as DEVICE")
     if graph and (closest is not None or strand is not StrandName.both or where.devices):
         raise typer.BadParameter("--closest, --strand and lists of devices are not for graphs")
     if graph and scheduler is not None:
         raise typer.BadParameter("--scheduler is not for graphs")
-    if not graph and (reference is not None or every_place):
-        raise typer.BadParameter("--reference and --every-place are for graphs (GFA)")
-    extras = results.Extras(scores, genes and as_file(genes), every_place)
+    if not graph and (reference is not None or every_place or populations is not None):
+        raise typer.BadParameter(
+            "--reference, --every-place and --populations are for graphs (GFA) and --vcf"
+        )
+    groups = None if populations is None else read_populations(populations)
+    of_people = vcf is not None
+    extras = results.Extras(scores, genes and as_file(genes), every_place, groups, of_people)
     results.check_extras(extras, form)
     seconds = {}
     with show_progress() as bar:
         began = time.perf_counter()
-        planes = (open_paths if graph else open_genome)(query.genome, bar, cache=cache)
+        if vcf is not None:
+            planes, reference = open_haplotypes(query.genome, vcf, bar, samples, reference)
+        else:
+            planes = (open_paths if graph else open_genome)(query.genome, bar, cache=cache)
         seconds["genome"] = time.perf_counter() - began
         began = time.perf_counter()
         if graph:

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from genoviz.cli.common_options import option
+from genoviz.cli.graph.construct import read_haplotypes
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.offtargets.query import Answer, Query
 from genoviz.cli.results import ProgressBar
+from genoviz.cli.sequences.kmer_index import is_graph
+from genoviz.errors import FileFormatError
 
 if TYPE_CHECKING:
     from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.request import SearchOptions
+
+
+VcfOption = Annotated[
+    Path | None,
+    option(
+        "Phased genotypes of --genome (VCF, BCF): all haplotypes are searched at once.", "--vcf"
+    ),
+]
+
+PopulationsOption = Annotated[
+    Path | None,
+    option(
+        "Table of samples (first column) and populations (last): tables get each one's share.",
+        "--populations",
+    ),
+]
 
 
 def open_paths(path: Path, bar: ProgressBar, *, cache: bool) -> PathPlanes:
@@ -20,6 +43,47 @@ def open_paths(path: Path, bar: ProgressBar, *, cache: bool) -> PathPlanes:
     from genoviz.analyses.offtargets.path_hits import PathPlanes
 
     return PathPlanes.of(read_graph(path, bar, cache=cache, sequences=True))
+
+
+def check_vcf(genome: Path, vcf: Path | None, samples: str | None) -> None:
+    """Refuse --samples without --vcf, and --vcf where no file of sequences is searched."""
+    if vcf is None and samples is not None:
+        raise typer.BadParameter("--samples are those of --vcf, which is not given")
+    if vcf is not None and (genome.is_dir() or is_graph(genome)):
+        raise typer.BadParameter("--vcf needs a --genome that is one FASTA or 2bit file")
+
+
+def open_haplotypes(
+    genome: Path, vcf: Path, bar: ProgressBar, samples: str | None, reference: str | None
+) -> tuple[PathPlanes, str]:
+    """Return a genome and the haplotypes of a VCF file as paths, and what they are compared to."""
+    from genoviz.analyses.graph.construct import REFERENCE
+    from genoviz.analyses.offtargets.path_hits import PathPlanes
+
+    planes = PathPlanes.of(read_haplotypes(genome, vcf, bar, samples=samples))
+    return planes, reference or REFERENCE
+
+
+def read_populations(path: Path) -> dict[str, str]:
+    """Return the population of each sample of a table with tabs, commas or blanks."""
+    found: dict[str, str] = {}
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(path, "cannot be read, needs a table of text") from error
+    for number, line in enumerate(lines, start=1):
+        cells = re.split(r"\t|,| +", line.strip())
+        if not line.strip() or line.startswith("##") or (number == 1 and _is_header(cells)):
+            continue
+        if len(cells) < 2:
+            needed = f"{cells[0]!r} has no population, needs a sample and its population"
+            raise FileFormatError(path, needed, line=number)
+        found[cells[0]] = cells[-1]
+    return found
+
+
+def _is_header(cells: list[str]) -> bool:
+    return cells[0].startswith("#") or cells[0].lower() in ("sample", "iid", "sample_id")
 
 
 def search_paths(

@@ -76,11 +76,17 @@ class Extras:
         Annotations whose genes are named, or None.
     every_place
         Whether tables of a graph have a row for each place.
+    populations
+        The population of each sample, whose shares tables have; or None.
+    of_people
+        Whether shares are those of the samples' haplotypes, without the genome's own.
     """
 
     scores: bool
     genes: Path | None
     every_place: bool
+    populations: dict[str, str] | None = None
+    of_people: bool = False
 
 
 def check_extras(extras: Extras, form: str) -> None:
@@ -120,7 +126,7 @@ def _make_tables(answers: Sequence[Answer], form: str, extras: Extras) -> list[H
         if annotations is not None:
             columns |= _gene_columns(answer, hits, by_place, annotations)
         if answer.sites is not None and not by_place:
-            columns |= _site_columns(answer)
+            columns |= _site_columns(answer, extras)
         tables.append(HitTable(hits, answer.search.ids, columns))
     if extras.scores and form not in _ENDINGS:
         print_notes(f"--format {form} has no scores; bed, csv, tsv and parquet have")
@@ -170,29 +176,35 @@ def _gene_columns(
     }
 
 
-def _site_columns(answer: Answer) -> dict[str, np.ndarray]:
+def _site_columns(answer: Answer, extras: Extras) -> dict[str, np.ndarray]:
     """Return the haplotypes of the sites on a graph, and what the reference has there."""
     import numpy as np
 
+    from genoviz.analyses.graph.construct import REFERENCE
     from genoviz.analyses.offtargets.path_hits import (
+        group_shares,
         haplotype_names,
         reference_columns,
         reference_letters,
     )
 
-    n_haplotypes = len(answer.sites.groups("haplotype").names)
-    counts, names = haplotype_names(answer.sites)
+    sites, reference = answer.sites, answer.reference
+    parsed = sites.graph.parsed_path_names if extras.of_people else ()
+    without = [path for path, name in enumerate(parsed) if name.sample == REFERENCE]
+    counts, n_haplotypes, names = haplotype_names(sites, without=without)
     columns = {
         "n_haplotypes": counts,
         "of_haplotypes": np.full(len(counts), n_haplotypes, np.int64),
-        "frequency": counts / n_haplotypes,
+        "frequency": counts / max(n_haplotypes, 1),
         "haplotypes": names,
-        "places": answer.sites.n_places,
+        "places": sites.n_places,
     }
-    if answer.reference is not None:
+    if extras.populations is not None:
+        columns |= group_shares(sites, extras.populations)
+    if reference is not None:
         rows = np.arange(len(counts))
-        columns |= reference_columns(answer.reference, rows)
-        columns["reference_site"] = reference_letters(answer.sites, answer.reference)
+        columns |= reference_columns(reference, rows)
+        columns["reference_site"] = reference_letters(sites, reference)
     return columns
 
 

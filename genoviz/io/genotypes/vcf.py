@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -196,6 +197,57 @@ def read_vcf(
     GenovizError
         If cyvcf2 is not installed.
     """
+    with opened_vcf(path) as vcf:
+        columns = VcfColumns(path, vcf.samples, split_alleles)
+        step = max(1, _STEP_GENOTYPES // len(columns.samples))
+        for n_records, record in enumerate(vcf.iter_records(), start=1):
+            columns.add(record, n_records)
+            if n_records % step == 0:
+                columns.pack()
+                yield "Reading variants", vcf.n_read(), vcf.n_bytes
+    return columns.genotypes()
+
+
+@dataclass(frozen=True)
+class OpenVcf:
+    """A VCF or BCF file that is open.
+
+    Attributes
+    ----------
+    path, n_bytes
+        The file, and its size.
+    samples
+        Its samples, one at least.
+    reader
+        That of cyvcf2.
+    """
+
+    path: Path
+    n_bytes: int
+    samples: SampleTable
+    reader: Any
+    _file: BinaryIO
+
+    def n_read(self) -> int:
+        """Return how many of the bytes are read."""
+        return self._file.tell()
+
+    def iter_records(self) -> Iterator[Any]:
+        """Yield the records of cyvcf2; raises `FileFormatError` at one that is damaged."""
+        n_records, where = 0, "its header"
+        try:
+            for record in self.reader:
+                where = f"{record.CHROM}:{record.POS:,}"
+                n_records += 1
+                yield record
+        except Exception as error:
+            found = f"record {n_records + 1:,}, behind {where}, is damaged or cut off"
+            raise FileFormatError(self.path, found) from error
+
+
+@contextmanager
+def opened_vcf(path: Path) -> Iterator[OpenVcf]:
+    """Open a VCF or BCF file, plain or compressed; raises as `read_vcf`."""
     cyvcf2 = import_reader("cyvcf2", "VCF and BCF files")
     try:
         file = path.open("rb", buffering=0)
@@ -213,26 +265,7 @@ def read_vcf(
             names = reader.samples
         except Exception as error:
             raise FileFormatError(path, _why_not(n_bytes, error)) from error
-        columns = VcfColumns(path, _make_samples(path, names), split_alleles)
-        step = max(1, _STEP_GENOTYPES // len(names))
-        for n_records, record in enumerate(_iter_records(path, reader), start=1):
-            columns.add(record, n_records)
-            if n_records % step == 0:
-                columns.pack()
-                yield "Reading variants", file.tell(), n_bytes
-    return columns.genotypes()
-
-
-def _iter_records(path: Path, reader) -> Iterator:
-    n_records, where = 0, "its header"
-    try:
-        for record in reader:
-            where = f"{record.CHROM}:{record.POS:,}"
-            n_records += 1
-            yield record
-    except Exception as error:
-        found = f"record {n_records + 1:,}, behind {where}, is damaged or cut off"
-        raise FileFormatError(path, found) from error
+        yield OpenVcf(path, n_bytes, _make_samples(path, names), reader, file)
 
 
 def _check_end(path: Path, file: BinaryIO, n_bytes: int) -> None:

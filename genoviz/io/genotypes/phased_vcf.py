@@ -1,0 +1,241 @@
+"""Phased genotypes of VCF and BCF files, as edits of a genome and the haplotypes that have them.
+
+References
+----------
+VCF specification 4.3, https://samtools.github.io/hts-specs/VCFv4.3.pdf
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError
+from genoviz.generators import last_of
+from genoviz.io.genotypes.vcf import opened_vcf
+from genoviz.model import ByteStrings, Sequences
+from genoviz.model.genotypes.phased import PhasedVariants
+from genoviz.model.intervals.intervals import aliases
+
+_STEP_GENOTYPES = 1 << 20
+_PLAIN = re.compile(r"[ACGTN]+", re.IGNORECASE)
+_UNKNOWN, _NO_MORE = -1, -2
+_SHOWN_BASES = 20
+_SENTENCES = {
+    "symbolic": "alleles without their bases, such as <DEL>, are left out",
+    "missing": "unknown alleles read as the genome does",
+    "without": "records without genotypes (GT) are left out",
+    "phase_sets": "records have phase sets (PS), which are taken for one",
+}
+
+Edit = tuple[int, int, int, bytes]
+
+
+@dataclass(frozen=True)
+class PhasedProgress:
+    """How far the reading of phased genotypes is.
+
+    Attributes
+    ----------
+    stage
+        What is being done.
+    n_bytes, n_bytes_total
+        Bytes of the file that are read, and that it has.
+    variants
+        What was read, in the last report only.
+    """
+
+    stage: str
+    n_bytes: int
+    n_bytes_total: int
+    variants: PhasedVariants | None = None
+
+
+def read_phased_variants(
+    path: str | PathLike[str], genome: Sequences, *, samples: Sequence[str] | None = None
+) -> PhasedVariants:
+    """Return the phased genotypes of a file; see `iter_read_phased_variants`."""
+    return last_of(iter_read_phased_variants(path, genome, samples=samples)).variants
+
+
+def iter_read_phased_variants(
+    path: str | PathLike[str], genome: Sequences, *, samples: Sequence[str] | None = None
+) -> Iterator[PhasedProgress]:
+    """Yield how far the reading of phased genotypes is; the last report has them.
+
+    All ALT of a record count. Genotypes of one allele, and those whose alleles are the same, need
+    no phase. Contigs may be named with ``chr`` or without.
+
+    Parameters
+    ----------
+    path
+        VCF or BCF, plain or compressed.
+    genome
+        The sequences that the file is about.
+    samples
+        Names of those that are read; None for all.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is neither or is damaged, a genotype of two alleles is not phased, or REF is
+        not what the genome has there.
+    ParameterError
+        If there is no such sample.
+    """
+    path = Path(path)
+    with opened_vcf(path) as vcf:
+        names = [str(name) for name in vcf.samples.ids]
+        chosen = names if samples is None else list(dict.fromkeys(samples))
+        if absent := set(chosen) - set(names):
+            raise ParameterError(f"{path.name} has no sample {min(absent)!r}")
+        columns = np.array([names.index(name) for name in chosen], np.int64)
+        reading = _Reading(path, genome, tuple(chosen), columns)
+        step = max(1, _STEP_GENOTYPES // max(len(names), 1))
+        for number, record in enumerate(vcf.iter_records(), start=1):
+            reading.add(record)
+            if number % step == 0:
+                yield PhasedProgress("Reading variants", vcf.n_read(), vcf.n_bytes)
+    yield PhasedProgress("Reading variants", vcf.n_bytes, vcf.n_bytes, reading.variants())
+
+
+@dataclass
+class _Reading:
+    """What was read so far."""
+
+    path: Path
+    genome: Sequences
+    samples: tuple[str, ...]
+    columns: np.ndarray
+    contigs: dict[str, int] = field(default_factory=dict)
+    carriers: dict[Edit, list[tuple[np.ndarray, np.ndarray]]] = field(default_factory=dict)
+    n_copies: dict[int, np.ndarray] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, record: Any) -> None:
+        """Add a record of cyvcf2."""
+        # cyvcf2 does not survive a GT without values, which there may be where it is not the first.
+        if record.FORMAT[:1] != ["GT"]:
+            self.counts["without"] += 1
+            return
+        self.counts["phase_sets"] += "PS" in record.FORMAT
+        contig = self._find(record)
+        found = record.genotype.array(_NO_MORE)[self.columns]
+        alleles, is_phased = found[:, :-1], found[:, -1] > 0
+        self._check_phase(record, alleles, is_phased)
+        copies = (alleles != _NO_MORE).sum(axis=1).astype(np.int8)
+        self.n_copies[contig] = np.maximum(self.n_copies.get(contig, 0), copies)
+        self.counts["missing"] += int((alleles == _UNKNOWN).sum())
+        for number, other in enumerate(record.ALT, start=1):
+            carriers = np.nonzero(alleles == number)
+            if not len(carriers[0]) or other == "*":  # what another record deletes
+                continue
+            if not _PLAIN.fullmatch(other):
+                self.counts["symbolic"] += len(carriers[0])
+                continue
+            edit = _trim(contig, record.POS - 1, record.REF.upper(), other.upper())
+            rows, copy = carriers
+            carriers = rows.astype(np.int32), copy.astype(np.int8)
+            self.carriers.setdefault(edit, []).append(carriers)
+
+    def _find(self, record: Any) -> int:
+        """Return the sequence of a record, which has its REF."""
+        name = record.CHROM
+        if name not in self.contigs:
+            known = [each for each in (name, *aliases(name)) if each in self.genome.names]
+            if not known:
+                raise FileFormatError(
+                    self.path,
+                    f"has records on {name}, and the genome has no such sequence; it has "
+                    f"{', '.join(self.genome.names[:3])}",
+                )
+            self.contigs[name] = self.genome.find(known[0])
+        contig, start = self.contigs[name], record.POS - 1
+        length, reference = int(self.genome.lengths[contig]), record.REF.upper()
+        stop = min(max(start, 0) + len(reference), length)
+        there = self.genome.cut(contig, min(max(start, 0), length), stop).tobytes().decode()
+        if there != reference:
+            self._refuse(
+                record,
+                f"REF is {_shorten(reference)}, and the genome has {_shorten(there) or 'nothing'} "
+                "there; needs the genome that the variants were found in",
+            )
+        return contig
+
+    def _check_phase(self, record: Any, alleles: np.ndarray, is_phased: np.ndarray) -> None:
+        if alleles.max(initial=_NO_MORE) > len(record.ALT):
+            self._refuse(record, "a genotype has an allele that the record has not")
+        # An unknown allele reads as the genome does; which copy has the other one is not known.
+        values = np.maximum(alleles, 0)
+        lowest = np.where(alleles == _NO_MORE, values.max(axis=1, keepdims=True), values).min(
+            axis=1
+        )
+        differs = lowest != values.max(axis=1)
+        unphased = np.flatnonzero(differs & ~is_phased)
+        if len(unphased):
+            sample = self.samples[unphased[0]]
+            written = "/".join("." if a < 0 else str(a) for a in alleles[unphased[0]].tolist())
+            self._refuse(
+                record, f"the genotype of {sample}, {written}, is not phased; needs one such as 0|1"
+            )
+
+    def _refuse(self, record: Any, found: str) -> None:
+        raise FileFormatError(self.path, f"{record.CHROM}:{record.POS:,}: {found}")
+
+    def variants(self) -> PhasedVariants:
+        """Return all that was read."""
+        ploidy = max((int(each.max(initial=0)) for each in self.n_copies.values()), default=0)
+        ploidy = max(ploidy, 1)
+        # Who is on no record of a sequence has as many copies as of others.
+        usual = np.maximum.reduce([np.ones(len(self.samples), np.int8), *self.n_copies.values()])
+        n_copies = np.array(
+            [self.n_copies.get(contig, usual) for contig in range(len(self.genome))], np.int8
+        ).reshape(len(self.genome), len(self.samples))
+        edits = sorted(self.carriers)
+        carriers = [
+            np.unique(
+                np.concatenate([rows * np.int32(ploidy) + k for rows, k in self.carriers[edit]])
+            )
+            for edit in edits
+        ]
+        offsets = np.append(0, np.cumsum([len(each) for each in carriers])).astype(np.int64)
+        places = np.array([edit[:3] for edit in edits], np.int64).reshape(-1, 3)
+        notes = [
+            f"{self.counts[kind]:,} {text}."
+            for kind, text in _SENTENCES.items()
+            if self.counts[kind]
+        ]
+        return PhasedVariants(
+            self.samples,
+            ploidy,
+            n_copies,
+            places[:, 0].astype(np.int32),
+            places[:, 1].copy(),
+            places[:, 2].copy(),
+            ByteStrings.from_texts(edit[3] for edit in edits),
+            offsets,
+            np.concatenate([np.empty(0, np.int32), *carriers]).astype(np.int32),
+            tuple(notes),
+        )
+
+
+def _trim(contig: int, start: int, reference: str, other: str) -> Edit:
+    """Return an allele without the bases that REF has too, those at its end first."""
+    n = min(len(reference), len(other))
+    n_last = next((k for k in range(n) if reference[-1 - k] != other[-1 - k]), n)
+    reference, other = reference[: len(reference) - n_last], other[: len(other) - n_last]
+    n = min(len(reference), len(other))
+    n_first = next((k for k in range(n) if reference[k] != other[k]), n)
+    end = start + len(reference)
+    return contig, start + n_first, end, other[n_first:].encode()
+
+
+def _shorten(bases: str) -> str:
+    return bases if len(bases) <= _SHOWN_BASES else f"{bases[:_SHOWN_BASES]}..."

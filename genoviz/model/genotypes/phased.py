@@ -1,0 +1,78 @@
+"""Which haplotype has which allele: edits of a genome, and who carries each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.errors import ParameterError
+from genoviz.model.byte_strings import ByteStrings
+from genoviz.model.columns import check_arrays, freeze_arrays
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PhasedVariants:
+    """Edits of a genome's sequences, each once, by sequence and position, and their carriers.
+
+    An edit puts bases in the place of a stretch of the genome; either may be empty. What REF and
+    ALT of a record have in common at their ends is no part of it.
+
+    Parameters
+    ----------
+    samples
+        Names of the samples. Haplotype ``sample * ploidy + copy`` is one of the copies that a
+        sample has of each sequence.
+    ploidy
+        How many copies a sample has at most.
+    n_copies
+        int8, shape (n_sequences, n_samples): how many it has of each sequence of the genome.
+    contig_ids
+        int32, shape (n_edits,): the sequence, by its number in the genome.
+    starts, ends
+        int64, shape (n_edits,): the stretch, 0-based half-open, bp.
+    inserted
+        The bases in its place, in upper case.
+    carrier_offsets, carriers
+        int64, shape (n_edits + 1,), and int32: edit ``i`` is on the haplotypes
+        ``carriers[carrier_offsets[i]:carrier_offsets[i + 1]]``, ascending.
+    notes
+        What was left out or treated in its own way, one sentence each.
+
+    Raises
+    ------
+    ParameterError
+        If the arrays do not fit each other.
+    """
+
+    samples: tuple[str, ...]
+    ploidy: int
+    n_copies: np.ndarray
+    contig_ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    inserted: ByteStrings
+    carrier_offsets: np.ndarray
+    carriers: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze_arrays(self)
+        n = len(self.starts)
+        expected = {
+            "n_copies": (np.int8, (len(self.n_copies), len(self.samples))),
+            "contig_ids": (np.int32, (n,)),
+            "starts": (np.int64, (n,)),
+            "ends": (np.int64, (n,)),
+            "carrier_offsets": (np.int64, (n + 1,)),
+            "carriers": (np.int32, (len(self.carriers),)),
+        }
+        check_arrays(self, expected)
+        if len(self.inserted) != n:
+            raise ParameterError(f"{n:,} edits have bases for {len(self.inserted):,}")
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __repr__(self) -> str:
+        return f"PhasedVariants({len(self):,} edits, {len(self.samples):,} samples)"

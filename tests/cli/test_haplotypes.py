@@ -1,0 +1,144 @@
+"""``genoviz construct``, and guides searched in the haplotypes of a phased VCF file."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from genoviz import path_sequences, read_graph
+from genoviz.cli.main import main
+from tests.oracles.haplotype_texts import write_out
+
+GUIDE = "GGCCGACCTGTCGCTGACGC"
+GENOME = {
+    "c1": f"TTACCATGCA{GUIDE}TGGAATTGGCCGACCTGTCGCTGAGGCAGGTT",
+    "c2": "CCAGCGTCAGCGACAGGTCGGCCAA",
+}
+# The PAM of c1's first site is lost, its second site becomes better, c2's loses two letters.
+LINES = [
+    ("c1", 32, "G", ["C"], [[1, 0], [0, 0], [0, 1]]),
+    ("c1", 56, "G", ["C"], [[1, 1], [0, 0], [0, 0]]),
+    ("c2", 3, "AG", ["A", "AGG"], [[0, 1], [2, 0], [0, 0]]),
+]
+SAMPLES = ("a", "b", "c")
+
+
+@pytest.fixture
+def run(capfd, tmp_path, monkeypatch):
+    """Run the program in a folder with the files; its exit code, standard output and error."""
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "genome.fa").write_text("".join(f">{n}\n{text}\n" for n, text in GENOME.items()))
+    rows = [
+        [contig, str(at), ".", reference, ",".join(others), ".", ".", ".", "GT",
+         *("|".join(map(str, each)) for each in genotypes)]
+        for contig, at, reference, others, genotypes in LINES
+    ]  # fmt: skip
+    head = "#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT".split()
+    text = "".join("\t".join(row) + "\n" for row in [[*head, *SAMPLES], *rows])
+    (tmp_path / "phased.vcf").write_text(
+        "##fileformat=VCFv4.3\n##contig=<ID=c1>\n##contig=<ID=c2>\n"
+        f'##FORMAT=<ID=GT,Number=1,Type=String,Description="G">\n{text}'
+    )
+    (tmp_path / "samples.tsv").write_text("sample\tgroup\na\tnorth\nb\tsouth\nc\tsouth\n")
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main([*map(str, arguments)])
+        captured = capfd.readouterr()
+        return exit_.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def written_out(samples=SAMPLES):
+    found = {f"reference#0#{name}": text for name, text in GENOME.items()}
+    for number, sample in enumerate(SAMPLES):
+        texts = write_out(GENOME, LINES, number) if sample in samples else {}
+        found |= {f"{sample}#{copy}#{name}": text for (copy, name), text in texts.items()}
+    return found
+
+
+@pytest.mark.parametrize("ending", ["gfa", "gfa.gz", "gbz"])
+def test_a_graph_of_a_genome_and_its_haplotypes_is_written(run, tmp_path, ending):
+    (tmp_path / "chosen.txt").write_text("#IID\nb\na\n")
+    made = ("construct", "genome.fa", "--vcf", "phased.vcf", "--samples", "chosen.txt")
+    code, out, err = run(*made, "-o", f"graph.{ending}", "--json")
+    assert code == 0, err
+    graph = read_graph(tmp_path / f"graph.{ending}", sequences=True)
+    sequences = path_sequences(graph)
+    found = {
+        name: sequences.cut(name, 0, int(length)).tobytes().decode()
+        for name, length in zip(sequences.names, sequences.lengths, strict=True)
+    }
+    found = {name.split(":")[0]: text for name, text in found.items()}
+    assert found == written_out(("a", "b"))
+    assert json.loads(out)["graph"]["n_paths"] == len(found) == 10
+
+
+@pytest.mark.parametrize(
+    "form", [("--format", "v2"), ("--format", "bulge", "--dna-bulge", "1", "--rna-bulge", "1")]
+)
+def test_rows_are_those_of_searching_each_haplotype_alone(run, tmp_path, form):
+    (tmp_path / "paths.fa").write_text("".join(f">{n}\n{t}\n" for n, t in written_out().items()))
+    guides = ("offtarget", "-g", GUIDE, "--pam", "NRG", "-m", "4", *form)
+    code, out, err = run(*guides, "--genome", "genome.fa", "--vcf", "phased.vcf")
+    assert code == 0, err
+    # Paths are by sample here, and by sequence of each sample in the other file.
+    alone = run(*guides, "--genome", "paths.fa")[1]
+    assert sorted(out.splitlines()) == sorted(alone.splitlines())
+    assert len(out.splitlines()) > 12
+
+
+def test_a_table_has_the_share_of_each_population_and_what_the_genome_has(run):
+    made = ("offtarget", "-g", GUIDE, "-m", "2", "--genome", "genome.fa", "--vcf", "phased.vcf")
+    code, out, err = run(*made, "--populations", "samples.tsv", "--format", "tsv")
+    assert code == 0, err
+    rows = [*csv.DictReader(out.splitlines(), delimiter="\t")]
+    texts = written_out()
+    people = [name.rsplit("#", 1)[0] for name in texts if not name.startswith("reference")]
+    people = [*dict.fromkeys(people)]
+    groups = {"a": "north", "b": "south", "c": "south"}
+    letters = str.maketrans("ACGT", "TGCA")
+    assert len(rows) >= 4
+    for row in rows:
+        site = row["dna"].upper()
+        turned = site.translate(letters)[::-1]
+        contig = row["contig"].rsplit("#", 1)[1]
+        have = [
+            person
+            for person in people
+            if any(word in texts[f"{person}#{contig}"] for word in (site, turned))
+        ]
+        assert row["haplotypes"].split(",") == have or not (have or row["haplotypes"])
+        assert row["of_haplotypes"] == "6"
+        assert float(row["frequency"]) == pytest.approx(len(have) / 6, rel=1e-5)
+        for group in ("north", "south"):
+            of_group = [person for person in people if groups[person[0]] == group]
+            share = np.mean([person in have for person in of_group])
+            assert float(row[f"frequency_{group}"]) == pytest.approx(share, rel=1e-5)
+        is_in = any(word in GENOME[contig] for word in (site, turned))
+        assert row["in_reference"] == str(int(is_in))
+    made_by_alleles = [row for row in rows if row["in_reference"] == "0"]
+    lost = [row for row in rows if row["in_reference"] == "1" and float(row["frequency"]) < 1]
+    assert made_by_alleles
+    assert lost
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--samples", "a"), "--samples are those of --vcf"),
+        (("--populations", "samples.tsv"), "are for graphs (GFA) and --vcf"),
+        (("--vcf", "phased.vcf", "--samples", "z"), "phased.vcf has no sample 'z'"),
+        (("--vcf", "genome.fa"), "genome.fa: is not a VCF or BCF file"),
+        (("--vcf", "phased.vcf", "--populations", "genome.fa"), "genome.fa, line 1: '>c1' has no"),
+    ],
+)
+def test_wrong_calls_are_told(run, arguments, words):
+    code, _, err = run("offtarget", "-g", GUIDE, "--genome", "genome.fa", *arguments)
+    assert code in (1, 2)
+    assert words in " ".join(err.replace("│", " ").split())

@@ -1,0 +1,44 @@
+"""Haplotypes written out letter by letter, from the lines of a phased VCF."""
+
+from __future__ import annotations
+
+
+def write_out(genome, lines, sample):
+    """The texts of each copy of a sample by contig: ``{(copy, contig): text}``.
+
+    ``lines`` are tuples: contig, POS (from 1 on), REF, ALT alleles, genotypes by sample.
+    """
+    found = {}
+    for contig, text in genome.items():
+        rows = [line for line in lines if line[0] == contig]
+        n_copies = max((len(row[4][sample]) for row in rows), default=2)
+        for copy in range(n_copies):
+            # Each base of the genome has what is written in its place and before it.
+            here, before, taken = list(text), [""] * (len(text) + 1), set()
+            edits = []
+            for _, position, reference, others, genotypes in rows:
+                alleles = genotypes[sample]
+                if copy >= len(alleles) or alleles[copy] in (".", 0):
+                    continue
+                start, end, bases = (
+                    position - 1,
+                    position - 1 + len(reference),
+                    others[alleles[copy] - 1],
+                )
+                while end > start and bases and text[end - 1] == bases[-1]:
+                    end, bases = end - 1, bases[:-1]
+                while end > start and bases and text[start] == bases[0]:
+                    start, bases = start + 1, bases[1:]
+                edits.append((start, end, bases))
+            end_before, last = -1, None
+            for start, end, bases in sorted(set(edits)):
+                if start < end_before or (start == end and last == (start, end)):
+                    continue
+                end_before, last = end, (start, end)
+                taken.update(range(start, end))
+                before[start] += bases
+            found[copy + 1, contig] = "".join(
+                before[at] + ("" if at == len(text) or at in taken else here[at])
+                for at in range(len(text) + 1)
+            )
+    return found
