@@ -17,7 +17,7 @@ INPUTS = {
         "annotations bed covar file genes genome genotypes graph guides index input_file keep"
     ).split(),
     *("exclude extract layout matrix pedigree pheno queries remove scan sequences sets").split(),
-    *("start subjects table weights").split(),
+    *("populations start subjects table vcf weights").split(),
 }
 
 
