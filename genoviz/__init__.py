@@ -29,6 +29,9 @@ _MODULES = {
     "genoviz.analyses.graph.query.extract": ("extract_nodes", "extract_region"),
     "genoviz.analyses.figures": ("FigureOptions", "figure_bytes", "make_figure"),
     "genoviz.analyses.graph.query.find": ("Finding", "find"),
+    "genoviz.analyses.sequences.copy_spectrum": (
+        "CopySpectrum", "absent_stretches", "copy_spectrum", "iter_copy_spectrum",
+    ),
     "genoviz.analyses.sequences.fm_index": (
         "BuildProgress",
         "build_fm_index",

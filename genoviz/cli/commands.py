@@ -112,6 +112,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.sequences.bwt",
                 "Count how many different k-mers occur how often.",
             ),
+            "assess": (
+                "genoviz.cli.sequences.assess",
+                "Compare an assembly with reads by k-mers: copies, completeness and quality.",
+            ),
             "multiplicity": (
                 "genoviz.cli.sequences.bwt",
                 "Write how often the k-mer that begins at each base occurs, as bedGraph.",

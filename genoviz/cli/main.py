@@ -50,7 +50,7 @@ EXIT_CODES = (
 # Parameters that name files to write; all others of type Path are read.
 OUTPUTS = (
     "output", "output_file", "tsv", "gaps", "samples", "pairs", "effects", "loadings", "removed",
-    "unrelated", "credible_sets",
+    "unrelated", "credible_sets", "absent",
 )  # fmt: skip
 # These are read by their commands, which look at other values first.
 READ_LATER = ("sequences",)

@@ -108,3 +108,54 @@ def test_what_does_not_work_is_one_sentence(run, tmp_path, arguments, code, word
     found, out, err = run("spectrum", *arguments)
     assert (found, out) == (code, "")
     assert words in sentence(err)
+
+
+def test_an_assembly_is_assessed_by_reads(run, tmp_path):  # noqa: F811
+    blocks = list(simulate_reads(20_000, 0.0, 40, 0.002, 0.0, seed=4))
+    reads = [read for _, letters in blocks for read in letters.tobytes().decode().split()]
+    write_fastq(tmp_path / "reads.fq.gz", reads)
+    pieces = sorted({read for read in reads[:40] if "N" not in read})
+    wrong = (
+        pieces[0][:50] + {"A": "C", "C": "G", "G": "T", "T": "A"}[pieces[0][50]] + pieces[0][51:]
+    )
+    contigs = [wrong, *pieces[1:]]
+    (tmp_path / "asm.fa").write_text("".join(f">c{n}\n{t}\n" for n, t in enumerate(contigs)))
+    lines = [f"S\t{n + 1}\t{t}" for n, t in enumerate(contigs)]
+    lines += [f"P\tc{n}\t{n + 1}+\t*" for n in range(len(contigs))]
+    (tmp_path / "asm.gfa").write_text("\n".join(["H\tVN:Z:1.0", *lines]) + "\n")
+    of_reads, of_assembly = count(reads, 21), count(contigs, 21)
+    wanted = Counter((of_reads[kmer], min(of_assembly[kmer], 5)) for kmer in of_reads | of_assembly)
+    for name in ("asm.fa", "asm.gfa"):
+        code, out, err = run("assess", name, "--reads", "reads.fq.gz", "--absent", "bad.bed")
+        assert code == 0, err
+        header, rows = table(out)
+        assert header[:3] == ["#multiplicity", "copies_0", "copies_1"]
+        found = {
+            (int(row[0]), c): int(n) for row in rows for c, n in enumerate(row[1:]) if n != "0"
+        }
+        assert found == wanted
+        n_absent = sum(n for kmer, n in of_assembly.items() if kmer not in of_reads)
+        assert (
+            f"{n_absent:,} of {of_assembly.total():,} k-mers of the assembly are in no read" in err
+        )
+        bed = [line.split("\t") for line in (tmp_path / "bad.bed").read_text().splitlines()]
+        assert ["c0", "30", "71"] in bed
+    shown = json.loads(
+        run("assess", "asm.fa", "--reads", "reads.fq.gz", "--json", "--solid", "9")[1]
+    )
+    solid = [kmer for kmer, n in of_reads.items() if n >= 9]
+    share = sum(kmer in of_assembly for kmer in solid) / len(solid)
+    assert shown["completeness"] == pytest.approx(share)
+    assert (shown["n_absent"], shown["solid"]) == (n_absent, 9)
+
+
+def test_wrong_calls_of_assess_are_told(run, tmp_path):  # noqa: F811
+    (tmp_path / "asm.fa").write_text(">c\nACGTACGTACGATCGATCGATCGATT\n")
+    code, _, err = run("assess", "asm.fa", "--reads", "asm.fa")
+    assert code == 2
+    assert "asm.fa has no reads: --reads needs FASTQ" in sentence(err)
+    write_fastq(tmp_path / "reads.fq", ["ACGTACGTACGATCGATCGATCGATT"])
+    code, _, err = run("assess", "asm.fa", "--reads", "reads.fq")
+    assert code == 0
+    assert "QV inf: 0 of 6 k-mers of the assembly are in no read" in err
+    assert "needs a peak" in err

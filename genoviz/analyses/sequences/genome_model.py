@@ -111,7 +111,7 @@ def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
     """
     if spectrum.strand != "canonical":
         raise ParameterError(f"the spectrum is {spectrum.strand}, needs to be canonical")
-    trough, peak = _find_peak(spectrum)
+    trough, peak = find_peak(spectrum)
     last = 6 * peak
     counts = np.zeros(last, np.float64)
     is_within = spectrum.multiplicities <= last
@@ -132,7 +132,7 @@ def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
     return replace(model, other=(float(other_size), float(other.x[0])))
 
 
-def _find_peak(spectrum: KmerSpectrum) -> tuple[int, int]:
+def find_peak(spectrum: KmerSpectrum) -> tuple[int, int]:
     """Return the multiplicities of the lowest place behind the errors, and of the peak after it.
 
     Counts are smoothed over as many neighbours as the square root of the multiplicity.

@@ -27,25 +27,22 @@ _RUNS_SHARE = 48
 _FEW = 1 << 12
 _FIRST_BITS, _DIGIT_BITS = 10, 11
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_CODES = np.full(256, 4, np.uint8)
+CODES = np.full(256, 4, np.uint8)
+"""2-bit codes of letters; 4 for what is no base."""
+
 for _code, _letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
-    _CODES[[ord(letter) for letter in _letters]] = _code
+    CODES[[ord(letter) for letter in _letters]] = _code
 
 
 def iter_read_spectrum(
     open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
 ) -> Generator[float, None, KmerSpectrum]:
     """Return what `read_spectrum` does; yields the share that is done, 0 to 1."""
-    if not 1 <= k <= MAX_SORTED_K:
-        raise ParameterError(f"k is {k:,}, needs 1 to {MAX_SORTED_K} for reads")
-    if memory < MIN_MEMORY:
-        raise ParameterError(
-            f"memory is {memory / 1e6:,.0f} MB, needs {MIN_MEMORY // 10**6} MB or more for reads"
-        )
+    check_reads(k, memory)
     found: dict[int, int] = {}
     to_count, n_done, shown = [(0, 1)], 0.0, 0.0
     while to_count:
-        runs = _Runs(k, memory, *to_count.pop())
+        runs = Runs(k, memory, *to_count.pop())
         for share, letters in open_blocks():
             to_count += runs.add(letters)
             shown = max(shown, min(n_done + share / runs.n_parts, 1.0))
@@ -88,7 +85,17 @@ def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
     return found
 
 
-class _Runs:
+def check_reads(k: int, memory: int) -> None:
+    """Refuse a length of k-mers, or a memory, with which reads cannot be counted."""
+    if not 1 <= k <= MAX_SORTED_K:
+        raise ParameterError(f"k is {k:,}, needs 1 to {MAX_SORTED_K} for reads")
+    if memory < MIN_MEMORY:
+        raise ParameterError(
+            f"memory is {memory / 1e6:,.0f} MB, needs {MIN_MEMORY // 10**6} MB or more for reads"
+        )
+
+
+class Runs:
     """Different k-mers of a part of all, sorted, with their counts, in runs of falling sizes.
 
     A part has the k-mers whose hash leaves ``part`` when divided by ``n_parts``, a power of two.
@@ -111,7 +118,7 @@ class _Runs:
         first = 0
         while first < len(letters):
             first, self._n = _take_keys(
-                letters, first, _CODES, self._k, np.uint64(self.n_parts - 1), np.uint64(self.part),
+                letters, first, CODES, self._k, np.uint64(self.n_parts - 1), np.uint64(self.part),
                 self._state, self._keys, self._n,
             )  # fmt: skip
             if self._n == len(self._keys):
@@ -137,11 +144,20 @@ class _Runs:
             self._runs = [self._keep_part(*run) for run in self._runs]
         return let_go
 
-    def tally(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return multiplicities, ascending, and how many k-mers have each; int64 both."""
+    def narrow(self, n_parts: int) -> None:
+        """Leave to others what belongs to other parts of ``n_parts``, a power of two."""
+        self.n_parts = n_parts
+        self._runs = [self._keep_part(*run) for run in self._runs]
+
+    def merged(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k-mers (uint64, ascending) and their counts (int64)."""
         while len(self._runs) > 1:
             self._merge_last()
-        return tally(self._runs[0][1])
+        return self._runs[0]
+
+    def tally(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return multiplicities, ascending, and how many k-mers have each; int64 both."""
+        return tally(self.merged()[1])
 
     def _merge_last(self) -> None:
         one, other = self._runs.pop(), self._runs.pop()

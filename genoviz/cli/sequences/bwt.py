@@ -29,8 +29,6 @@ from genoviz.cli.sequences import kmer_index as io
 from genoviz.cli.sequences.kmer_index import read_sequences
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from genoviz.analyses.sequences.genome_model import GenomeModel
     from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 
@@ -193,19 +191,9 @@ def _count_reads(
 ) -> Generator[float, None, KmerSpectrum]:
     """Count the k-mers of all reads of FASTQ files."""
     from genoviz.analyses.sequences.read_spectrum import DEFAULT_MEMORY, iter_read_spectrum
-    from genoviz.io.sequences.fastq import iter_fastq_blocks
-
-    def open_blocks() -> Iterator[tuple[float, np.ndarray]]:
-        for number, file in enumerate(files):
-            for share, letters in iter_fastq_blocks(file):
-                yield (number + share) / len(files), letters
-            # The last read may lack its newline.
-            yield (number + 1) / len(files), np.frombuffer(b"\n", np.uint8)
-
-    import numpy as np
 
     n_bytes = DEFAULT_MEMORY if memory is None else io.parse_size(memory)
-    return iter_read_spectrum(open_blocks, k, memory=n_bytes)
+    return iter_read_spectrum(io.opener_of_reads(files), k, memory=n_bytes)
 
 
 def _share_spectrum(

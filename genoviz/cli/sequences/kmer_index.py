@@ -122,6 +122,22 @@ def is_reads(path: Path) -> bool:
     return is_fastq(path)
 
 
+def opener_of_reads(files: list[Path]) -> Callable[[], Iterator[tuple[float, np.ndarray]]]:
+    """Return what opens the reads of FASTQ files anew, each time it is called."""
+    import numpy as np
+
+    from genoviz.io.sequences.fastq import iter_fastq_blocks
+
+    def open_blocks() -> Iterator[tuple[float, np.ndarray]]:
+        for number, file in enumerate(files):
+            for share, letters in iter_fastq_blocks(file):
+                yield (number + share) / len(files), letters
+            # The last read may lack its newline.
+            yield (number + 1) / len(files), np.frombuffer(b"\n", np.uint8)
+
+    return open_blocks
+
+
 def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
     """Return the sequences of a file; notes go to standard error."""
     from genoviz.io.sequences.reader import iter_read_sequences

@@ -1,0 +1,272 @@
+"""K-mers of reads by how often an assembly has them: copies, completeness and quality.
+
+Both are counted block by block within a given memory, as `read_spectrum` counts reads; the parts
+that are let go are those of the same values of a hash, so that each part has both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from genoviz.analyses.sequences.genome_model import find_peak
+from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
+from genoviz.analyses.sequences.read_spectrum import (
+    CODES,
+    DEFAULT_MEMORY,
+    Blocks,
+    Runs,
+    check_reads,
+)
+from genoviz.generators import in_one_go
+from genoviz.model import Intervals, Sequences
+
+MAX_COPIES = 4
+"""Copies that are told apart; one more column has all that are more."""
+
+_BLOCK_BASES = 4 << 20
+_NEWLINE = np.array([10], np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class CopySpectrum:
+    """How many k-mers reads have so often, and an assembly so often; all are canonical.
+
+    Attributes
+    ----------
+    k
+        Length of the k-mers.
+    multiplicities
+        int64, shape (n,), ascending: how often reads have a k-mer; 0 is that of k-mers that the
+        assembly alone has.
+    n_kmers
+        int64, shape (n, 6): how many different k-mers the reads have so often, and the assembly
+        0, 1, 2, 3, 4 times, and more often.
+    n_places, n_absent
+        At how many places of the assembly a k-mer begins, and at how many of these one that no
+        read has.
+    absent
+        uint64, ascending: the k-mers that no read has, 2 bits a base.
+    """
+
+    k: int
+    multiplicities: np.ndarray
+    n_kmers: np.ndarray
+    n_places: int
+    n_absent: int
+    absent: np.ndarray
+
+    @property
+    def of_reads(self) -> KmerSpectrum:
+        """The spectrum of the reads."""
+        has_some = self.multiplicities > 0
+        sums = self.n_kmers[has_some].sum(axis=1)
+        return KmerSpectrum(self.k, "canonical", self.multiplicities[has_some], sums)
+
+    def find_solid(self) -> int:
+        """Return from which multiplicity on k-mers are those of the genome and not errors.
+
+        It is the lowest place before the highest peak of the reads' spectrum.
+
+        Raises
+        ------
+        ParameterError
+            If there is no peak.
+        """
+        return find_peak(self.of_reads)[0]
+
+    def completeness(self, solid: int) -> float:
+        """Return the share of the k-mers that reads have ``solid`` times or more that it has."""
+        rows = self.n_kmers[self.multiplicities >= max(solid, 1)]
+        n = int(rows.sum())
+        return 1 - int(rows[:, 0].sum()) / n if n else float("nan")
+
+    @property
+    def error_rate(self) -> float:
+        """Errors a base of the assembly: of k-mers that no read has; NaN without k-mers."""
+        if not self.n_places:
+            return float("nan")
+        return (
+            float(-np.expm1(np.log1p(-self.n_absent / self.n_places) / self.k))
+            if (self.n_absent < self.n_places)
+            else 1.0
+        )
+
+    @property
+    def quality(self) -> float:
+        """That as a Phred-scaled QV; infinite where reads have all k-mers."""
+        with np.errstate(divide="ignore"):
+            return float(-10 * np.log10(np.float64(self.error_rate)))
+
+
+def iter_copy_spectrum(
+    open_blocks: Callable[[], Blocks],
+    assembly: Sequences,
+    k: int,
+    *,
+    memory: int = DEFAULT_MEMORY,
+) -> Generator[float, None, CopySpectrum]:
+    """Return what `copy_spectrum` does; yields the share that is done, 0 to 1."""
+    check_reads(k, memory)
+    table: dict[int, np.ndarray] = {}
+    absent, n_places, n_absent = [np.empty(0, np.uint64)], 0, 0
+    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
+    while to_count:
+        part = to_count.pop()
+        sides = [Runs(k, memory // 2, *part), Runs(k, memory // 2, *part)]
+        for runs, blocks in zip(sides, (_blocks_of(assembly), open_blocks()), strict=True):
+            runs.narrow(sides[0].n_parts)
+            for share, letters in blocks:
+                to_count += runs.add(letters)
+                done = n_done + (share / runs.n_parts if runs is sides[1] else 0)
+                shown = max(shown, min(done, 1.0))
+                yield shown
+            to_count += runs.flush()
+        sides[0].narrow(sides[1].n_parts)
+        n_done += 1 / sides[1].n_parts
+        (keys, copies), (read_keys, counts) = (runs.merged() for runs in sides)
+        places = np.searchsorted(read_keys, keys)
+        is_read = np.zeros(len(keys), bool)
+        inside = places < len(read_keys)
+        is_read[inside] = read_keys[places[inside]] == keys[inside]
+        columns = np.zeros(len(counts), np.int64)
+        columns[places[is_read]] = np.minimum(copies[is_read], MAX_COPIES + 1)
+        _add(table, counts, columns)
+        _add(
+            table,
+            np.zeros(int((~is_read).sum()), np.int64),
+            np.minimum(copies[~is_read], MAX_COPIES + 1),
+        )
+        absent.append(keys[~is_read])
+        n_places += int(copies.sum())
+        n_absent += int(copies[~is_read].sum())
+    multiplicities = np.array(sorted(table), np.int64)
+    rows = np.array([table[each] for each in multiplicities.tolist()], np.int64)
+    return CopySpectrum(
+        k,
+        multiplicities,
+        rows.reshape(-1, MAX_COPIES + 2),
+        n_places,
+        n_absent,
+        np.sort(np.concatenate(absent)),
+    )
+
+
+@in_one_go(iter_copy_spectrum)
+def copy_spectrum(found: CopySpectrum) -> CopySpectrum:
+    r"""Return how often reads have k-mers, and an assembly; canonical ones, nothing is capped.
+
+    Parameters
+    ----------
+    open_blocks
+        The reads, as `read_spectrum` takes them.
+    assembly
+        Its sequences. What is none of A C G T U parts k-mers.
+    k
+        1 to 32.
+    memory
+        Bytes for k-mers and their counts, half of them for each side, and more passes over both
+        where they need more. K-mers that no read has take 8 bytes each besides.
+
+    Raises
+    ------
+    ParameterError
+        If ``k`` or ``memory`` is out of range.
+
+    References
+    ----------
+    Rhie et al. 2020, Merqury: reference-free quality, completeness, and phasing assessment for
+    genome assemblies. *Genome Biology* 21, 245. doi:10.1186/s13059-020-02134-9
+
+    Examples
+    --------
+    >>> reads = [(1.0, np.frombuffer(b"GATTACA\nTGTAATC\nGGG\n", np.uint8))]
+    >>> found = copy_spectrum(lambda: reads, Sequences.from_records([("c", "GATTACAT")]), 5)
+    >>> found.multiplicities.tolist(), found.n_kmers.tolist(), found.n_places
+    ([0, 2], [[0, 1, 0, 0, 0, 0], [0, 3, 0, 0, 0, 0]], 4)
+    """
+    return found
+
+
+def absent_stretches(assembly: Sequences, spectrum: CopySpectrum) -> Intervals:
+    """Return the stretches of an assembly that k-mers cover which no read has.
+
+    Parameters
+    ----------
+    assembly, spectrum
+        What `copy_spectrum` was given, and what it found.
+    """
+    columns: list[tuple[int, np.ndarray]] = []
+    for contig, (first, stop) in enumerate(
+        zip(assembly.offsets[:-1], assembly.offsets[1:], strict=True)
+    ):
+        stretches = _find_stretches(assembly.bases[first:stop], CODES, spectrum.k, spectrum.absent)
+        columns.append((contig, stretches))
+    names = [assembly.names[contig] for contig, found in columns for _ in range(len(found))]
+    places = np.concatenate([np.empty((0, 2), np.int64), *(found for _, found in columns)])
+    return Intervals.from_columns(names, places[:, 0], places[:, 1])
+
+
+def _blocks_of(assembly: Sequences) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield an assembly as reads are: shares, and letters with a newline after each sequence."""
+    n = max(assembly.total_length, 1)
+    for first, stop in zip(
+        assembly.offsets[:-1].tolist(), assembly.offsets[1:].tolist(), strict=True
+    ):
+        for start in range(first, stop, _BLOCK_BASES):
+            end = min(start + _BLOCK_BASES, stop)
+            yield end / n, assembly.bases[start:end]
+        yield stop / n, _NEWLINE
+
+
+def _add(table: dict[int, np.ndarray], counts: np.ndarray, columns: np.ndarray) -> None:
+    """Add k-mers to the rows of their multiplicities, in the columns of their copies."""
+    width = MAX_COPIES + 2
+    keys, sums = np.unique(counts * width + columns, return_counts=True)
+    for key, n in zip(keys.tolist(), sums.tolist(), strict=True):
+        row = table.setdefault(key // width, np.zeros(width, np.int64))
+        row[key % width] += n
+
+
+@njit(nogil=True, cache=True)
+def _find_stretches(letters, codes, k, absent):
+    """Return the stretches that k-mers of a sorted list cover; int64, shape (n, 2)."""
+    found = []
+    of_k = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 2 * k)
+    top = np.uint64(2 * (k - 1))
+    forward = reverse = np.uint64(0)
+    n_bases = 0
+    first = stop = -1
+    for i in range(len(letters)):
+        code = np.uint64(codes[letters[i]])
+        if code > np.uint64(3):
+            n_bases = 0
+            continue
+        forward = (forward << np.uint64(2) | code) & of_k
+        reverse = reverse >> np.uint64(2) | (np.uint64(3) - code) << top
+        n_bases += 1
+        if n_bases < k:
+            continue
+        key = min(forward, reverse)
+        low, high = 0, len(absent)
+        while low < high:
+            middle = (low + high) >> 1
+            if absent[middle] < key:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(absent) and absent[low] == key:
+            if i - k + 1 > stop:
+                if stop >= 0:
+                    found.append((first, stop))
+                first = i - k + 1
+            stop = i + 1
+    if stop >= 0:
+        found.append((first, stop))
+    stretches = np.empty((len(found), 2), np.int64)
+    for row in range(len(found)):
+        stretches[row, 0], stretches[row, 1] = found[row]
+    return stretches
