@@ -14,7 +14,8 @@ from genoviz.cli.main import OUTPUTS, main, make_program
 MAX_INTEGER = 2**63 - 1
 INPUTS = {
     *(
-        "annotations assembly bed covar file genes genome genotypes graph guides index input_file keep"
+        "annotations assembly bed covar file genes genome genotypes graph guides index input_file "
+        "keep"
     ).split(),
     *("exclude extract layout matrix pedigree pheno queries remove scan sequences sets").split(),
     *("populations reads start subjects table vcf weights").split(),
