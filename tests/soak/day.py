@@ -33,6 +33,7 @@ KEPT_MINUTES = 1
 # A day so long begins with all that takes long, so that what is made once is there.
 LONG_SECONDS = 40
 WARM_SHARE = 20
+WARM_SECONDS = 20
 TROUBLE = re.compile(r"^.*(?:Traceback.*(?:\n .*)*\n.*|ERROR.*|CRITICAL.*)", re.MULTILINE)
 
 
@@ -165,7 +166,8 @@ async def live_a_day(
     with server(folder) as (process, url, log):
         inquiry = Inquiry(process.pid, url, log)
         diary, first = Diary(inquiry.look_into), Diary(inquiry.look_into)
-        first.end = 0.0  # everybody comes once and goes, so that what is made once is there
+        # Everybody works for a while and goes, so that what is made once is there.
+        first.end = time.monotonic() + min(WARM_SECONDS, seconds / 4)
         everybody = people(url, folder, first, min(5, n_people))
         await asyncio.gather(*(person.live() for person in everybody))
         if seconds > LONG_SECONDS:

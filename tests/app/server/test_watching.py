@@ -161,6 +161,7 @@ def test_a_server_that_is_told_to_stop_ends_by_itself(tmp_path):
         if platform.libc_ver()[0] == "glibc":  # it has begun anew, as the same process
             variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
             assert b"PYTHONMALLOC=malloc" in variables
+            assert b"MALLOC_TRIM_THRESHOLD_=1048576" in variables
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
