@@ -100,6 +100,7 @@ def test_every_mode_is_drawn(draw, files, mode):
         "density": "node",
         "depth": "Depth (path steps on a node)",
         "path-depth": "Paths on a node (of 2)",
+        "copies": "Copies in a path that has the node (mean)",
         "strand": "Reverse steps (%)",
         "length": "Node length (bp)",
         "gc": "GC content (%)",

@@ -70,6 +70,7 @@ class ColourBy(StrEnum):
     density = "density"
     depth = "depth"
     path_depth = "path-depth"
+    copies = "copies"
     strand = "strand"
     length = "length"
     gc = "gc"

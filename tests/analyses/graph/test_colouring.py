@@ -80,6 +80,8 @@ def naive_values(graph, mode, paths):
             found.append(len(here))
         elif mode == "path-depth":
             found.append(len(holders) or None)
+        elif mode == "copies":
+            found.append(len(here) / len(holders) if holders else None)
         elif mode == "strand":
             found.append(100 * sum(here) / len(here) if here else None)
         elif mode == "length":
@@ -89,7 +91,7 @@ def naive_values(graph, mode, paths):
 
 @FEW
 @given(graphs())
-@pytest.mark.parametrize("mode", ["depth", "path-depth", "strand", "length"])
+@pytest.mark.parametrize("mode", ["depth", "path-depth", "copies", "strand", "length"])
 def test_numbers_are_those_of_a_plain_count(mode, graph):
     colouring = make_colouring(graph, ColourChoice(mode))
     expected = naive_values(graph, mode, None)
@@ -99,7 +101,7 @@ def test_numbers_are_those_of_a_plain_count(mode, graph):
     colours, picture = draw_nodes(colouring, graph.n_nodes)
     legend = colouring.legend(picture)
     low, high = colouring.options["value_range"]
-    assert all(low <= value <= high for value in expected if value is not None)
+    assert all(low <= np.float32(value) <= high for value in expected if value is not None)
     for colour, wanted in zip(colours, expected, strict=True):
         if wanted is None:
             assert colour == DARK.other
@@ -253,7 +255,9 @@ def test_what_is_missing_is_said(choice, message):
         make_colouring(small_graph(), choice)
 
 
-WITH_PATHS = ["depth", "path-depth", "strand", "position", "paths", "class", "stress"]
+WITH_PATHS = [
+    *("depth", "path-depth", "copies", "strand", "position", "paths", "class", "stress"),
+]
 
 
 @pytest.mark.parametrize("mode", WITH_PATHS)

@@ -97,7 +97,15 @@ class NodeCard:
 
     def _arrange(self) -> pmui.Row:
         left = pmui.Column(
-            pmui.Row(self.name, self.zoom, self.copy, self.fasta, self.light, margin=(4, 0, 2, 0)),
+            pmui.Row(
+                self.name,
+                self.zoom,
+                self.copy,
+                self.fasta,
+                self.light,
+                margin=(4, 0, 2, 0),
+                sx={"flexWrap": "wrap", "rowGap": "4px"},
+            ),
             self.text,
             self.chips.panel,
             width=350,

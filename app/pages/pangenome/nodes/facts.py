@@ -30,6 +30,7 @@ NOTHING_PICKED = (
     "Click a node in the picture, or draw a box with Shift held, "
     "to see what it is and which paths visit it."
 )
+LISTED_COPIES = 6
 LISTED_NODES, FIRST_BASES, LAST_BASES = 40, 60, 20
 
 _COMPONENTS: WeakKeyDictionary[PangenomeGraph, np.ndarray] = WeakKeyDictionary()
@@ -49,6 +50,8 @@ class NodeFacts:
         Steps on them, of all paths.
     n_paths
         Paths that visit them; None when there are too many visits to count them.
+    n_copies
+        ``[times, paths]``: how many paths visit a single node so many times; int64, ascending.
     reverse_share
         Share of the visits that are in reverse; NaN without visits or when not counted.
     n_components
@@ -66,6 +69,7 @@ class NodeFacts:
     length: int
     n_visits: int
     n_paths: int | None
+    n_copies: np.ndarray
     reverse_share: float
     n_components: int
     component: int
@@ -84,11 +88,13 @@ def read_node_facts(graph: PangenomeGraph, nodes: np.ndarray) -> NodeFacts:
     visits = find_node_visits(graph, read)
     components = components_of(graph)[nodes]
     left, right = find_neighbours(graph, int(nodes[0])) if len(nodes) == 1 else (nodes[:0],) * 2
+    times = np.unique(visits.paths, return_counts=True)[1] if is_counted else nodes[:0]
     return NodeFacts(
         nodes=nodes,
         length=int(graph.node_lengths[nodes].sum()),
         n_visits=n_visits,
-        n_paths=len(np.unique(visits.paths)) if is_counted else None,
+        n_paths=len(times) if is_counted else None,
+        n_copies=np.stack(np.unique(times if len(nodes) == 1 else nodes[:0], return_counts=True)),
         reverse_share=float(visits.is_reverse.mean()) if is_counted and n_visits else float("nan"),
         n_components=len(np.unique(components)),
         component=int(components[0]) + 1,
@@ -136,6 +142,8 @@ def facts_html(graph: PangenomeGraph, facts: NodeFacts, ends: np.ndarray | None)
         rows.append(("Depth", f"{facts.n_visits / len(facts.nodes):,.1f} steps a node"))
     paths = "too many visits to count" if facts.n_paths is None else f"{facts.n_paths:,}"
     rows.append(("Paths", f"{paths} of {graph.n_paths:,}"))
+    if (facts.n_copies[0] > 1).any():
+        rows.append(("Copies", _copies(facts.n_copies)))
     if not math.isnan(facts.reverse_share):
         rows.append(("In reverse", f"{100 * facts.reverse_share:.3g} % of the visits"))
     if is_one:
@@ -170,6 +178,17 @@ def _bases_html(graph: PangenomeGraph, node: int) -> str:
         n_left = len(bases) - FIRST_BASES - LAST_BASES
         bases = f"{bases[:FIRST_BASES]} … {n_left:,} bp … {bases[-LAST_BASES:]}"
     return f'<span class="bases">{escape(bases)}</span>'
+
+
+def _copies(n_copies: np.ndarray) -> str:
+    """Return how many paths have how many copies, as "1 in 20 paths, 2 in 58, 3 in 12"."""
+    parts = [f"{times:,} in {n_paths:,}" for times, n_paths in n_copies.T.tolist()]
+    n_more = len(parts) - LISTED_COPIES
+    if n_more > 0:
+        times, n_paths = n_copies[:, LISTED_COPIES - 1 :]
+        parts[LISTED_COPIES - 1 :] = [f"{times[0]:,} to {times[-1]:,} in {n_paths.sum():,}"]
+    first = f"{parts[0]} path{'' if n_copies[1, 0] == 1 else 's'}"
+    return ", ".join([first, *parts[1:]])
 
 
 def _names(graph: PangenomeGraph, nodes: Sequence[int]) -> str:

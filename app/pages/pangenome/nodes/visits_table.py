@@ -10,13 +10,14 @@ from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, TableRows
 
 COLUMNS = (
-    Column("Node"),
-    Column("Path", share=3),
-    Column("Sample"),
-    Column("Start (bp)", is_number=True),
-    Column("End (bp)", is_number=True),
-    Column("Strand"),
-    Column("On its contig", share=2),
+    Column("Node", share=10),
+    Column("Path", share=28),
+    Column("Sample", share=10),
+    Column("Copies", is_number=True, share=8),
+    Column("Start (bp)", is_number=True, share=12),
+    Column("End (bp)", is_number=True, share=11),
+    Column("Strand", share=9),
+    Column("On its contig", share=22),
 )
 
 
@@ -38,12 +39,14 @@ def visit_rows(
     ends = starts + graph.node_lengths[visits.nodes[kept]]
     parsed = [graph.parsed_path_names[path] for path in paths.tolist()]
     names = np.array([graph.path_names[path] for path in paths.tolist()], dtype=object)
+    copies = np.bincount(codes)[codes]
     samples = np.array([name.sample or "" for name in parsed], dtype=object)
     frame = pd.DataFrame(
         {
             "Node": _node_names(graph, visits.nodes[kept]) if has_nodes else "",
             "Path": names[codes],
             "Sample": samples[codes],
+            "Copies": copies,
             "Start (bp)": starts + 1,
             "End (bp)": ends,
             "Strand": np.where(visits.is_reverse[kept], "-", "+"),
@@ -53,7 +56,9 @@ def visit_rows(
     words = np.array([name.lower() for name in names], dtype=np.str_)
     n_more = n_visits - len(frame)
     note = f"the first of {n_visits:,} visits" if n_more > 0 else ""
-    hidden = [title for title in ("Node", "Sample", "On its contig") if (frame[title] == "").all()]
+    tells_nothing = has_nodes or n_more > 0 or (copies == 1).all()
+    hidden = ["Copies"] if tells_nothing else []
+    hidden += [title for title in ("Node", "Sample", "On its contig") if (frame[title] == "").all()]
     return TableRows(frame, words, codes, note, tuple(hidden))
 
 

@@ -31,7 +31,10 @@ LOW = {"& .MuiSelect-select": {"paddingTop": "8px", "paddingBottom": "8px", "min
 GROUP_MODES = ("paths", "sharing", "class")
 KINDS = {
     "Nodes": ("density", "length", "gc", "component"),
-    "Paths": ("depth", "path-depth", "strand", "position", "paths", "sharing", "class"),
+    "Paths": (
+        *("depth", "path-depth", "copies", "strand", "position"),
+        *("paths", "sharing", "class"),
+    ),
     "Layout": ("stress",),
     "Other": ("annotation", "table"),
 }

@@ -20,12 +20,15 @@ from genoviz.analyses.graph.query.path_groups import (
     NodeGroups,
     PathGroups,
     count_node_groups,
+    group_paths,
 )
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 
 MAX_LISTED = 12
 HEAVY_TAIL = 50
+MANY_COPIES = 20
+"""A gene's two or three copies stand out on a linear ramp; repeats of hundreds need a log one."""
 
 
 def by_density() -> Colouring:
@@ -43,6 +46,20 @@ def by_depth(graph: PangenomeGraph) -> Colouring:
         ramp="depth",
         is_heavy_tailed=True,
         is_whole=True,
+    )
+
+
+def by_copies(graph: PangenomeGraph) -> Colouring:
+    """Colour by how often the paths that have a node visit it, on average."""
+    n_paths = count_node_groups(graph, group_paths(graph, "path")).counts
+    copies = np.full(graph.n_nodes, np.nan, np.float32)
+    np.divide(graph.node_depths, n_paths, out=copies, where=n_paths > 0, casting="unsafe")
+    return by_numbers(
+        copies,
+        "Copies in a path that has the node (mean)",
+        ramp="depth",
+        missing="on no path",
+        is_heavy_tailed=bool((copies > MANY_COPIES).any()),
     )
 
 

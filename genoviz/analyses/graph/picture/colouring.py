@@ -32,6 +32,7 @@ MODES: Mapping[str, str] = MappingProxyType(
         "density": "Density of nodes",
         "depth": "Depth (steps)",
         "path-depth": "Paths on a node",
+        "copies": "Copies in a path",
         "strand": "Strand",
         "length": "Node length",
         "gc": "GC content",
@@ -47,7 +48,10 @@ MODES: Mapping[str, str] = MappingProxyType(
 )
 """The modes, and what people call them."""
 PATH_MODES = frozenset(
-    {"depth", "path-depth", "strand", "position", "paths", "sharing", "class", "stress"}
+    {
+        *("depth", "path-depth", "copies", "strand", "position"),
+        *("paths", "sharing", "class", "stress"),
+    }
 )
 """The modes that need paths."""
 MAX_TEXTS = 200
@@ -160,6 +164,7 @@ _OF_GRAPH: dict[str, Callable[[PangenomeGraph], Colouring]] = {
     "density": lambda _: modes.by_density(),
     "depth": modes.by_depth,
     "path-depth": lambda graph: modes.by_sharing(graph, group_paths(graph, "path")),
+    "copies": modes.by_copies,
     "strand": modes.by_strand,
     "length": modes.by_length,
     "gc": modes.by_gc,

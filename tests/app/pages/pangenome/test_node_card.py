@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +15,7 @@ from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes import facts as node_facts
 from genoviz_app.pages.pangenome.nodes import visits_table
 from genoviz_app.pages.pangenome.nodes.card import NodeCard
-from genoviz_app.pages.pangenome.nodes.facts import find_neighbours, read_node_facts
+from genoviz_app.pages.pangenome.nodes.facts import facts_html, find_neighbours, read_node_facts
 from genoviz_app.parts.file_button import file_stem, write_to_bytes
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
@@ -54,9 +55,27 @@ def test_visits_are_those_of_a_walk_over_all_paths(seed, nodes):
     assert rows_of(graph, facts) == expected
     assert facts.n_visits == len(expected)
     assert facts.n_paths == len({row[1] for row in expected})
+    copies = Counter(row[1] for row in expected)
+    times = sorted(Counter(copies.values()).items()) if len(nodes) == 1 else []
+    assert [tuple(pair) for pair in facts.n_copies.T.tolist()] == times
+    listed = dict(zip(facts.visits.frame["Path"], facts.visits.frame["Copies"], strict=True))
+    assert listed == dict(copies)
+    is_told = len(nodes) == 1 and any(n > 1 for n in copies.values())
+    assert ("Copies" not in facts.visits.hidden) == is_told
     if expected:
         n_reverse = sum(row[4] == "-" for row in expected)
         assert facts.reverse_share == pytest.approx(n_reverse / len(expected))
+
+
+def test_how_many_paths_have_how_many_copies_is_said_in_words():
+    graph = make_graph([5], [[1], [1], [1, 1], [1] * 3])
+    words = facts_html(graph, read_node_facts(graph, np.array([0])), None)
+    assert "<dt>Copies</dt><dd>1 in 2 paths, 2 in 1, 3 in 1</dd>" in words
+    graph = make_graph([5], [[1] * n for n in range(1, 10)])
+    words = facts_html(graph, read_node_facts(graph, np.array([0])), None)
+    assert "1 in 1 path, 2 in 1, 3 in 1, 4 in 1, 5 in 1, 6 to 9 in 4</dd>" in words
+    graph = make_graph([5], [[1], [1]])
+    assert "Copies" not in facts_html(graph, read_node_facts(graph, np.array([0])), None)
 
 
 def test_neighbours_are_at_the_ends_where_edges_arrive():
