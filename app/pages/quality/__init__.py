@@ -8,14 +8,8 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.pages.quality.places import (
-    LAYOUT_PAGE,
-    WORDS,
-    ByDistance,
-    PathRanking,
-    QualityState,
-    WorstPlaces,
-)
+from genoviz_app.pages.quality.measured import LAYOUT_PAGE, QualityState
+from genoviz_app.pages.quality.places import WORDS, ByDistance, PathRanking, WorstPlaces
 from genoviz_app.pages.quality.runs import (
     FromThePapers,
     MeasuredElsewhere,

@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
-import param
 
-from genoviz.analyses.genotypes.progress import Progress
-from genoviz.analyses.graph.layout.guides import graph_to_measure
-from genoviz.analyses.graph.layout.near_stress import (
-    DistanceStress,
-    NearStress,
-    near_stress,
-    stress_by_distance,
-)
-from genoviz.analyses.graph.layout.stress import iter_path_stress, iter_sampled_path_stress
-from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.errors import GenovizError
-from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz_app.pages.quality.measured import LAYOUT_PAGE, Measured, QualityState
+from genoviz_app.parts.file_button import Writer, file_button
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NARROW_WRAPS, STACKS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import DistanceFigures
-from genoviz_app.server.jobs import KERNELS
-from genoviz_app.session.layout_runs import LayoutRuns
-from genoviz_app.session.lit_sets import Highlight, LitSet
-from genoviz_app.session.session import Session
+from genoviz_app.session.lit_sets import Highlight
 
-N_SAMPLES = 1_000_000
-N_WORST, N_LIT = 1_000, 100
-LAYOUT_PAGE = "pangenome"
+N_LIT = 100
+BEING_MEASURED = "The layout is being measured."
+RESTS_FIRST = "A layout is measured as soon as it has come to rest."
 WORDS = ":host { font-size: 12.5px; line-height: 1.5; } p { margin: 6px 10px; opacity: 0.85; }"
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 PLACE_COLUMNS = (
@@ -47,7 +31,7 @@ PLACE_COLUMNS = (
     Column("Position", is_number=True, share=2),
     Column("Stress", is_number=True, share=2, format="0,0.0000"),
     Column("Gap behind (bp)", is_number=True, share=2, format="0,0.0"),
-    Column("Torn", share=1),
+    Column("Why", share=5),
 )
 PATH_COLUMNS = (
     Column("Path", share=5),
@@ -55,129 +39,6 @@ PATH_COLUMNS = (
     Column("Stress", is_number=True, share=2, format="0,0.0000"),
     Column("Torn joints", is_number=True, share=2),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """How good one layout is.
-
-    Attributes
-    ----------
-    graph, layout
-        The graph along whose paths it was measured, and the layout.
-    near, distances, sampled
-        Stress by step, node and path; by distance; and of all together.
-    """
-
-    graph: PangenomeGraph
-    layout: GraphLayout
-    near: NearStress
-    distances: DistanceStress
-    sampled: PathStress
-
-
-def iter_measure(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
-    """Yield how far measuring is; the last progress has what was `Measured`."""
-    yield Progress("finding the worst places", 0.0)
-    measured = graph_to_measure(graph)
-    near = near_stress(measured, layout)
-    yield Progress("stress by distance", 0.3)
-    distances = stress_by_distance(measured, layout)
-    for step in iter_sampled_path_stress(measured, layout, n_samples=N_SAMPLES):
-        sampled = step.stress
-        yield Progress("sampled path stress", 0.5 + 0.5 * step.n_done / max(step.n_total, 1))
-    yield Progress("measured", 1.0, Measured(measured, layout, near, distances, sampled))
-
-
-def iter_exact(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
-    """Yield how far the exact path stress is; the last progress has it."""
-    for step in iter_path_stress(graph_to_measure(graph), layout, weighting="steps"):
-        yield Progress("all pairs of steps", step.n_done / max(step.n_total, 1), step.stress)
-
-
-class QualityState(param.Parameterized):
-    """What was measured of the open graph; panels watch it.
-
-    Attributes
-    ----------
-    measured, exact
-        Of the layout that is shown; None before.
-    other
-        Of the layout that was opened from a file, to compare with.
-    measuring, exacting, comparing
-        The questions.
-    """
-
-    measured = param.ClassSelector(class_=Measured, allow_None=True)
-    exact = param.ClassSelector(class_=PathStress, allow_None=True)
-    other = param.ClassSelector(class_=Measured, allow_None=True)
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self.session = session
-        options: dict[str, Any] = {"pool": KERNELS}
-        self.measuring = Question(session, "stress of a layout", self._on_measured, **options)
-        self.exacting = Question(session, "exact path stress", self._on_exact, **options)
-        self.comparing = Question(session, "stress of a second layout", self._on_other, **options)
-        session.param.watch(self._forget, ["opened", "layout"])
-
-    @property
-    def graph(self) -> PangenomeGraph | None:
-        """The graph that is open."""
-        opened = self.session.opened
-        return None if opened is None else opened.graph
-
-    @property
-    def runs(self) -> LayoutRuns:
-        """The layout of the tab, and its runs."""
-        return self.session.runs
-
-    @property
-    def layout(self) -> GraphLayout | None:
-        """The layout that is shown; None before there is one."""
-        return self.runs.layout
-
-    @property
-    def has_layout(self) -> bool:
-        """Whether there is something to measure."""
-        return self.runs.has_layout
-
-    def measure(self) -> None:
-        """Measure the layout as it is now."""
-        graph, layout = self.graph, self.layout
-        if graph is not None and layout is not None:
-            self.exact = None
-            self.measuring.ask(iter_measure, graph, layout)
-
-    def measure_exactly(self) -> None:
-        """Take all pairs of the layout that was measured."""
-        if self.measured is not None:
-            self.exacting.ask(iter_exact, self.measured.graph, self.measured.layout)
-
-    def compare(self) -> None:
-        """Measure the layout of the file, too."""
-        if self.session.layout is not None and self.graph is not None:
-            self.comparing.ask(iter_measure, self.graph, self.session.layout.layout)
-
-    def go_to(self, node: int) -> None:
-        """Show a node on the layout."""
-        self.session.picked = np.array([node], np.int64)
-        self.session.wanted_page = LAYOUT_PAGE
-        self.session.highlights.want(LitSet.of_found(None, self.session.picked))
-
-    def _forget(self, *_events: Any) -> None:
-        for question in (self.measuring, self.exacting, self.comparing):
-            question.drop()
-        self.param.update(measured=None, exact=None, other=None)
-
-    def _on_measured(self, measured: Measured) -> None:
-        self.measured = measured
-
-    def _on_exact(self, exact: PathStress) -> None:
-        self.exact = exact
-
-    def _on_other(self, measured: Measured) -> None:
-        self.other = measured
 
 
 class WorstPlaces:
@@ -188,7 +49,7 @@ class WorstPlaces:
 
     def __init__(self, state: QualityState) -> None:
         self._state, self.is_shown = state, False
-        self.nodes = np.empty(0, np.int64)
+        self.nodes, self._waits = np.empty(0, np.int64), RESTS_FIRST
         self.table = RemoteTable(PLACE_COLUMNS, placeholder="Node or path", on_row=self._on_row)
         light = light_button(
             state.session, self._worst, f"the {N_LIT} worst nodes", margin=(4, 4, 0, 8)
@@ -199,11 +60,12 @@ class WorstPlaces:
             description="Colour the layout by stress: every node in the colour of its own",
         )  # fmt: skip
         self.colour.on_click(lambda _: self._show_colours())
+        save = file_button(state.session, "TSV", self._file, margin=(4, 4, 0, 4))
         words = "<p>Click a row to see its node on the layout. What is torn lies far from its \
 neighbour: more than ten times the length of both.</p>"
         self.panel = pmui.Column(
             pmui.Row(
-                light, self.colour,
+                light, self.colour, save,
                 pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
                 sizing_mode="stretch_width", margin=0, sx=NARROW_WRAPS,
             ),
@@ -216,11 +78,24 @@ neighbour: more than ten times the length of both.</p>"
         measured = self._state.measured
         if measured is None:
             self.nodes = np.empty(0, np.int64)
-            self.table.clear("A layout is measured as soon as it has come to rest.")
+            self.table.clear(self._waits)
             return
-        frame, self.nodes = worst_frame(measured)
+        frame = measured.worst.reset_index(drop=True)
+        self.nodes = measured.worst.index.to_numpy()
         words = np.char.lower((frame["Node"] + " " + frame["Path"]).to_numpy(str))
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=torn_words(measured)))
+
+    def poll(self) -> None:
+        """Say what is awaited, where nothing was measured."""
+        waits = BEING_MEASURED if self._state.measuring.is_open else RESTS_FIRST
+        if waits != self._waits:
+            self._waits = waits
+            if self._state.measured is None:
+                self._show()
+
+    def _file(self) -> tuple[str, Writer]:
+        measured = self._state.measured
+        return table_file("worst_places", None if measured is None else measured.worst)
 
     def _on_row(self, row: int) -> None:
         self._state.go_to(int(self.nodes[row]))
@@ -237,28 +112,22 @@ neighbour: more than ten times the length of both.</p>"
             self._state.runs.choose_colour(ColourChoice("stress"))
 
 
+def table_file(name: str, frame: pd.DataFrame | None) -> tuple[str, Writer]:
+    """Return name and writer of a table of what was measured.
+
+    Raises
+    ------
+    GenovizError
+        If nothing was.
+    """
+    if frame is None:
+        raise GenovizError("nothing was measured yet; press Measure first")
+    return f"{name}.tsv", lambda path: frame.to_csv(path, sep="\t", index=False, na_rep="NA")
+
+
 def torn_words(measured: Measured) -> str:
     """Return how many joints are torn."""
     return f"{measured.near.n_torn:,} of {measured.near.n_joints:,} joints are torn"
-
-
-def worst_frame(measured: Measured) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the worst places as rows, and their nodes."""
-    graph, near = measured.graph, measured.near
-    steps = near.find_worst(graph, N_WORST)
-    paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
-    nodes = (graph.steps[steps] >> 1).astype(np.int64)
-    frame = pd.DataFrame(
-        {
-            "Node": [str(graph.node_names[node]) for node in nodes.tolist()],
-            "Path": [graph.path_names[path] for path in paths.tolist()],
-            "Position": graph.position_index.positions_of(steps),
-            "Stress": near.steps[steps],
-            "Gap behind (bp)": near.gaps[steps],
-            "Torn": np.where(near.is_torn[steps], "yes", ""),
-        }
-    )
-    return frame, nodes
 
 
 class PathRanking:
@@ -270,20 +139,22 @@ class PathRanking:
     def __init__(self, state: QualityState) -> None:
         self._state, self.is_shown = state, False
         self.table = RemoteTable(PATH_COLUMNS, placeholder="Path", on_row=self._on_row)
-        self.panel = self.table.panel
-        self.order = np.empty(0, np.int64)
+        save = file_button(state.session, "TSV", self._file, margin=(4, 0, 0, 8))
+        self.panel = pmui.Column(save, self.table.panel, **FILL)
+        self.order, self.frame = np.empty(0, np.int64), None
         state.param.watch(self._show, "measured")
         self._show()
 
     def _show(self, *_events: Any) -> None:
         measured = self._state.measured
+        self.frame = None
         if measured is None:
             self.table.clear()
             return
         graph, near = measured.graph, measured.near
         n_torn = np.diff(np.append(0, np.cumsum(near.is_torn))[graph.path_offsets])
         self.order = np.argsort(-np.nan_to_num(near.paths, nan=-1.0), kind="stable")
-        frame = pd.DataFrame(
+        frame = self.frame = pd.DataFrame(
             {
                 "Path": [graph.path_names[path] for path in self.order.tolist()],
                 "Steps": np.diff(graph.path_offsets)[self.order],
@@ -294,6 +165,9 @@ class PathRanking:
         words = np.char.lower(frame["Path"].to_numpy(str))
         note = "click one to go to its worst place"
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=note))
+
+    def _file(self) -> tuple[str, Writer]:
+        return table_file("path_stress", self.frame)
 
     def _on_row(self, row: int) -> None:
         measured = self._state.measured

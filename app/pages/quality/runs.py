@@ -22,7 +22,8 @@ from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import FIGURES, Reproduced, iter_reproduce
 from genoviz.analyses.reproduce.layouts import Tried, iter_try
 from genoviz.errors import GenovizError
-from genoviz_app.pages.quality.places import FILL, WORDS, Measured, QualityState, torn_words
+from genoviz_app.pages.quality.measured import Measured, QualityState
+from genoviz_app.pages.quality.places import FILL, WORDS, torn_words
 from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question, allow
@@ -50,8 +51,7 @@ class Runs:
     has_figure = True
 
     def __init__(self, state: QualityState) -> None:
-        self._state, self.is_shown = state, False
-        self._seen: tuple = ()
+        self._state, self.is_shown, self._seen = state, False, ()
         self.figure = CurvesFigure()
         self._turn = Turn(self.figure.plot, self._draw)
         words = "<p>Each run of this tab, with its 95 % interval: press Run on the Pangenome page \

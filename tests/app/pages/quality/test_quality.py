@@ -9,6 +9,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from genoviz import near_stress, path_stress, read_gfa, simulate_pangenome, stress_by_distance
@@ -18,12 +19,13 @@ from genoviz.model import GraphLayout
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.companions import OpenLayout
 from genoviz_app.pages.quality import QualityPage
-from genoviz_app.pages.quality.places import worst_frame
+from genoviz_app.pages.quality.measured import worst_frame
 from genoviz_app.pages.quality.runs import both_frame, measured_elsewhere
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.session import Session
 from tests.app.conftest import GFA, poll_until
+from tests.graphs import make_graph
 
 
 def straight(graph, factor=1.0):
@@ -44,7 +46,7 @@ def dashboard(graph_file):
     dashboard.close()
 
 
-def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashboard):
+def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashboard, tmp_path):
     session, run = dashboard.session, dashboard.page.view.run
     poll_until(dashboard.poll, lambda: run.snapshot is not None)
     dashboard.deck.show("quality")
@@ -64,10 +66,11 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
 
     graph, layout = session.opened.graph, run.layout
     found = near_stress(graph, layout)
-    frame, nodes = worst_frame(state.measured)
+    frame = state.measured.worst
+    nodes = frame.index.to_numpy()
     assert sorted(nodes.tolist()) == [0, 1, 2], "a path ends on the last one"
     assert frame["Stress"].tolist() == sorted(frame["Stress"], reverse=True)
-    assert frame["Stress"][0] == pytest.approx(np.nanmax(found.steps))
+    assert frame["Stress"].iloc[0] == pytest.approx(np.nanmax(found.steps))
     state.measure_exactly()
     poll_until(dashboard.poll, lambda: state.exact is not None)
     assert state.exact.mean == path_stress(graph, layout, weighting="steps").mean
@@ -82,7 +85,16 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
     assert dashboard.page.view.bar.colours.mode.value == "stress"
     highlight = worst._worst()
     assert highlight.nodes.tolist() == nodes.tolist()
+    name, write = worst._file()
+    write(tmp_path / name)
+    saved = pd.read_csv(tmp_path / name, sep="\t", keep_default_na=False)
+    assert saved["Node"].astype(str).tolist() == frame["Node"].tolist()
+    assert saved["Why"].tolist() == frame["Why"].tolist()
     ranking = page.views.view("Paths")
+    name, write = ranking._file()
+    write(tmp_path / name)
+    saved = pd.read_csv(tmp_path / name, sep="\t")
+    assert saved["Path"].tolist() == [graph.path_names[path] for path in ranking.order]
     assert sorted(ranking.order.tolist()) == [0, 1]
     ranking._on_row(1)
     assert session.picked[0] in graph.steps[slice(*graph.path_offsets[ranking.order[1] :][:2])] >> 1
@@ -104,6 +116,27 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
         len(session.runs.kept[0].history), 2,
     ]  # fmt: skip
     assert runs.figure._sources[1].data["x"].tolist() == [0, session.runs.kept[0].history[-1][0]]
+
+
+def test_what_explains_stress_is_said_of_each_place():
+    graph = make_graph([10, 1, 10, 4], [[1, 2, 3], [1, 4, 3, 4]])
+    places = np.array([[0, 10], [10, 110], [400, 410], [10, 11]], float)
+    layout = GraphLayout(np.stack([places, np.zeros((4, 2))], axis=2))
+    near = near_stress(graph, layout)
+    frame = worst_frame(graph, layout, near)
+    why = {(row.Node, row.Path): row.Why for row in frame.itertuples()}
+    assert sorted(why) == sorted(zip(frame["Node"], frame["Path"], strict=True))
+    assert "1 bp drawn 100 long" in why["2", graph.path_names[0]]
+    assert "4 bp drawn 1 long" in why["4", graph.path_names[1]]
+    assert why["4", graph.path_names[1]].endswith("the path comes 2 times")
+    assert not any("drawn" in words for (node, _), words in why.items() if node in "13")
+    for row in frame.itertuples():
+        path = graph.find_path(row.Path)
+        steps = graph.steps[slice(*graph.path_offsets[path : path + 2])] >> 1
+        n_times = int((steps == row.Index).sum())
+        assert (f"the path comes {n_times} times" in row.Why) == (n_times > 1)
+    is_torn = ["torn from its neighbour" in words for words in frame["Why"]]
+    assert is_torn == [near.is_torn[step] for step in near.find_worst(graph, len(near.steps))]
 
 
 def test_a_link_straight_to_the_page_shows_what_clicks_lead_to(graph_file, monkeypatch):

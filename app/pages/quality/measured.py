@@ -1,0 +1,218 @@
+"""What was measured of the layout that is shown, and where it is bad; panels watch it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import param
+
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.graph.layout.guides import graph_to_measure
+from genoviz.analyses.graph.layout.near_stress import (
+    DistanceStress,
+    NearStress,
+    near_stress,
+    stress_by_distance,
+)
+from genoviz.analyses.graph.layout.stress import iter_path_stress, iter_sampled_path_stress
+from genoviz.analyses.graph.layout.stress_results import PathStress
+from genoviz.analyses.graph.query.path_positions import find_node_visits
+from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz_app.parts.questions import Question
+from genoviz_app.server.jobs import KERNELS
+from genoviz_app.session.layout_runs import LayoutRuns
+from genoviz_app.session.lit_sets import LitSet
+from genoviz_app.session.session import Session
+
+N_SAMPLES = 1_000_000
+N_WORST = 1_000
+WRONG_TIMES, MAX_VISITS = 2.0, 1_000_000
+"""From how many times its length on a node is drawn too long, and how many visits are counted."""
+LAYOUT_PAGE = "pangenome"
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """How good one layout is.
+
+    Attributes
+    ----------
+    graph, layout
+        The graph along whose paths it was measured, and the layout.
+    near, distances, sampled
+        Stress by step, node and path; by distance; and of all together.
+    worst
+        The worst places as rows; the index has their nodes.
+    """
+
+    graph: PangenomeGraph
+    layout: GraphLayout
+    near: NearStress
+    distances: DistanceStress
+    sampled: PathStress
+    worst: pd.DataFrame
+
+
+def iter_measure(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
+    """Yield how far measuring is; the last progress has what was `Measured`."""
+    yield Progress("finding the worst places", 0.0)
+    measured = graph_to_measure(graph)
+    near = near_stress(measured, layout)
+    worst = worst_frame(measured, layout, near)
+    yield Progress("stress by distance", 0.3)
+    distances = stress_by_distance(measured, layout)
+    for step in iter_sampled_path_stress(measured, layout, n_samples=N_SAMPLES):
+        sampled = step.stress
+        yield Progress("sampled path stress", 0.5 + 0.5 * step.n_done / max(step.n_total, 1))
+    yield Progress("measured", 1.0, Measured(measured, layout, near, distances, sampled, worst))
+
+
+def iter_exact(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
+    """Yield how far the exact path stress is; the last progress has it."""
+    for step in iter_path_stress(graph_to_measure(graph), layout, weighting="steps"):
+        yield Progress("all pairs of steps", step.n_done / max(step.n_total, 1), step.stress)
+
+
+def worst_frame(graph: PangenomeGraph, layout: GraphLayout, near: NearStress) -> pd.DataFrame:
+    """Return the worst places as rows, by their nodes."""
+    steps = near.find_worst(graph, N_WORST)
+    paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
+    nodes = (graph.steps[steps] >> 1).astype(np.int64)
+    return pd.DataFrame(
+        {
+            "Node": [str(graph.node_names[node]) for node in nodes.tolist()],
+            "Path": [graph.path_names[path] for path in paths.tolist()],
+            "Position": graph.position_index.positions_of(steps),
+            "Stress": near.steps[steps],
+            "Gap behind (bp)": near.gaps[steps],
+            "Why": find_reasons(graph, layout, nodes, paths, near.is_torn[steps]),
+        },
+        index=nodes,
+    )
+
+
+def find_reasons(
+    graph: PangenomeGraph,
+    layout: GraphLayout,
+    nodes: np.ndarray,
+    paths: np.ndarray,
+    is_torn: np.ndarray,
+) -> list[str]:
+    """Return in words what is to be seen of nodes, as places of paths, that explains stress."""
+    ends = layout.coordinates[nodes]
+    drawn = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
+    lengths = graph.node_lengths[nodes]
+    is_wrong = (drawn > WRONG_TIMES * np.maximum(lengths, 1)) | (WRONG_TIMES * drawn < lengths)
+    times = np.ones(len(nodes), np.int64)
+    if graph.node_depths[np.unique(nodes)].sum() <= MAX_VISITS:
+        visits = find_node_visits(graph, nodes)
+        keys, counts = np.unique(visits.nodes * graph.n_paths + visits.paths, return_counts=True)
+        times = counts[np.searchsorted(keys, nodes * graph.n_paths + paths)]
+    rows = zip(
+        *(column.tolist() for column in (is_torn, is_wrong, lengths, drawn, times)), strict=True
+    )
+    return [
+        ", ".join(
+            said
+            for is_so, said in (
+                (torn, "torn from its neighbour"),
+                (
+                    wrong,
+                    f"{length:,} bp drawn {length_drawn:{',.0f' if length_drawn > 99 else '.2g'}}"
+                    " long",
+                ),
+                (n_times > 1, f"the path comes {n_times:,} times"),
+            )
+            if is_so
+        )
+        for torn, wrong, length, length_drawn, n_times in rows
+    ]
+
+
+class QualityState(param.Parameterized):
+    """What was measured of the open graph; panels watch it.
+
+    Attributes
+    ----------
+    measured, exact
+        Of the layout that is shown; None before.
+    other
+        Of the layout that was opened from a file, to compare with.
+    measuring, exacting, comparing
+        The questions.
+    """
+
+    measured = param.ClassSelector(class_=Measured, allow_None=True)
+    exact = param.ClassSelector(class_=PathStress, allow_None=True)
+    other = param.ClassSelector(class_=Measured, allow_None=True)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+        options: dict[str, Any] = {"pool": KERNELS}
+        self.measuring = Question(session, "stress of a layout", self._on_measured, **options)
+        self.exacting = Question(session, "exact path stress", self._on_exact, **options)
+        self.comparing = Question(session, "stress of a second layout", self._on_other, **options)
+        session.param.watch(self._forget, ["opened", "layout"])
+
+    @property
+    def graph(self) -> PangenomeGraph | None:
+        """The graph that is open."""
+        opened = self.session.opened
+        return None if opened is None else opened.graph
+
+    @property
+    def runs(self) -> LayoutRuns:
+        """The layout of the tab, and its runs."""
+        return self.session.runs
+
+    @property
+    def layout(self) -> GraphLayout | None:
+        """The layout that is shown; None before there is one."""
+        return self.runs.layout
+
+    @property
+    def has_layout(self) -> bool:
+        """Whether there is something to measure."""
+        return self.runs.has_layout
+
+    def measure(self) -> None:
+        """Measure the layout as it is now."""
+        graph, layout = self.graph, self.layout
+        if graph is not None and layout is not None:
+            self.exact = None
+            self.measuring.ask(iter_measure, graph, layout)
+
+    def measure_exactly(self) -> None:
+        """Take all pairs of the layout that was measured."""
+        if self.measured is not None:
+            self.exacting.ask(iter_exact, self.measured.graph, self.measured.layout)
+
+    def compare(self) -> None:
+        """Measure the layout of the file, too."""
+        if self.session.layout is not None and self.graph is not None:
+            self.comparing.ask(iter_measure, self.graph, self.session.layout.layout)
+
+    def go_to(self, node: int) -> None:
+        """Show a node on the layout."""
+        self.session.picked = np.array([node], np.int64)
+        self.session.wanted_page = LAYOUT_PAGE
+        self.session.highlights.want(LitSet.of_found(None, self.session.picked))
+
+    def _forget(self, *_events: Any) -> None:
+        for question in (self.measuring, self.exacting, self.comparing):
+            question.drop()
+        self.param.update(measured=None, exact=None, other=None)
+
+    def _on_measured(self, measured: Measured) -> None:
+        self.measured = measured
+
+    def _on_exact(self, exact: PathStress) -> None:
+        self.exact = exact
+
+    def _on_other(self, measured: Measured) -> None:
+        self.other = measured
