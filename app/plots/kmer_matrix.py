@@ -21,6 +21,8 @@ from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 
 ABSENT = "#1b2432"
 LETTERS, FEW_TICKS = 22, 5
+FEW_ROWS = 8
+"""Of fewer k-mers the rows are as low as of so many, and room is left below."""
 MAX_COLUMN_LABELS, MAX_ROW_LABELS = 60, 28
 N_COLOURS = 256
 
@@ -78,7 +80,7 @@ class MatrixFigure:
         # A scale of colours is not drawn anew for another ticker, only for other ticks.
         self._ticker.ticks = count_ticks(int(self._mapper.high))
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
-        self.figure.y_range.update(start=-max(n_rows, 1), end=0)
+        self.figure.y_range.update(start=-max(n_rows, FEW_ROWS), end=0)
         longest = max((len(shorten(name)) for name in columns), default=0)
         self.figure.min_border_bottom = 24 + int(4.6 * longest)
         for axis, ticker, names, sign, most in (

@@ -37,8 +37,8 @@ SMALLEST_VIEW = 40
 STYLE = """
 :host { font-size: 12.5px; line-height: 1.5; font-variant-numeric: tabular-nums; }
 p { margin: 0; } p + p { opacity: 0.8; }
-i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin: 0 5px 0 10px; }
-i:first-child { margin-left: 0; }
+span { white-space: nowrap; margin-right: 10px; }
+i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
 """
 LIT_LEVEL, LIT_HEIGHT = 0.01, 0.045
 """Of the figure's height: where bars of what is lit up begin, and the room of each set."""
@@ -256,7 +256,7 @@ class GenomePanel:
         keys = [(FORWARD_COLOUR, "forward"), (REVERSE_COLOUR, "reverse")]
         if bins.counts is not None:
             keys += [(MEAN_COLOUR, "mean count"), (MAX_COLOUR, "highest")]
-        squares = "".join(f'<i style="background:{colour}"></i>{key} ' for colour, key in keys)
+        squares = "".join(f'<span><i style="background:{c}"></i>{key}</span> ' for c, key in keys)
         return f"<p>{squares}</p><p>{words}</p>"
 
     def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:

@@ -26,6 +26,8 @@ MAX_LOCATED = 20_000_000
 BLOCK = 10_000
 MARGIN = 20
 LONGEST_MATCH = 60
+FLANK = "flex:0 1 auto;overflow:hidden"
+"""Of the bases beside a hit, in a narrow column too: both ends go first, the hit stays."""
 SHOWN_LETTERS = 28
 MAX_NODES = 6
 COLUMNS = (
@@ -191,8 +193,9 @@ def _context(before: str, match: str, after: str, strand: int) -> tuple[str, int
         match = f"{match[:half]}…{match[-half:]}"
     gap = "&nbsp;" * (MARGIN - len(before))
     return (
-        f'<code>{gap}{escape(before)}<b style="background:{STRAND_COLOURS[strand]}">{escape(match)}'
-        f"</b>{escape(after)}</code>",
+        f'<code style="display:flex"><span style="{FLANK};direction:rtl"><bdi dir="ltr">{gap}'
+        f'{escape(before)}</bdi></span><b style="background:{STRAND_COLOURS[strand]};flex:none">'
+        f'{escape(match)}</b><span style="{FLANK}">{escape(after)}</span></code>',
         mask,
     )
 

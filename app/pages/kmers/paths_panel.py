@@ -29,6 +29,7 @@ from genoviz_app.plots.kmer_matrix import MatrixFigure
 MAX_KMERS, MAX_CELLS, MAX_HITS = 500, 1 << 22, 1 << 24
 MAX_COLUMNS = 2000
 NAME_LETTERS = 40
+MAX_NAMED = 12
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 
 
@@ -185,6 +186,13 @@ class PathsPanel:
             self.said.object = f"<b>{n_hits:,} hit{_s(n_hits)}</b> of {kmer} on {path}"
             return
         n_rows, n_columns = matrix.counts.shape
+        noun = "path" if self._state.index.built.graph is not None else "contig"
+        if n_rows == matrix.n_kmers == 1 and n_columns == matrix.n_columns:
+            self.said.object = (
+                f"{escape(matrix.rows[0][:NAME_LETTERS])} {where_html(matrix, noun)}. "
+                f"Point at a {noun} for its count."
+            )
+            return
         has = int(np.count_nonzero(matrix.counts))
         words = f"{n_rows:,} k-mer{_s(n_rows)} × {n_columns:,}"
         if (n_rows, n_columns) != (matrix.n_kmers, matrix.n_columns):
@@ -192,7 +200,6 @@ class PathsPanel:
                 f"showing {n_rows:,} of {matrix.n_kmers:,} k-mers × "
                 f"{n_columns:,} of {matrix.n_columns:,}"
             )
-        noun = "path" if self._state.index.built.graph is not None else "contig"
         cells = max(matrix.counts.size, 1)
         self.said.object = (
             f"{words} {noun}{_s(matrix.n_columns)}; {has:,} pair{_s(has)} with hits "
@@ -227,6 +234,20 @@ class PathsPanel:
             write_path_counts(path, index.built, answer)
 
         return "kmers_on_paths.tsv", write
+
+
+def where_html(matrix: Matrix, noun: str) -> str:
+    """Return on which paths the first k-mer is, or is not where these are fewer."""
+    is_there = matrix.counts[0] > 0
+    n, n_there = len(is_there), int(np.count_nonzero(is_there))
+    if n_there in (0, n):
+        return f"is on {'none' if n_there == 0 else 'all'} of {n:,} {noun}{_s(n)}"
+    listed = np.flatnonzero(is_there if 2 * n_there <= n else ~is_there)
+    names = ", ".join(escape(matrix.columns[column]) for column in listed[:MAX_NAMED].tolist())
+    n_more = len(listed) - MAX_NAMED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    link = ":" if 2 * n_there <= n else "; not on"
+    return f"is on {n_there:,} of {n:,} {noun}s{link} {names}{more}"
 
 
 def _s(n: int) -> str:

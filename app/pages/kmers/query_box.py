@@ -32,6 +32,7 @@ i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin
 .problem { padding-left: 8px; border-left: 3px solid #f2604c; }
 """
 NO_INDEX = "<p>Open a genome first, at the left.</p>"
+COMING = "<p>Counted once the index is there: it is on its way.</p>"
 NO_QUERY = "<p>Write a k-mer: its hits are counted as you type.</p>"
 
 
@@ -88,6 +89,7 @@ class QueryBox:
         self.field.param.watch(self._on_typing, "value")
         self.strand.param.watch(self._on_strand, "value")
         state.param.watch(self._show, ["answer", "index"])
+        state.session.indexes.param.watch(self._show, "opening")
         state.param.watch(self._follow, ["text", "strand"])
         self._show()
 
@@ -128,7 +130,7 @@ class QueryBox:
             self.field.error_state = bool(problem)
             allow(self.example, "" if has_index else "open a genome or a graph first")
             if not has_index:
-                self.readout.object = NO_INDEX
+                self.readout.object = COMING if state.session.indexes.is_opening else NO_INDEX
             elif state.answer is None:
                 self.readout.object = NO_QUERY
             else:

@@ -12,6 +12,7 @@ from genoviz.analyses.sequences.kmer_trace import Row, SearchStep, find_step
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.questions import Question, allow
+from genoviz_app.parts.styles import NARROW_WRAPS
 
 LONGEST = 2000
 NOTHING = """<div class="steps"><p>Write a k-mer above: its search is shown here, base by base.</p>
@@ -237,7 +238,7 @@ class SearchPanel:
         )
         self.bar = pmui.Row(
             self.back, self.step, self.forward, self.sizes, self.words,
-            sizing_mode="stretch_width", margin=(0, 0, 2, 8), visible=False,
+            sizing_mode="stretch_width", margin=(0, 0, 2, 8), visible=False, sx=NARROW_WRAPS,
         )  # fmt: skip
         self.drawing = pn.pane.HTML(NOTHING, stylesheets=[STYLE], sizing_mode="stretch_width")
         self.panel = pmui.Column(

@@ -64,7 +64,7 @@ class SpectrumPanel:
         self.mode = pmui.Select(
             label="K-mers of", options={"both strands (canonical)": "canonical",
                                         "the strand as written": "forward"},
-            value="canonical", size="small", width=190, margin=(8, 8, 0, 0),
+            value="canonical", size="small", width=240, margin=(8, 8, 0, 0),
         )  # fmt: skip
         self.limit = pmui.Select(
             label="Bars up to", options=LIMITS, value=10_000, size="small", width=120,

@@ -37,6 +37,7 @@ from genoviz_app.pages.kmers.hits import (
     iter_write_hits,
 )
 from genoviz_app.pages.kmers.index import build_html, check_target
+from genoviz_app.pages.kmers.paths_panel import Matrix, where_html
 from genoviz_app.pages.kmers.search_panel import sizes_svg, step_html
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.parts.questions import Question
@@ -375,7 +376,22 @@ def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     ]
     ask(opened, "GATTACA")
     wait(opened, lambda: panel.matrix.n_kmers == 1)
-    assert panel.said.object.startswith("1 k-mer × 2 contigs; ")
+    assert panel.said.object.startswith("GATTACA is on all of 2 contigs. ")
+
+
+def test_where_one_k_mer_is_is_said_by_names():
+    def words(counts, noun="path"):
+        names = [f"p&{column}" for column in range(len(counts))]
+        return where_html(Matrix(np.array([counts]), ["A"], names, 1, len(counts)), noun)
+
+    assert words([3, 1]) == "is on all of 2 paths"
+    assert words([0, 0, 0], "contig") == "is on none of 3 contigs"
+    assert words([1]) == "is on all of 1 path"
+    assert words([0, 2, 0]) == "is on 1 of 3 paths: p&amp;1"
+    assert words([1, 2, 0, 1]) == "is on 3 of 4 paths; not on p&amp;2"
+    many = words([1] * 14 + [0] * 86)
+    assert many.startswith("is on 14 of 100 paths: p&amp;0, p&amp;1, ")
+    assert many.endswith(", p&amp;11 and 2 more")
 
 
 def test_names_of_rows_and_columns_have_room():
