@@ -45,9 +45,9 @@ NO_HIT = "no hit is listed; search first"
 COLUMNS = (
     Column("Guide", share=52),
     Column("Site", share=188, is_html=True, is_sortable=False),
-    Column("Contig", share=58),
+    Column("Contig", share=54),
     Column("Start", is_number=True, share=80),
-    Column(STRAND, share=26),
+    Column(STRAND, share=22),
     Column("Mismatches", is_number=True, share=96),
     Column(SEED, is_number=True, share=45),
     Column("Bulge", share=50),

@@ -12,6 +12,7 @@ from genoviz.analyses.offtargets.finding import guide_with_pam, guides_without_p
 from genoviz.analyses.offtargets.request import SearchOptions
 from genoviz.errors import ParameterError
 from genoviz.io.offtargets.guide_files import SHORTEST_GUIDE
+from genoviz.model import PathName
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz_app.pages.offtargets.search.guide_groups import GuideGroup
@@ -287,7 +288,10 @@ def pick_guides(
             contig, last = planes.find_contigs(ends).tolist()
             if contig == last:
                 place = first + start - int(planes.offsets[contig]) + 1
-                guides.append((f"{planes.names[contig]}:{place}", word))
+                # A haplotype's name is short and tells it apart; that of its path is long.
+                name = PathName.parse(planes.names[contig])
+                of = "#".join(filter(None, (name.sample, name.haplotype))) or name.text
+                guides.append((f"{of}:{place}", word))
         if len(guides) == N_GUIDES:
             break
     if not guides:

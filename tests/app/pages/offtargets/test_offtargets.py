@@ -523,6 +523,14 @@ def test_examples_stand_beside_their_pam(genome):
                 assert text[start + 21 : start + 23] == "GG"
 
 
+def test_examples_on_a_graph_are_named_after_the_haplotype():
+    path = "HG1#2#ctg:500-900"
+    sequences = Sequences.from_records([(path, "ACGTACGTTACCATTGAACGTGGA")])
+    planes = make_genome_planes(sequences)
+    (name, word), *_ = pick_guides(planes, Pam("NGG"), np.random.default_rng(1))
+    assert (name, word) == ("HG1#2:1", "ACGTACGTTACCATTGAACG")
+
+
 def test_the_text_of_an_index_gives_its_sequences_back():
     sequences = Sequences.from_records([("a", "ACGTnnRacgt"), ("b", "NNAC")])
     again = sequences_of(make_index_text(sequences))
