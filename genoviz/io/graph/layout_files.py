@@ -180,7 +180,8 @@ def _iter_tsv(path: Path) -> Iterator[tuple[str, list[list[float]], int]]:
         fields = row.split("\t")
         if len(fields) != 3:
             needs = "3 (name, x, y), or an odgi header 'idx X Y' in line 1"
-            raise FileFormatError(path, f"has {len(fields)} columns, needs {needs}", line=line)
+            columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+            raise FileFormatError(path, f"has {columns}, needs {needs}", line=line)
         try:
             point = [float(fields[1]), float(fields[2])]
         except ValueError:

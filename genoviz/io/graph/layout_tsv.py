@@ -156,7 +156,8 @@ def _parse_row(path: Path, row: bytes, line: int, columns: tuple[str, ...]) -> l
         raise FileFormatError(path, f"is longer than {MAX_LINE - 1} bytes", line=line)
     if len(fields) != len(columns):
         needs = f"{len(columns)} ({', '.join(columns)})"
-        raise FileFormatError(path, f"has {len(fields)} columns, needs {needs}", line=line)
+        columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+        raise FileFormatError(path, f"has {columns}, needs {needs}", line=line)
     values: list[float] = []
     for name, field in zip(columns, fields, strict=True):
         limit = _INTEGER_LIMITS.get(name)

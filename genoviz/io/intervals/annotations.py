@@ -150,7 +150,7 @@ def _explain(row: dict, dialect: Dialect) -> str:
     if row["n_columns"] < dialect.n_needed:
         needed = ", ".join(dialect.columns[: dialect.n_needed])
         return (
-            f"{dialect.name} feature has {row['n_columns']} columns, "
+            f"{dialect.name} feature has {row['n_columns']} column{'s' * (row['n_columns'] != 1)}, "
             f"needs {dialect.n_needed} at least ({needed})"
         )
     if not row["contig"]:
@@ -159,7 +159,7 @@ def _explain(row: dict, dialect: Dialect) -> str:
         if row[number] is None or row[number] < 0:
             return (
                 f"{dialect.name} feature has the {name} '{row[name][:40]}', "
-                f"needs an integer of at least {minimum}"
+                f"needs an integer of at least {minimum} and below 2^63"
             )
     return (
         f"{dialect.name} feature ends at {row['last']:,}, before its start "

@@ -238,10 +238,26 @@ GOOD_BED, GOOD_GFF = "c\t1\t5\n", "c\t.\tgene\t1\t5\t.\t+\t.\tID=x\n"
     ("name", "line", "message"),
     [
         ("a.bed", "c\t1", "BED feature has 2 columns, needs 3 at least (contig, start, end)"),
-        ("a.bed", "c\tx\t5", "BED feature has the start 'x', needs an integer of at least 0"),
-        ("a.bed", "c\t-1\t5", "BED feature has the start '-1', needs an integer of at least 0"),
-        ("a.bed", "c\t1\t5.5", "BED feature has the end '5.5', needs an integer of at least 0"),
-        ("a.bed", "c\t1\t", "BED feature has the end '', needs an integer of at least 0"),
+        (
+            "a.bed",
+            "c\tx\t5",
+            "BED feature has the start 'x', needs an integer of at least 0 and below 2^63",
+        ),
+        (
+            "a.bed",
+            "c\t-1\t5",
+            "BED feature has the start '-1', needs an integer of at least 0 and below 2^63",
+        ),
+        (
+            "a.bed",
+            "c\t1\t5.5",
+            "BED feature has the end '5.5', needs an integer of at least 0 and below 2^63",
+        ),
+        (
+            "a.bed",
+            "c\t1\t",
+            "BED feature has the end '', needs an integer of at least 0 and below 2^63",
+        ),
         ("a.bed", "c\t1\t99999999999999999999", "has the end '99999999999999999999', needs an"),
         ("a.bed", "c\t9\t5", "BED feature ends at 5, before its start 9"),
         ("a.bed", "\t9\t15", "BED feature names no contig, needs one in its first column"),
