@@ -32,6 +32,10 @@ _MODULES = {
     "genoviz.analyses.sequences.copy_spectrum": (
         "CopySpectrum", "absent_stretches", "copy_spectrum", "iter_copy_spectrum",
     ),
+    "genoviz.analyses.sequences.kmer_sets": (
+        "KmerPart", "KmerSets", "blocks_of", "compare_kmers", "iter_compare_kmers",
+        "iter_kmer_parts",
+    ),
     "genoviz.analyses.sequences.fm_index": (
         "BuildProgress",
         "build_fm_index",
@@ -267,14 +271,8 @@ _MODULES = {
         "write_pangenome_index",
     ),
     "genoviz.io.sequences.fm_index": (
-        "IndexFileProgress",
-        "iter_read_fm_index",
-        "iter_verify_fm_index",
-        "iter_write_fm_index",
-        "iter_write_index_in_parts",
-        "read_fm_index",
-        "verify_fm_index",
-        "write_fm_index",
+        "IndexFileProgress", "iter_read_fm_index", "iter_verify_fm_index", "iter_write_fm_index",
+        "iter_write_index_in_parts", "read_fm_index", "verify_fm_index", "write_fm_index",
         "write_index_in_parts",
     ),
     "genoviz.io.offtargets.genome_planes": (

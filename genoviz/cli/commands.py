@@ -116,6 +116,11 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.sequences.assess",
                 "Compare an assembly with reads by k-mers: copies, completeness and quality.",
             ),
+            "compare": (
+                "genoviz.cli.sequences.compare",
+                "Compare inputs by their canonical k-mers: those that all have, and those of some "
+                "alone.",
+            ),
             "multiplicity": (
                 "genoviz.cli.sequences.bwt",
                 "Write how often the k-mer that begins at each base occurs, as bedGraph.",

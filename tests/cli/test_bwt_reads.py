@@ -159,3 +159,49 @@ def test_wrong_calls_of_assess_are_told(run, tmp_path):  # noqa: F811
     assert code == 0
     assert "QV inf: 0 of 6 k-mers of the assembly are in no read" in err
     assert "needs a peak" in err
+
+
+def test_inputs_of_all_kinds_are_compared(run, tmp_path):  # noqa: F811
+    text = "GATTACAGATTTACCAGATCCCATTGACA"
+    write_fastq(tmp_path / "reads.fq.gz", [text[:20], text[:20]])
+    (tmp_path / "asm.fa").write_text(f">c\n{text[4:]}\n")
+    gfa = f"H\tVN:Z:1.0\nS\t1\t{text[:9]}\nS\t2\t{text[9:15]}\nL\t1\t+\t2\t+\t0M\nP\tp\t1+,2+\t*\n"
+    (tmp_path / "g.gfa").write_text(gfa)
+    inputs = ("reads.fq.gz", "asm.fa", "g.gfa")
+    counts = [count(reads, 7) for reads in ([text[:20]] * 2, [text[4:]], [text[:15]])]
+    code, out, err = run("compare", *inputs, "-k", 7)
+    assert (code, err) == (0, "")
+    header, rows = table(out)
+    assert header == [f"#{inputs[0]}", *inputs[1:], "kmers", "places_1", "places_2", "places_3"]
+    everything = set().union(*counts)
+    for row in rows:
+        has = [cell == "1" for cell in row[:3]]
+        of_row = [kmer for kmer in everything if [kmer in c for c in counts] == has]
+        assert row[3:] == [
+            str(len(of_row)), *(str(sum(c[kmer] for kmer in of_row)) for c in counts)
+        ]  # fmt: skip
+    assert len(rows) == 7
+    shown = json.loads(run("compare", *inputs, "-k", 7, "--json")[1])
+    assert [choice["n_kmers"] for choice in shown["choices"]] == [int(row[3]) for row in rows]
+    one, two, three = (set(c) for c in counts)
+    for operation, wanted in {
+        "intersect": one & two & three, "subtract": one - two - three, "union": one | two | three,
+    }.items():  # fmt: skip
+        code, out, err = run("compare", *inputs, "-k", 7, "--operation", operation)
+        assert (code, err) == (0, "")
+        header, rows = table(out)
+        assert header == ["#kmer", "count_1", "count_2", "count_3"]
+        assert [row[0] for row in rows] == sorted(wanted)
+        assert [row[1:] for row in rows] == [[str(c[row[0]]) for c in counts] for row in rows]
+
+
+def test_wrong_calls_of_compare_are_told(run, tmp_path):  # noqa: F811
+    (tmp_path / "asm.fa").write_text(">c\nACGTACGTACGATCGATCGATCGATT\n")
+    for arguments, words in (
+        (("asm.fa",), "needs 2 to 8 inputs, not 1"),
+        (("asm.fa", "asm.fa", "--json", "--operation", "union"), "needs -o, a file for the k-mers"),
+        (("asm.fa", "asm.fa", "-k", "33"), "k is 33, needs 1 to 32"),
+    ):
+        code, _, err = run("compare", *arguments)
+        assert code in (1, 2)
+        assert words in sentence(err)

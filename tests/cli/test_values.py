@@ -15,7 +15,7 @@ MAX_INTEGER = 2**63 - 1
 INPUTS = {
     *(
         "annotations assembly bed covar file genes genome genotypes graph guides index input_file "
-        "keep"
+        "inputs keep"
     ).split(),
     *("exclude extract layout matrix pedigree pheno queries remove scan sequences sets").split(),
     *("populations reads start subjects table vcf weights").split(),

@@ -1,34 +1,25 @@
 """K-mers of reads by how often an assembly has them: copies, completeness and quality.
 
-Both are counted block by block within a given memory, as `read_spectrum` counts reads; the parts
-that are let go are those of the same values of a hash, so that each part has both.
+Both are counted within a given memory, in the same parts of a hash (`iter_kmer_parts`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from genoviz.analyses.sequences.genome_model import find_peak
+from genoviz.analyses.sequences.kmer_sets import blocks_of, iter_kmer_parts
 from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
-from genoviz.analyses.sequences.read_spectrum import (
-    CODES,
-    DEFAULT_MEMORY,
-    Blocks,
-    Runs,
-    check_reads,
-)
+from genoviz.analyses.sequences.read_spectrum import CODES, DEFAULT_MEMORY, Blocks
 from genoviz.generators import in_one_go
 from genoviz.model import Intervals, Sequences
 
 MAX_COPIES = 4
 """Copies that are told apart; one more column has all that are more."""
-
-_BLOCK_BASES = 4 << 20
-_NEWLINE = np.array([10], np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +80,7 @@ class CopySpectrum:
         """Errors a base of the assembly: of k-mers that no read has; NaN without k-mers."""
         if not self.n_places:
             return float("nan")
-        return (
-            float(-np.expm1(np.log1p(-self.n_absent / self.n_places) / self.k))
-            if (self.n_absent < self.n_places)
-            else 1.0
-        )
+        return 1 - (1 - self.n_absent / self.n_places) ** (1 / self.k)
 
     @property
     def quality(self) -> float:
@@ -110,39 +97,18 @@ def iter_copy_spectrum(
     memory: int = DEFAULT_MEMORY,
 ) -> Generator[float, None, CopySpectrum]:
     """Return what `copy_spectrum` does; yields the share that is done, 0 to 1."""
-    check_reads(k, memory)
     table: dict[int, np.ndarray] = {}
     absent, n_places, n_absent = [np.empty(0, np.uint64)], 0, 0
-    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
-    while to_count:
-        part = to_count.pop()
-        sides = [Runs(k, memory // 2, *part), Runs(k, memory // 2, *part)]
-        for runs, blocks in zip(sides, (_blocks_of(assembly), open_blocks()), strict=True):
-            runs.narrow(sides[0].n_parts)
-            for share, letters in blocks:
-                to_count += runs.add(letters)
-                done = n_done + (share / runs.n_parts if runs is sides[1] else 0)
-                shown = max(shown, min(done, 1.0))
-                yield shown
-            to_count += runs.flush()
-        sides[0].narrow(sides[1].n_parts)
-        n_done += 1 / sides[1].n_parts
-        (keys, copies), (read_keys, counts) = (runs.merged() for runs in sides)
-        places = np.searchsorted(read_keys, keys)
-        is_read = np.zeros(len(keys), bool)
-        inside = places < len(read_keys)
-        is_read[inside] = read_keys[places[inside]] == keys[inside]
-        columns = np.zeros(len(counts), np.int64)
-        columns[places[is_read]] = np.minimum(copies[is_read], MAX_COPIES + 1)
-        _add(table, counts, columns)
-        _add(
-            table,
-            np.zeros(int((~is_read).sum()), np.int64),
-            np.minimum(copies[~is_read], MAX_COPIES + 1),
-        )
-        absent.append(keys[~is_read])
-        n_places += int(copies.sum())
-        n_absent += int(copies[~is_read].sum())
+    openers = (lambda: blocks_of(assembly), open_blocks)
+    for share, part in iter_kmer_parts(openers, k, memory=memory):
+        if part is not None:
+            copies, counts = part.counts.T
+            is_absent = counts == 0
+            _add(table, counts, np.minimum(copies, MAX_COPIES + 1))
+            absent.append(part.keys[is_absent])
+            n_places += int(copies.sum())
+            n_absent += int(copies[is_absent].sum())
+        yield share
     multiplicities = np.array(sorted(table), np.int64)
     rows = np.array([table[each] for each in multiplicities.tolist()], np.int64)
     return CopySpectrum(
@@ -208,18 +174,6 @@ def absent_stretches(assembly: Sequences, spectrum: CopySpectrum) -> Intervals:
     names = [assembly.names[contig] for contig, found in columns for _ in range(len(found))]
     places = np.concatenate([np.empty((0, 2), np.int64), *(found for _, found in columns)])
     return Intervals.from_columns(names, places[:, 0], places[:, 1])
-
-
-def _blocks_of(assembly: Sequences) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield an assembly as reads are: shares, and letters with a newline after each sequence."""
-    n = max(assembly.total_length, 1)
-    for first, stop in zip(
-        assembly.offsets[:-1].tolist(), assembly.offsets[1:].tolist(), strict=True
-    ):
-        for start in range(first, stop, _BLOCK_BASES):
-            end = min(start + _BLOCK_BASES, stop)
-            yield end / n, assembly.bases[start:end]
-        yield stop / n, _NEWLINE
 
 
 def _add(table: dict[int, np.ndarray], counts: np.ndarray, columns: np.ndarray) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.common_options import JsonOption, option, with_examples
+from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
@@ -128,7 +129,6 @@ def _read(path: Path, bar: ProgressBar) -> Sequences:
     if not io.is_graph(path):
         return io.read_sequences(path, bar)
     from genoviz.analyses.graph.query.sequences import path_sequences
-    from genoviz.cli.graph.reading import read_graph
 
     return path_sequences(read_graph(path, bar, cache=True, sequences=True))
 

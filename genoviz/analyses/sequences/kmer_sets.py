@@ -1,0 +1,186 @@
+"""K-mers that several inputs share, and those that only some have, within a given memory.
+
+All inputs are counted in the same parts of a hash, as `read_spectrum` counts reads: what is in one
+part of one input is in the same part of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.sequences.read_spectrum import DEFAULT_MEMORY, Blocks, Runs, check_reads
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
+from genoviz.model import Sequences
+
+MAX_INPUTS = 8
+
+_BLOCK_BASES = 4 << 20
+_NEWLINE = np.array([10], np.uint8)
+_LETTERS = np.frombuffer(b"ACGT", np.uint8)
+
+Counted = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class KmerPart:
+    """The k-mers of all inputs of which a hash has some values.
+
+    Attributes
+    ----------
+    k
+        Length of the k-mers.
+    keys
+        uint64, shape (n,), ascending: canonical k-mers, 2 bits a base.
+    counts
+        int64, shape (n, n_inputs): how often each input has them.
+    """
+
+    k: int
+    keys: np.ndarray
+    counts: np.ndarray
+
+    def letters(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return k-mers as letters; uint8, shape (n_rows, k)."""
+        shifts = np.arange(2 * (self.k - 1), -1, -2, dtype=np.uint64)
+        return _LETTERS[(self.keys[rows][:, None] >> shifts) & np.uint64(3)]
+
+
+@dataclass(frozen=True, eq=False)
+class KmerSets:
+    """How many k-mers each choice of inputs has, and no other.
+
+    Attributes
+    ----------
+    k, n_inputs
+        Length of the k-mers, and how many inputs there are.
+    n_kmers
+        int64, shape (2^n_inputs,): entry ``i`` counts different k-mers that exactly those inputs
+        have whose bits are set in ``i``.
+    n_places
+        int64, shape (2^n_inputs, n_inputs): at how many places of each input one begins.
+    """
+
+    k: int
+    n_inputs: int
+    n_kmers: np.ndarray
+    n_places: np.ndarray
+
+    @property
+    def n_shared(self) -> int:
+        """How many k-mers all inputs have."""
+        return int(self.n_kmers[-1])
+
+    def jaccard(self, one: int, other: int) -> float:
+        """Return how many k-mers two inputs share, of those that either has; NaN for none."""
+        has = np.arange(len(self.n_kmers))[:, None] >> np.array([one, other]) & 1
+        either = int(self.n_kmers[has.any(axis=1)].sum())
+        return int(self.n_kmers[has.all(axis=1)].sum()) / either if either else float("nan")
+
+
+def iter_kmer_parts(
+    openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int = DEFAULT_MEMORY
+) -> Iterator[tuple[float, KmerPart | None]]:
+    """Yield the share that is done, 0 to 1, and parts of the k-mers, each k-mer in one part.
+
+    Parameters
+    ----------
+    openers, k, memory
+        As of `compare_kmers`.
+    """
+    check_reads(k, memory)
+    if not 1 <= len(openers) <= MAX_INPUTS:
+        raise ParameterError(f"needs 1 to {MAX_INPUTS} inputs, not {len(openers):,}")
+    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
+    while to_count:
+        part, n_parts = to_count.pop()
+        sides: list[Runs] = []
+        for number, open_blocks in enumerate(openers):
+            runs = Runs(k, memory // len(openers), part, n_parts)
+            for share, letters in open_blocks():
+                to_count += runs.add(letters)
+                done = n_done + (number + share) / len(openers) / runs.n_parts
+                shown = max(shown, min(done, 1.0))
+                yield shown, None
+            to_count += runs.flush()
+            n_parts = runs.n_parts
+            sides.append(runs)
+        n_done += 1 / n_parts
+        for runs in sides:
+            runs.narrow(n_parts)
+        yield shown, _join(k, [runs.merged() for runs in sides])
+
+
+def iter_compare_kmers(
+    openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int = DEFAULT_MEMORY
+) -> Generator[float, None, KmerSets]:
+    """Return what `compare_kmers` does; yields the share that is done, 0 to 1."""
+    n = len(openers)
+    found = KmerSets(k, n, np.zeros(1 << n, np.int64), np.zeros((1 << n, n), np.int64))
+    for share, part in iter_kmer_parts(openers, k, memory=memory):
+        if part is not None:
+            add_part(found, part)
+        yield share
+    return found
+
+
+@in_one_go(iter_compare_kmers)
+def compare_kmers(found: KmerSets) -> KmerSets:
+    r"""Return how many canonical k-mers each choice of inputs has.
+
+    Parameters
+    ----------
+    openers
+        For each of up to 8 inputs what opens it anew, as `read_spectrum` takes it; `blocks_of`
+        makes blocks of sequences.
+    k
+        1 to 32.
+    memory
+        Bytes for k-mers and their counts, the same share for each input; where they need more,
+        all inputs are read several times.
+
+    Raises
+    ------
+    ParameterError
+        If ``k``, ``memory`` or the number of inputs is out of range.
+
+    Examples
+    --------
+    >>> one, other = (Sequences.from_records([("c", text)]) for text in ("GATTACA", "TGTAAC"))
+    >>> sets = compare_kmers([lambda: blocks_of(one), lambda: blocks_of(other)], 5)
+    >>> sets.n_kmers.tolist(), sets.n_shared, sets.jaccard(0, 1)
+    ([0, 2, 1, 1], 1, 0.25)
+    """
+    return found
+
+
+def add_part(found: KmerSets, part: KmerPart) -> None:
+    """Count the k-mers of a part."""
+    bits = ((part.counts > 0) << np.arange(found.n_inputs)).sum(axis=1)
+    found.n_kmers[:] += np.bincount(bits, minlength=len(found.n_kmers))
+    np.add.at(found.n_places, bits, part.counts)
+
+
+def blocks_of(sequences: Sequences) -> Iterator[tuple[float, np.ndarray]]:
+    """Yield sequences as reads are: shares, and letters with a newline after each sequence."""
+    n = max(sequences.total_length, 1)
+    bounds = zip(sequences.offsets[:-1].tolist(), sequences.offsets[1:].tolist(), strict=True)
+    for first, stop in bounds:
+        for start in range(first, stop, _BLOCK_BASES):
+            end = min(start + _BLOCK_BASES, stop)
+            yield end / n, sequences.bases[start:end]
+        yield stop / n, _NEWLINE
+
+
+def _join(k: int, sides: list[Counted]) -> KmerPart:
+    """Return the k-mers of all inputs with how often each has them."""
+    keys = sides[0][0]
+    for others, _ in sides[1:]:
+        keys = np.union1d(keys, others)
+    counts = np.zeros((len(keys), len(sides)), np.int64)
+    for number, (own, n) in enumerate(sides):
+        counts[np.searchsorted(keys, own), number] = n
+    return KmerPart(k, keys, counts)
