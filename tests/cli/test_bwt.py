@@ -14,11 +14,12 @@ from types import SimpleNamespace
 import pytest
 
 from genoviz import read_fm_index, read_gfa
-from genoviz.cli.main import main
 from genoviz.io.sequences.gvfm_file import ArrayFile
 from tests.conftest import real_data
 from tests.oracles.paths import path_sequence
 from tests.oracles.two_bit import write_two_bit
+
+COMMAND = ("bwt",)
 
 RECORDS = [
     ("chr1", "ACGTACGTTTGATTACANNNNgattacaGGATCCACGT" * 3),
@@ -27,21 +28,6 @@ RECORDS = [
     ("chr4", "NNACGT"),
 ]
 TURNED = str.maketrans("ACGT", "TGCA")
-
-
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run a command; return its exit code, standard output and standard error."""
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main(["bwt", *map(str, arguments)])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

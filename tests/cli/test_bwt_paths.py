@@ -9,26 +9,13 @@ from collections import Counter
 import pytest
 
 from genoviz import read_gbz, read_gfa
-from genoviz.cli.main import main
 from tests.cli.test_bwt import kmers_of, sentence, table, turned
 from tests.conftest import real_data
 from tests.oracles.paths import path_sequence, walk_bases
 
+COMMAND = ("bwt",)
+
 GRAPHS = {"DRB1": "gfa/DRB1-3123.gfa.gz", "GBZ": "gbz/micb-kir3dl1.gbz"}
-
-
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main(["bwt", *map(str, arguments)])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def read(path):

@@ -15,8 +15,8 @@ from genoviz.analyses.sequences.read_spectrum import read_spectrum
 from tests.analyses.sequences.test_genome_model import simulate_reads
 from tests.analyses.sequences.test_read_spectrum import count
 from tests.cli.test_bwt import sentence, table
-from tests.cli.test_bwt_paths import run  # noqa: F401
 
+COMMAND = ("bwt",)
 READS = ["GATTACAGATTACA", "TGTAATC", "ACGTNNACGTACG", "TTTTTTTTTTTT"]
 
 
@@ -26,7 +26,7 @@ def write_fastq(path, reads):
 
 
 @pytest.mark.parametrize("k", [1, 5, 12])
-def test_reads_of_several_files_are_counted_together(run, tmp_path, k, monkeypatch):  # noqa: F811
+def test_reads_of_several_files_are_counted_together(run, tmp_path, k, monkeypatch):
     write_fastq(tmp_path / "one.fq.gz", READS[:2])
     write_fastq(tmp_path / "two.fastq", READS[2:])
     (tmp_path / "two.fastq").write_bytes((tmp_path / "two.fastq").read_bytes().rstrip())
@@ -45,7 +45,7 @@ def test_reads_of_several_files_are_counted_together(run, tmp_path, k, monkeypat
     assert run("spectrum", "-", "-k", k) == run("spectrum", "two.fastq", "-k", k)
 
 
-def test_the_genome_of_reads_is_fitted(run, tmp_path):  # noqa: F811
+def test_the_genome_of_reads_is_fitted(run, tmp_path):
     blocks = list(simulate_reads(50_000, 0.01, 40, 0.005, 0.0, seed=1))
     reads = [read for _, letters in blocks for read in letters.tobytes().decode().split()]
     write_fastq(tmp_path / "reads.fq", reads)
@@ -63,7 +63,7 @@ def test_the_genome_of_reads_is_fitted(run, tmp_path):  # noqa: F811
     assert found["coverage"] == pytest.approx(model.coverage)
 
 
-def test_another_genome_that_fits_is_noted(run, tmp_path):  # noqa: F811
+def test_another_genome_that_fits_is_noted(run, tmp_path):
     blocks = list(simulate_reads(50_000, 0.0, 40, 0.002, 0.4, seed=2))
     reads = [read for _, letters in blocks for read in letters.tobytes().decode().split()]
     write_fastq(tmp_path / "reads.fq", reads)
@@ -75,7 +75,7 @@ def test_another_genome_that_fits_is_noted(run, tmp_path):  # noqa: F811
     assert err == f"note: {size:,.0f} bp with a heterozygosity of {share} fit the reads as well\n"
 
 
-def test_a_fit_that_is_not_to_be_trusted_is_noted(run, tmp_path):  # noqa: F811
+def test_a_fit_that_is_not_to_be_trusted_is_noted(run, tmp_path):
     reads = ["ACGTGCTTACGAGCTAGCTACGGGAT"] * 9 + ["GGATATCCCTCTAGAGATCTGGGCCTAT"]
     write_fastq(tmp_path / "reads.fq", reads)
     code, out, err = run("spectrum", "reads.fq", "-k", "11", "--fit")
@@ -101,7 +101,7 @@ def test_a_fit_that_is_not_to_be_trusted_is_noted(run, tmp_path):  # noqa: F811
         (["bad.fq"], 1, "bad.fq, line 4: has another number of qualities than its read"),
     ],
 )
-def test_what_does_not_work_is_one_sentence(run, tmp_path, arguments, code, words):  # noqa: F811
+def test_what_does_not_work_is_one_sentence(run, tmp_path, arguments, code, words):
     write_fastq(tmp_path / "reads.fq", READS)
     (tmp_path / "bad.fq").write_text("@a\nACGT\n+\nIII\n")
     (tmp_path / "g.fa").write_text(">x\nACGTTGCA\n")
@@ -110,7 +110,7 @@ def test_what_does_not_work_is_one_sentence(run, tmp_path, arguments, code, word
     assert words in sentence(err)
 
 
-def test_an_assembly_is_assessed_by_reads(run, tmp_path):  # noqa: F811
+def test_an_assembly_is_assessed_by_reads(run, tmp_path):
     blocks = list(simulate_reads(20_000, 0.0, 40, 0.002, 0.0, seed=4))
     reads = [read for _, letters in blocks for read in letters.tobytes().decode().split()]
     write_fastq(tmp_path / "reads.fq.gz", reads)
@@ -149,7 +149,7 @@ def test_an_assembly_is_assessed_by_reads(run, tmp_path):  # noqa: F811
     assert (shown["n_absent"], shown["solid"]) == (n_absent, 9)
 
 
-def test_wrong_calls_of_assess_are_told(run, tmp_path):  # noqa: F811
+def test_wrong_calls_of_assess_are_told(run, tmp_path):
     (tmp_path / "asm.fa").write_text(">c\nACGTACGTACGATCGATCGATCGATT\n")
     code, _, err = run("assess", "asm.fa", "--reads", "asm.fa")
     assert code == 2
@@ -161,7 +161,7 @@ def test_wrong_calls_of_assess_are_told(run, tmp_path):  # noqa: F811
     assert "needs a peak" in err
 
 
-def test_inputs_of_all_kinds_are_compared(run, tmp_path):  # noqa: F811
+def test_inputs_of_all_kinds_are_compared(run, tmp_path):
     text = "GATTACAGATTTACCAGATCCCATTGACA"
     write_fastq(tmp_path / "reads.fq.gz", [text[:20], text[:20]])
     (tmp_path / "asm.fa").write_text(f">c\n{text[4:]}\n")
@@ -195,7 +195,7 @@ def test_inputs_of_all_kinds_are_compared(run, tmp_path):  # noqa: F811
         assert [row[1:] for row in rows] == [[str(c[row[0]]) for c in counts] for row in rows]
 
 
-def test_wrong_calls_of_compare_are_told(run, tmp_path):  # noqa: F811
+def test_wrong_calls_of_compare_are_told(run, tmp_path):
     (tmp_path / "asm.fa").write_text(">c\nACGTACGTACGATCGATCGATCGATT\n")
     for arguments, words in (
         (("asm.fa",), "needs 2 to 8 inputs, not 1"),

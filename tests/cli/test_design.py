@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 from genoviz import Sequences, design_guides, find_guides
-from genoviz.cli.main import main
+
+COMMAND = ("design",)
 
 TEXT = "".join(np.random.default_rng(4).choice([*"ACGT"], 900))
 TURN = str.maketrans("ACGT", "TGCA")
 
 
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run the command in a folder with a genome, a graph, genes and a sequence."""
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def files(tmp_path):
     (tmp_path / "genome.fa").write_text(f">c1\n{TEXT}\n>c2\n{TEXT[300:500]}\n")
     (tmp_path / "target.fa").write_text(f">insert\n{TEXT[100:200]}\n")
     nodes = {1: TEXT[:439], 2: TEXT[439], 3: TEXT[439].translate(TURN), 4: TEXT[440:]}
@@ -33,14 +31,6 @@ def run(capfd, tmp_path, monkeypatch):
             ("exon", 601, 700, "Parent=g")]  # fmt: skip
     for contig, name in (("c1", "genes.gff3"), ("REF#0#c1", "paths.gff3")):
         (tmp_path / name).write_text("".join(gff.format(contig, *row) for row in rows))
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main(["design", *map(str, arguments)])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def table(text):

@@ -13,21 +13,8 @@ from scipy import stats
 
 import genoviz
 from genoviz import select_samples, variant_statistics
-from genoviz.cli.main import main
 
-
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run a command; return its exit code, standard output and standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main(["geno", *map(str, arguments)])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
+COMMAND = ("geno",)
 
 
 @pytest.fixture

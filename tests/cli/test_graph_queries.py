@@ -14,7 +14,6 @@ from genoviz import read_gfa, write_gfa
 from genoviz.analyses.graph.query.extract import extract_region
 from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.analyses.graph.query.position_lift import locate_path_positions
-from genoviz.cli.main import main
 from genoviz.io.graph.gbz import read_gbz
 from tests.conftest import real_data
 from tests.graphs import make_graph
@@ -22,20 +21,6 @@ from tests.oracles.gbz_base import write_gbz_base
 from tests.oracles.paths import path_sequence, walk_bases
 
 C4A = "grch38#chr6:31982057-32002681"
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    """Run a command; return its exit code, standard output and standard error."""
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture(scope="module")

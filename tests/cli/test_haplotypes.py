@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from genoviz import path_sequences, read_graph
-from genoviz.cli.main import main
 from tests.oracles.haplotype_texts import write_out
 
 GUIDE = "GGCCGACCTGTCGCTGACGC"
@@ -26,11 +25,8 @@ LINES = [
 SAMPLES = ("a", "b", "c")
 
 
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run the program in a folder with the files; its exit code, standard output and error."""
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def files(tmp_path):
     (tmp_path / "genome.fa").write_text("".join(f">{n}\n{text}\n" for n, text in GENOME.items()))
     rows = [
         [contig, str(at), ".", reference, ",".join(others), ".", ".", ".", "GT",
@@ -44,14 +40,6 @@ def run(capfd, tmp_path, monkeypatch):
         f'##FORMAT=<ID=GT,Number=1,Type=String,Description="G">\n{text}'
     )
     (tmp_path / "samples.tsv").write_text("sample\tgroup\na\tnorth\nb\tsouth\nc\tsouth\n")
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main([*map(str, arguments)])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def written_out(samples=SAMPLES):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.graph.query.path_depth import path_depth_along
-from genoviz.cli.main import main
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.intervals import read_intervals
 from tests.conftest import real_data
@@ -25,20 +24,6 @@ PAIRS = [
     ("exons_hg19.bed.gz", "dbsnp_chr21_22.bed.gz"),
     ("contigs50k.bed.gz", "contigs50k.bed.gz"),
 ]
-
-
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run a command; return its exit code, standard output and standard error."""
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main([str(argument) for argument in arguments])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def bedtools(*arguments):

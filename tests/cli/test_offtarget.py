@@ -13,12 +13,13 @@ import pytest
 import typer
 
 from genoviz import Sequences, find_offtargets
-from genoviz.cli.main import main
 from genoviz.cli.offtargets import query
 from genoviz.cli.offtargets.query import Device, parse_device
 from genoviz.io.files import file_source
 from tests.conftest import real_data
 from tests.oracles.offtargets import find_sites
+
+COMMAND = ("offtarget",)
 
 CASES = (
     "01_basic_ngg", "03_genomeN_protospacer", "04_genomeN_pam", "05_talen_allN", "06_allN_guide",
@@ -42,21 +43,6 @@ CONTIGS = {
     "c1 the first": f"TTACCATGCA{GUIDE}TGGAATTNNGGCCGACCTGTCGCTGAgGCAGGTT".upper(),
     "c2": "CCAGCGTCAGCGACAGGTCGGCC" + "ACGT" * 10 + "GGCCGACTGTCGCTGACGCCGG",
 }
-
-
-@pytest.fixture
-def run(capfd, tmp_path, monkeypatch):
-    """Run the command; return its exit code, standard output and standard error."""
-    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as exit_:
-            main(["offtarget", *map(str, arguments)])
-        captured = capfd.readouterr()
-        return exit_.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

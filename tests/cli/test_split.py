@@ -11,10 +11,9 @@ from genoviz.analyses.intervals import split_overlaps
 from genoviz.analyses.intervals.split_overlaps import count_split_overlaps
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals
-from tests.cli.test_intervals import bedtools, run, same
+from tests.cli.test_intervals import bedtools, same
 from tests.conftest import real_data
 
-__all__ = ["run"]
 CHR9 = "intervals/chr9_4-6Mb"
 
 
