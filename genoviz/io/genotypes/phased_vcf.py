@@ -28,10 +28,12 @@ _STEP_GENOTYPES = 1 << 20
 _PLAIN = re.compile(r"[ACGTN]+", re.IGNORECASE)
 _UNKNOWN, _NO_MORE = -1, -2
 _SHOWN_BASES = 20
+_MANY = 127
 _SENTENCES = {
     "symbolic": "alleles without their bases, such as <DEL>, are left out",
     "missing": "unknown alleles read as the genome does",
     "without": "records without genotypes (GT) are left out",
+    "partly": "copies are not in all records, as of a male's X, and read as the genome elsewhere",
     "phase_sets": "records have phase sets (PS), which are taken for one",
 }
 
@@ -117,6 +119,7 @@ class _Reading:
     contigs: dict[str, int] = field(default_factory=dict)
     carriers: dict[Edit, list[tuple[np.ndarray, np.ndarray]]] = field(default_factory=dict)
     n_copies: dict[int, np.ndarray] = field(default_factory=dict)
+    fewest: dict[int, np.ndarray] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: Any) -> None:
@@ -132,6 +135,9 @@ class _Reading:
         self._check_phase(record, alleles, is_phased)
         copies = (alleles != _NO_MORE).sum(axis=1).astype(np.int8)
         self.n_copies[contig] = np.maximum(self.n_copies.get(contig, 0), copies)
+        # A genotype that is not known is often written as one dot.
+        known = np.where((alleles >= 0).any(axis=1), copies, np.int8(_MANY))
+        self.fewest[contig] = np.minimum(self.fewest.get(contig, np.int8(_MANY)), known)
         self.counts["missing"] += int((alleles == _UNKNOWN).sum())
         for number, other in enumerate(record.ALT, start=1):
             carriers = np.nonzero(alleles == number)
@@ -198,6 +204,9 @@ class _Reading:
         n_copies = np.array(
             [self.n_copies.get(contig, usual) for contig in range(len(self.genome))], np.int8
         ).reshape(len(self.genome), len(self.samples))
+        self.counts["partly"] = sum(
+            int((self.fewest[contig] < most).sum()) for contig, most in self.n_copies.items()
+        )
         edits = sorted(self.carriers)
         carriers = [
             np.unique(

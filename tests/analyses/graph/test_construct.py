@@ -129,6 +129,10 @@ def test_copies_samples_and_what_is_left_out_are_as_the_file_says(tmp_path):
         "1 alleles without their bases, such as <DEL>, are left out.",
         "1 unknown alleles read as the genome does.",
     )
+    unknown = [*lines, ("X", 10, "C", ["A"], [[1, 0], ["."]])]
+    assert make(tmp_path, genome, unknown).notes[-1].startswith("2 unknown alleles")
+    partly = make(tmp_path, genome, [*lines, ("X", 10, "C", ["A"], [[1], [0, 0]])])
+    assert partly.notes[-1].startswith("2 copies are not in all records, as of a male's X")
     only = make(tmp_path, genome, lines, samples=["b"])
     assert only.path_names[2:] == ("b#1#chrX", "b#1#chr2")
 
