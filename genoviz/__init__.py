@@ -33,8 +33,8 @@ _MODULES = {
         "CopySpectrum", "absent_stretches", "copy_spectrum", "iter_copy_spectrum",
     ),
     "genoviz.analyses.sequences.kmer_sets": (
-        "KmerPart", "KmerSets", "blocks_of", "compare_kmers", "iter_compare_kmers",
-        "iter_kmer_parts",
+        "GcSpectrum", "KmerPart", "KmerSets", "blocks_of", "compare_kmers", "gc_spectrum",
+        "iter_compare_kmers", "iter_gc_spectrum", "iter_kmer_parts",
     ),
     "genoviz.analyses.sequences.fm_index": (
         "BuildProgress",

@@ -161,6 +161,26 @@ def test_wrong_calls_of_assess_are_told(run, tmp_path):
     assert "needs a peak" in err
 
 
+def test_kmers_of_reads_are_told_by_their_gc_content(run, tmp_path):
+    write_fastq(tmp_path / "reads.fq", READS)
+    code, out, err = run("spectrum", "reads.fq", "-k", 5, "--gc")
+    assert (code, err) == (0, "")
+    header, rows = table(out)
+    assert header == ["#multiplicity", *(f"gc_{n}" for n in range(6))]
+    kmers = count(READS, 5).items()
+    wanted = Counter((n, kmer.count("G") + kmer.count("C")) for kmer, n in kmers)
+    found = {(int(row[0]), gc): int(n) for row in rows for gc, n in enumerate(row[1:])}
+    assert {place: n for place, n in found.items() if n} == wanted
+    for arguments, words in (
+        (("reads.fq", "--gc", "--fit"), "--gc and --fit are two tables"),
+        (("reads.fa", "--gc"), "--gc goes with reads"),
+    ):
+        (tmp_path / "reads.fa").write_text(">c\nACGT\n")
+        code, _, err = run("spectrum", *arguments)
+        assert code == 2
+        assert words in sentence(err)
+
+
 def test_inputs_of_all_kinds_are_compared(run, tmp_path):
     text = "GATTACAGATTTACCAGATCCCATTGACA"
     write_fastq(tmp_path / "reads.fq.gz", [text[:20], text[:20]])

@@ -20,6 +20,7 @@ MAX_INPUTS = 8
 
 _BLOCK_BASES = 4 << 20
 _NEWLINE = np.array([10], np.uint8)
+_LOW_BITS = np.uint64(0x5555555555555555)
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 Counted = tuple[np.ndarray, np.ndarray]
@@ -79,6 +80,25 @@ class KmerSets:
         has = np.arange(len(self.n_kmers))[:, None] >> np.array([one, other]) & 1
         either = int(self.n_kmers[has.any(axis=1)].sum())
         return int(self.n_kmers[has.all(axis=1)].sum()) / either if either else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class GcSpectrum:
+    """How many different k-mers have so many G and C, and occur so often.
+
+    Attributes
+    ----------
+    k
+        Length of the k-mers.
+    multiplicities
+        int64, shape (n,), ascending: how often k-mers occur.
+    n_kmers
+        int64, shape (n, k + 1): how many with 0, 1, ... k of G and C do.
+    """
+
+    k: int
+    multiplicities: np.ndarray
+    n_kmers: np.ndarray
 
 
 def iter_kmer_parts(
@@ -153,6 +173,57 @@ def compare_kmers(found: KmerSets) -> KmerSets:
     >>> sets = compare_kmers([lambda: blocks_of(one), lambda: blocks_of(other)], 5)
     >>> sets.n_kmers.tolist(), sets.n_shared, sets.jaccard(0, 1)
     ([0, 2, 1, 1], 1, 0.25)
+    """
+    return found
+
+
+def iter_gc_spectrum(
+    open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
+) -> Generator[float, None, GcSpectrum]:
+    """Return what `gc_spectrum` does; yields the share that is done, 0 to 1."""
+    table: dict[int, np.ndarray] = {}
+    for share, part in iter_kmer_parts([open_blocks], k, memory=memory):
+        if part is not None:
+            # Of A C G T, 0 to 3, the bits of C and G differ.
+            differs = (part.keys ^ part.keys >> np.uint64(1)) & _LOW_BITS
+            pairs = part.counts[:, 0] * (k + 1) + np.bitwise_count(differs)
+            for pair, n in zip(*map(np.ndarray.tolist, np.unique(pairs, return_counts=True)),
+                               strict=True):  # fmt: skip
+                row = table.setdefault(pair // (k + 1), np.zeros(k + 1, np.int64))
+                row[pair % (k + 1)] += n
+        yield share
+    multiplicities = np.array(sorted(table), np.int64)
+    rows = np.array([table[each] for each in multiplicities.tolist()], np.int64)
+    return GcSpectrum(k, multiplicities, rows.reshape(-1, k + 1))
+
+
+@in_one_go(iter_gc_spectrum)
+def gc_spectrum(found: GcSpectrum) -> GcSpectrum:
+    r"""Return how many canonical k-mers of each GC content occur how often.
+
+    Contamination stands apart from the genome where its GC content or its coverage is another.
+
+    Parameters
+    ----------
+    open_blocks, k, memory
+        As of `read_spectrum`.
+
+    Raises
+    ------
+    ParameterError
+        If ``k`` or ``memory`` is out of range.
+
+    References
+    ----------
+    Mapleson et al. 2017, KAT: a K-mer analysis toolkit to quality control NGS datasets and genome
+    assemblies. *Bioinformatics* 33(4), 574–576. doi:10.1093/bioinformatics/btw663
+
+    Examples
+    --------
+    >>> reads = [(1.0, np.frombuffer(b"GATTACA\nTGTAATC\nGGGGG\n", np.uint8))]
+    >>> found = gc_spectrum(lambda: reads, 5)
+    >>> found.multiplicities.tolist(), found.n_kmers.tolist()
+    ([1, 2], [[0, 0, 0, 0, 0, 1], [0, 3, 0, 0, 0, 0]])
     """
     return found
 

@@ -30,6 +30,7 @@ from genoviz.cli.sequences.kmer_index import read_sequences
 
 if TYPE_CHECKING:
     from genoviz.analyses.sequences.genome_model import GenomeModel
+    from genoviz.analyses.sequences.kmer_sets import GcSpectrum
     from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 
 _STRANDS = {False: "forward", True: "canonical"}
@@ -71,6 +72,9 @@ def spectrum(
             "--fit",
         ),
     ] = False,
+    gc: Annotated[
+        bool, option("Of reads, a column for each number of G and C in the k-mer.", "--gc")
+    ] = False,
     memory: Annotated[
         str | None,
         option(
@@ -95,10 +99,19 @@ def spectrum(
     if any(map(io.is_reads, files)):
         if every_k is not None or scheduler is not None:
             raise typer.BadParameter("reads are counted with -k, without --every-k or --scheduler")
+        if gc and fit:
+            raise typer.BadParameter("--gc and --fit are two tables; give one of them")
         with show_progress() as bar:
-            found = io.counted(_count_reads(files, k, memory), bar)
-        _print_spectrum(found, fit, output, as_json)
+            found = io.counted(_count_reads(files, k, memory, gc=gc), bar)
+        if gc:
+            values = {"multiplicity": found.multiplicities.tolist()}
+            values |= {f"gc_{n}": column.tolist() for n, column in enumerate(found.n_kmers.T)}
+            _print_table(values, {"k": k}, [], output, as_json)
+        else:
+            _print_spectrum(found, fit, output, as_json)
         return
+    if gc:
+        raise typer.BadParameter("--gc goes with reads (FASTQ)")
     if len(files) > 1:
         raise typer.BadParameter("several files are counted together only if they are FASTQ")
     if memory is not None:
@@ -187,13 +200,15 @@ def _model_lines(model: GenomeModel) -> list[str]:
 
 
 def _count_reads(
-    files: list[Path], k: int, memory: str | None
-) -> Generator[float, None, KmerSpectrum]:
-    """Count the k-mers of all reads of FASTQ files."""
+    files: list[Path], k: int, memory: str | None, *, gc: bool
+) -> Generator[float, None, KmerSpectrum | GcSpectrum]:
+    """Count the k-mers of all reads of FASTQ files, also by their GC content."""
+    from genoviz.analyses.sequences.kmer_sets import iter_gc_spectrum
     from genoviz.analyses.sequences.read_spectrum import DEFAULT_MEMORY, iter_read_spectrum
 
     n_bytes = DEFAULT_MEMORY if memory is None else io.parse_size(memory)
-    return iter_read_spectrum(io.opener_of_reads(files), k, memory=n_bytes)
+    count = iter_gc_spectrum if gc else iter_read_spectrum
+    return count(io.opener_of_reads(files), k, memory=n_bytes)
 
 
 def _share_spectrum(

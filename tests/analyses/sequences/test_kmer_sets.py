@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.analyses.sequences import read_spectrum as module
-from genoviz.analyses.sequences.kmer_sets import blocks_of, compare_kmers, iter_kmer_parts
+from genoviz.analyses.sequences.kmer_sets import (
+    blocks_of,
+    compare_kmers,
+    gc_spectrum,
+    iter_kmer_parts,
+)
 from genoviz.errors import ParameterError
 from genoviz.model import Sequences
 from tests.analyses.sequences.test_read_spectrum import blocks_of as blocks_of_reads
@@ -88,3 +93,14 @@ def test_sequences_are_blocks_that_no_kmer_crosses():
 def test_too_many_inputs_are_refused(n):
     with pytest.raises(ParameterError, match=f"needs 1 to 8 inputs, not {n}"):
         compare_kmers([list] * n, 5)
+
+
+@given(st.lists(LETTERS, max_size=6), st.integers(1, 32), st.sampled_from([800, 10**6]))
+def test_gc_contents_are_those_of_a_dictionary(reads, k, memory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MIN_MEMORY", 1)
+        found = gc_spectrum(lambda: blocks_of_reads(reads, 70), k, memory=memory)
+    wanted = Counter((n, kmer.count("G") + kmer.count("C")) for kmer, n in count(reads, k).items())
+    rows = zip(found.multiplicities.tolist(), found.n_kmers.tolist(), strict=True)
+    assert {(n, gc): m for n, row in rows for gc, m in enumerate(row) if m} == wanted
+    assert found.n_kmers.shape == (len(found.multiplicities), k + 1)
