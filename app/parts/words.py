@@ -43,6 +43,18 @@ def shorten(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
 
 
+def shorten_middle(text: str, most: int) -> str:
+    """Return a text of at most so many letters; of a longer one, begin and end are kept.
+
+    Examples
+    --------
+    >>> shorten_middle("has GATTACAGATTACA, needs it", 17)
+    'has GAT...eeds it'
+    """
+    n_last = (most - 3) // 2
+    return text if len(text) <= most else f"{text[: most - 3 - n_last]}...{text[-n_last:]}"
+
+
 def plain_text(text: str) -> str:
     """Return what shows a text as it is where Markdown and HTML are understood.
 

@@ -49,7 +49,7 @@ from genoviz_app.opening.served_files import (
     safe_name,
 )
 from genoviz_app.opening.track_files import TrackFiles
-from genoviz_app.parts.words import n_words, write_place
+from genoviz_app.parts.words import n_words, shorten_middle, write_place
 from genoviz_app.server.jobs import FILES, KERNELS, Job, JobPool, JobState, describe_problem
 from genoviz_app.server.limits import GB, TAB, Limits, Quota, Share, first_jobs, iter_while
 from genoviz_app.session.address import Region
@@ -61,8 +61,8 @@ UPLOAD_ENDINGS = (
     "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
 )
 
-MAX_PROBLEMS = 8
-"""How many lines there are of what went wrong, the newest."""
+MAX_PROBLEMS, MAX_SENTENCE = 8, 600
+"""How many lines there are of what went wrong, the newest, and letters of each."""
 
 
 class _Followed:
@@ -343,6 +343,7 @@ class Session(param.Parameterized):
     def complain(self, sentence: str) -> None:
         """Say what went wrong after what has gone wrong already, each on a line, once."""
         told = self.problem.splitlines()
+        sentence = "\n".join(shorten_middle(line, MAX_SENTENCE) for line in sentence.splitlines())
         if not set(sentence.splitlines()) <= {*told}:
             self.problem = "\n".join((*told[1 - MAX_PROBLEMS :], sentence))
 

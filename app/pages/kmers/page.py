@@ -121,6 +121,10 @@ class KmersPage(Page):
         state = self.state
         if link.strand in state.param.strand.objects:
             state.strand = link.strand
+        elif link.strand:
+            known = ", ".join(state.param.strand.objects)
+            words = f"strand is {link.strand!r}, needs one of {known}"
+            self._session.complain(f"The link is not followed all the way: {words}.")
         if link.k:
             state.k = link.k
         if link.kmers:

@@ -30,6 +30,10 @@ MAX_DIGITS = 10
 NO_REFERENCE = "-"
 STRANDS = {"+": 1, "-": -1}
 DOWNWARDS = "-"
+HIT_KEYS = (
+    *("guide", "mismatches", "bulge", "strand", "cfd", "seed", "pam", "class"),
+    *("in", "reference", "sort"),
+)
 SORTABLE = tuple(column.title for column in COLUMNS if column.is_sortable)
 
 
@@ -66,6 +70,8 @@ class LinkedHits:
     def resolve(self, result: SearchResult) -> HitFilter:
         """Return the filter; raises `ParameterError` if something is not of the result."""
         said = self._said
+        for name in said.keys() - set(HIT_KEYS):
+            raise ParameterError(f"hits have {name!r}, need one of {', '.join(HIT_KEYS)}")
         contig, stretch = parse_place(said.get("in", ""), result)
         strand = said.get("strand", "")
         if strand and strand not in STRANDS:

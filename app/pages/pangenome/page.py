@@ -280,7 +280,7 @@ class LinkFollower:
                 self._session.complain(follow(link))
 
     def _follow_colours(self, link: Address) -> str:
-        if not (link.colour or link.paths):
+        if not (link.colour or link.paths or link.group):
             return ""
         mode, group_by = link.colour or DEFAULT_CHOICE.mode, link.group or "path"
         for name, known in ((mode, MODES), (group_by, GROUPINGS)):

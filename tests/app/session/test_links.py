@@ -16,6 +16,7 @@ from genoviz_app.opening.companions import iter_open_layout
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.session import session as session_module
 from genoviz_app.session.layout_run import RunState
+from genoviz_app.session.session import MAX_SENTENCE
 from tests.app.conftest import GFA, poll_until
 
 KMER = "GGTTT"  # once in alt, and nowhere in ref
@@ -102,6 +103,10 @@ def test_a_path_that_ends_another_one_is_told_too(session):
     for number in range(20):
         session.complain(f"{number} is wrong.")
     assert session.problem.splitlines() == [f"{number} is wrong." for number in range(12, 20)]
+    session.complain(f"The trait {'x' * 10_000} is wrong; needs a column.")
+    told = session.problem.splitlines()[-1]
+    assert len(told) == MAX_SENTENCE
+    assert (told[:12], told[-27:]) == ("The trait xx", "x is wrong; needs a column.")
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
@@ -147,3 +152,9 @@ def test_nothing_is_shown_of_a_graph_before_its_layout_is_there(
 def test_a_tab_that_a_page_lacks_is_told(open_tab, page):
     tab = open_tab(page=page, tab="nowhere", genotypes="genotypes")
     poll_until(tab.poll, lambda: "there is no tab 'nowhere'" in tab.session.problem)
+
+
+def test_a_strand_that_there_is_not_is_told(open_tab):
+    tab = open_tab(page="kmers", sequences="graph", strand="sideways")
+    words = "strand is 'sideways', needs one of both, forward, canonical."
+    poll_until(tab.poll, lambda: words in tab.session.problem)

@@ -433,6 +433,11 @@ def test_a_link_sorts_by_no_other_column(text):
         LinkedHits(f"sort:{text}").order  # noqa: B018
 
 
+def test_a_link_lists_hits_by_nothing_else(result):
+    with pytest.raises(ParameterError, match="hits have 'mismatch', need one of guide, mismatches"):
+        LinkedHits("guide:1;mismatch:2").resolve(result)
+
+
 def test_a_link_from_before_a_column_was_renamed_still_sorts():
     assert LinkedHits("sort:-In ref.").order == HitOrder("In reference", is_descending=True)
 
