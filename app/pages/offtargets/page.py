@@ -94,11 +94,17 @@ class OffTargetsPage(Page):
         self.hits = HitTable(self.state)
         self.card = HitCard(self.state, lambda: self.places.view)
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        self.nothing = EmptyState(self, "")
+        # As at the left, which is out of sight on a phone and where the page is docked.
+        self.take_graph = pmui.Button(
+            label="Search the open graph", icon="hub", variant="outlined", margin=8, visible=False
+        )
+        self.take_graph.on_click(lambda _: self.graph.open())
+        self.nothing = EmptyState(self, "", self.take_graph)
         self.panel = arrange(
             self.guides.panel, self.places.panel, self.kinds.panel, self.hits.panel, self.card.panel
         )
         self.state.param.watch(self._follow, ["genome", "result"])
+        session.param.watch(self._follow, "opened")
         session.indexes.param.watch(self._use_open_sequences, "opened")
         self._follow()
         self._use_open_sequences()
@@ -211,6 +217,7 @@ class OffTargetsPage(Page):
         elif result is None:
             self._linked_hits = hits
         with pn.io.hold():
+            self.take_graph.visible = genome is None and self._session.opened is not None
             self.nothing.show(result is None, nothing_html(genome is not None))
             self.panel.visible = result is not None
             self.notices.object = notices_html(() if genome is None else genome.genome.notes)

@@ -282,11 +282,14 @@ def test_the_page_searches_the_open_graph(session, gfa):
     page.follow(link)
     poll()
     assert page.state.genome is None
+    assert not page.take_graph.visible, "there is none to take"
     session.opened = OpenGraph(str(gfa), "six", read_gfa(gfa))
+    assert page.take_graph.visible
     poll_until(poll, lambda: page.state.found is not None and len(page.state.found) == 3)
     assert page.state.reference == page.graph.reference.value == REFERENCE
     assert (page.link.genome, page.link.limits) == ("graph", "4,0,0")
     assert page.graph.reference.visible
+    assert not page.take_graph.visible
     poll_until(poll, lambda: len(page.hits.table.table.value) == 3)
     page.hits._on_row(1)
     row = int(page.state.found.rows[1])
