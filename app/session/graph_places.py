@@ -5,19 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from genoviz.analyses.graph.query.placed_intervals import find_nodes_below
-from genoviz.analyses.graph.query.regions import resolve_region
+from genoviz.analyses.graph.query.regions import clip_to_paths, resolve_region
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathRegion
 
 
 def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
-    """Return the region on a path of the graph, or as it is if the graph has no such contig."""
+    """Return the region on a path of the graph, or as it is if the graph has no such contig.
+
+    Where several samples have the contig, it is on the one of them that reaches there, if only one
+    does: graphs of one locus hold a few kb of each reference, at places of their own.
+    """
     if graph is None or region.path in graph.path_names:
         return region
     try:
         return resolve_region(graph, str(region))[0]
     except ParameterError:
-        return region
+        directory = graph.path_directory
+        start, end = region.start, region.end
+        found = [
+            clip_to_paths(graph, directory.sub_paths(contig), start, end, is_local=False)
+            for contig in directory.meanings(region.path)
+        ]
+        reaching = [parts for parts in found if parts]
+        return reaching[0][0] if len(reaching) == 1 else region
 
 
 def nodes_of(graph: PangenomeGraph, regions: list[PathRegion]) -> np.ndarray:

@@ -32,7 +32,9 @@ from genoviz_app.session.graph_places import nodes_of
 from genoviz_app.session.lit_sets import Highlight, LitSet
 
 WIDTH = "min(330px, 36%)"
-NOT_ON_GRAPH = "the open graph does not have the place of this variant"
+NOT_ON_GRAPH = (
+    "the open graph does not have the place of this variant, or has it in several samples"
+)
 NOTHING = "<p>Click a variant: its alleles, genotypes and effect are shown here.</p>"
 BUTTON: dict[str, Any] = {
     "size": "small", "variant": "outlined", "margin": (4, 6, 0, 0),

@@ -1,0 +1,34 @@
+"""Places of a genome are found on the paths of a graph, where only one is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from genoviz.io.graph.gfa import read_gfa
+from genoviz.model import PathRegion
+from genoviz_app.session.graph_places import on_graph
+
+GFA = """S\t1\tACGTACGTAC
+S\t2\tGGGGGTTTTT
+P\tone#chr6:1000-1020\t1+,2+\t*
+P\ttwo#chr6:5000-5020\t2+,1+\t*
+P\tthree#0#chr6:5010-5020\t1+\t*
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (("chr6", 1004, 1006), ("one#chr6:1000-1020", 4, 6)),
+        (("chr6", 990, 1006), ("one#chr6:1000-1020", 0, 6)),
+        (("chr6", 5002, 5004), ("two#chr6:5000-5020", 2, 4)),
+        (("chr6", 5012, 5014), ("chr6", 5012, 5014)),  # two samples have it
+        (("chr6", 3000, 3001), ("chr6", 3000, 3001)),  # none has it
+        (("two#chr6", 5012, 5014), ("two#chr6:5000-5020", 12, 14)),
+        (("chr7", 1004, 1006), ("chr7", 1004, 1006)),
+    ],
+)
+def test_a_place_of_a_contig_of_several_samples(tmp_path, place, expected):
+    path = tmp_path / "three.gfa"
+    path.write_text(GFA)
+    assert on_graph(read_gfa(path), PathRegion(*place)) == PathRegion(*expected)
