@@ -13,7 +13,8 @@ import numpy as np
 from genoviz.analyses.sequences.fm_index import iter_build_fm_index
 from genoviz.analyses.sequences.pangenome_index import iter_build_pangenome_index
 from genoviz.io.files.reading_rules import RULES
-from genoviz.io.sequences.fm_index import is_fm_index, iter_read_fm_index
+from genoviz.io.sequences.fm_index import is_fm_index
+from genoviz.io.sequences.pangenome_index import iter_read_any_index
 from genoviz.io.sequences.reader import iter_read_sequences
 from genoviz.model import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
@@ -106,7 +107,7 @@ class BuiltIndex:
     pangenome
         Of a graph: what leads from the index to paths and nodes; None of a genome.
     graph
-        The graph, or None.
+        The graph, or None; that of an index which was read from a file has neither edges nor bases.
     notes
         What a reader treated in its own way.
     """
@@ -120,7 +121,7 @@ class BuiltIndex:
     @property
     def n_bytes(self) -> int:
         """Memory of all arrays, or room in the file that is mapped."""
-        return self.index.n_bytes
+        return (self.pangenome or self.index).n_bytes
 
 
 def iter_build_file(path: Path) -> Iterator[BuildingProgress | None]:
@@ -156,14 +157,16 @@ def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:
     """Read an index and check all of it: a damaged one could end the server."""
     yield BuildingProgress(f"Reading {path.name}")
     start = time.perf_counter()
-    for progress in iter_read_fm_index(path, mmap=RULES.snapshots):
+    for progress in iter_read_any_index(path, mmap=RULES.snapshots):
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
         seconds = {READING: time.perf_counter() - start}
         report = BuildReport(seconds, stage=READING, fraction=fraction, is_read=True)
         yield BuildingProgress(f"Reading {path.name}", fraction, report=report)
-    index = progress.index
-    report = BuildReport(seconds, n_symbols=index.text.n_symbols, is_read=True)
-    yield BuildingProgress("Ready", 1.0, BuiltIndex(index, report))
+    found, pangenome, graph = progress.index, None, None
+    if isinstance(found, PangenomeIndex):
+        found, pangenome, graph = found.index, found, found.graph
+    report = BuildReport(seconds, n_symbols=found.text.n_symbols, is_read=True)
+    yield BuildingProgress("Ready", 1.0, BuiltIndex(found, report, pangenome, graph))
 
 
 def iter_build_graph(graph: PangenomeGraph) -> Iterator[BuildingProgress]:

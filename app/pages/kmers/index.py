@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.sequences.fm_index import iter_write_fm_index
+from genoviz.io.sequences.fm_index import IndexFileProgress, iter_write_fm_index
+from genoviz.io.sequences.pangenome_index import iter_write_pangenome_index
 from genoviz_app.opening.files import resolve_below
 from genoviz_app.opening.index_data import (
     INDEX_ENDING,
@@ -134,8 +135,6 @@ class SaveIndex:
             if index is None:
                 return
             self.facts.object = facts_html(index)
-            # The text of a graph's index says nothing without the graph.
-            self.path.visible = self.buttons.visible = index.built.graph is None
             is_file = index.source.startswith("/") and not index.source.endswith(INDEX_ENDING)
             self.path.value = self.path.value_input = (
                 f"{index.source}{INDEX_ENDING}" if is_file else ""
@@ -161,17 +160,23 @@ class SaveIndex:
 
     def _file(self) -> tuple[str, Any]:
         index = self._state.index
-        if index is None or index.built.graph is not None:
-            raise GenovizError("no index of sequences is open")
+        if index is None:
+            raise GenovizError("no index is open")
 
         name = f"{file_stem(index.title)}{INDEX_ENDING}"
-        return name, lambda path: iter_write_fm_index(index.built.index, path)
+        return name, lambda path: _iter_write(index.built, path)
+
+
+def _iter_write(built: BuiltIndex, path: Path) -> Iterator[IndexFileProgress]:
+    if built.pangenome is not None:
+        return iter_write_pangenome_index(built.pangenome, path)
+    return iter_write_fm_index(built.index, path)
 
 
 def iter_write_and_say(index: OpenIndex, path: Path) -> Generator[Any, None, str]:
     """Write an index, and return what to say of it; yields how far it is."""
     try:
-        yield from iter_write_fm_index(index.built.index, path)
+        yield from _iter_write(index.built, path)
         size = path.stat().st_size
     except OSError as error:
         raise GenovizError(f"{path} cannot be written: {error.strerror}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import last_of, report
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.sequences.gvfm_check import iter_check_arrays
 from genoviz.io.sequences.gvfm_file import (
     BLOCKS,
     MAGIC,
@@ -227,20 +228,25 @@ def iter_read_fm_index(
     FileFormatError
         If the file cannot be read, is not an index, of another version, or damaged.
     """
+    file = yield from iter_open_index_file(path)
+    yield from iter_check_fm_index(file, mmap=mmap)
+
+
+def iter_open_index_file(
+    path: str | PathLike[str],
+) -> Generator[IndexFileProgress, None, ArrayFile]:
+    """Return a file of arrays as this process may look at it, and give the progress."""
     opening = open_array_file(Path(path))
     content = yield from report(opening, lambda step: IndexFileProgress(*step))
-    file = ArrayFile(Path(path), content)
+    return ArrayFile(Path(path), content)
+
+
+def iter_check_fm_index(file: ArrayFile, *, mmap: bool) -> Iterator[IndexFileProgress]:
+    """Check all of an open index file; otherwise as `iter_read_fm_index`."""
     about = check_about(file)
-    found = {name: file.array(name) for name in INDEX_ARRAYS}
+    checking = iter_check_arrays(file, INDEX_ARRAYS, mmap=mmap)
+    found = yield from report(checking, lambda step: IndexFileProgress(*step))
     n_total = sum(section.n_bytes for section in file.sections.values())
-    n_done = 0
-    for name in file.sections:
-        copied = None
-        if not mmap and name in found:
-            found[name] = copied = _make_room(found[name])
-        for n_bytes in file.check(name, copied):
-            n_done += n_bytes
-            yield IndexFileProgress(n_done, n_total)
     yield IndexFileProgress(n_total, n_total, make_index(file, about, found))
 
 
@@ -339,10 +345,3 @@ def _check_exceptions(text: dict[str, np.ndarray], n_symbols: int) -> None:
         raise ParameterError(f"the text of {n_symbols:,} symbols does not end with an exception")
     if len(exceptions) and (exceptions[0] < 0 or (np.diff(exceptions) <= 0).any()):
         raise ParameterError("the exceptions do not ascend")
-
-
-def _make_room(array: np.ndarray) -> np.ndarray:
-    """Return an array like another that begins at a multiple of 64 bytes, as lines need to."""
-    room = np.empty(array.nbytes + 64, np.uint8)
-    first = -room.ctypes.data % 64
-    return room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -18,14 +18,20 @@ from genoviz.io.sequences.fm_index import (
     arrays_of_index,
     check_about,
     describe_index,
+    iter_check_fm_index,
+    iter_open_index_file,
     make_index,
     with_extra,
 )
-from genoviz.io.sequences.gvfm_file import ArrayFile, open_array_file, write_arrays
+from genoviz.io.sequences.gvfm_check import iter_check_arrays
+from genoviz.io.sequences.gvfm_file import ArrayFile, write_arrays
 from genoviz.model import ByteStrings, PangenomeGraph
 from genoviz.model.sequences.pangenome_index import PangenomeIndex, SharedStretches
 
 _UNITS = ("steps", "shifts", "lengths", "is_head", "stand_offsets", "stand_steps")
+_GRAPH = ("node_names", "node_name_offsets", "node_lengths", "path_offsets", "path_steps")
+_SHARED = ("path_is_turned", "unit_starts", *(f"unit_{name}" for name in _UNITS))
+_ARRAYS = (*INDEX_ARRAYS, *_GRAPH, *_SHARED)
 
 
 def write_pangenome_index(
@@ -87,53 +93,76 @@ def read_pangenome_index(path: str | PathLike[str]) -> PangenomeIndex:
     FileFormatError
         If the file cannot be read, is not an index of paths, of another version, or damaged.
     """
-    return _make(ArrayFile(Path(path)))
+    file = ArrayFile(Path(path))
+    check_about(file, PATHS_KIND)
+    return _make(file, {name: file.array(name) for name in _ARRAYS})
 
 
-def iter_read_pangenome_index(path: str | PathLike[str]) -> Iterator[IndexFileProgress]:
+def iter_read_pangenome_index(
+    path: str | PathLike[str], *, mmap: bool = True
+) -> Iterator[IndexFileProgress]:
     """Check every byte of an index of paths and give the progress; the last report has the index.
+
+    Parameters
+    ----------
+    path
+        A file of :func:`write_pangenome_index`.
+    mmap
+        As of `iter_read_fm_index`.
 
     Raises
     ------
     FileFormatError
         As :func:`read_pangenome_index`.
     """
-    opening = open_array_file(Path(path))
-    content = yield from report(opening, lambda step: IndexFileProgress(*step))
-    file = ArrayFile(Path(path), content)
+    file = yield from iter_open_index_file(path)
+    yield from _iter_check(file, mmap=mmap)
+
+
+def iter_read_any_index(
+    path: str | PathLike[str], *, mmap: bool = True
+) -> Iterator[IndexFileProgress]:
+    """Check every byte of an index, whatever it is of; the last report has the index.
+
+    That is a `PangenomeIndex` where the file says that it is of the paths of a graph, otherwise an
+    `FMIndex`. Parameters and errors are those of `iter_read_fm_index`.
+    """
+    file = yield from iter_open_index_file(path)
+    has_paths = file.about.get("kind") == PATHS_KIND
+    yield from (_iter_check if has_paths else iter_check_fm_index)(file, mmap=mmap)
+
+
+def _iter_check(file: ArrayFile, *, mmap: bool) -> Iterator[IndexFileProgress]:
     check_about(file, PATHS_KIND)
+    checking = iter_check_arrays(file, _ARRAYS, mmap=mmap)
+    found = yield from report(checking, lambda step: IndexFileProgress(*step))
     n_total = sum(section.n_bytes for section in file.sections.values())
-    n_done = 0
-    for name in file.sections:
-        for n_bytes in file.check(name):
-            n_done += n_bytes
-            yield IndexFileProgress(n_done, n_total)
-    yield IndexFileProgress(n_total, n_total, _make(file))
+    yield IndexFileProgress(n_total, n_total, _make(file, found))
 
 
-def _make(file: ArrayFile) -> PangenomeIndex:
+def _make(file: ArrayFile, found: Mapping[str, np.ndarray]) -> PangenomeIndex:
     about = check_about(file, PATHS_KIND)
     names, max_k = about.get("path_names"), about.get("max_k")
     if not isinstance(names, list) or type(max_k) is not int or max_k < 1:
         raise FileFormatError(
             file.path, "does not say what it is of (damaged file); build the index again"
         )
-    arrays = {name: file.array(name) for name in INDEX_ARRAYS}
+    arrays = {name: found[name] for name in INDEX_ARRAYS}
     stretches = map(str, range(len(arrays["contig_lengths"])))
     index = make_index(file, about | {"contig_names": tuple(stretches)}, arrays)
     try:
         graph = PangenomeGraph(
-            ByteStrings(file.array("node_names"), file.array("node_name_offsets")),
-            file.array("node_lengths"),
+            ByteStrings(found["node_names"], found["node_name_offsets"]),
+            found["node_lengths"],
             np.empty((0, 2), np.uint32),
             tuple(map(str, names)),
-            file.array("path_offsets"),
-            file.array("path_steps"),
+            found["path_offsets"],
+            found["path_steps"],
         )
-        units = {name: file.array(f"unit_{name}") for name in _UNITS}
+        units = {name: found[f"unit_{name}"] for name in _UNITS}
         units["is_head"] = units["is_head"].astype(bool)
-        shared = SharedStretches(max_k, file.array("path_is_turned").astype(bool), **units)
-        unit_starts = file.array("unit_starts")
+        shared = SharedStretches(max_k, found["path_is_turned"].astype(bool), **units)
+        unit_starts = found["unit_starts"]
         _check_units(shared, unit_starts, graph)
     except ParameterError as error:
         raise FileFormatError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -108,6 +108,15 @@ class PangenomeIndex:
     def n_stored_bases(self) -> int:
         """Bases that are kept for them."""
         return self.index.text.total_length
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of all arrays that a file of the index holds."""
+        graph, names = self.graph, self.graph.node_names
+        arrays = [names.data, names.offsets, graph.node_lengths, graph.path_offsets, graph.steps]
+        arrays += [getattr(self.shared, field.name) for field in fields(self.shared)]
+        n_more = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
+        return self.index.n_bytes + self.unit_starts.nbytes + n_more
 
     @property
     def sharing(self) -> float:

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from genoviz import (
+    count_kmers,
     count_per_path,
     iter_read_pangenome_index,
     locate_on_paths,
     read_fm_index,
     read_pangenome_index,
+    write_fm_index,
     write_pangenome_index,
 )
 from genoviz.analyses.sequences.pangenome_index import build_pangenome_index
@@ -18,6 +20,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.sequences import gvfm_file
 from genoviz.io.sequences.fm_index import read_extra_arrays
 from genoviz.io.sequences.gvfm_file import ArrayFile, ArrayWriter
+from genoviz.io.sequences.pangenome_index import iter_read_any_index
 from tests.graphs import make_spelled_graph
 
 PATHS = [[1, 2, 4], [1, 3, 4], [-4, -2, -1], [], [4, 1, 2, 4, 5, 1]]
@@ -50,6 +53,34 @@ def test_it_is_read_as_it_was_written(index, tmp_path, read):
             for name in ("paths", "starts", "strands", "nodes", "node_offsets"):
                 assert (getattr(here, name) == getattr(there, name)).all()
     assert read_extra_arrays(tmp_path / "g.gvfm")["lcp"].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_an_index_of_either_kind_is_read_by_what_it_says_it_is(index, tmp_path, mmap):
+    write_pangenome_index(index, tmp_path / "paths.gvfm")
+    write_fm_index(index.index, tmp_path / "text.gvfm")
+    (*_, paths), (*_, text) = (
+        iter_read_any_index(tmp_path / name, mmap=mmap) for name in ("paths.gvfm", "text.gvfm")
+    )
+    for last in (paths, text):
+        assert last.n_bytes_done == last.n_bytes_total > 0
+    for name, found in (("paths.gvfm", paths.index), ("text.gvfm", text.index)):
+        sections = ArrayFile(tmp_path / name).sections
+        n_bytes = {name: section.n_bytes for name, section in sections.items()}
+        assert found.n_bytes == sum(n_bytes.values()) - n_bytes[gvfm_file.BLOCKS]
+    if not mmap:  # what happens to the files does not matter any more
+        for name in ("paths.gvfm", "text.gvfm"):
+            n_bytes = (tmp_path / name).stat().st_size
+            with (tmp_path / name).open("r+b") as file:
+                file.write(b"\xee" * n_bytes)
+    words = ["A", "ACGT", "CATGNNRT"]
+    found = count_per_path(paths.index, words, backend="cpu")
+    assert (found == count_per_path(index, words, backend="cpu")).all()
+    assert list(paths.index.graph.node_names) == list(index.graph.node_names)
+    assert (
+        count_kmers(text.index, words, backend="cpu")
+        == count_kmers(index.index, words, backend="cpu")
+    ).all()
 
 
 def test_an_index_of_nothing(tmp_path):

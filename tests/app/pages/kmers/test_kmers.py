@@ -47,6 +47,7 @@ from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
 from tests.oracles.kmers import find_both
+from tests.oracles.paths import spell_path
 from tests.waiting import PATIENCE
 
 RANDOM = np.random.default_rng(7)
@@ -716,8 +717,6 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     wait(page, lambda: page.state.index is not None)
     page.write_example()
     wait(page, lambda: page.state.answer is not None and not page.state.is_finding)
-    assert not page.saving.path.visible
-    assert not page.saving.buttons.visible
     hits = page.state.hits
     assert hits.n_hits == len(hits) >= 1
     page.views.show("Paths")
@@ -748,6 +747,55 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     assert nodes[0].split(" › ")[0] in graph.node_names
     assert page.link.kmers == page.state.text
     page.close()
+
+
+def test_the_index_of_a_graph_is_saved_and_opened_without_the_graph(session, tmp_path):
+    graph = read_gfa(get_sample("simulated"))
+    session.opened = OpenGraph("simulated", "Simulated", graph)
+    page = KmersPage(session)
+    page.picker.open_graph()
+    wait(page, lambda: page.state.index is not None)
+    target = tmp_path / "paths.gvfm"
+    page.saving.path.value_input = str(target)
+    page.saving._save(None)
+    wait(page, lambda: "Saved: paths.gvfm" in page.saving.said.object)
+    name, write = page.saving._file()
+    finish(write(tmp_path / name))
+    assert (tmp_path / name).read_bytes() == target.read_bytes()
+    page.close()
+
+    other = Session()
+    page = KmersPage(other)
+    other.open(str(target))
+    wait(page, lambda: page.state.index is not None)
+    built = page.state.index.built
+    assert built.report.is_read
+    assert built.graph.path_names == graph.path_names
+    texts = [spell_path(graph, path) for path in range(graph.n_paths)]
+    kmer = texts[0][40:61]
+    expected = [
+        (path, start)
+        for path, text in enumerate(texts)
+        for start in range(len(text) - len(kmer) + 1)
+        if text[start : start + len(kmer)] in (kmer, reverse_complement(kmer))
+    ]
+    answer = ask(page, kmer)
+    wait(page, lambda: page.state.hits is not None and not page.state.is_finding)
+    hits = page.state.hits
+    assert answer.counts.tolist() == [len(expected)]
+    assert list(zip(hits.ids.tolist(), hits.starts.tolist(), strict=True)) == expected
+    first = find_region_steps(graph, PathRegion(graph.path_names[0], 40, 61)).nodes
+    nodes = hit_rows(built, hits, 0).frame["Nodes"]
+    assert nodes[expected.index((0, 40))].split(" › ")[0] == graph.node_names[int(first[0])]
+
+    # The graph may come later: hits are lit on it by the names of its paths.
+    other.opened = OpenGraph("simulated", "Simulated", graph)
+    page.views.show("Hits")
+    page.views.view("Hits").light.param.trigger("clicks")
+    wait(page, lambda: other.highlights.sets)
+    assert set(first.tolist()) <= set(other.highlights.sets[0].nodes.tolist())
+    page.close()
+    other.close()
 
 
 def test_a_link_opens_sequences_and_asks_its_k_mers(fasta):
