@@ -86,11 +86,17 @@ _ENDINGS = {
 }
 _OTHERS = re.compile(
     rb"(?P<vcf>##fileformat=VCF|BCF\x02)|(?P<fasta>>[^\t\n]*\n)"
+    rb"|(?P<fastq>@[^\n]*\n[A-Za-z.]+\r?\n\+)"
+    # GFF may have a contig named S: a segment has its sequence third, then tags or the end.
+    rb"|(?P<graph>(#[^\n]*\n)*(H\tVN:Z:|S\t[^\t\n]+\t([A-Za-z]+|\*)(\t\w\w:[AifZJHB]:|\r?\n|$))"
+    rb"|GBZ [\1-\10]\0\0\0)"
     rb"|(?P<wiggle>((#|track|browser)[^\n]*\n|[ \t\r]*\n)*(fixed|variable)Step[ \t])"
 )
 _NEEDS = {
     "vcf": "is VCF, whose variants are not intervals, needs to be BED, GFF, BAM or the like",
     "fasta": "is FASTA, whose sequences are not intervals, needs to be BED, GFF, BAM or the like",
+    "fastq": "is FASTQ, whose reads have no places, needs to be BED, GFF, BAM or the like",
+    "graph": "is a graph, not intervals, needs to be BED, GFF, BAM or the like",
     "wiggle": "is wiggle, needs to be bedGraph or bigWig (wigToBigWig makes it so)",
 }
 _COMPRESSIONS = (".gz", ".bgz", ".bgzf")

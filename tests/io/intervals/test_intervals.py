@@ -211,6 +211,10 @@ def test_a_block_may_end_with_its_row_and_no_base_later(folder):
         ("a.bed", "\ufeffc\t1\tx\n", "line 1: the end is 'x'"),
         ("a.bed", "##fileformat=VCFv4.2\nc\t5\t7\tA\n", "is VCF, whose variants are not intervals"),
         ("a", ">c\nACGT\n", "is FASTA, whose sequences are not intervals"),
+        ("a.fq", "@r 1\nACGT\n+\nIIII\n", "is FASTQ, whose reads have no places"),
+        ("a.gfa", "H\tVN:Z:1.0\nS\t1\tACGT\n", "is a graph, not intervals"),
+        ("a.bed", "# made\nS\ts1\tAC\tLN:i:2\n", "is a graph, not intervals"),
+        ("a.gbz", b"GBZ \1\0\0\0" + bytes(8), "is a graph, not intervals"),
         ("a.wig", "track x\nfixedStep chrom=c start=1\n", "is wiggle, needs to be bedGraph or"),
         ("a.bdg", "c\t1\t2\t3\nc\t1\t2\tx\n", "line 2: the value is 'x', bedGraph needs a number"),
         ("a.bdg", "c\t1\t2\n", "line 1: has 3 columns, bedGraph needs 4"),
@@ -226,6 +230,14 @@ def test_a_block_may_end_with_its_row_and_no_base_later(folder):
 def test_the_first_bad_row_is_named(folder, name, text, words):
     with pytest.raises(FileFormatError, match=words):
         read_intervals(write(folder, name, text))
+
+
+@pytest.mark.parametrize(
+    "row", ["S\t1\t2\n", "H\t1\t2\n", "GBZ 1\t1\t2\n", "S\tx\tgene\t2\t2\t.\t+\t.\tID=a\n"]
+)
+def test_contigs_named_as_records_of_graphs_are_intervals(folder, row):
+    found = read_intervals(write(folder, "a", row))
+    assert (found.contigs, found.ends.tolist()) == ((row.split("\t")[0],), [2])
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_contig(folder):
