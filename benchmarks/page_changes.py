@@ -60,6 +60,7 @@ def change_pages(page: Any, n_rounds: int, when: str, *, runs: bool = False) -> 
             answered, shown = button.evaluate(CHANGE)
             found["answered"].append(answered)
             found["shown"].append(shown)
+            found[f"shown, {title}"].append(shown)
             page.wait_for_timeout(THINKING_MILLISECONDS)
         if runs and page.get_by_text("Running").count() == 0:
             when += f" (it ended after {len(found['shown'])} changes)"

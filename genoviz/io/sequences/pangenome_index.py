@@ -163,7 +163,7 @@ def _make(file: ArrayFile, found: Mapping[str, np.ndarray]) -> PangenomeIndex:
         units["is_head"] = units["is_head"].astype(bool)
         shared = SharedStretches(max_k, found["path_is_turned"].astype(bool), **units)
         unit_starts = found["unit_starts"]
-        _check_units(shared, unit_starts, graph)
+        _check_units(shared, unit_starts, graph, index.text.total_length)
     except ParameterError as error:
         raise FileFormatError(
             file.path, f"{error} (damaged file); build the index again"
@@ -171,14 +171,36 @@ def _make(file: ArrayFile, found: Mapping[str, np.ndarray]) -> PangenomeIndex:
     return PangenomeIndex(graph, index, shared, unit_starts)
 
 
-def _check_units(shared: SharedStretches, starts: np.ndarray, graph: PangenomeGraph) -> None:
+def _check_units(
+    shared: SharedStretches, starts: np.ndarray, graph: PangenomeGraph, n_bases: int
+) -> None:
+    """Refuse units that are not of the graph: compiled code would look where nothing is."""
     n, offsets = shared.n_units, shared.stand_offsets
-    columns = (starts, shared.shifts, shared.lengths, shared.is_head)
+    columns = (
+        (shared.steps, (n,), graph.n_steps),
+        (shared.stand_steps, shared.stand_steps.shape[:1], graph.n_steps),
+        (offsets, (n + 1,), len(shared.stand_steps) + 1),
+        (starts, (n,), n_bases + 1),
+        (shared.shifts, (n,), int(graph.node_lengths.max(initial=0)) + 1),
+        (shared.lengths, (n,), n_bases + 1),
+    )
     if (
-        any(column.shape != (n,) for column in columns)
-        or offsets.shape != (n + 1,)
-        or int(offsets[-1]) != len(shared.stand_steps)
+        any(_is_other(*column) for column in columns)
+        or shared.is_head.shape != (n,)
         or shared.is_turned.shape != (graph.n_paths,)
-        or int(shared.stand_steps.max(initial=-1)) >= graph.n_steps
+        or not all(map(_rises, (offsets, starts, graph.node_names.offsets)))
+        or (offsets[0], offsets[-1]) != (0, len(shared.stand_steps))
+        or graph.node_names.offsets[0] != 0
     ):
         raise ParameterError(f"{n:,} units of paths do not fit the {graph.n_steps:,} steps")
+
+
+def _is_other(column: np.ndarray, shape: tuple[int, ...], limit: int) -> bool:
+    """Return whether a column has not this shape, or a number below 0 or from a limit on."""
+    if column.dtype != np.int64 or column.shape != shape:
+        return True
+    return len(column) > 0 and (int(column.min()) < 0 or int(column.max()) >= limit)
+
+
+def _rises(column: np.ndarray) -> bool:
+    return bool((np.diff(column) >= 0).all())

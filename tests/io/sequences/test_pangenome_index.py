@@ -118,6 +118,20 @@ def test_damage_is_found(index, tmp_path, monkeypatch):
         read_pangenome_index(path)
 
 
+def rewrite(folder, changed):
+    """Write ``g.gvfm`` as ``x.gvfm`` with other arrays and facts, and with right checksums."""
+    file = ArrayFile(folder / "g.gvfm")
+    names = [name for name in file.sections if name != gvfm_file.BLOCKS]
+    arrays = {name: changed.get(name, file.array(name)) for name in names}
+    about = file.about | {name: value for name, value in changed.items() if name not in arrays}
+    with (folder / "x.gvfm").open("wb") as out:
+        shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
+        writer = ArrayWriter(out, about, shapes)
+        for name, array in arrays.items():
+            list(writer.append(name, array))
+        writer.finish()
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
@@ -131,15 +145,29 @@ def test_damage_is_found(index, tmp_path, monkeypatch):
 )
 def test_arrays_that_do_not_fit_are_refused(index, tmp_path, changed, words):
     write_pangenome_index(index, tmp_path / "g.gvfm")
-    file = ArrayFile(tmp_path / "g.gvfm")
-    names = [name for name in file.sections if name != gvfm_file.BLOCKS]
-    arrays = {name: changed.get(name, file.array(name)) for name in names}
-    about = file.about | {name: value for name, value in changed.items() if name not in arrays}
-    with (tmp_path / "x.gvfm").open("wb") as out:
-        shapes = {name: (array.dtype, array.shape) for name, array in arrays.items()}
-        writer = ArrayWriter(out, about, shapes)
-        for name, array in arrays.items():
-            list(writer.append(name, array))
-        writer.finish()
+    rewrite(tmp_path, changed)
     with pytest.raises(FileFormatError, match=words):
+        read_pangenome_index(tmp_path / "x.gvfm")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["unit_steps", "unit_stand_steps", "unit_stand_offsets", "unit_starts", "unit_shifts",
+     "unit_lengths", "node_name_offsets"],
+)  # fmt: skip
+@pytest.mark.parametrize("broken", ["negative", "falls", "huge", "other kind"])
+def test_numbers_that_lead_out_of_the_graph_are_refused(index, tmp_path, name, broken):
+    """Files may come from anybody, with right checksums, and compiled code checks no bounds."""
+    write_pangenome_index(index, tmp_path / "g.gvfm")
+    array = ArrayFile(tmp_path / "g.gvfm").array(name).copy()
+    if broken == "negative":
+        array[0] = -1
+    elif broken == "falls":
+        array[len(array) // 2] = 1 << 40
+    elif broken == "huge":
+        array[-1] = (1 << 63) - 1
+    else:
+        array = array.astype(np.float64)
+    rewrite(tmp_path, {name: array})
+    with pytest.raises(FileFormatError, match=r"\(damaged file\); build the index again"):
         read_pangenome_index(tmp_path / "x.gvfm")
