@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,7 +33,7 @@ N_SHADES = 256
 _Key = tuple[tuple[str, ...], str, str, str]
 """A ramp with its title and with what stands at its ends."""
 
-SHADES = ("presence", "depth", "strand")
+SHADES = ("presence", "depth", "strand", "position")
 """What the cells of a figure of rows can show."""
 
 
@@ -53,7 +54,8 @@ def make_path_figure(
     ----------
     shade
         ``"presence"``: each row in a colour of its own, the fainter the less of a bin is visited;
-        ``"depth"``: how often a visited base is, on average; ``"strand"``: reverse or forward.
+        ``"depth"``: how often a visited base is, on average; ``"strand"``: reverse or forward;
+        ``"position"``: from the first base of a path to its last.
     width
         Pixels of 96 to the inch.
     row_height
@@ -127,6 +129,65 @@ def _names(rows: PathRows, top: float, row_height: float, scale: float, theme: T
     ]
 
 
+@dataclass(frozen=True, eq=False)
+class ShadedCells:
+    """Cells as numbers of the colours of a palette.
+
+    Attributes
+    ----------
+    indices
+        uint8, shape (n_rows, n_bins): 0 for what a row does not visit.
+    colours
+        The palette, ``#rrggbb``; that of 0 is the ground.
+    stops, words
+        Colours from low to high, with what the scale is of and its two ends; both empty where each
+        row has a colour of its own.
+    """
+
+    indices: np.ndarray
+    colours: tuple[str, ...]
+    stops: tuple[str, ...] = ()
+    words: tuple[str, str, str] | tuple[()] = ()
+
+
+def shade_cells(rows: PathRows, shade: str, theme: Theme) -> ShadedCells:
+    """Return the cells of rows in 256 colours at most; see `make_path_figure` for the shades."""
+    is_there = rows.present > 0
+    if shade == "presence":
+        n = (N_SHADES - 1) // theme.n_colours
+        own = [theme.colour(k) for k in range(theme.n_colours)]
+        shares = [FAINTEST + (1 - FAINTEST) * k / (n - 1) for k in range(n)]
+        colours = [blend((theme.ground, each), share) for each in own for share in shares]
+        rank = np.arange(len(is_there)) % theme.n_colours
+        levels = rank[:, None] * n + np.round(rows.present * (n - 1))
+        words = stops = ()
+    else:
+        values, stops, words, _ = _values(rows, shade, theme)
+        colours = [blend(stops, k / (N_SHADES - 2)) for k in range(N_SHADES - 1)]
+        levels = np.round(np.nan_to_num(values) * (N_SHADES - 2))
+    indices = np.where(is_there, 1 + levels, 0).astype(np.uint8)
+    return ShadedCells(indices, (theme.ground, *colours), tuple(stops), words)
+
+
+def _values(
+    rows: PathRows, shade: str, theme: Theme
+) -> tuple[np.ndarray, tuple[str, ...], tuple[str, str, str], str]:
+    """Return what the cells show, 0 to 1, its ramp with title and ends, and the caption."""
+    if shade == "depth":
+        visits = rows.depths / np.where(rows.present > 0, rows.present, 1)
+        high = max(float(visits.max(initial=0)), 2.0)
+        values = np.log(np.maximum(visits, 1)) / math.log(high)
+        title = "Visits of a visited base (logarithmic)"
+        words = "How often a row visits a base that it has, on average of a cell."
+        return values, theme.ramps["depth"], (title, "1", short_number(high)), words
+    if shade == "strand":
+        words = "Which share of a row's visits of a cell is reverse."
+        return rows.reverse, theme.ramps["share"], ("Reverse visits (%)", "0", "100"), words
+    words = "Where a row's visits of a cell are along its paths, on average."
+    ramp = "Place along the path", "first base", "last"
+    return rows.places, theme.ramps["position"], ramp, words
+
+
 def _shade(rows: PathRows, shade: str, theme: Theme) -> tuple[np.ndarray, _Key | None, str]:
     """Return the colours of the cells, the ramp that they are of, and the caption."""
     is_there = rows.present > 0
@@ -137,17 +198,7 @@ def _shade(rows: PathRows, shade: str, theme: Theme) -> tuple[np.ndarray, _Key |
         cells = np.round(ground + (colours[:, None] - ground) * share)
         words = "A cell is the fainter, the fewer of its bases the row visits."
         return cells.astype(np.uint8), None, words
-    if shade == "depth":
-        visits = rows.depths / np.where(is_there, rows.present, 1)
-        high = max(float(visits.max()), 2.0)
-        values = np.log(np.maximum(visits, 1)) / math.log(high)
-        stops = theme.ramps["depth"]
-        ramp = "Visits of a visited base (logarithmic)", "1", short_number(high)
-        words = "How often a row visits a base that it has, on average of a cell."
-    else:
-        values, stops = rows.reverse, theme.ramps["share"]
-        ramp = "Reverse visits (%)", "0", "100"
-        words = "Which share of a row's visits of a cell is reverse."
+    values, stops, ramp, words = _values(rows, shade, theme)
     colours = tuple(blend(stops, k / (N_SHADES - 1)) for k in range(N_SHADES))
     table = np.array([parse_colour(each) for each in (*colours, theme.ground)], np.uint8)
     shades = np.where(is_there, np.nan_to_num(values) * (N_SHADES - 1), N_SHADES)

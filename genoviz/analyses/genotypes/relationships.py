@@ -71,15 +71,26 @@ class RelationshipMatrix:
         They are the leaves of a tree by average linkage of 1 - correlation. Memory is that of the
         matrix again, and time goes with its size.
         """
-        from scipy.cluster.hierarchy import leaves_list
-
-        if len(self.values) < 3:
-            return np.arange(len(self.values))
         scales = 1 / np.sqrt(np.maximum(np.diag(self.values), 1e-12))
         distances = 1 - np.nan_to_num(self.values) * scales * scales[:, None]
         np.maximum(distances, 0, out=distances)
-        pairs, heights = _join_nearest(distances)
-        return leaves_list(_number_joins(pairs, heights)).astype(np.int64)
+        return order_by_linkage(distances)
+
+
+def order_by_linkage(distances: np.ndarray) -> np.ndarray:
+    """Return the leaves of a tree by average linkage (UPGMA), so that what is near is side by side.
+
+    Parameters
+    ----------
+    distances
+        float64, shape (n, n), symmetric; they are used up.
+    """
+    from scipy.cluster.hierarchy import leaves_list
+
+    if len(distances) < 3:
+        return np.arange(len(distances))
+    pairs, heights = _join_nearest(distances)
+    return leaves_list(_number_joins(pairs, heights)).astype(np.int64)
 
 
 # SciPy's `linkage` lets no other thread of Python run: a server stood still for seconds.

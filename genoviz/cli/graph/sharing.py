@@ -37,6 +37,15 @@ class Shade(StrEnum):
     presence = "presence"
     depth = "depth"
     strand = "strand"
+    position = "position"
+
+
+class RowOrder(StrEnum):
+    """In which order the rows of a picture stand."""
+
+    file = "file"
+    name = "name"
+    similarity = "similarity"
 
 
 class Counted(StrEnum):
@@ -73,7 +82,7 @@ def similarity(
 
 @with_examples(
     "genoviz matrix graph.gfa.gz -o matrix.png",
-    "genoviz matrix graph.gfa.gz -o depth.svg --by sample --shade depth",
+    "genoviz matrix graph.gfa.gz -o depth.svg --by sample --shade depth --order similarity",
 )
 def matrix(
     graph: GraphArgument,
@@ -82,8 +91,14 @@ def matrix(
     ],
     by: By = GroupBy.path,
     shade: Annotated[
-        Shade, option("What cells show: what is visited, how often, or on which strand.")
+        Shade,
+        option(
+            "What cells show: what is visited, how often, on which strand, or where on its path."
+        ),
     ] = Shade.presence,
+    order: Annotated[
+        RowOrder, option("Of the rows; the similar ones side by side.")
+    ] = RowOrder.file,
     start: Annotated[int, option("First base of the nodes, 0-based.", within=(0, MAX_COUNT))] = 0,
     end: Annotated[
         int | None,
@@ -104,7 +119,9 @@ def matrix(
     """
     from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, make_path_figure, track_figure_bytes
     from genoviz.analyses.graph.picture.palettes import DARK, LIGHT
+    from genoviz.analyses.graph.query.path_groups import group_paths
     from genoviz.analyses.graph.query.path_rows import find_path_rows
+    from genoviz.analyses.graph.query.sharing import order_groups
     from genoviz.io.files.replace_file import replace_file
 
     endings = {ending: (ending,) for ending in TRACK_FIGURE_ENDINGS}
@@ -112,7 +129,8 @@ def matrix(
     with show_progress() as bar:
         pangenome = read_graph(graph, bar, cache=cache)
         bar.update("Drawing", 0, None, "")
-        rows = find_path_rows(pangenome, by=by.value, start=start, end=end, n_bins=width)
+        groups = order_groups(pangenome, group_paths(pangenome, by.value), order.value)
+        rows = find_path_rows(pangenome, by=groups, start=start, end=end, n_bins=width)
         figure = make_path_figure(
             rows,
             shade=shade.value,

@@ -9,8 +9,11 @@ import pytest
 
 from genoviz import find_path_rows, write_gfa
 from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, make_path_figure, track_figure_bytes
+from genoviz.analyses.figures.paths import shade_cells
 from genoviz.analyses.graph.picture.palettes import DARK, LIGHT, blend, parse_colour
+from genoviz.analyses.graph.query import path_rows
 from genoviz.analyses.graph.query.path_groups import group_paths
+from genoviz.analyses.graph.query.path_rows import NodeAxis
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError
 from tests.graphs import make_graph, random_graph
@@ -93,7 +96,10 @@ def test_cells_have_the_colours_of_what_they_show():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"shade": "taste"}, "the cells show 'taste', need one of presence, depth, strand"),
+        (
+            {"shade": "taste"},
+            "the cells show 'taste', need one of presence, depth, strand, position",
+        ),
         ({"width": 10}, "width is 10, needs 300"),
         (
             {"row_height": 9000},
@@ -123,7 +129,18 @@ def test_rows_have_their_names_where_there_is_room():
 def test_the_command_writes_the_figure(tmp_path, ending, capsys):
     write_gfa(two_paths(), tmp_path / "g.gfa")
     output = tmp_path / f"m{ending}"
-    options = ["--shade", "depth", "--by", "sample", "--start", "2", "--end", "12"]
+    options = [
+        "--shade",
+        "depth",
+        "--by",
+        "sample",
+        "--start",
+        "2",
+        "--end",
+        "12",
+        "--order",
+        "name",
+    ]
     with pytest.raises(SystemExit) as ended:
         main(["matrix", str(tmp_path / "g.gfa"), "-o", str(output), *options])
     assert not ended.value.code
@@ -131,3 +148,53 @@ def test_the_command_writes_the_figure(tmp_path, ending, capsys):
     figure = make_path_figure(rows, shade="depth", theme=DARK)
     assert output.read_bytes() == track_figure_bytes(figure, ending)
     assert f"wrote {output}, {figure.width} x {figure.height}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_part_of_the_nodes_in_another_order_is_read_from_its_steps_alone(seed, monkeypatch):
+    """The rows of each node by itself tell what the bins of an axis have."""
+    graph = random_graph(seed)
+    groups = group_paths(graph, "sample")
+    groups = groups.select(groups.names[::-1])
+    order = np.random.default_rng(seed).permutation(graph.n_nodes)
+    axis = NodeAxis.of(graph, order, in_bp=False)
+    assert axis.length == graph.n_nodes
+    own = find_path_rows(graph, by=groups, axis=axis, n_bins=graph.n_nodes)
+    for share in (0.0, 2.0):
+        monkeypatch.setattr(path_rows, "SMALL_SHARE", share)
+        for start, end in [(0, graph.n_nodes), (1, 3), (graph.n_nodes - 2, graph.n_nodes)]:
+            found = find_path_rows(graph, by=groups, axis=axis, start=start, end=end)
+            for name in ("present", "depths", "reverse", "places"):
+                expected = getattr(own, name)[:, start:end]
+                assert getattr(found, name) == pytest.approx(expected, nan_ok=True, rel=1e-4)
+
+
+def test_an_axis_tells_nodes_of_stretches_and_stretches_of_nodes():
+    graph = make_graph([4, 6, 4], [[1, 2], [-2, 3, 2]])
+    axis = NodeAxis.of(graph, np.array([2, 0, 1]))
+    assert axis.bounds.tolist() == [0, 4, 8, 14]
+    assert axis.between(3, 5).tolist() == [2, 0]
+    assert axis.between(4, 8).tolist() == [0]
+    assert axis.stretches(np.array([0, 1])).tolist() == [[4, 14]]
+    assert axis.stretches(np.array([2, 1])).tolist() == [[0, 4], [8, 14]]
+    assert axis.stretches(np.array([2, 1]), gap=4).tolist() == [[0, 14]]
+    assert axis.stretches(np.array([], np.int64)).shape == (0, 2)
+
+
+def test_places_go_from_the_first_base_of_a_path_to_its_last():
+    rows = find_path_rows(two_paths(), n_bins=14)
+    # Path 0: nodes of 4 and 6 bp; path 1: node 2 at 0-6 and 10-16 of 16 bp, node 3 at 6-10.
+    assert rows.places[0] == pytest.approx([0.2] * 4 + [0.7] * 6 + [np.nan] * 4, nan_ok=True)
+    assert rows.places[1] == pytest.approx([np.nan] * 4 + [0.5] * 10, nan_ok=True)
+
+
+@pytest.mark.parametrize("shade", ["presence", "depth", "strand", "position"])
+def test_cells_of_256_colours_are_those_of_the_figure(shade):
+    rows = find_path_rows(random_graph(3, n_paths=30), n_bins=9)
+    cells = shade_cells(rows, shade, LIGHT)
+    assert len(cells.colours) <= 256
+    assert ((cells.indices == 0) == (rows.present == 0)).all()
+    palette = np.array([parse_colour(each) for each in cells.colours])
+    exact = make_path_figure(rows, shade=shade).pixels.colours.astype(int)
+    assert np.abs(palette[cells.indices] - exact).max() <= 16
+    assert bool(cells.words) == (shade != "presence")

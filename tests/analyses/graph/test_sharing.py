@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.spatial.distance import squareform
 
 from genoviz import find_presence, pangenome_growth, path_similarity, read_gfa, write_gfa
 from genoviz.analyses.graph.query import sharing
+from genoviz.analyses.graph.query.path_groups import group_paths
+from genoviz.analyses.graph.query.sharing import order_groups, similar_order
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError
 from tests.conftest import real_data
@@ -143,3 +147,37 @@ def test_growth_is_printed(path, capsys):
     assert [float(row[1]) for row in rows[1:]] == pytest.approx([5 / 3, 8 / 3, 3])
     assert [float(row[2]) for row in rows[1:]] == pytest.approx([5 / 3, 2 / 3, 0])
     assert all(row[3:] == [".", ".", "."] for row in rows[1:])
+
+
+def test_groups_are_put_in_the_order_of_the_file_of_names_or_of_a_tree():
+    graph = make_graph([5, 7, 9, 2, 3], [[1, 2, 3], [4, 5], [1, 2, 3, 4], [4, 5, 1]])
+    graph = replace(graph, path_names=("x10", "x9", "b", "a"))
+    groups = group_paths(graph, "path")
+    assert order_groups(graph, groups, "file") is groups
+    assert order_groups(graph, groups, "name").names == ("a", "b", "x9", "x10")
+    ordered = order_groups(graph, groups, "similarity").names
+    assert {ordered[:2], ordered[2:]} in [
+        {("x10", "b"), ("a", "x9")},
+        {("b", "x10"), ("a", "x9")},
+        {("x10", "b"), ("x9", "a")},
+        {("b", "x10"), ("x9", "a")},
+    ]
+    with pytest.raises(ParameterError, match="ordered by 'size', needs file, name or similarity"):
+        order_groups(graph, groups, "size")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_similar_groups_are_the_leaves_of_the_tree_of_scipy(seed):
+    graph = random_graph(seed, n_paths=12, max_steps=25)
+    found = path_similarity(find_presence(graph))
+    distances = 1 - np.nan_to_num(found.jaccard_bp)
+    np.fill_diagonal(distances, 0)
+    order = similar_order(found)
+    assert sorted(order.tolist()) == list(range(12))
+    tree = linkage(squareform(distances, checks=False), "average")
+    heights = squareform(cophenet(tree))
+    # Whoever is joined below a height stands in one run of the order.
+    for height in tree[:, 2].tolist():
+        runs = heights[np.ix_(order, order)] <= height + 1e-12
+        for row in runs:
+            assert np.count_nonzero(np.diff(np.flatnonzero(row)) > 1) == 0

@@ -2,23 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
+from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.query.path_groups import GROUPINGS, PathGroups, group_paths
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model import PangenomeGraph
 
 MAX_CELLS = 1 << 27
+SMALL_SHARE = 0.25
+"""Of all steps: views with fewer are filled from the steps of their nodes alone."""
+STEPS_AT_ONCE = 1 << 23
+
+
+@dataclass(frozen=True, eq=False)
+class NodeAxis:
+    """Nodes end to end on a line.
+
+    Attributes
+    ----------
+    nodes
+        int64, shape (n_nodes,): the nodes in their order.
+    bounds
+        int64, shape (n_nodes + 1,): node ``nodes[k]`` takes ``bounds[k]`` to ``bounds[k + 1]``.
+    starts, ends
+        int64, shape (n_nodes,): where each node of the graph begins and ends, by its number.
+    """
+
+    nodes: np.ndarray
+    bounds: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def of(
+        cls, graph: PangenomeGraph, order: np.ndarray | None = None, *, in_bp: bool = True
+    ) -> NodeAxis:
+        """Return the nodes in an order, by default that of the graph.
+
+        Each is as long as its sequence, or has a length of 1 where that is not ``in_bp``.
+        """
+        nodes = np.arange(graph.n_nodes) if order is None else np.asarray(order, np.int64)
+        lengths = graph.node_lengths[nodes] if in_bp else np.ones(len(nodes), np.int64)
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        starts, ends = np.empty((2, len(nodes)), np.int64)
+        starts[nodes], ends[nodes] = bounds[:-1], bounds[1:]
+        return cls(nodes, bounds, starts, ends)
+
+    @property
+    def length(self) -> int:
+        """Where the last node ends."""
+        return int(self.bounds[-1])
+
+    def between(self, start: float, end: float) -> np.ndarray:
+        """Return the nodes that have a part of a stretch, in order."""
+        first = int(np.searchsorted(self.bounds, start, "right")) - 1
+        stop = int(np.searchsorted(self.bounds, end, "left"))
+        return self.nodes[max(first, 0) : stop]
+
+    def stretches(self, nodes: np.ndarray, gap: float = 0.0) -> np.ndarray:
+        """Return where nodes are; int64, shape (n, 2). What is at most ``gap`` apart is one."""
+        places = np.sort(np.stack([self.starts[nodes], self.ends[nodes]], axis=1), axis=0)
+        starts, ends = places[:, 0], np.maximum.accumulate(places[:, 1])
+        if not len(starts):
+            return np.empty((0, 2), np.int64)
+        begins = np.append(True, starts[1:] - ends[:-1] > gap)
+        return np.stack([starts[begins], ends[np.append(begins[1:], True)]], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class PathRows:
     """A row for each path or group of paths, in bins along the nodes.
 
-    The nodes lie end to end in the order of the graph, so position x is the x-th of all bases.
+    The nodes lie end to end, by default in the order of the graph: then position x is the x-th of
+    all bases.
 
     Attributes
     ----------
@@ -32,6 +94,9 @@ class PathRows:
         float32, like ``present``: how often one of its bases is visited, on average.
     reverse
         float32, like ``present``: share of these visits that are reverse; NaN without any.
+    places
+        float32, like ``present``: where these visits are in their paths, on average, from 0 at
+        the first base of a path to 1 at its last; NaN without any.
     """
 
     groups: PathGroups
@@ -39,38 +104,26 @@ class PathRows:
     present: np.ndarray
     depths: np.ndarray
     reverse: np.ndarray
+    places: np.ndarray
 
 
-def find_path_rows(
+def iter_path_rows(
     graph: PangenomeGraph,
     *,
-    by: str = "path",
+    by: str | PathGroups = "path",
     start: int = 0,
     end: int | None = None,
     n_bins: int = 1000,
-) -> PathRows:
-    """Return where along the nodes each path or group lies, how often, and on which strand.
-
-    Parameters
-    ----------
-    by
-        A row for each ``"path"``, ``"sample"``, ``"haplotype"`` or ``"contig"``.
-    start, end
-        The stretch of the nodes, bp, 0-based half-open; all of them by default.
-    n_bins
-        How many bins; fewer where the stretch has fewer bases.
-
-    Raises
-    ------
-    ParameterError
-        If the graph has no path, the stretch is not one of its nodes, or there are too many bins.
-    """
-    total = int(graph.node_lengths.sum())
+    axis: NodeAxis | None = None,
+) -> Iterator[Progress]:
+    """Find the rows of `find_path_rows`, some paths at a time; the last `Progress` has them."""
+    axis = NodeAxis.of(graph) if axis is None else axis
+    total = axis.length
     end = total if end is None else end
-    groups = group_paths(graph, by)
+    groups = group_paths(graph, by) if isinstance(by, str) else by
     n_rows = len(groups.names)
     if not n_rows:
-        raise ParameterError(f"the graph has no {GROUPINGS[by]}")
+        raise ParameterError(f"the graph has no {GROUPINGS[groups.by]}")
     if not 0 <= start < end <= total:
         raise ParameterError(
             f"the stretch is {start:,} to {end:,}, needs a part of 0 to {total:,} bp"
@@ -84,45 +137,117 @@ def find_path_rows(
             f"and at most {MAX_CELLS:,} can be"
         )
     bounds = start + np.arange(n_bins + 1) * (end - start) // n_bins
-    sums = np.zeros((3, n_rows, n_bins), np.float32)
-    _fill(
-        graph.steps,
-        graph.path_offsets,
-        np.argsort(groups.of_path, kind="stable"),
-        groups.of_path,
-        np.concatenate([[0], np.cumsum(graph.node_lengths)]).astype(np.int64),
-        bounds,
-        sums,
-    )
-    present, visits, reverse = sums
+    sums = np.zeros((4, n_rows, n_bins), np.float32)
+    last = np.full(graph.n_nodes, -1, np.int32)
+    for done, visits in _iter_visits(graph, groups, axis, start, end):
+        _fill(*visits, graph.node_lengths, axis.starts, axis.ends, bounds, sums, last)
+        yield Progress("reading paths", done)
+    present, visits, reverse, places = sums
     with np.errstate(invalid="ignore"):
         reverse /= visits
+        places /= visits
     widths = np.diff(bounds).astype(np.float32)
-    return PathRows(groups, bounds, present / widths, visits / widths, reverse)
+    rows = PathRows(groups, bounds, present / widths, visits / widths, reverse, places)
+    yield Progress("drawn", 1.0, rows)
+
+
+def find_path_rows(
+    graph: PangenomeGraph,
+    *,
+    by: str | PathGroups = "path",
+    start: int = 0,
+    end: int | None = None,
+    n_bins: int = 1000,
+    axis: NodeAxis | None = None,
+) -> PathRows:
+    """Return where along the nodes each path or group lies, how often, and on which strand.
+
+    Parameters
+    ----------
+    by
+        A row for each ``"path"``, ``"sample"``, ``"haplotype"`` or ``"contig"``; or the groups
+        themselves, in the order of the rows.
+    start, end
+        The stretch of the nodes, bp, 0-based half-open; all of them by default.
+    n_bins
+        How many bins; fewer where the stretch has fewer bases.
+    axis
+        In which order the nodes lie, and how long they are; by default that of the graph.
+
+    Raises
+    ------
+    ParameterError
+        If the graph has no path, the stretch is not one of its nodes, or there are too many bins.
+    """
+    steps = iter_path_rows(graph, by=by, start=start, end=end, n_bins=n_bins, axis=axis)
+    return last_of(steps).result
+
+
+def _iter_visits(
+    graph: PangenomeGraph, groups: PathGroups, axis: NodeAxis, start: int, end: int
+) -> Iterator[tuple[float, tuple[np.ndarray, ...]]]:
+    """Yield how much is done, and handles, rows, positions and path lengths of visits, by row.
+
+    They are the steps of the nodes in view, or those of all nodes where these are many.
+    """
+    nodes = axis.between(start, end)
+    if len(nodes) < graph.n_nodes and _is_small(graph, nodes):
+        steps, _ = graph.node_step_index.gather(nodes)
+        paths = np.searchsorted(graph.path_offsets, steps, "right") - 1
+        rows = groups.of_path[paths]
+        order = np.argsort(rows, kind="stable")
+        steps = steps[order][np.searchsorted(rows[order], 0) :]
+        paths = np.searchsorted(graph.path_offsets, steps, "right") - 1
+        positions = graph.position_index.positions_of(steps)
+        yield (
+            1.0,
+            (graph.steps[steps], groups.of_path[paths], positions, graph.path_lengths[paths]),
+        )
+        return
+    order = np.argsort(groups.of_path, kind="stable")
+    order = order[np.searchsorted(groups.of_path[order], 0) :]
+    n_done = 0
+    for path in order.tolist():
+        handles, position = graph.path_steps(path), 0
+        row = groups.of_path[path : path + 1]
+        for first in range(0, len(handles), STEPS_AT_ONCE):
+            part = handles[first : first + STEPS_AT_ONCE]
+            ends = position + np.cumsum(graph.node_lengths[part >> 1])
+            positions = ends - graph.node_lengths[part >> 1]
+            n_done, position = n_done + len(part), int(ends[-1])
+            yield n_done / max(graph.n_steps, 1), (part, row, positions, graph.path_lengths[[path]])
+
+
+def _is_small(graph: PangenomeGraph, nodes: np.ndarray) -> bool:
+    return graph.node_depths[nodes].sum() < SMALL_SHARE * graph.n_steps
 
 
 @njit(nogil=True, cache=True)
-def _fill(steps, path_offsets, order, of_path, node_bounds, bounds, sums):
-    """Add up the bases of each bin that are present, visited, and visited in reverse."""
+def _fill(handles, rows, positions, path_lengths, node_lengths, starts, ends, bounds, sums, last):
+    """Add up the bases of each bin that are present, visited, and visited in reverse.
+
+    Visits are by row; all of one row where there is one. ``last`` has the row of the last visit to
+    each node. The fourth sum is of where in their paths the visits are.
+    """
     start, end, n_bins = bounds[0], bounds[-1], len(bounds) - 1
-    last = np.full(len(node_bounds) - 1, -1, np.int64)
-    for path in order:
-        row = of_path[path]
-        for step in range(path_offsets[path], path_offsets[path + 1]):
-            node = steps[step] >> 1
-            first, stop = max(node_bounds[node], start), min(node_bounds[node + 1], end)
-            if first >= stop:
-                continue
-            is_new = last[node] != row
-            last[node] = row
-            k = (first - start) * n_bins // (end - start)
-            while bounds[k + 1] <= first:
-                k += 1
-            while k < n_bins and bounds[k] < stop:
-                n = min(stop, bounds[k + 1]) - max(first, bounds[k])
-                sums[1, row, k] += n
-                if is_new:
-                    sums[0, row, k] += n
-                if steps[step] & 1:
-                    sums[2, row, k] += n
-                k += 1
+    for visit in range(len(handles)):
+        each = visit if len(rows) > 1 else 0
+        node, row = handles[visit] >> 1, rows[each]
+        first, stop = max(starts[node], start), min(ends[node], end)
+        if first >= stop:
+            continue
+        is_new = last[node] != row
+        last[node] = row
+        place = (positions[visit] + 0.5 * node_lengths[node]) / max(path_lengths[each], 1)
+        k = (first - start) * n_bins // (end - start)
+        while bounds[k + 1] <= first:
+            k += 1
+        while k < n_bins and bounds[k] < stop:
+            n = min(stop, bounds[k + 1]) - max(first, bounds[k])
+            sums[1, row, k] += n
+            if is_new:
+                sums[0, row, k] += n
+            if handles[visit] & 1:
+                sums[2, row, k] += n
+            sums[3, row, k] += n * place
+            k += 1

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
+from genoviz.analyses.genotypes.progress import Progress
+from genoviz.analyses.genotypes.relationships import order_by_linkage
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model import PangenomeGraph
 
 CELLS_PER_BLOCK = 1 << 23
@@ -53,20 +57,21 @@ class NodePresence:
             yield first, block
 
 
-def find_presence(graph: PangenomeGraph, by: str = "path") -> NodePresence:
+def find_presence(graph: PangenomeGraph, by: str | PathGroups = "path") -> NodePresence:
     """Return which groups visit each node.
 
     Parameters
     ----------
     by
-        ``"path"``, ``"sample"``, ``"haplotype"`` or ``"contig"``; see `group_paths`.
+        ``"path"``, ``"sample"``, ``"haplotype"`` or ``"contig"``, see `group_paths`; or groups of
+        all paths.
 
     Raises
     ------
     ParameterError
         If there is no such grouping, or the graph has no path.
     """
-    groups = group_paths(graph, by)
+    groups = group_paths(graph, by) if isinstance(by, str) else by
     if not groups.names:
         raise ParameterError("the graph has no paths, needs one at least to say what they share")
     order = np.argsort(groups.of_path, kind="stable")
@@ -122,6 +127,20 @@ class PathSimilarity:
         return _jaccard(self.shared_bp)
 
 
+def iter_path_similarity(presence: NodePresence) -> Iterator[Progress]:
+    """Find what `path_similarity` returns, some nodes at a time; the last `Progress` has it."""
+    shared = np.zeros((2, presence.n_groups, presence.n_groups))
+    n_nodes = len(presence.node_lengths)
+    for first, block in presence.iter_blocks():
+        rows = block.astype(np.float64)
+        lengths = presence.node_lengths[first : first + len(block)]
+        shared[0] += rows.T @ rows
+        shared[1] += rows.T @ (rows * lengths[:, None])
+        yield Progress("comparing nodes", (first + len(block)) / n_nodes)
+    found = PathSimilarity(presence.groups.names, *np.rint(shared).astype(np.int64))
+    yield Progress("compared", 1.0, found)
+
+
 def path_similarity(presence: NodePresence) -> PathSimilarity:
     """Return how much each two groups share, by nodes and by bp, as ``odgi similarity``.
 
@@ -129,13 +148,42 @@ def path_similarity(presence: NodePresence) -> PathSimilarity:
     ----------
     Guarracino, Heumos et al. 2022, odgi, doi:10.1093/bioinformatics/btac308.
     """
-    shared = np.zeros((2, presence.n_groups, presence.n_groups))
-    for first, block in presence.iter_blocks():
-        rows = block.astype(np.float64)
-        lengths = presence.node_lengths[first : first + len(block)]
-        shared[0] += rows.T @ rows
-        shared[1] += rows.T @ (rows * lengths[:, None])
-    return PathSimilarity(presence.groups.names, *np.rint(shared).astype(np.int64))
+    return last_of(iter_path_similarity(presence)).result
+
+
+def similar_order(similarity: PathSimilarity) -> np.ndarray:
+    """Return the groups with the similar ones side by side; int64, shape (n_groups,).
+
+    They are the leaves of their tree by average linkage (UPGMA) of 1 - Jaccard by bp; a group
+    without nodes has nothing in common with any.
+    """
+    return order_by_linkage(1.0 - np.nan_to_num(similarity.jaccard_bp))
+
+
+def order_groups(graph: PangenomeGraph, groups: PathGroups, order: str) -> PathGroups:
+    """Return groups as in the ``"file"``, by ``"name"``, or by ``"similarity"``.
+
+    Numbers in names are by value: chr2 comes before chr10.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such order.
+    """
+    names = groups.names
+    if order == "file" or not names:
+        return groups
+    if order == "name":
+        return groups.select(sorted(names, key=_name_key))
+    if order != "similarity":
+        raise ParameterError(f"rows are ordered by {order!r}, needs file, name or similarity")
+    ranks = similar_order(path_similarity(find_presence(graph, groups)))
+    return groups.select([names[rank] for rank in ranks.tolist()])
+
+
+def _name_key(name: str) -> list[tuple[int, int, str]]:
+    parts = re.split(r"(\d+)", name)
+    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
 
 
 def _jaccard(shared: np.ndarray) -> np.ndarray:
@@ -171,6 +219,34 @@ class PangenomeGrowth:
     n_orders: int
 
 
+def iter_pangenome_growth(
+    presence: NodePresence, *, counted: str = "bp", n_orders: int = 100, seed: int = 0
+) -> Iterator[Progress]:
+    """Find what `pangenome_growth` returns, an order at a time; the last `Progress` has it."""
+    if counted not in ("bp", "nodes"):
+        raise ParameterError(f"counted is {counted!r}, needs 'bp' or 'nodes'")
+    if n_orders < 0:
+        raise ParameterError(f"n_orders is {n_orders}, needs at least 0")
+    n = presence.n_groups
+    weights = presence.node_lengths if counted == "bp" else np.ones(len(presence.node_lengths))
+    sizes = np.bincount(np.diff(presence.offsets), weights, minlength=n + 1)
+    has_none, has_all = np.ones((2, n + 1))
+    expected, core = np.empty((2, n))
+    numbers = np.arange(n + 1)
+    for m in range(n):
+        has_none *= np.maximum(n - numbers - m, 0) / (n - m)
+        has_all *= np.maximum(numbers - m, 0) / (n - m)
+        expected[m] = sizes[1:] @ (1.0 - has_none[1:])
+        core[m] = sizes @ has_all
+    curves = np.full((max(n_orders, 1), n), np.nan)
+    generator = np.random.default_rng(seed)
+    for order in range(n_orders):
+        curves[order] = _grow(presence, weights, generator)
+        yield Progress("drawing orders", (order + 1) / n_orders)
+    drawn = np.quantile(curves, [0.5, 0.05, 0.95], axis=0)
+    yield Progress("drawn", 1.0, PangenomeGrowth(counted, expected, core, *drawn, n_orders))
+
+
 def pangenome_growth(
     presence: NodePresence, *, counted: str = "bp", n_orders: int = 100, seed: int = 0
 ) -> PangenomeGrowth:
@@ -198,27 +274,8 @@ def pangenome_growth(
     ----------
     Parmigiani et al. 2024, Panacus, doi:10.1093/bioinformatics/btae720.
     """
-    if counted not in ("bp", "nodes"):
-        raise ParameterError(f"counted is {counted!r}, needs 'bp' or 'nodes'")
-    if n_orders < 0:
-        raise ParameterError(f"n_orders is {n_orders}, needs at least 0")
-    n = presence.n_groups
-    weights = presence.node_lengths if counted == "bp" else np.ones(len(presence.node_lengths))
-    sizes = np.bincount(np.diff(presence.offsets), weights, minlength=n + 1)
-    has_none, has_all = np.ones((2, n + 1))
-    expected, core = np.empty((2, n))
-    numbers = np.arange(n + 1)
-    for m in range(n):
-        has_none *= np.maximum(n - numbers - m, 0) / (n - m)
-        has_all *= np.maximum(numbers - m, 0) / (n - m)
-        expected[m] = sizes[1:] @ (1.0 - has_none[1:])
-        core[m] = sizes @ has_all
-    drawn = np.full((3, n), np.nan)
-    if n_orders:
-        generator = np.random.default_rng(seed)
-        curves = np.stack([_grow(presence, weights, generator) for _ in range(n_orders)])
-        drawn = np.quantile(curves, [0.5, 0.05, 0.95], axis=0)
-    return PangenomeGrowth(counted, expected, core, *drawn, n_orders)
+    steps = iter_pangenome_growth(presence, counted=counted, n_orders=n_orders, seed=seed)
+    return last_of(steps).result
 
 
 def _grow(
