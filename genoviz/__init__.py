@@ -33,9 +33,10 @@ _MODULES = {
         "CopySpectrum", "absent_stretches", "copy_spectrum", "iter_copy_spectrum",
     ),
     "genoviz.analyses.sequences.kmer_sets": (
-        "GcSpectrum", "KmerPart", "KmerSets", "blocks_of", "compare_kmers", "gc_spectrum",
-        "iter_compare_kmers", "iter_gc_spectrum", "iter_kmer_parts",
+        "GcSpectrum", "KmerSets", "blocks_of", "compare_kmers", "gc_spectrum", "iter_compare_kmers",
+        "iter_gc_spectrum",
     ),
+    "genoviz.analyses.sequences.kmer_parts": ("KmerPart", "iter_kmer_parts"),
     "genoviz.analyses.sequences.fm_index": (
         "BuildProgress",
         "build_fm_index",
@@ -116,7 +117,9 @@ _MODULES = {
         "iter_kmer_repeats",
         "make_kmer_repeats",
     ),
-    "genoviz.analyses.sequences.kmer_spectrum": ("DistinctKmers", "KmerSpectrum"),
+    "genoviz.analyses.sequences.kmer_spectrum": (
+        "DistinctKmers", "KmerSpectrum", "iter_read_spectrum", "read_spectrum",
+    ),
     "genoviz.analyses.sequences.shared_counts": ("iter_shared_counts", "shared_counts"),
     "genoviz.analyses.sequences.shared_spectrum": ("iter_shared_spectrum", "shared_spectrum"),
     "genoviz.analyses.sequences.kmer_hits": (
@@ -162,7 +165,6 @@ _MODULES = {
         "build_pangenome_index", "iter_build_pangenome_index",
     ),
     "genoviz.analyses.sequences.genome_model": ("GenomeModel", "fit_genome_model"),
-    "genoviz.analyses.sequences.read_spectrum": ("iter_read_spectrum", "read_spectrum"),
     "genoviz.analyses.sequences.path_sequences": ("count_sequences", "locate_sequence"),
     "genoviz.analyses.sequences.path_repeats": ("PathRepeats", "PathTrack", "make_path_repeats"),
     "genoviz.analyses.offtargets.pangenome": (

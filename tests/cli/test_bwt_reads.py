@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from genoviz.analyses.sequences.genome_model import fit_genome_model
-from genoviz.analyses.sequences.read_spectrum import read_spectrum
+from genoviz.analyses.sequences.kmer_spectrum import read_spectrum
 from tests.analyses.sequences.test_genome_model import simulate_reads
-from tests.analyses.sequences.test_read_spectrum import count
+from tests.analyses.sequences.test_kmer_parts import count
 from tests.cli.test_bwt import sentence, table
 
 COMMAND = ("bwt",)

@@ -12,9 +12,14 @@ import numpy as np
 from numba import njit
 
 from genoviz.analyses.sequences.genome_model import find_peak
-from genoviz.analyses.sequences.kmer_sets import blocks_of, iter_kmer_parts
+from genoviz.analyses.sequences.kmer_parts import (
+    CODES,
+    DEFAULT_MEMORY,
+    Blocks,
+    iter_kmer_parts,
+)
+from genoviz.analyses.sequences.kmer_sets import blocks_of
 from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
-from genoviz.analyses.sequences.read_spectrum import CODES, DEFAULT_MEMORY, Blocks
 from genoviz.generators import in_one_go
 from genoviz.model import Intervals, Sequences
 

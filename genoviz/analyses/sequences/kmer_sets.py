@@ -1,8 +1,4 @@
-"""K-mers that several inputs share, and those that only some have, within a given memory.
-
-All inputs are counted in the same parts of a hash, as `read_spectrum` counts reads: what is in one
-part of one input is in the same part of the others.
-"""
+"""K-mers that several inputs share, and those that only some have, within a given memory."""
 
 from __future__ import annotations
 
@@ -11,43 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.sequences.read_spectrum import DEFAULT_MEMORY, Blocks, Runs, check_reads
-from genoviz.errors import ParameterError
+from genoviz.analyses.sequences.kmer_parts import (
+    DEFAULT_MEMORY,
+    Blocks,
+    KmerPart,
+    iter_kmer_parts,
+)
 from genoviz.generators import in_one_go
 from genoviz.model import Sequences
-
-MAX_INPUTS = 8
 
 _BLOCK_BASES = 4 << 20
 _NEWLINE = np.array([10], np.uint8)
 _LOW_BITS = np.uint64(0x5555555555555555)
-_LETTERS = np.frombuffer(b"ACGT", np.uint8)
-
-Counted = tuple[np.ndarray, np.ndarray]
-
-
-@dataclass(frozen=True, eq=False)
-class KmerPart:
-    """The k-mers of all inputs of which a hash has some values.
-
-    Attributes
-    ----------
-    k
-        Length of the k-mers.
-    keys
-        uint64, shape (n,), ascending: canonical k-mers, 2 bits a base.
-    counts
-        int64, shape (n, n_inputs): how often each input has them.
-    """
-
-    k: int
-    keys: np.ndarray
-    counts: np.ndarray
-
-    def letters(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return k-mers as letters; uint8, shape (n_rows, k)."""
-        shifts = np.arange(2 * (self.k - 1), -1, -2, dtype=np.uint64)
-        return _LETTERS[(self.keys[rows][:, None] >> shifts) & np.uint64(3)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,39 +70,6 @@ class GcSpectrum:
     k: int
     multiplicities: np.ndarray
     n_kmers: np.ndarray
-
-
-def iter_kmer_parts(
-    openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int = DEFAULT_MEMORY
-) -> Iterator[tuple[float, KmerPart | None]]:
-    """Yield the share that is done, 0 to 1, and parts of the k-mers, each k-mer in one part.
-
-    Parameters
-    ----------
-    openers, k, memory
-        As of `compare_kmers`.
-    """
-    check_reads(k, memory)
-    if not 1 <= len(openers) <= MAX_INPUTS:
-        raise ParameterError(f"needs 1 to {MAX_INPUTS} inputs, not {len(openers):,}")
-    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
-    while to_count:
-        part, n_parts = to_count.pop()
-        sides: list[Runs] = []
-        for number, open_blocks in enumerate(openers):
-            runs = Runs(k, memory // len(openers), part, n_parts)
-            for share, letters in open_blocks():
-                to_count += runs.add(letters)
-                done = n_done + (number + share) / len(openers) / runs.n_parts
-                shown = max(shown, min(done, 1.0))
-                yield shown, None
-            to_count += runs.flush()
-            n_parts = runs.n_parts
-            sides.append(runs)
-        n_done += 1 / n_parts
-        for runs in sides:
-            runs.narrow(n_parts)
-        yield shown, _join(k, [runs.merged() for runs in sides])
 
 
 def iter_compare_kmers(
@@ -244,14 +182,3 @@ def blocks_of(sequences: Sequences) -> Iterator[tuple[float, np.ndarray]]:
             end = min(start + _BLOCK_BASES, stop)
             yield end / n, sequences.bases[start:end]
         yield stop / n, _NEWLINE
-
-
-def _join(k: int, sides: list[Counted]) -> KmerPart:
-    """Return the k-mers of all inputs with how often each has them."""
-    keys = sides[0][0]
-    for others, _ in sides[1:]:
-        keys = np.union1d(keys, others)
-    counts = np.zeros((len(keys), len(sides)), np.int64)
-    for number, (own, n) in enumerate(sides):
-        counts[np.searchsorted(keys, own), number] = n
-    return KmerPart(k, keys, counts)

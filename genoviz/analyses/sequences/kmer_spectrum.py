@@ -1,15 +1,17 @@
-"""What is counted of the k-mers of a text: spectra, and how many there are for each k."""
+"""What is counted of the k-mers of a text or of reads: spectra, and how many for each k."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.sequences.kmer_groups import iter_lengths
+from genoviz.analyses.sequences.kmer_groups import iter_lengths, tally
+from genoviz.analyses.sequences.kmer_parts import DEFAULT_MEMORY, Blocks, iter_kmer_parts
 from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
 
 KmerStrand = Literal["forward", "canonical"]
 STRANDS = ("forward", "canonical")
@@ -81,6 +83,51 @@ class DistinctKmers:
     n_distinct: np.ndarray
     n_unique: np.ndarray
     n_total: np.ndarray
+
+
+def iter_read_spectrum(
+    open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
+) -> Generator[float, None, KmerSpectrum]:
+    """Return what `read_spectrum` does; yields the share that is done, 0 to 1."""
+    found: dict[int, int] = {}
+    for share, part in iter_kmer_parts([open_blocks], k, memory=memory):
+        if part is not None:
+            for multiplicity, n in zip(*map(np.ndarray.tolist, tally(part.counts[:, 0])),
+                                       strict=True):  # fmt: skip
+                found[multiplicity] = found.get(multiplicity, 0) + n
+        yield share
+    columns = np.array(sorted(found.items()), np.int64).reshape(-1, 2)
+    return KmerSpectrum(k, "canonical", columns[:, 0].copy(), columns[:, 1].copy())
+
+
+@in_one_go(iter_read_spectrum)
+def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
+    r"""Return how many canonical k-mers of reads occur how often; nothing is capped.
+
+    Parameters
+    ----------
+    open_blocks
+        Returns the reads anew each time it is called: shares and letters, as `iter_fastq_blocks`
+        yields them. What is none of A C G T U parts k-mers.
+    k
+        1 to 32.
+    memory
+        Bytes for k-mers and their counts. 48 bytes for each different k-mer of the reads do with
+        one pass; less takes two, four or more.
+
+    Raises
+    ------
+    ParameterError
+        If ``k`` or ``memory`` is out of range.
+
+    Examples
+    --------
+    >>> reads = [(1.0, np.frombuffer(b"GATTACA\nTGTAATC\nGANTT\n", np.uint8))]
+    >>> spectrum = read_spectrum(lambda: reads, 5)
+    >>> spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist()
+    ([2], [3])
+    """
+    return found
 
 
 def iter_distinct(

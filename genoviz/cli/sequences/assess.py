@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.common_options import JsonOption, option, with_examples
-from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
-    ProgressBar,
     as_file,
     name_of_output,
     print_notes,
@@ -26,7 +24,6 @@ from genoviz.errors import ParameterError
 
 if TYPE_CHECKING:
     from genoviz.analyses.sequences.copy_spectrum import CopySpectrum
-    from genoviz.model import Sequences
 
 
 @with_examples(
@@ -53,14 +50,7 @@ def assess(
             show_default="the lowest multiplicity before the peak",
         ),
     ] = None,
-    memory: Annotated[
-        str | None,
-        option(
-            "Count within this memory (900M, 16G); less takes more passes.",
-            metavar="SIZE",
-            show_default="4G",
-        ),
-    ] = None,
+    memory: io.CountMemoryOption = None,
     output: TableOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,15 +67,11 @@ def assess(
     for file in files:
         if not io.is_reads(file):
             raise typer.BadParameter(f"{file.name} has no reads: --reads needs FASTQ")
-    from genoviz.analyses.sequences.copy_spectrum import (
-        DEFAULT_MEMORY,
-        absent_stretches,
-        iter_copy_spectrum,
-    )
+    from genoviz.analyses.sequences.copy_spectrum import absent_stretches, iter_copy_spectrum
 
-    n_bytes = DEFAULT_MEMORY if memory is None else io.parse_size(memory)
+    n_bytes = io.parse_read_memory(memory)
     with show_progress() as bar:
-        sequences = _read(as_file(assembly), bar)
+        sequences = io.read_spelled(as_file(assembly), bar)
         found = io.counted(
             iter_copy_spectrum(io.opener_of_reads(files), sequences, k, memory=n_bytes), bar
         )
@@ -123,14 +109,6 @@ def assess(
 
 def _is_odd(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
-
-
-def _read(path: Path, bar: ProgressBar) -> Sequences:
-    if not io.is_graph(path):
-        return io.read_sequences(path, bar)
-    from genoviz.analyses.graph.query.sequences import path_sequences
-
-    return path_sequences(read_graph(path, bar, cache=True, sequences=True))
 
 
 def _lines(found: CopySpectrum) -> Iterator[str]:

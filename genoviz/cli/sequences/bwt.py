@@ -204,11 +204,10 @@ def _count_reads(
 ) -> Generator[float, None, KmerSpectrum | GcSpectrum]:
     """Count the k-mers of all reads of FASTQ files, also by their GC content."""
     from genoviz.analyses.sequences.kmer_sets import iter_gc_spectrum
-    from genoviz.analyses.sequences.read_spectrum import DEFAULT_MEMORY, iter_read_spectrum
+    from genoviz.analyses.sequences.kmer_spectrum import iter_read_spectrum
 
-    n_bytes = DEFAULT_MEMORY if memory is None else io.parse_size(memory)
     count = iter_gc_spectrum if gc else iter_read_spectrum
-    return count(io.opener_of_reads(files), k, memory=n_bytes)
+    return count(io.opener_of_reads(files), k, memory=io.parse_read_memory(memory))
 
 
 def _share_spectrum(

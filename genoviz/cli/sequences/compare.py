@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from genoviz.cli.common_options import JsonOption, option, with_examples
-from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.output_kinds import TABLE, TableOption, choose_kind
 from genoviz.cli.results import ProgressBar, as_file, print_results, show_progress
 from genoviz.cli.sequences import kmer_index as io
 
 if TYPE_CHECKING:
-    from genoviz.analyses.sequences.kmer_sets import KmerPart, KmerSets
+    from genoviz.analyses.sequences.kmer_parts import KmerPart
+    from genoviz.analyses.sequences.kmer_sets import KmerSets
 
 _ROWS_AT_ONCE = 1 << 16
 
@@ -51,14 +51,7 @@ def compare(
             "--operation",
         ),
     ] = None,
-    memory: Annotated[
-        str | None,
-        option(
-            "Count within this memory (900M, 16G); less takes more passes.",
-            metavar="SIZE",
-            show_default="4G",
-        ),
-    ] = None,
+    memory: io.CountMemoryOption = None,
     output: TableOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,18 +61,14 @@ def compare(
     different k-mers exactly these have, and at how many places of each input one begins.
     """
     choose_kind(output, {"tsv": TABLE}, default="tsv")
-    from genoviz.analyses.sequences.kmer_sets import (
-        DEFAULT_MEMORY,
-        MAX_INPUTS,
-        iter_compare_kmers,
-        iter_kmer_parts,
-    )
+    from genoviz.analyses.sequences.kmer_parts import MAX_INPUTS, iter_kmer_parts
+    from genoviz.analyses.sequences.kmer_sets import iter_compare_kmers
 
     if not 2 <= len(inputs) <= MAX_INPUTS:
         raise typer.BadParameter(f"needs 2 to {MAX_INPUTS} inputs, not {len(inputs):,}")
     if operation is not None and as_json and output is None:
         raise typer.BadParameter("--json with --operation needs -o, a file for the k-mers")
-    n_bytes = DEFAULT_MEMORY if memory is None else io.parse_size(memory)
+    n_bytes = io.parse_read_memory(memory)
     files, n_written = [as_file(path) for path in inputs], [0]
     with show_progress() as bar:
         openers = [_opener_of(file, bar) for file in files]
@@ -114,12 +103,7 @@ def _opener_of(path: Path, bar: ProgressBar) -> Callable[[], Any]:
         return io.opener_of_reads([path])
     from genoviz.analyses.sequences.kmer_sets import blocks_of
 
-    if io.is_graph(path):
-        from genoviz.analyses.graph.query.sequences import path_sequences
-
-        sequences = path_sequences(read_graph(path, bar, cache=True, sequences=True))
-    else:
-        sequences = io.read_sequences(path, bar)
+    sequences = io.read_spelled(path, bar)
     return lambda: blocks_of(sequences)
 
 

@@ -85,6 +85,14 @@ CheckOption = Annotated[
     ),
 ]
 KOption = Annotated[int, option("Bases of a k-mer.", "-k", within=(1, MAX_LENGTH))]
+CountMemoryOption = Annotated[
+    str | None,
+    option(
+        "Count within this memory (900M, 16G); less takes more passes.",
+        metavar="SIZE",
+        show_default="4G",
+    ),
+]
 CanonicalOption = Annotated[
     bool, option("Take a k-mer and its reverse complement for one.", "--canonical")
 ]
@@ -146,6 +154,15 @@ def read_sequences(path: Path, bar: ProgressBar) -> Sequences:
         bar.update(progress.stage, progress.n_bytes, progress.n_bytes_total, "B")
     print_notes(*progress.sequences.notes)
     return progress.sequences
+
+
+def read_spelled(path: Path, bar: ProgressBar) -> Sequences:
+    """Return the sequences of a file, or of the paths of a graph."""
+    if not is_graph(path):
+        return read_sequences(path, bar)
+    from genoviz.analyses.graph.query.sequences import path_sequences
+
+    return path_sequences(read_spelled_graph(path, bar))
 
 
 def has_paths(path: Path) -> bool:
@@ -299,6 +316,13 @@ def parse_memory(memory: str | None, *, lcp: bool, backend: BackendName) -> int 
     if backend is BackendName.cuda:
         raise typer.BadParameter("--memory builds on CPUs; leave out --backend cuda")
     return n_bytes
+
+
+def parse_read_memory(memory: str | None) -> int:
+    """Return the bytes within which reads are counted."""
+    from genoviz.analyses.sequences.kmer_parts import DEFAULT_MEMORY
+
+    return DEFAULT_MEMORY if memory is None else parse_size(memory)
 
 
 def parse_size(memory: str) -> int:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.sequences import read_spectrum as module
+from genoviz.analyses.sequences import kmer_parts as module
 from genoviz.analyses.sequences.copy_spectrum import absent_stretches, copy_spectrum
 from genoviz.errors import ParameterError
 from genoviz.model import Sequences
-from tests.analyses.sequences.test_read_spectrum import TURN, blocks_of, count
+from tests.analyses.sequences.test_kmer_parts import TURN, blocks_of, count
 
 LETTERS = st.text("ACGT", max_size=60) | st.text("ACGTNacgtU", max_size=50)
 

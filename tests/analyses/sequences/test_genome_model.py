@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.sequences.genome_model import fit_genome_model
-from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
-from genoviz.analyses.sequences.read_spectrum import read_spectrum
+from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum, read_spectrum
 from genoviz.errors import ParameterError
 
 K, READ = 21, 100

@@ -9,17 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.sequences import read_spectrum as module
-from genoviz.analyses.sequences.kmer_sets import (
-    blocks_of,
-    compare_kmers,
-    gc_spectrum,
-    iter_kmer_parts,
-)
+from genoviz.analyses.sequences import kmer_parts as module
+from genoviz.analyses.sequences.kmer_parts import iter_kmer_parts
+from genoviz.analyses.sequences.kmer_sets import blocks_of, compare_kmers, gc_spectrum
 from genoviz.errors import ParameterError
 from genoviz.model import Sequences
-from tests.analyses.sequences.test_read_spectrum import blocks_of as blocks_of_reads
-from tests.analyses.sequences.test_read_spectrum import count
+from tests.analyses.sequences.test_kmer_parts import blocks_of as blocks_of_reads
+from tests.analyses.sequences.test_kmer_parts import count
 
 LETTERS = st.text("ACGT", max_size=60) | st.text("ACGTNacgtU", max_size=50)
 
@@ -41,6 +37,7 @@ def check(inputs, k, memory):
     for _, part in iter_kmer_parts(openers, k, memory=memory):
         if part is not None:
             assert (np.diff(part.keys.astype(object)) > 0).all()
+            assert len(part.keys) * (24 + 16 * n) <= memory
             for letters, row in zip(part.letters(), part.counts.tolist(), strict=True):
                 assert letters.tobytes().decode() not in rows
                 rows[letters.tobytes().decode()] = row

@@ -1,30 +1,32 @@
-"""The spectrum of reads: canonical k-mers counted block by block, within a given memory.
+"""K-mers of inputs counted part by part, within a given memory.
 
 K-mers are sorted as integers, some millions at a time, and sorted runs of different k-mers with
 their counts are merged, each only with one of its size. Where they would take more than the memory,
-those of half of the values of a hash are let go, and counted by another pass over the reads.
+those of half of the values of a hash are let go, and counted by another pass over all inputs: so
+what is in one part of one input is in the same part of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from genoviz.analyses.sequences.canonical_kmers import MAX_SORTED_K
-from genoviz.analyses.sequences.kmer_groups import tally
-from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
 
+MAX_INPUTS = 8
 DEFAULT_MEMORY, MIN_MEMORY = 4 * 10**9, 64 * 10**6
 Blocks = Iterable[tuple[float, np.ndarray]]
+Counted = tuple[np.ndarray, np.ndarray]
 # Keys that are sorted take 16 bytes with their counts, and the run of them as many.
 _BUFFER_SHARE = 256
 # Merging takes 32 bytes for each k-mer of all runs: two thirds of the memory.
 _RUNS_SHARE = 48
 _FEW = 1 << 12
+_LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _FIRST_BITS, _DIGIT_BITS = 10, 11
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 CODES = np.full(256, 4, np.uint8)
@@ -34,55 +36,66 @@ for _code, _letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
     CODES[[ord(letter) for letter in _letters]] = _code
 
 
-def iter_read_spectrum(
-    open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
-) -> Generator[float, None, KmerSpectrum]:
-    """Return what `read_spectrum` does; yields the share that is done, 0 to 1."""
-    check_reads(k, memory)
-    found: dict[int, int] = {}
-    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
-    while to_count:
-        runs = Runs(k, memory, *to_count.pop())
-        for share, letters in open_blocks():
-            to_count += runs.add(letters)
-            shown = max(shown, min(n_done + share / runs.n_parts, 1.0))
-            yield shown
-        n_done += 1 / runs.n_parts
-        to_count += runs.flush()
-        for multiplicity, n in zip(*runs.tally(), strict=True):
-            found[int(multiplicity)] = found.get(int(multiplicity), 0) + int(n)
-    columns = np.array(sorted(found.items()), np.int64).reshape(-1, 2)
-    return KmerSpectrum(k, "canonical", columns[:, 0].copy(), columns[:, 1].copy())
+@dataclass(frozen=True, eq=False)
+class KmerPart:
+    """The k-mers of all inputs of which a hash has some values.
+
+    Attributes
+    ----------
+    k
+        Length of the k-mers.
+    keys
+        uint64, shape (n,), ascending: canonical k-mers, 2 bits a base.
+    counts
+        int64, shape (n, n_inputs): how often each input has them.
+    """
+
+    k: int
+    keys: np.ndarray
+    counts: np.ndarray
+
+    def letters(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return k-mers as letters; uint8, shape (n_rows, k)."""
+        shifts = np.arange(2 * (self.k - 1), -1, -2, dtype=np.uint64)
+        return _LETTERS[(self.keys[rows][:, None] >> shifts) & np.uint64(3)]
 
 
-@in_one_go(iter_read_spectrum)
-def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
-    r"""Return how many canonical k-mers of reads occur how often; nothing is capped.
+def iter_kmer_parts(
+    openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int = DEFAULT_MEMORY
+) -> Iterator[tuple[float, KmerPart | None]]:
+    """Yield the share that is done, 0 to 1, and parts of the k-mers, each k-mer in one part.
 
     Parameters
     ----------
-    open_blocks
-        Returns the reads anew each time it is called: shares and letters, as `iter_fastq_blocks`
-        yields them. What is none of A C G T U parts k-mers.
-    k
-        1 to 32.
-    memory
-        Bytes for k-mers and their counts. 48 bytes for each different k-mer of the reads do with
-        one pass; less takes two, four or more.
+    openers, k, memory
+        As of `compare_kmers`.
 
     Raises
     ------
     ParameterError
-        If ``k`` or ``memory`` is out of range.
-
-    Examples
-    --------
-    >>> reads = [(1.0, np.frombuffer(b"GATTACA\nTGTAATC\nGANTT\n", np.uint8))]
-    >>> spectrum = read_spectrum(lambda: reads, 5)
-    >>> spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist()
-    ([2], [3])
+        If one of them is out of range.
     """
-    return found
+    check_reads(k, memory)
+    if not 1 <= len(openers) <= MAX_INPUTS:
+        raise ParameterError(f"needs 1 to {MAX_INPUTS} inputs, not {len(openers):,}")
+    to_count, n_done, shown = [(0, 1)], 0.0, 0.0
+    while to_count:
+        part, n_parts = to_count.pop()
+        sides: list[_Runs] = []
+        for number, open_blocks in enumerate(openers):
+            runs = _Runs(k, memory, len(openers), part, n_parts)
+            for share, letters in open_blocks():
+                to_count += runs.add(letters)
+                done = n_done + (number + share) / len(openers) / runs.n_parts
+                shown = max(shown, min(done, 1.0))
+                yield shown, None
+            to_count += runs.flush()
+            n_parts = runs.n_parts
+            sides.append(runs)
+        n_done += 1 / n_parts
+        for runs in sides:
+            runs.narrow(n_parts)
+        yield shown, _join(k, [runs.merged() for runs in sides])
 
 
 def check_reads(k: int, memory: int) -> None:
@@ -95,19 +108,32 @@ def check_reads(k: int, memory: int) -> None:
         )
 
 
-class Runs:
+def _join(k: int, sides: list[Counted]) -> KmerPart:
+    """Return the k-mers of all inputs with how often each has them."""
+    if len(sides) == 1:
+        return KmerPart(k, sides[0][0], sides[0][1][:, None])
+    bounds = np.cumsum([0, *(len(keys) for keys, _ in sides)])
+    keys, counts = (np.concatenate(column) for column in zip(*sides, strict=True))
+    n = _unite(keys, counts, bounds, np.empty(0, np.uint64), np.empty((0, 0), np.int64))
+    united, table = np.empty(n, np.uint64), np.zeros((n, len(sides)), np.int64)
+    _unite(keys, counts, bounds, united, table)
+    return KmerPart(k, united, table)
+
+
+class _Runs:
     """Different k-mers of a part of all, sorted, with their counts, in runs of falling sizes.
 
     A part has the k-mers whose hash leaves ``part`` when divided by ``n_parts``, a power of two.
     """
 
-    def __init__(self, k: int, memory: int, part: int, n_parts: int) -> None:
+    def __init__(self, k: int, memory: int, n_inputs: int, part: int, n_parts: int) -> None:
         self.part, self.n_parts = part, n_parts
         self._k = k
-        self._keys = np.empty(memory // _BUFFER_SHARE, np.uint64)
+        self._keys = np.empty(memory // n_inputs // _BUFFER_SHARE, np.uint64)
         self._counts = np.empty(len(self._keys), np.int64)
         self._n = 0
-        self._most = memory // _RUNS_SHARE
+        # A part of several inputs has a column of counts for each, and one to work with.
+        self._maximum = memory // n_inputs // max(_RUNS_SHARE, 24 + 16 * n_inputs)
         # The k-mer before the next letter, its reverse complement, and how many of its bases count.
         self._state = np.zeros(3, np.uint64)
         self._runs: list[tuple[np.ndarray, np.ndarray]] = []
@@ -138,7 +164,7 @@ class Runs:
         while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) >= len(self._runs[-2][0]):
             self._merge_last()
         let_go = []
-        while sum(len(run[0]) for run in self._runs) > self._most:
+        while sum(len(run[0]) for run in self._runs) > self._maximum:
             let_go.append((self.part + self.n_parts, 2 * self.n_parts))
             self.n_parts *= 2
             self._runs = [self._keep_part(*run) for run in self._runs]
@@ -154,10 +180,6 @@ class Runs:
         while len(self._runs) > 1:
             self._merge_last()
         return self._runs[0]
-
-    def tally(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return multiplicities, ascending, and how many k-mers have each; int64 both."""
-        return tally(self.merged()[1])
 
     def _merge_last(self) -> None:
         one, other = self._runs.pop(), self._runs.pop()
@@ -273,3 +295,34 @@ def _merge(keys, counts, other_keys, other_counts, merged, sums):
             sums[n] = count
         n += 1
     return n
+
+
+@njit(nogil=True, cache=True)
+def _unite(keys, counts, bounds, united, table):
+    """Merge the keys of inputs if there is room; return how many different ones there are.
+
+    Those of an input, ascending, stand between two bounds; each has its column of the table.
+    """
+    has_room = len(united) > 0
+    heads = bounds[:-1].copy()
+    n = 0
+    while True:
+        is_any = False
+        lowest = np.uint64(0)
+        for number in range(len(heads)):
+            if heads[number] < bounds[number + 1]:
+                key = keys[heads[number]]
+                if not is_any or key < lowest:
+                    lowest = key
+                is_any = True
+        if not is_any:
+            return n
+        if has_room:
+            united[n] = lowest
+        for number in range(len(heads)):
+            at = heads[number]
+            if at < bounds[number + 1] and keys[at] == lowest:
+                if has_room:
+                    table[n, number] = counts[at]
+                heads[number] = at + 1
+        n += 1

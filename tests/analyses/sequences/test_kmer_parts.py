@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genoviz.analyses.sequences import read_spectrum as module
-from genoviz.analyses.sequences.read_spectrum import iter_read_spectrum, read_spectrum
+from genoviz.analyses.sequences import kmer_parts as module
+from genoviz.analyses.sequences.kmer_spectrum import iter_read_spectrum, read_spectrum
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.reader import read_sequences
 from tests.conftest import real_data
