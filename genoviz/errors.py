@@ -6,6 +6,11 @@ from os import PathLike
 from pathlib import Path
 
 
+def n_columns(n: int) -> str:
+    """Return how many columns a line has, in words."""
+    return f"{n:,} column{'' if n == 1 else 's'}"
+
+
 class GenovizError(Exception):
     """Any error that genoviz raises on purpose; its text is meant for the user as it is."""
 

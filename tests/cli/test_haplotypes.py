@@ -116,6 +116,9 @@ def test_a_table_has_the_share_of_each_population_and_what_the_genome_has(run):
     assert lost
 
 
+BY_PEOPLE = ("--vcf", "phased.vcf", "--populations", "samples.tsv")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -124,6 +127,16 @@ def test_a_table_has_the_share_of_each_population_and_what_the_genome_has(run):
         (("--vcf", "phased.vcf", "--samples", "z"), "phased.vcf has no sample 'z'"),
         (("--vcf", "genome.fa"), "genome.fa: is not a VCF or BCF file"),
         (("--vcf", "phased.vcf", "--populations", "genome.fa"), "genome.fa, line 1: '>c1' has no"),
+        ((*BY_PEOPLE,), "--populations needs a table: --format csv, tsv, parquet"),
+        ((*BY_PEOPLE, "--format", "bed"), "--populations needs a table: --format csv"),
+        ((*BY_PEOPLE, "--count-only"), "--populations needs a table: --format csv"),
+        ((*BY_PEOPLE, "--format", "tsv", "--every-place"), "without --every-place"),
+        (("--genes", "genome.fa", "--count-only"), "--genes needs a table: --format csv"),
+        # Longer than any file's name.
+        (
+            ("--vcf", "phased.vcf", "--samples", ",".join(["z"] * 3000)),
+            "phased.vcf has no sample 'z'",
+        ),
     ],
 )
 def test_wrong_calls_are_told(run, arguments, words):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.common_options import JsonOption, option, with_examples
+from genoviz.cli.graph.reading import listed_names
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
     ProgressBar,
@@ -77,18 +78,10 @@ def read_haplotypes(
     from genoviz.io.genotypes.phased_vcf import iter_read_phased_variants
 
     sequences = read_sequences(genome, bar)
-    chosen = None if samples is None else _names_of(samples)
+    chosen = None if samples is None else listed_names(samples)
     for read in iter_read_phased_variants(vcf, sequences, samples=chosen):
         bar.update(read.stage, read.n_bytes, read.n_bytes_total, "B")
     for made in iter_construct_graph(sequences, read.variants, reference=reference):
         bar.update("Making paths", made.n_done, made.n_total, "paths")
     print_notes(*made.graph.notes)
     return made.graph
-
-
-def _names_of(samples: str) -> list[str]:
-    """Return the names that a list has, or the first words of a file's lines."""
-    if not Path(samples).is_file():
-        return [name for name in samples.split(",") if name]
-    lines = Path(samples).read_text(errors="replace").splitlines()
-    return [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]

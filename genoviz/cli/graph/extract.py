@@ -18,7 +18,13 @@ from genoviz.cli.common_options import (
     option,
     with_examples,
 )
-from genoviz.cli.graph.reading import find_indexed_regions, is_large_base, read_graph
+from genoviz.cli.graph.reading import (
+    find_indexed_regions,
+    is_file,
+    is_large_base,
+    listed_names,
+    read_graph,
+)
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import (
     as_file,
@@ -209,12 +215,8 @@ def _read_part(
     """Return of a large database what a part needs, and its regions there."""
     from genoviz.io.graph.gbz_base import GbzBase
     from genoviz.io.graph.gbz_base_part import PartReader, Reach
-    from genoviz.io.graph.node_list import read_names
 
-    if nodes and _is_file(nodes):
-        names = [name for _, name in read_names(nodes)]
-    else:
-        names = [name for name in (nodes or "").split(",") if name]
+    names = listed_names(nodes or "")
     with GbzBase(path) as base:
         reader = PartReader(base)
         regions = find_indexed_regions(reader.indexed, texts)
@@ -280,9 +282,9 @@ def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
     from genoviz.errors import ParameterError
     from genoviz.io.graph.node_list import read_node_list
 
-    if nodes and _is_file(nodes):
+    if is_file(nodes):
         return read_node_list(graph, nodes).tolist()
-    found = {name: graph.node_names.find(name) for name in nodes.split(",") if name}
+    found = {name: graph.node_names.find(name) for name in listed_names(nodes)}
     if not found:
         raise ParameterError(f"--nodes {nodes!r} names no node; give a file, or names with commas")
     missing = [name for name, node in found.items() if node < 0]
@@ -291,14 +293,6 @@ def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
             f"--nodes names {missing[0]!r}, which is neither a node of the graph nor a file"
         )
     return list(found.values())
-
-
-def _is_file(text: str) -> bool:
-    """Return whether a text names a file; one with many names is longer than any file's name."""
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _write(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from genoviz.cli.results import ProgressBar, is_copy, print_notes
-
-if TYPE_CHECKING:
-    from genoviz.model import PangenomeGraph
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from genoviz.cli.common_options import BackendName
+from genoviz.cli.results import ProgressBar, is_copy, print_notes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +23,23 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 60
 MARK_COLOUR = "#ff3b6b"
+
+
+def is_file(text: str) -> bool:
+    """Return whether a text names a file; one with many names is longer than any file's name."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def listed_names(text: str) -> list[str]:
+    """Return the names of a file, one a line, or those that commas part."""
+    if not is_file(text):
+        return [name for name in text.split(",") if name]
+    from genoviz.io.graph.node_list import read_names
+
+    return [name for _, name in read_names(text)]
 
 
 def read_graph(

@@ -19,6 +19,7 @@ from genoviz.cli.common_options import (
     option,
     with_examples,
 )
+from genoviz.cli.graph.reading import is_file
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.offtargets.paths import open_paths
 from genoviz.cli.offtargets.query import EnzymeName, open_genome, protect_genome
@@ -157,7 +158,7 @@ def _find_targets(
     bar: ProgressBar,
 ) -> list[Target]:
     """Return what a target means: sequences of a file, a region, or a gene."""
-    if Path(text).is_file():
+    if is_file(text):
         sequences = read_sequences(Path(text), bar)
         parts = zip(sequences.names, sequences.offsets[:-1], sequences.offsets[1:], strict=True)
         return [

@@ -318,7 +318,7 @@ def offtarget(
     groups = None if populations is None else read_populations(populations)
     of_people = vcf is not None
     extras = results.Extras(scores, genes and as_file(genes), every_place, groups, of_people)
-    results.check_extras(extras, form)
+    results.check_extras(extras, form, count_only=count_only)
     seconds = {}
     with show_progress() as bar:
         began = time.perf_counter()

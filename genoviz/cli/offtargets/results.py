@@ -89,10 +89,13 @@ class Extras:
     of_people: bool = False
 
 
-def check_extras(extras: Extras, form: str) -> None:
-    """Refuse what the format has no place for."""
-    if extras.genes is not None and form not in _TABLES:
-        raise typer.BadParameter(f"--genes needs a table: --format {', '.join(_TABLES)}")
+def check_extras(extras: Extras, form: str, *, count_only: bool) -> None:
+    """Refuse what is not written in the format, or in a table of counts."""
+    has_hits, table = form in _TABLES and not count_only, f"a table: --format {', '.join(_TABLES)}"
+    if extras.genes is not None and not has_hits:
+        raise typer.BadParameter(f"--genes needs {table}")
+    if extras.populations is not None and (extras.every_place or not has_hits):
+        raise typer.BadParameter(f"--populations needs {table}, without --every-place")
 
 
 def write_hits(answers: Sequence[Answer], form: str, output: Path | None, extras: Extras) -> None:

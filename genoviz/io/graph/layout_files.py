@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, n_columns
 from genoviz.io.files.replace_file import is_open_stream
 from genoviz.io.graph.lay import read_lay, write_lay
 from genoviz.io.graph.layout_tsv import read_layout_tsv, write_layout_tsv
@@ -180,8 +180,7 @@ def _iter_tsv(path: Path) -> Iterator[tuple[str, list[list[float]], int]]:
         fields = row.split("\t")
         if len(fields) != 3:
             needs = "3 (name, x, y), or an odgi header 'idx X Y' in line 1"
-            columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
-            raise FileFormatError(path, f"has {columns}, needs {needs}", line=line)
+            raise FileFormatError(path, f"has {n_columns(len(fields))}, needs {needs}", line=line)
         try:
             point = [float(fields[1]), float(fields[2])]
         except ValueError:

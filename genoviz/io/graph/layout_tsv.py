@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, n_columns
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import GraphLayout
@@ -156,8 +156,7 @@ def _parse_row(path: Path, row: bytes, line: int, columns: tuple[str, ...]) -> l
         raise FileFormatError(path, f"is longer than {MAX_LINE - 1} bytes", line=line)
     if len(fields) != len(columns):
         needs = f"{len(columns)} ({', '.join(columns)})"
-        columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
-        raise FileFormatError(path, f"has {columns}, needs {needs}", line=line)
+        raise FileFormatError(path, f"has {n_columns(len(fields))}, needs {needs}", line=line)
     values: list[float] = []
     for name, field in zip(columns, fields, strict=True):
         limit = _INTEGER_LIMITS.get(name)

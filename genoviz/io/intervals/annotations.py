@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_columns
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Annotations, ByteStrings, Categories
 
@@ -150,7 +150,7 @@ def _explain(row: dict, dialect: Dialect) -> str:
     if row["n_columns"] < dialect.n_needed:
         needed = ", ".join(dialect.columns[: dialect.n_needed])
         return (
-            f"{dialect.name} feature has {row['n_columns']} column{'s' * (row['n_columns'] != 1)}, "
+            f"{dialect.name} feature has {n_columns(row['n_columns'])}, "
             f"needs {dialect.n_needed} at least ({needed})"
         )
     if not row["contig"]:

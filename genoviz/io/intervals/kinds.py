@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, n_columns
 from genoviz.io.intervals.file_loops import copy_fields, copy_words, count_blocks, fill_blocks
 from genoviz.io.intervals.parser import MAX_DIGITS, Columns, Rows
 from genoviz.io.text import line_errors
@@ -279,7 +279,7 @@ def explain_row(line: bytes, rows: RowFormat, *, any_blank: bool) -> str:
     fields = line.split() if any_blank else line.split(b"\t")
     if len(fields) < rows.n_needed:
         by = "" if any_blank or len(line.split()) < 3 else ", set apart by tabs"
-        return f"has {_n_columns(len(fields))}, {rows.title} needs {rows.n_needed}{by}"
+        return f"has {n_columns(len(fields))}, {rows.title} needs {rows.n_needed}{by}"
     if not fields[0]:
         return "has an empty contig, needs a name"
     start, end = fields[rows.start], fields[rows.end]
@@ -303,10 +303,6 @@ def explain_blocks(line: bytes, *, any_blank: bool) -> str:
         f"has the blocks {shown}, needs a number of blocks, as many sizes and starts, "
         "and none beyond the end"
     )
-
-
-def _n_columns(n: int) -> str:
-    return f"{n} column{'' if n == 1 else 's'}"
 
 
 def _decode(path: Path, name: bytes) -> str:
