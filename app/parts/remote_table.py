@@ -276,10 +276,10 @@ class RemoteTable:
         htmls = {column.title: {"type": "html"} for column in self._columns if column.is_html}
         return {name: NumberFormatter(format=form) for name, form in numbers.items()} | htmls
 
-    def show(self, rows: TableRows) -> None:
-        """Show other rows, as far as the search allows."""
+    def show(self, rows: TableRows, *, keeps_page: bool = False) -> None:
+        """Show other rows, as far as the search allows; from their first page unless it is kept."""
         self._rows = rows
-        self._show()
+        self._show(page=self.table.page if keeps_page else 1)
 
     def mark_order(self, column: str, is_descending: bool) -> None:
         """Show at the headers in which order rows come; "" for none."""
@@ -299,7 +299,7 @@ class RemoteTable:
         if "count" in vars(self):
             self.count.object = html
 
-    def _show(self, *_events: Any) -> None:
+    def _show(self, *_events: Any, page: int = 1) -> None:
         rows = self._rows
         if rows is None:
             return
@@ -313,7 +313,9 @@ class RemoteTable:
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
             if is_alike and self.table.min_widths == rows.min_widths:
-                self.table.param.update(value=found, page=1, selection=[])
+                n_pages = -(-len(found) // (self.table.page_size or self.table.initial_page_size))
+                page = max(min(page, n_pages), 1)
+                self.table.param.update(value=found, page=page, selection=[])
             else:
                 # A browser that is still making a table cannot change its columns.
                 sorters = self.table.sorters

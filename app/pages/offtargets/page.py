@@ -211,11 +211,11 @@ class OffTargetsPage(Page):
 
     def _follow(self, *_events: Any) -> None:
         genome, result = self.state.genome, self.state.result
-        hits, self._linked_hits = self._linked_hits, None
-        if result is not None and hits is not None:
+        hits = self._linked_hits
+        # What a link names, such as a PAM, may be among the hits to come.
+        if result is not None and hits is not None and not result.is_growing:
+            self._linked_hits = None
             self._list(hits)
-        elif result is None:
-            self._linked_hits = hits
         with pn.io.hold():
             self.take_graph.visible = genome is None and self._session.opened is not None
             self.nothing.show(result is None, nothing_html(genome is not None))

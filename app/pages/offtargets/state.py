@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,8 @@ from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.session import Session
 
 NO_HIT = -1
+SHOWN_EVERY = 0.5
+"""Seconds from one result of a search that goes on to the next that is shown."""
 
 
 class OffTargetState(param.Parameterized):
@@ -37,6 +40,11 @@ class OffTargetState(param.Parameterized):
     ----------
     session
         Whose page it is.
+
+    Attributes
+    ----------
+    is_continued
+        Whether the result is of the same search as the one before, which went on.
     """
 
     genome = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="What is searched in.")
@@ -53,6 +61,7 @@ class OffTargetState(param.Parameterized):
         super().__init__(**params)
         self.session = session
         self._job: Job | None = None
+        self.is_continued, self._shown_at = False, 0.0
         self._next_filter: HitFilter | None = None
         self._filtering = Question(session, "hits of a filter", self._on_found)
         self.gene_files = GeneFiles(session)
@@ -69,7 +78,7 @@ class OffTargetState(param.Parameterized):
         return self._job is not None
 
     def run(self, query: OffTargetQuery, *, chosen: HitFilter | None = None) -> None:
-        """Begin a search; what was found before stays until it is done.
+        """Begin a search; what was found before stays until there are results.
 
         Parameters
         ----------
@@ -104,10 +113,12 @@ class OffTargetState(param.Parameterized):
             self.step = SearchStep(0.0, 0, len(self.result), 0.0)
 
     def cancel(self) -> None:
-        """Stop the search that is under way."""
-        if self._job is not None:
-            self._job.cancel()
-        self._job = self.step = None
+        """Stop the search that is under way; what it has found is kept."""
+        job, self._job = self._job, None
+        if job is not None:
+            job.cancel()
+            self._keep(job)
+        self.step = None
 
     def change(self, **changes: Any) -> None:
         """Change what is listed; a hit of another guide is left."""
@@ -119,6 +130,8 @@ class OffTargetState(param.Parameterized):
     def choose_hit(self, row: int) -> None:
         """Choose a hit, and show its place on all pages."""
         self.hit = row
+        if row == NO_HIT:
+            return
         graph = self.session.opened
         region = region_of(self.result, row)
         self.session.region = on_graph(graph.graph if graph is not None else None, region)
@@ -127,17 +140,43 @@ class OffTargetState(param.Parameterized):
         """Take what a search has come to."""
         if job is not self._job:  # it was cancelled, or another one took its place
             return
+        step = job.snapshot
         if not job.has_ended:
-            if job.snapshot is not None:
-                self.step = job.snapshot
+            if step is not None:
+                self.step = step
+                rests = time.monotonic() - self._shown_at > SHOWN_EVERY
+                # The browser has shown what came before.
+                if step.result not in (None, self.result) and rests and not self._filtering.is_open:
+                    self._take(step.result)
             return
         self._job = None
         if job.state is JobState.FAILED:
+            self._keep(job)
             self.session.complain(describe_problem(job.error))
         elif job.state is JobState.FINISHED:
-            chosen = self._next_filter or HitFilter()
-            self.param.update(hit=NO_HIT, found=None, filter=chosen, result=job.snapshot.result)
+            self._take(step.result)
         self.step = None
+
+    def _take(self, result: SearchResult) -> None:
+        """Show a result: anew, or as what the one before has become."""
+        before, self._shown_at = self.result, time.monotonic()
+        self.is_continued = before is not None and before.is_growing
+        if not self.is_continued:
+            chosen = self._next_filter or HitFilter()
+            self.param.update(hit=NO_HIT, found=None, filter=chosen, result=result)
+            return
+        chosen, hit = self.filter, self.hit
+        if chosen.pam >= 0:  # they are counted, and the most frequent come first
+            name, names = before.pams.names[chosen.pam], result.pams.names
+            chosen = replace(chosen, pam=names.index(name) if name in names else -1)
+        hit = NO_HIT if hit == NO_HIT else result.row_of(before, hit)
+        self.param.update(hit=hit, filter=chosen, result=result)
+
+    def _keep(self, job: Job) -> None:
+        """Keep what a search has found that does not go on."""
+        result = None if job.snapshot is None else job.snapshot.result
+        if result is not None and result.is_growing:
+            self._take(replace(result, is_growing=False))
 
     def _follow_genome(self, *_events: Any) -> None:
         genome = self.session.genomes.opened
@@ -165,7 +204,7 @@ class OffTargetState(param.Parameterized):
     def _annotate(self, *_events: Any) -> None:
         """Find the genes of other hits, or by another file; those before are out of date."""
         result, file = self.result, self.gene_files.opened
-        if result is not None and file is not None:
+        if result is not None and file is not None and not result.is_growing:
             self._annotating.ask(find_genes, result, file)
         else:
             self._annotating.drop()

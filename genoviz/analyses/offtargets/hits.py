@@ -13,11 +13,15 @@ from genoviz.analyses.offtargets.search import Found
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.hits import COLUMNS, Alignment, OffTargetHits
 
-__all__ = ["Alignment", "HitCollector", "OffTargetHits", "empty_hits"]
+__all__ = ["Alignment", "HitCollector", "KeptHits", "OffTargetHits", "empty_hits"]
 
 _FIELDS = ("guide_ids", "positions", "is_minus", "variant_ids", "bulge_places", "mismatches")
 _WORD_BITS = 64
 _DECODED = 1 << 20
+_MIN_NEW = 1 << 20
+"""Hits beyond those that are kept, before some are left out."""
+_N_LEVELS = 512
+"""More than a hit has differences."""
 
 
 def empty_hits(guides: tuple[str, ...], pattern: str, planes: GenomePlanes) -> OffTargetHits:
@@ -138,6 +142,121 @@ class HitCollector:
         columns = {name: np.empty(len(order), getattr(self._empty, name).dtype) for name in COLUMNS}
         self._fill({name: value[order] for name, value in values.items()}, columns)
         return replace(self._empty, **columns)
+
+
+class KeptHits:
+    """Hits of searches in one genome that come piece by piece, no more than a number of them.
+
+    Where more come, those with the most differences (mismatches and bulged nt) are left out, and
+    counted. So what is kept are all hits up to some number of differences.
+
+    Parameters
+    ----------
+    requests
+        The searches.
+    most
+        How many hits are kept, of all searches together.
+
+    Attributes
+    ----------
+    most_differences
+        What hits have at most, once some are left out; None before.
+    left_out
+        int64, shape (n_guides, maximum + 1), of each search: hits that are not kept, by mismatches;
+        of those with bulges all placements.
+    """
+
+    def __init__(self, requests: Sequence[OffTargetRequest], most: int) -> None:
+        self._requests, self._most = tuple(requests), most
+        self._new = [HitCollector(request) for request in requests]
+        self._whole = [HitCollector(request) for request in requests]
+        self._n_new = self._n_whole = 0
+        self._is_full = False
+        self.most_differences: int | None = None
+        self.left_out = [
+            np.zeros((len(request.guides), int(request.limits.max(initial=0)) + 1), np.int64)
+            for request in requests
+        ]
+
+    @property
+    def n_left_out(self) -> int:
+        """How many hits are not kept."""
+        return sum(int(counts.sum()) for counts in self.left_out)
+
+    def add(self, number: int, found: Found) -> None:
+        """Take what a step of a search has found, in the piece that is searched."""
+        if self.most_differences is not None:
+            differences = found.mismatches + np.int64(found.search.variant.bulge_size)
+            is_kept = (differences <= self.most_differences) & (not self._is_full)
+            guide_ids = found.search.variant.guide_ids[found.rows]
+            self._leave_out(number, guide_ids[~is_kept], found.mismatches[~is_kept])
+            columns = {name: getattr(found, name)[is_kept]
+                       for name in ("positions", "rows", "mismatches")}  # fmt: skip
+            found = replace(found, **columns)
+        self._new[number].add(found)
+        self._n_new += len(found.positions)
+        if self._n_new + self._n_whole > self._most + _MIN_NEW:
+            self._prune()
+
+    def end_piece(self, stop: int) -> None:
+        """Note that all hits have come that begin before a base of the genome."""
+        self._n_new = 0
+        for request, new, whole in zip(self._requests, self._new, self._whole, strict=True):
+            hits = new.join()
+            if request.options.placements == "best" and request.options.has_bulges:
+                is_left = (hits.strands > 0) == hits.is_pam_first
+                shortest = len(request.pattern) - request.options.rna_bulge
+                # Another alignment to the same PAM may begin behind the piece.
+                is_open = ~is_left & (hits.pam_ends - shortest >= stop)
+                waiting = hits.take(np.flatnonzero(is_open))
+                new.add_hits(waiting)
+                self._n_new += len(waiting)
+                hits = hits.take(np.flatnonzero(~is_open)).best_placements()
+            whole.add_hits(hits)
+            self._n_whole += len(hits)
+
+    def hits(self) -> list[OffTargetHits]:
+        """Return the hits of each search in the pieces that have ended, sorted."""
+        if self._n_whole > self._most:
+            self._prune()
+        found = []
+        for whole in self._whole:
+            found.append(whole.join())
+            whole.add_hits(found[-1])
+        return found
+
+    def _prune(self) -> None:
+        """Leave out the hits with the most differences."""
+        joined = [[collector.join() for collector in each] for each in (self._whole, self._new)]
+        counts = sum(
+            np.bincount(_differences_of(hits), minlength=_N_LEVELS)
+            for each in joined
+            for hits in each
+        )
+        level = int(np.searchsorted(np.cumsum(counts), self._most, side="right")) - 1
+        self.most_differences, n_left = max(level, 0), self._most
+        self._is_full = level < 0
+        sizes = []
+        for collectors, each in zip((self._whole, self._new), joined, strict=True):
+            n_before = n_left
+            for number, (collector, hits) in enumerate(zip(collectors, each, strict=True)):
+                is_kept = _differences_of(hits) <= self.most_differences
+                is_kept &= np.cumsum(is_kept) <= n_left
+                n_left -= int(is_kept.sum())
+                self._leave_out(number, hits.guide_ids[~is_kept], hits.mismatches[~is_kept])
+                collector.add_hits(hits.take(np.flatnonzero(is_kept)))
+            sizes.append(n_before - n_left)
+        self._n_whole, self._n_new = sizes
+
+    def _leave_out(self, number: int, guide_ids: np.ndarray, mismatches: np.ndarray) -> None:
+        counts = self.left_out[number]
+        keys = guide_ids.astype(np.int64) * counts.shape[1] + mismatches
+        counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
+
+
+def _differences_of(hits: OffTargetHits) -> np.ndarray:
+    """Return mismatches and bulged nt of each hit; int64, shape (n,)."""
+    return hits.mismatches.astype(np.int64) + hits.bulge_sizes
 
 
 def _bulges_of(variants: Sequence[GuideVariants]) -> tuple[np.ndarray, np.ndarray]:

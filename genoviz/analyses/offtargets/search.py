@@ -25,7 +25,7 @@ MAX_BUFFER_BYTES = 128 << 20
 BLOCKS_AT_ONCE = {"cpu": 32, "cuda": 512}
 _MAX_BLOCK_WORDS = 1 << 14
 _MIN_BLOCK_WORDS = 32
-_MIN_BLOCKS = 64
+_MIN_BLOCKS = {"cpu": 16, "cuda": 64}
 _HIT_BYTES = 13
 _SPLIT = 16
 _PAM_FIRST_GUIDES = 5
@@ -142,7 +142,8 @@ class _PartSearch:
         self._n_levels, self._budget = n_levels, budget
         self._module = array_module(backend)
         self._kernel = load_kernel("offtarget", backend)
-        self._n_at_once = BLOCKS_AT_ONCE[resolve_backend(backend)]
+        where = resolve_backend(backend)
+        self._n_at_once, self._n_blocks = BLOCKS_AT_ONCE[where], _MIN_BLOCKS[where]
         longest = max((len(variant.pattern) for variant in request.variants), default=1)
         stop = part.stop + padding_words(longest)
         self._bits = [
@@ -158,7 +159,7 @@ class _PartSearch:
             n_bases = min(64 * self._part.stop, self._planes.n_bases) - 64 * self._part.first
             yield self._join(search, max(n_bases, 0), [], None)
             return
-        block_words = -(-n_words // _MIN_BLOCKS // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
+        block_words = -(-n_words // self._n_blocks // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
         block_words = min(max(block_words, _MIN_BLOCK_WORDS), _MAX_BLOCK_WORDS)
         capacity, n_at_once = self._plan_buffers(search, block_words)
         for first in range(0, n_words, n_at_once * block_words):
@@ -230,7 +231,7 @@ class _PartSearch:
     def _valid_starts(self, length: int) -> np.ndarray:
         """Return the starts of windows of a length; those of the last one are kept."""
         if length != self._length:
-            valid = self._planes.valid_starts(length)[self._part.first : self._part.stop]
+            valid = self._planes.valid_starts(length, self._part.first, self._part.stop)
             self._length, self._valid = length, self._module.asarray(valid)
         return self._valid
 

@@ -88,13 +88,30 @@ class GenomePlanes:
     def __repr__(self) -> str:
         return f"GenomePlanes({self.n_contigs:,} contigs, {self.n_bases:,} bp)"
 
-    def valid_starts(self, length: int) -> np.ndarray:
-        """Return the starts whose window lies within one contig; uint64, shape (n_words,)."""
-        valid = np.full(self.n_words, _ALL, np.uint64)
+    def valid_starts(self, length: int, first: int = 0, stop: int | None = None) -> np.ndarray:
+        """Return the starts whose window lies within one contig.
+
+        Parameters
+        ----------
+        length
+            Of the windows, bp.
+        first, stop
+            Words that are wanted, half-open; all by default.
+
+        Returns
+        -------
+        numpy.ndarray
+            uint64, shape (n_words,) or (stop - first,).
+        """
+        stop = self.n_words if stop is None else stop
+        valid = np.full(stop - first, _ALL, np.uint64)
+        low, high = BASES_PER_WORD * first, BASES_PER_WORD * stop
         ends = self.offsets[1:]
-        _clear_bits(valid, np.maximum(self.offsets[:-1], ends - length + 1), ends)
-        if self.n_bases % BASES_PER_WORD:
-            valid[-1] &= _low_bits(np.int64(self.n_bases % BASES_PER_WORD))
+        starts = np.maximum(self.offsets[:-1], ends - length + 1)
+        _clear_bits(valid, np.clip(starts, low, high) - low, np.clip(ends, low, high) - low)
+        n_over = self.n_bases % BASES_PER_WORD
+        if n_over and first < stop == self.n_words:
+            valid[-1] &= _low_bits(np.int64(n_over))
         return valid
 
     def letters_at(self, positions: np.ndarray) -> np.ndarray:

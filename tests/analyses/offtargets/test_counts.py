@@ -13,6 +13,7 @@ from genoviz.analyses.offtargets.counts import (
     count_offtargets,
     find_closest_offtargets,
     iter_count_offtargets,
+    iter_pieces,
 )
 from genoviz.analyses.offtargets.finding import find_offtargets, stream_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
@@ -162,6 +163,121 @@ def test_pieces_of_a_stream_make_up_the_hits(monkeypatch):
     for piece in pieces:
         places = list(zip(piece.guide_ids.tolist(), piece.positions.tolist(), strict=True))
         assert places == sorted(places)
+
+
+def pieces_of(searches, genome, pattern, most, **options):
+    """Return the progress of searches in pieces of 2,048 bases, with what is kept each time."""
+    asked = SearchOptions(backend="cpu", **options)
+    requests = [make_request(guides, genome, pattern, asked) for guides in searches]
+    steps = list(iter_pieces(requests, most))
+    return steps[-1].kept, steps
+
+
+@pytest.fixture
+def short_pieces(monkeypatch):
+    monkeypatch.setattr(offtarget_counts, "PIECE_WORDS", (32, 32))
+
+
+@pytest.mark.parametrize("pattern", ["NNNNNNNNGG", "TTNNNNNNNN", "NNNNNNNNNN"])
+@pytest.mark.parametrize("placements", ["best", "all"])
+def test_pieces_of_a_genome_have_the_hits_of_the_whole(short_pieces, pattern, placements):
+    """Also where the alignments of a site begin on both sides of the end of a piece."""
+    random = np.random.default_rng(12)
+    contigs = ["".join(random.choice(list("ACGT"), n)) for n in (9000, 0, 130, 7000)]
+    # Sites of a guide of one letter, which alignments may begin at many places of.
+    site = "A" * 13 + "GG" if pattern.endswith("GG") else "TT" + "A" * 13
+    for place in (2040, 2044, 4092, 6140):
+        contigs[0] = contigs[0][:place] + site + contigs[0][place + 15 :]
+    genome = make_genome_planes(genome_of(contigs))
+    middle = slice(0, 8) if pattern.endswith("GG") else slice(2, 10)
+    words = ["".join(random.choice(list("ACGT"), 8)) for _ in range(5)]
+    words.append("A" * 8)
+    guides = ["".join("N" * middle.start + word + "N" * (10 - middle.stop)) for word in words]
+    if pattern == "NNNNNNNNNN":
+        guides = [word + "AC" for word in words]
+    options = {"max_mismatches": 2, "dna_bulge": 2, "rna_bulge": 2, "placements": placements}
+    expected = find_offtargets(guides, genome, pattern, **options, backend="cpu")
+    assert len(expected) > 1000
+    kept, steps = pieces_of([guides[:2], guides[2:]], genome, pattern, 10**7, **options)
+    first, second = kept.hits()
+    is_first = expected.guide_ids < 2
+    assert rows_of(first) == rows_of(expected.take(is_first))
+    shifted = [(row[0] + 2, *row[1:]) for row in rows_of(second)]
+    assert shifted == rows_of(expected.take(~is_first))
+    assert kept.n_left_out == 0
+    assert kept.most_differences is None
+    ends = sorted({step.n_bases for step in steps})
+    assert ends == [*range(0, genome.n_bases, 2048), genome.n_bases]
+    assert steps[-1].n_done == steps[-1].n_total
+
+
+def test_after_a_piece_all_hits_that_lie_in_it_are_known(short_pieces):
+    text = "".join(np.random.default_rng(2).choice(list("ACGT"), 9000))
+    genome, guides = make_genome_planes(genome_of([text])), ["ACGTACGTNNN", "GGATTTACNNN"]
+    options = {"max_mismatches": 2, "dna_bulge": 1, "rna_bulge": 1}
+    request = make_request(guides, genome, "N" * 8 + "NGG", SearchOptions(**options, backend="cpu"))
+    expected = find_offtargets(guides, genome, "N" * 8 + "NGG", **options, backend="cpu")
+    n_before = 0
+    for step in iter_pieces([request], 10**7):
+        if step.n_bases > n_before:
+            n_before = step.n_bases
+            (hits,) = step.kept.hits()
+            rows, of_all = rows_of(hits), rows_of(expected)
+            assert set(rows) <= set(of_all)
+            is_inside = expected.positions + expected.lengths <= n_before - 2
+            assert set(rows_of(expected.take(is_inside))) <= set(rows)
+    assert n_before == 9000
+    assert rows == of_all
+
+
+@pytest.mark.parametrize("most", [0, 1, 40, 500, 3000, 100_000])
+def test_of_too_many_hits_those_with_the_fewest_differences_are_kept(
+    short_pieces, monkeypatch, most
+):
+    monkeypatch.setattr("genoviz.analyses.offtargets.hits._MIN_NEW", 20)
+    text = "".join(np.random.default_rng(8).choice(list("ACGT"), 15_000))
+    genome, guides = make_genome_planes(genome_of([text])), ["ACGTACNN", "GGATTTNN", "CCCCACNN"]
+    expected = find_offtargets(guides, genome, "NNNNNNGG", max_mismatches=5, backend="cpu")
+    kept, _ = pieces_of([guides], genome, "NNNNNNGG", most, max_mismatches=5)
+    (hits,) = kept.hits()
+    assert len(hits) <= most
+    counts = expected.count_by_mismatches()
+    levels = counts.sum(axis=0).cumsum()
+    if most >= len(expected):
+        assert kept.most_differences is None
+        assert rows_of(hits) == rows_of(expected)
+    elif most >= levels[0]:
+        assert kept.most_differences == np.searchsorted(levels, most, side="right") - 1
+        is_kept = expected.mismatches <= kept.most_differences
+        assert rows_of(hits) == rows_of(expected.take(is_kept))
+    else:
+        assert len(hits) == most
+        assert not hits.mismatches.any()
+    of_hits = np.zeros_like(counts)
+    found = hits.count_by_mismatches()
+    of_hits[:, : found.shape[1]] = found
+    np.testing.assert_array_equal(of_hits + kept.left_out[0], counts)
+    assert kept.n_left_out == len(expected) - len(hits)
+
+
+def test_of_too_many_hits_with_bulges_the_best_alignments_are_kept(short_pieces, monkeypatch):
+    monkeypatch.setattr("genoviz.analyses.offtargets.hits._MIN_NEW", 100)
+    text = "".join(np.random.default_rng(9).choice(list("ACGT"), 12_000))
+    genome, guides = make_genome_planes(genome_of([text])), ["ACGTACTTNNN", "GGATTTCANNN"]
+    options = {"max_mismatches": 4, "dna_bulge": 2, "rna_bulge": 1}
+    expected = find_offtargets(guides, genome, "N" * 9 + "GG", **options, backend="cpu")
+    kept, _ = pieces_of([guides], genome, "N" * 9 + "GG", 300, **options)
+    (hits,) = kept.hits()
+    differences = expected.mismatches.astype(int) + expected.bulge_sizes
+    assert 0 < kept.most_differences < differences.max()
+    assert rows_of(hits) == rows_of(expected.take(differences <= kept.most_differences))
+    assert kept.n_left_out >= len(expected) - len(hits) > 0
+
+
+def test_pieces_of_nothing_have_no_hits():
+    kept, steps = pieces_of([["ACGTNN"]], genome_of([""]), "NNNNGG", 10, max_mismatches=1)
+    assert [len(hits) for hits in kept.hits()] == [0]
+    assert steps[-1].n_bases == 0
 
 
 def test_columns_that_fit_in_no_word_are_sorted_too(monkeypatch):

@@ -13,8 +13,9 @@ from genoviz.model.sequences.sequences import Sequences
 @given(
     lengths=st.lists(st.integers(0, 300), max_size=12),
     length=st.integers(1, 255),
+    first=st.integers(0, 20),
 )
-def test_valid_starts_are_those_of_windows_within_a_contig(lengths, length):
+def test_valid_starts_are_those_of_windows_within_a_contig(lengths, length, first):
     planes = make_genome_planes(
         Sequences.from_records((f"c{i}", "A" * n) for i, n in enumerate(lengths))
     )
@@ -26,6 +27,9 @@ def test_valid_starts_are_those_of_windows_within_a_contig(lengths, length):
     assert valid.dtype == np.uint64
     bits = valid[:, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     np.testing.assert_array_equal(bits.ravel() == 1, expected)
+    first = min(first, planes.n_words)
+    for stop in range(first, planes.n_words + 1):
+        np.testing.assert_array_equal(planes.valid_starts(length, first, stop), valid[first:stop])
 
 
 @given(st.integers(0, 3), st.integers(0, 2**32 - 1))

@@ -32,9 +32,9 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
     colour_of,
     make_place_bins,
 )
-from genoviz_app.pages.offtargets.search.form import lost_words
 from genoviz_app.pages.offtargets.search.guide_groups import MixedHits
 from genoviz_app.pages.offtargets.search.running import SearchResult
+from genoviz_app.pages.offtargets.search.words import lost_words
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.words import n_words
@@ -67,7 +67,8 @@ def export_menu(
             found = state.found
             if found is None:
                 raise GenovizError("there are no hits; search first")
-            name = f"{file_stem(f'offtargets_{found.result.genome.title}')}.{ending}"
+            part = f"_of_{words}" if (words := found.result.searched_words) else ""
+            name = f"{file_stem(f'offtargets{part}_{found.result.genome.title}')}.{ending}"
             if ending in FIGURES.values():
                 view = shown_view()
                 return name, lambda path: write_figure(path, found, view)
@@ -191,10 +192,12 @@ def caption_of(found: FoundHits) -> str:
     listed = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
     place = "" if found.result.sites is None else "; each at its first place on the paths"
     lost = lost_words(found.result)
+    words = found.result.searched_words
+    of_part = f" of {words}" if words else ""
     most = f"{query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
     return (
         f"PAM {query.pam}, up to {most}"
-        f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{place}"
+        f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{of_part}{place}"
         f"{f'; {lost}' if lost else ''}. "
         "Colour: fewest mismatches; depth of colour: hits."
     )

@@ -135,7 +135,10 @@ class PlacesPanel:
         self._is_stale = True
 
     def _follow_result(self, *_events: Any) -> None:
-        result, self.shown = self._state.result, None
+        result = self._state.result
+        if self._state.is_continued:  # as it is looked at; the bins come with the listed hits
+            return
+        self.shown = None
         with pn.io.hold():
             if result is None or result.cfd is None:
                 options = {name: mode for name, mode in MODES.items() if mode != SCORES}

@@ -127,7 +127,7 @@ class FilterBar:
             with pn.io.hold():
                 if result is not None:
                     self._offer(chosen)
-                    if result is not self._result:
+                    if result is not self._result and not result.is_growing:
                         self._result, self.place.options = result, contigs_of(result)
                     self.place.value = place_text(chosen, result)
                 self.place.error_state = False

@@ -105,7 +105,9 @@ class MatrixPanel:
     def poll(self) -> None:
         """Bring the figure up to date while it is seen."""
         found = self._state.found
-        if self.panel.visible and found is not self._asked:
+        # While a search goes on, hits may come faster than they are drawn.
+        is_late = self._question.is_open and self._state.is_continued
+        if self.panel.visible and found is not self._asked and not is_late:
             self._asked = found
             if found is None:
                 self._on_answer(None)

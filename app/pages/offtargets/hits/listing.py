@@ -253,7 +253,9 @@ class HitTable:
         return lambda: highlight_of(found.result, found.rows)
 
     def _follow(self, *_events: Any) -> None:
-        found, self._first = self._state.found, 0
+        found, before = self._state.found, self._shown
+        if not _is_same_list(found, before):
+            self._first = 0
         allow(self.light, "" if found is not None and len(found) else NO_HIT)
         if found is None:
             self._rows.drop()
@@ -262,7 +264,7 @@ class HitTable:
             self.said.object = ""
             self.before.visible = self.after.visible = False
         else:
-            self._rows.ask(_rows_of, found, 0)
+            self._rows.ask(_rows_of, found, self._first)
 
     def _turn(self, step: int) -> None:
         found = self._state.found
@@ -276,10 +278,11 @@ class HitTable:
         found, rows = answer
         if found is not self._state.found:
             return
+        is_same = _is_same_list(found, self._shown) and self._shown_first == self._first
         self._shown, self._shown_first = found, self._first
         last, n = self._first + len(rows.frame), len(found)
         with pn.io.hold():
-            self.table.show(rows)
+            self.table.show(rows, keeps_page=is_same)
             self.before.visible = self.after.visible = n > BLOCK
             allow(self.before, "" if self._first else "these are the first")
             allow(self.after, "" if last < n else "these are the last")
@@ -290,12 +293,20 @@ class HitTable:
         words = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
         if n > BLOCK:
             words = f"{self._first + 1:,} to {last:,} of {words}"
+        if found.result.searched_words:
+            of_first = "so far" if found.result.is_growing else f"of {found.result.searched_words}"
+            words = f"{words} {of_first}"
         return words
 
     def _on_row(self, row: int) -> None:
-        shown = self._shown
-        if shown is not None and shown.result is self._state.result:
-            self._state.choose_hit(int(shown.rows[self._shown_first + row]))
+        shown, result = self._shown, self._state.result
+        if shown is None or result is None:
+            return
+        hit = int(shown.rows[self._shown_first + row])
+        if shown.result is result:
+            self._state.choose_hit(hit)
+        elif shown.result.query is result.query:  # it went on since they were listed
+            self._state.choose_hit(result.row_of(shown.result, hit))
 
     def _follow_order(self, *_events: Any) -> None:
         order = self._state.order
@@ -305,6 +316,14 @@ class HitTable:
         order = HitOrder(column, is_descending) if column else HitOrder()
         if order != self._state.order:
             self._state.order = order
+
+
+def _is_same_list(found: FoundHits | None, before: FoundHits | None) -> bool:
+    """Return whether hits are listed as those before were, of a search that went on since."""
+    if found is None or before is None or not before.result.is_growing:
+        return False
+    is_same_search = found.result.query is before.result.query
+    return is_same_search and (found.filter, found.order) == (before.filter, before.order)
 
 
 def _rows_of(found: FoundHits, first: int) -> tuple[FoundHits, TableRows]:

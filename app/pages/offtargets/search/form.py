@@ -24,11 +24,15 @@ from genoviz_app.pages.offtargets.search.query import (
     parse_guides,
     pick_guides,
 )
-from genoviz_app.pages.offtargets.search.running import SearchResult, SearchStep
+from genoviz_app.pages.offtargets.search.words import (
+    left_out_words,
+    lost_words,
+    progress_words,
+    result_words,
+)
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question, allow
-from genoviz_app.parts.words import n_words
 
 OWN = "own"
 PRESETS = {
@@ -50,9 +54,7 @@ p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
 """
 CANCELLED = "The search was cancelled"
 LISTED = "; what is listed is of the one before."
-N_NAMED = 5
-LEAST_SECONDS = 1.0
-"""How long a search takes whose speed is worth telling; a short one is mostly beginning."""
+GROWS = "What is listed is of {}, and grows."
 
 
 class PamField:
@@ -247,8 +249,12 @@ class SearchForm:
 
     def cancel(self) -> None:
         """Stop the search that is under way, and say so."""
+        before = self._state.result
         self._state.cancel()
-        is_before = self._state.result is not None
+        result = self._state.result
+        if result is not None and (result is not before or not result.is_whole):
+            return  # what was found is kept, and said
+        is_before = result is not None
         self.said.object = f"<p>{CANCELLED}{LISTED if is_before else '.'}</p>"
 
     def _on_file(self, guides: GuideList) -> None:
@@ -269,10 +275,16 @@ class SearchForm:
             self.bar.visible = self.cancel_button.visible = step is not None
             if step is not None:
                 self.bar.value = round(100 * step.fraction)
-                self.said.object = f"<p>{progress_words(step)}</p>"
+                says = [progress_words(step)]
+                if state.result is not None and state.result.is_growing:
+                    says.append(GROWS.format(state.result.searched_words))
+                self.said.object = "".join(f"<p>{word}</p>" for word in says)
             elif state.result is not None:
                 result = state.result
-                words = (result_words(result), lost_words(result), result.query.note)
+                words = (
+                    result_words(result), left_out_words(result), lost_words(result),
+                    result.query.note,
+                )  # fmt: skip
                 said = (word[:1].upper() + word[1:] for word in words if word)
                 self.said.object = "".join(f"<p>{escape(word)}.</p>" for word in said)
             else:
@@ -282,62 +294,3 @@ class SearchForm:
 def _read_upload(path: Path, content: bytes) -> GuideList:
     path.write_bytes(content)
     return read_guides(path)
-
-
-def short_amount(value: float, unit: str) -> str:
-    """Return a number with a prefix of its unit.
-
-    Examples
-    --------
-    >>> short_amount(12_157_105, "bp"), short_amount(3.2e12, "bp/s"), short_amount(12, "bp")
-    ('12.2 Mbp', '3.20 Tbp/s', '12 bp')
-    """
-    prefixes = ["", "k", "M", "G", "T", "P"]
-    while value >= 1000 and len(prefixes) > 1:
-        value /= 1000
-        prefixes.pop(0)
-    digits = f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
-    if prefixes[0]:
-        digits = f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
-    return f"{digits} {prefixes[0]}{unit}"
-
-
-def progress_words(step: SearchStep) -> str:
-    """Return how far a search is."""
-    hits = n_words(step.n_found, "hit")
-    if step.fraction >= 1:
-        return f"All searched; scores of {hits} are added up"
-    speed = step.n_bases / step.seconds if step.seconds >= LEAST_SECONDS else 0.0
-    words = f"{100 * step.fraction:.0f} % searched; {hits} so far"
-    return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
-
-
-def lost_words(result: SearchResult) -> str:
-    """Return which guides have no site at all, or ""."""
-    lost = np.flatnonzero(~result.summaries.is_found).tolist()
-    if not lost:
-        return ""
-    where = "in this genome" if result.sites is None else "on the paths of this graph"
-    names = ", ".join(result.query.guides[row].name for row in lost[:N_NAMED])
-    more = f" and {len(lost) - N_NAMED:,} more" if len(lost) > N_NAMED else ""
-    return f"not found {where}: {names}{more}"
-
-
-def result_words(result: SearchResult) -> str:
-    """Return what a search came to."""
-    n, n_guides = len(result), len(result.query.guides)
-    seconds = max(result.seconds, 1e-6)
-    words = f"{n_words(n, 'hit')} of {n_words(n_guides, 'guide')}"
-    took = f"{1000 * seconds:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
-    if result.sites is not None:
-        found = result.sites.found
-        searched, stands = (
-            short_amount(n, "bp") for n in (found.n_bases_searched, found.n_path_bases)
-        )
-        paths = n_words(found.graph.n_paths, "path")
-        return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
-    if seconds < LEAST_SECONDS:
-        n_bases = result.genome.planes.n_bases
-        return f"{words}, found in {took}: {short_amount(n_bases, 'bp')} searched"
-    rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")
-    return f"{words}, found in {took}: {rate}"

@@ -95,7 +95,7 @@ class GuideTable:
         if result is not self._state.result:
             return
         with pn.io.hold():
-            self.table.show(rows)
+            self.table.show(rows, keeps_page=self._state.is_continued)
             self.definition.visible = result.cfd is not None
             self.definition.description = definition_of(result)
         self._follow_filter()
@@ -135,6 +135,9 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
     counts = np.zeros((len(guides), n_levels), np.int64)
     plain = summaries.counts[: len(guides)]
     counts[:, : plain.shape[1]] = plain
+    # Of alignments with bulges it is not known how many are of one site.
+    if result.left_out is not None and not (result.query.dna_bulge or result.query.rna_bulge):
+        counts += result.left_out[: len(guides)]
     frame = pd.DataFrame(
         {
             "Guide": [guide.name for guide in guides],
@@ -166,8 +169,9 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
         hidden.append(IN_REFERENCE)
     hidden = list(dict.fromkeys(hidden))
     n_twice = int(summaries.is_ambiguous.sum()) if sites is None else 0
-    n_lost = int((~summaries.is_found).sum())
-    notes = (f"{n_lost:,} not found" if n_lost else "",
+    n_lost = int((~summaries.is_found).sum()) if result.is_whole else 0
+    notes = (result.searched_words,
+             f"{n_lost:,} not found" if n_lost else "",
              f"{n_twice:,} with several perfect copies" if n_twice else "")  # fmt: skip
     note = "; ".join(filter(None, notes))
     rows = np.arange(len(guides))

@@ -6,20 +6,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.graph.query.path_groups import PathGroups
+from genoviz.analyses.offtargets.counts import PieceProgress, iter_pieces
 from genoviz.analyses.offtargets.differences import PamClasses, count_seed_mismatches
-from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
 from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_hits_on_graph
 from genoviz.analyses.offtargets.path_hits import PlacedHits
 from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
+from genoviz.analyses.offtargets.request import make_request
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
 from genoviz.errors import ParameterError
-from genoviz.model.offtargets.hits import OffTargetHits
+from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.pages.offtargets.search.guide_groups import (
     MixedHits,
@@ -33,6 +35,8 @@ HAPLOTYPE = "haplotype"
 MAX_HITS = 20_000_000
 MAX_SITES = 2_000_000
 N_COUNTED = 20_000
+SHOWN_EVERY, COSTS = 0.5, 4.0
+"""Seconds between results of a search that goes on, and how many times as long as one takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +131,17 @@ class SearchResult:
         How long the search took.
     n_compared
         Bases times strands times guides, with those of bulges: what the search stands for.
+    n_bases
+        Of the genome, from its start, whose hits these are.
     sites
         Which haplotypes have the hits, where they are of a graph; the hits are then sites, each at
         its first place.
+    is_growing
+        Whether the search goes on.
+    most_differences
+        What hits have at most where they were too many to keep all; else None.
+    left_out
+        int64, as ``counts``: hits that are not kept; of those with bulges all placements.
     """
 
     genome: OpenGenome
@@ -141,10 +153,40 @@ class SearchResult:
     summaries: GuideSummaries
     seconds: float
     n_compared: int
+    n_bases: int
     sites: GraphSites | None = field(default=None, repr=False)
+    is_growing: bool = False
+    most_differences: int | None = None
+    left_out: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the genome was searched."""
+        return self.n_bases >= self.genome.planes.n_bases
+
+    @property
+    def searched_words(self) -> str:
+        """Of how much of the genome the hits are; "" for all of it."""
+        if self.is_whole:
+            return ""
+        n_all, unit = self.genome.planes.n_bases, 1_000_000
+        if n_all < unit:
+            return f"the first {self.n_bases:,} of {n_all:,} bp"
+        return f"the first {self.n_bases / unit:,.3g} of {n_all / unit:,.3g} Mb"
+
+    def row_of(self, other: SearchResult, row: int) -> int:
+        """Return where a hit is that another result of the same search has; -1 if it is not."""
+        hits, wanted = self.hits, other.hits
+        span = slice(*self.guide_offsets[wanted.guide_ids[row] :][:2].tolist())
+        ends = (np.searchsorted(hits.positions[span], wanted.positions[row], side)
+                for side in ("left", "right"))  # fmt: skip
+        for found in range(*(span.start + int(end) for end in ends)):
+            if all(getattr(hits, name)[found] == getattr(wanted, name)[row] for name in COLUMNS):
+                return found
+        return -1
 
     @cached_property
     def seeds(self) -> np.ndarray:
@@ -172,7 +214,7 @@ class SearchStep:
     seconds
         Time so far.
     result
-        The result, with the last step.
+        All that was found, with the last step; before, of a genome, what was found lately.
     """
 
     fraction: float
@@ -185,36 +227,50 @@ class SearchStep:
 def iter_search(
     genome: OpenGenome, query: OffTargetQuery, *, max_hits: int = MAX_HITS
 ) -> Iterator[SearchStep]:
-    """Search a genome; the last step has the result.
+    """Search a genome; the last step has the result, and those before what is found so far.
 
-    Raises
-    ------
-    ParameterError
-        If there are more than ``max_hits``.
+    Of more than ``max_hits`` those with the fewest differences are kept, and the others counted.
     """
     start, groups = time.perf_counter(), query.groups
-    parts: list[OffTargetHits] = []
-    totals: list[int] = []
-    n_bases = n_found = 0
-    for number, group in enumerate(groups):
-        for progress in iter_hits(group.guides, genome.planes, group.pattern, query.options):
-            if n_found + progress.n_found > max_hits:
-                raise ParameterError(
-                    f"there are more than {max_hits:,} hits; "
-                    "allow fewer mismatches or bulges, or take fewer guides"
-                )
-            fraction = (number + progress.n_done / max(progress.n_total, 1)) / len(groups)
-            seconds = time.perf_counter() - start
-            done, found = n_bases + progress.n_done, n_found + progress.n_found
-            if progress.hits is None:
-                yield SearchStep(fraction, done, found, seconds)
-        parts.append(progress.hits)
-        totals.append(progress.n_total)
-        n_bases, n_found = done, found
+    planes, options = genome.planes, query.options
+    requests = [make_request(group.guides, planes, group.pattern, options) for group in groups]
+    n_rows = sum(request.n_total * len(request.guides) for request in requests)
+    result, next_at, n_shown = None, start + SHOWN_EVERY, 0
+    for progress in iter_pieces(requests, max_hits):
+        began = time.perf_counter()
+        fraction = progress.n_done / max(progress.n_total, 1)
+        is_new = n_shown < progress.n_bases < planes.n_bases
+        if is_new and began > next_at:
+            n_compared = round(fraction * n_rows)
+            result = join_result(genome, query, progress, began - start, n_compared)
+            n_shown, now = progress.n_bases, time.perf_counter()
+            next_at = now + max(SHOWN_EVERY, COSTS * (now - began))
+        seconds = time.perf_counter() - start
+        yield SearchStep(fraction, progress.n_done, progress.n_found, seconds, result)
+    result = join_result(genome, query, progress, seconds, n_rows)
+    yield SearchStep(1.0, progress.n_done, progress.n_found, seconds, result)
+
+
+def join_result(
+    genome: OpenGenome,
+    query: OffTargetQuery,
+    progress: PieceProgress,
+    seconds: float,
+    n_compared: int,
+) -> SearchResult:
+    """Return what the pieces that have ended have."""
+    groups, kept, parts = query.groups, progress.kept, progress.kept.hits()
     hits = parts[0] if len(parts) == 1 else MixedHits.join(groups, parts)
-    n_compared = sum(n * len(group.ids) for n, group in zip(totals, groups, strict=True))
-    result = make_result(genome, query, hits, seconds, n_compared)
-    yield SearchStep(1.0, n_bases, n_found, seconds, result)
+    left_out = None
+    if kept.most_differences is not None:
+        left_out = np.zeros((len(query.guides), query.max_mismatches + 1), np.int64)
+        for group, counts in zip(groups, kept.left_out, strict=True):
+            left_out[group.ids, : counts.shape[1]] = counts
+    return make_result(
+        genome, query, hits, seconds, n_compared, n_bases=progress.n_bases,
+        is_growing=progress.n_bases < genome.planes.n_bases,
+        most_differences=kept.most_differences, left_out=left_out,
+    )  # fmt: skip
 
 
 def make_result(
@@ -223,10 +279,9 @@ def make_result(
     hits: OffTargetHits,
     seconds: float,
     n_compared: int,
-    *,
-    sites: GraphSites | None = None,
+    **others: Any,
 ) -> SearchResult:
-    """Return hits with what all parts of the page need of them."""
+    """Return hits with what all parts of the page need of them; ``others`` as of `SearchResult`."""
     n = len(query.guides)
     counts = np.zeros((n, query.max_mismatches + 1), np.int64)
     found = hits.count_by_mismatches()
@@ -238,7 +293,7 @@ def make_result(
     has_cfd = any(has_scores(group.pattern) for group in query.groups)
     result = SearchResult(
         genome, query, hits, counts, offsets, cfd if has_cfd else None, summaries, seconds,
-        n_compared, sites,
+        n_compared, **others,
     )  # fmt: skip
     _ = result.pams
     return result
@@ -249,21 +304,8 @@ def iter_search_graph(
 ) -> Iterator[SearchStep]:
     """Search the paths of a graph; the last step has the result.
 
-    Parameters
-    ----------
-    genome
-        The graph's paths.
-    query
-        What to search for.
-    reference
-        The sample or path that sites are compared with; "" for none.
-    max_sites
-        How many sites there may be.
-
-    Raises
-    ------
-    ParameterError
-        If there are more.
+    ``reference`` is the sample or path that sites are compared with; "" for none. More than
+    ``max_sites`` are a ParameterError.
     """
     start = time.perf_counter()
     guides, pattern = query.patterns
@@ -288,7 +330,8 @@ def iter_search_graph(
     sites = GraphSites(found, groups, n_with, compare_sites(found, reference, cfd_scores(hits)))
     seconds = time.perf_counter() - start
     n_compared = 2 * found.n_bases_searched * len(guides)
-    result = make_result(genome, query, hits, seconds, n_compared, sites=sites)
+    n_bases = genome.planes.n_bases
+    result = make_result(genome, query, hits, seconds, n_compared, n_bases=n_bases, sites=sites)
     yield SearchStep(1.0, 0, len(found), seconds, result)
 
 

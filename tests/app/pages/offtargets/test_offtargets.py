@@ -10,6 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from genoviz.analyses.offtargets import counts as offtarget_counts
+from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.sequences.index_text import make_index_text
 from genoviz.errors import ParameterError
@@ -45,7 +47,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
 )
 from genoviz_app.pages.offtargets.hits.regions import parse_place, place_text
 from genoviz_app.pages.offtargets.link import LinkedHits, read_search, write_hits, write_search
-from genoviz_app.pages.offtargets.search.form import lost_words, progress_words, result_words
+from genoviz_app.pages.offtargets.search import running
 from genoviz_app.pages.offtargets.search.genes import find_genes
 from genoviz_app.pages.offtargets.search.guide_groups import mismatch_kinds_of
 from genoviz_app.pages.offtargets.search.guide_table import guide_rows
@@ -58,8 +60,15 @@ from genoviz_app.pages.offtargets.search.query import (
     pick_guides,
 )
 from genoviz_app.pages.offtargets.search.running import SearchStep, iter_search
+from genoviz_app.pages.offtargets.search.words import (
+    left_out_words,
+    lost_words,
+    progress_words,
+    result_words,
+)
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.plots.offtarget_places import BIN_COLUMNS, PlacesFigure
+from genoviz_app.server.jobs import JobState
 from genoviz_app.session.address import Address
 from genoviz_app.session.lit_sets import Highlight, LitSet
 from tests.app.conftest import poll_until
@@ -664,6 +673,162 @@ def test_a_search_can_be_stopped(session, fasta):
     assert page.state.result is None
     assert not page.form.cancel_button.visible
     page.close()
+
+
+@pytest.fixture
+def growing(monkeypatch):
+    """A genome of 120 kb, and the steps of a search in it that shows each piece of 2,048 bases."""
+    monkeypatch.setattr(offtarget_counts, "PIECE_WORDS", (32, 32))
+    monkeypatch.setattr(running, "SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(running, "COSTS", 0.0)
+    random = np.random.default_rng(77)
+    text = "".join(random.choice(list("ACGT"), 120_000))
+    contigs = [("c1", text[:70_000]), ("c2", text[70_000:])]
+    genome = OpenGenome("", "test", Genome(make_genome_planes(Sequences.from_records(contigs))))
+    guides = parse_guides(f"a {text[500:516]}\nb {text[80_000:80_018]}\nc {text[900:916]}")
+    query = OffTargetQuery(guides, Pam("NRG"), 6, 1, 1)
+    return genome, query, list(running.iter_search(genome, query))
+
+
+def test_hits_come_while_the_search_goes_on(growing):
+    genome, query, steps = growing
+    whole = steps[-1].result
+    (alone,) = [part for _, part in whole.hits.iter_groups()][:1]
+    expected = find_offtargets(
+        alone.guides, genome.planes, alone.pattern, max_mismatches=6, dna_bulge=1, rna_bulge=1
+    )
+    for name in ("guide_ids", "positions", "mismatches", "bulge_sizes"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(expected, name))
+    partial = list({id(step.result): step.result for step in steps if step.result}.values())[:-1]
+    assert len(partial) > 40
+    assert whole.is_whole
+    assert not whole.is_growing
+    assert whole.searched_words == ""
+    ends = [result.n_bases for result in partial]
+    assert ends == sorted(set(ends))
+    places = whole.hits.positions
+    for result in partial[::9]:
+        assert result.is_growing
+        n = result.n_bases
+        assert result.searched_words == f"the first {n:,} of 120,000 bp"
+        assert np.count_nonzero(places <= n - 30) <= len(result)
+        assert len(result) <= np.count_nonzero(places < n)
+        rows = [whole.row_of(result, row) for row in range(len(result))]
+        assert min(rows) >= 0
+        assert len(set(rows)) == len(rows)
+        np.testing.assert_array_equal(result.cfd is None, whole.cfd is None)
+        assert lost_words(result) == ""
+        assert result.counts.sum() == len(result)
+    first, row = partial[3], len(whole) - 1
+    assert first.row_of(whole, row) == -1  # of the last guide, at the end
+    assert query.groups[0].guides == alone.guides
+
+
+def test_the_page_keeps_what_is_looked_at_while_hits_arrive(session, growing):
+    genome, _, steps = growing
+    page = OffTargetsPage(session)
+    state = page.state
+    session.genomes.opened = genome
+
+    def show(step, has_ended=False):
+        state._shown_at = 0.0
+        state._job = job = SimpleNamespace(
+            snapshot=step, has_ended=has_ended, state=JobState.FINISHED, cancel=lambda: None
+        )
+        poll_until(poll, lambda: not state._filtering.is_open)
+        state._on_job(job)
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    shown = [step for step in steps[:-1] if step.result is not None]
+    show(shown[0])
+    assert state.result is shown[0].result
+    poll_until(poll, lambda: state.found is not None and state.found.result is state.result)
+    poll_until(poll, lambda: "so far" in page.hits.said.object)
+    assert "and grows" in page.form.said.object
+    middle = shown[len(shown) // 2]
+    show(middle)
+    poll_until(poll, lambda: page.places.shown is not None)
+    page.places._wanted = (1000.0, 5000.0)
+    page.places._redraw()
+    poll_until(poll, lambda: page.places.shown.view.start == 1000)
+    poll_until(poll, lambda: state.found is not None and state.found.result is state.result)
+    row = int(state.found.rows[2])
+    state.choose_hit(row)
+    name = middle.result.pams.names[1]
+    state.change(pam=1, strand=1)
+    hit = tuple(getattr(middle.result.hits, each)[row] for each in ("guide_ids", "positions"))
+    show(shown[-1])
+    after = state.result
+    assert after is shown[-1].result
+    assert (after.hits.guide_ids[state.hit], after.hits.positions[state.hit]) == hit
+    assert after.pams.names[state.filter.pam] == name
+    assert state.filter.strand == 1
+    poll_until(poll, lambda: state.found.result is after)
+    poll_until(poll, lambda: page.hits._shown.result is after)
+    assert page.places.shown.view.start == 1000
+    # A row that is clicked just before others come is that hit all the same.
+    listed = page.hits._shown
+    state.is_continued = True
+    state.result = steps[-1].result
+    page.hits._on_row(0)
+    wanted = listed.result.hits.positions[listed.rows[0]]
+    assert state.result.hits.positions[state.hit] == wanted
+    page.close()
+
+
+def test_a_search_that_is_stopped_keeps_what_it_has_found(session, growing):
+    genome, query, steps = growing
+    page = OffTargetsPage(session)
+    state = page.state
+    session.genomes.opened = genome
+    step = steps[len(steps) // 2]
+    job = SimpleNamespace(snapshot=step, has_ended=False, cancel=lambda: None)
+    state._job = job
+    state.step = step
+    page.form.cancel()
+    result = state.result
+    assert len(result) == len(step.result)
+    assert not result.is_growing
+    assert not state.is_searching
+    words = f"the first {step.result.n_bases:,} of 120,000 bp"
+    assert f"Stopped: hits of {words}." in page.form.said.object
+
+    def poll():
+        session.poll()
+        page.poll()
+
+    poll_until(poll, lambda: f"of {words}" in page.hits.said.object)
+    assert f"of {words}" in caption_of(state.found)
+    assert guide_rows(result).note.startswith(words)
+    state.run(query)
+    state.cancel()
+    assert state.result is result  # nothing new was found
+    page.close()
+
+
+def test_of_too_many_hits_the_closest_are_listed_and_all_are_counted(growing, monkeypatch):
+    genome, _, _ = growing
+    monkeypatch.setattr("genoviz.analyses.offtargets.hits._MIN_NEW", 50)
+    query = OffTargetQuery(parse_guides("GATTACCATT\nCCATTGAC"), Pam("NGG"), 5)
+    *_, all_step = iter_search(genome, query)
+    *_, step = iter_search(genome, query, max_hits=4000)
+    result, of_all = step.result, all_step.result
+    assert len(result) <= 4000 < len(of_all)
+    np.testing.assert_array_equal(result.counts + result.left_out, of_all.counts)
+    assert result.hits.mismatches.max() == result.most_differences
+    wanted = np.count_nonzero(of_all.hits.mismatches <= result.most_differences)
+    assert len(result) == wanted
+    said = left_out_words(result)
+    assert f"{len(result):,} hits with {result.most_differences} differences at most" in said
+    assert f"{len(of_all) - len(result):,} more are counted" in said
+    counted = guide_rows(result).frame
+    assert counted["Hits"].tolist() == guide_rows(of_all).frame["Hits"].tolist()
+    bulged = OffTargetQuery(query.guides[:1], query.pam, 4, 1, 0)
+    *_, step = iter_search(genome, bulged, max_hits=500)
+    assert "alignments more, with bulges at all places" in left_out_words(step.result)
 
 
 def test_rows_are_named_from_low_to_high():

@@ -37,11 +37,11 @@ from genoviz_app.pages.offtargets.hits.listing import hit_rows
 from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import CONTIGS, GENOME, PlaceView, make_place_bins
 from genoviz_app.pages.offtargets.link import LinkedHits
-from genoviz_app.pages.offtargets.search.form import lost_words
 from genoviz_app.pages.offtargets.search.genes import find_genes
 from genoviz_app.pages.offtargets.search.guide_table import guide_rows
 from genoviz_app.pages.offtargets.search.query import Guide, OffTargetQuery, Pam
 from genoviz_app.pages.offtargets.search.running import iter_compare, iter_search_graph
+from genoviz_app.pages.offtargets.search.words import lost_words
 from genoviz_app.session.address import Address
 from tests.app.conftest import poll_until
 from tests.conftest import real_data

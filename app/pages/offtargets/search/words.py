@@ -1,0 +1,87 @@
+"""How far a search is and what it came to, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from genoviz_app.pages.offtargets.search.running import SearchResult, SearchStep
+from genoviz_app.parts.words import n_words
+
+N_NAMED = 5
+LEAST_SECONDS = 1.0
+"""How long a search takes whose speed is worth telling; a short one is mostly beginning."""
+
+
+def short_amount(value: float, unit: str) -> str:
+    """Return a number with a prefix of its unit.
+
+    Examples
+    --------
+    >>> short_amount(12_157_105, "bp"), short_amount(3.2e12, "bp/s"), short_amount(12, "bp")
+    ('12.2 Mbp', '3.20 Tbp/s', '12 bp')
+    """
+    prefixes = ["", "k", "M", "G", "T", "P"]
+    while value >= 1000 and len(prefixes) > 1:
+        value /= 1000
+        prefixes.pop(0)
+    digits = f"{value:.3g}" if value < 999.5 else f"{value:.0f}"
+    if prefixes[0]:
+        digits = f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
+    return f"{digits} {prefixes[0]}{unit}"
+
+
+def progress_words(step: SearchStep) -> str:
+    """Return how far a search is."""
+    hits = n_words(step.n_found, "hit")
+    if step.fraction >= 1:
+        return f"All searched; scores of {hits} are added up"
+    speed = step.n_bases / step.seconds if step.seconds >= LEAST_SECONDS else 0.0
+    words = f"{100 * step.fraction:.0f} % searched; {hits} so far"
+    return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
+
+
+def lost_words(result: SearchResult) -> str:
+    """Return which guides have no site at all, or ""."""
+    lost = np.flatnonzero(~result.summaries.is_found).tolist()
+    if not lost or not result.is_whole:
+        return ""
+    where = "in this genome" if result.sites is None else "on the paths of this graph"
+    names = ", ".join(result.query.guides[row].name for row in lost[:N_NAMED])
+    more = f" and {len(lost) - N_NAMED:,} more" if len(lost) > N_NAMED else ""
+    return f"not found {where}: {names}{more}"
+
+
+def left_out_words(result: SearchResult) -> str:
+    """Return which hits were too many to be kept, or ""."""
+    if result.left_out is None:
+        return ""
+    n, most = int(result.left_out.sum()), n_words(result.most_differences, "difference")
+    more = f"{n:,} more {'is' if n == 1 else 'are'} counted"
+    if result.query.dna_bulge or result.query.rna_bulge:
+        more = f"{n_words(n, 'alignment')} more, with bulges at all places, are counted"
+    return (
+        f"too many to keep all: {n_words(len(result), 'hit')} with {most} at most are listed and "
+        f"scored; {more}"
+    )
+
+
+def result_words(result: SearchResult) -> str:
+    """Return what a search came to."""
+    n, n_guides = len(result), len(result.query.guides)
+    seconds = max(result.seconds, 1e-6)
+    words = f"{n_words(n, 'hit')} of {n_words(n_guides, 'guide')}"
+    took = f"{1000 * seconds:,.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
+    if result.searched_words:
+        return f"stopped: hits of {result.searched_words}. {words}, found in {took}"
+    if result.sites is not None:
+        found = result.sites.found
+        searched, stands = (
+            short_amount(n, "bp") for n in (found.n_bases_searched, found.n_path_bases)
+        )
+        paths = n_words(found.graph.n_paths, "path")
+        return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
+    if seconds < LEAST_SECONDS:
+        n_bases = result.genome.planes.n_bases
+        return f"{words}, found in {took}: {short_amount(n_bases, 'bp')} searched"
+    rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")
+    return f"{words}, found in {took}: {rate}"
