@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 
+import numpy as np
 import pytest
 
 from tests.browser.conftest import Visit
@@ -169,3 +170,35 @@ def test_a_link_lists_the_hits_again(tabs, dashboard_url, genome_file):
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
     assert outside == []
+
+
+@pytest.fixture(scope="module")
+def long_search(tmp_path_factory):
+    """A genome of 30 Mb, and guides whose search in it takes a minute and more."""
+    random = np.random.default_rng(2)
+    letters_of = np.frombuffer(b"ACGT", np.uint8)
+    path = tmp_path_factory.mktemp("long") / "genome.fa"
+    path.write_bytes(b">chr1\n" + random.choice(letters_of, 30_000_000).tobytes() + b"\n")
+    return path, "\n".join(row.tobytes().decode() for row in random.choice(letters_of, (2000, 20)))
+
+
+def test_hits_arrive_while_it_searches_and_stay_when_it_is_stopped(
+    tabs, dashboard_url, long_search
+):
+    path, guides = long_search
+    visit = OffTargetsVisit(tabs.new_page(), dashboard_url, f"?page=offtargets&genome={path}")
+    field = visit.page.get_by_label("Guides", exact=True).last
+    for name in ("DNA bulge", "RNA bulge"):
+        visit.page.get_by_label(name).last.click()
+        visit.page.get_by_role("option", name="2", exact=True).click()
+    field.fill(guides)
+    visit.insist(visit.search.click, lambda: visit.says("% searched"))
+    visit.until(lambda: visit.says("hits so far") and visit.rows(1).count() > 3)
+    assert visit.says("30 Mb, and grows.")
+    cancel = visit.page.get_by_role("button", name="Cancel")
+    visit.insist(cancel.click, lambda: visit.says("Stopped: hits of the first"))
+    visit.until(lambda: visit.says("of 30 Mb. "))
+    visit.until(lambda: visit.page.get_by_text(re.compile("hits of the first")).count() >= 2)
+    assert visit.rows(1).count() > 3
+    visit.until(visit.search.is_enabled)
+    assert visit.errors == []

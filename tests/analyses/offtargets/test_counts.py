@@ -154,7 +154,7 @@ def test_more_hits_than_the_buffer_holds_come_in_parts(monkeypatch):
 def test_pieces_of_a_stream_make_up_the_hits(monkeypatch):
     contig = "".join(np.random.default_rng(4).choice(list("ACGT"), 300_000))
     search = ["ACGTACGNN", "TTTGACTNN"], genome_of([contig]), "NNNNNNNGG"
-    monkeypatch.setattr(offtarget_search, "BLOCKS_AT_ONCE", {"cpu": 5})
+    monkeypatch.setattr(offtarget_search, "BLOCKS_AT_ONCE", {"cpu": 2})
     pieces = list(stream_offtargets(*search, max_mismatches=3, dna_bulge=1))
     hits = find_offtargets(*search, max_mismatches=3, dna_bulge=1, placements="all")
     assert len(pieces) > 20

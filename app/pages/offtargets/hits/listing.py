@@ -210,7 +210,7 @@ class HitTable:
         )  # fmt: skip
         count = pmui.Row(
             self.view, self.said, self.before, self.after, self.light,
-            sizing_mode="stretch_width", height=24, margin=(0, 8, 2, 8),
+            sizing_mode="stretch_width", min_height=24, margin=(0, 8, 2, 8),
             sx=NARROW_WRAPS, stylesheets=in_narrow_window("auto"),
         )  # fmt: skip
         self.panel = pmui.Column(
