@@ -15,7 +15,7 @@ from panel.custom import JSComponent
 from genoviz.model import PangenomeGraph
 from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.styles import CARD
-from genoviz_app.parts.views import TABS
+from genoviz_app.parts.views import TABS, slug_of
 
 SCRIPTS = Path(__file__).parent
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
@@ -133,11 +133,18 @@ class Dock:
             description="Open the panels" if is_folded else "Fold away",
         )
 
-    def follow(self, height: int) -> None:
-        """Make the panels as high as a link says, px; 0 leaves them as they are."""
+    def follow(self, height: int, slug: str = "") -> str:
+        """Make the panels as high as a link says, px, and show the one of that name.
+
+        0 and "" leave them as they are. Returns a sentence if there is no such panel.
+        """
         if height:
             self._on_height(height)
             self.grip.height_of_panels = height
+        if not slug or self._show_named(slug):
+            return ""
+        names = ", ".join(slug_of(kind.title) for kind in self._kinds)
+        return f"The link's panel is {slug[:40]!r}, needs one of {names}."
 
     def _on_height(self, height: int) -> None:
         self.height = 0 if height == OPEN_HEIGHT else height
@@ -150,6 +157,30 @@ class Dock:
     def show(self, kind: type[DockPanel]) -> None:
         """Bring the panel of a kind to the front."""
         self.tabs.active = self._kinds.index(kind)
+
+    @property
+    def slug(self) -> str:
+        """Name of the panel that is shown, for links; "" for the first."""
+        shown = self.tabs.active or 0
+        first, area = slug_of(self._kinds[shown].title), self._panels.get(shown)
+        if isinstance(area, DockArea) and area.switch.value != area.kinds[0].title:
+            return f"{first}.{slug_of(area.switch.value)}"
+        return first if shown else ""
+
+    def _show_named(self, slug: str) -> bool:
+        """Bring the panel of a link to the front; tell whether there is one of that name."""
+        first, _, second = slug.partition(".")
+        names = [slug_of(kind.title) for kind in self._kinds]
+        if first not in names:
+            return False
+        panel = self._panel(names.index(first))
+        if second:
+            titles = {slug_of(kind.title): kind.title for kind in getattr(panel, "kinds", ())}
+            if second not in titles:
+                return False
+            panel.view(titles[second])
+        self.tabs.active = names.index(first)
+        return True
 
     def _on_tab(self, event: Any) -> None:
         if event.new is not None:
@@ -186,3 +217,65 @@ class Dock:
         if now >= self._next_making and len(self._panels) < len(self._kinds):
             self._next_making = now + NEXT_WAIT_SECONDS
             self._panel(next(i for i in range(len(self._kinds)) if i not in self._panels))
+
+
+class DockArea:
+    """Several panels under one tab of the dock, one of them shown; their names stand at the left.
+
+    Attributes
+    ----------
+    title, kinds
+        Name of the tab, and classes of what it has, each with a title.
+    panel, switch
+        The Panel object, and the names to choose from.
+    """
+
+    title = ""
+    kinds: tuple[type[DockPanel], ...] = ()
+
+    def __init__(self, *arguments: Any) -> None:
+        self._arguments = arguments
+        self._graph: PangenomeGraph | None = None
+        self._panels: dict[str, DockPanel] = {}
+        self._places: dict[str, pmui.Column] = {}
+        names = [kind.title for kind in self.kinds]
+        self.switch = pmui.RadioButtonGroup(
+            label="", description=f"What is shown of {self.title.lower()}", options=names,
+            value=names[0], orientation="vertical", size="small", margin=(6, 2, 4, 8), width=92,
+            sx={"& .MuiToggleButton-root": {"padding": "3px 8px", "justifyContent": "flex-start"}},
+        )  # fmt: skip
+        self._body = pmui.Column(sizing_mode="stretch_both", margin=0, styles={"min-width": "0"})
+        self.panel = pmui.Row(self.switch, self._body, sizing_mode="stretch_both", margin=0)
+        self.switch.param.watch(lambda _: self._show(), "value")
+        self._show()
+
+    def _show(self) -> None:
+        """Show one panel; it is made when it is first shown, and then kept."""
+        name = self.switch.value
+        with pn.io.hold():
+            if name not in self._panels:
+                kind = next(kind for kind in self.kinds if kind.title == name)
+                panel = self._panels[name] = kind(*self._arguments)
+                if self._graph is not None:
+                    panel.set_graph(self._graph)
+                self._places[name] = pmui.Column(panel.panel, sizing_mode="stretch_both", margin=0)
+                self._body.append(self._places[name])
+            for each, place in self._places.items():
+                place.visible = each == name
+
+    def view(self, title: str) -> Any:
+        """Return the panel of a title, which is shown."""
+        self.switch.value = title
+        return self._panels[title]
+
+    def set_graph(self, graph: PangenomeGraph | None) -> None:
+        """Give all panels another graph."""
+        self._graph = graph
+        for panel in self._panels.values():
+            panel.set_graph(graph)
+
+    def poll(self) -> None:
+        """Bring the panel that is shown up to date."""
+        poll = getattr(self._panels[self.switch.value], "poll", None)
+        if poll is not None:
+            poll()

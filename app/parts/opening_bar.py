@@ -94,15 +94,22 @@ class OpeningBar(_Bar):
 class TaskBar(_Bar):
     """Text, bar and button side by side, of a computation; hidden while nothing is computed.
 
+    Parameters
+    ----------
+    question
+        The computation.
+    after_seconds
+        How long it has to take until it is said that it does.
+
     Attributes
     ----------
     panel
         The Panel object.
     """
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, *, after_seconds: float = 0.0) -> None:
         super().__init__((4, 8, 0, 8), (13, 4, 0, 4))
-        self._question = question
+        self._question, self._after_seconds = question, after_seconds
         self.panel = pmui.Row(visible=False, sizing_mode="stretch_width", margin=0, height=28)
         question.param.watch(self._show, "opening")
 
@@ -112,3 +119,10 @@ class TaskBar(_Bar):
         )
         button.on_click(lambda _: self._question.drop())
         return button
+
+    def _show(self, event: Any) -> None:
+        is_over = event.new is None
+        if (is_over and self.panel.visible) or (
+            not is_over and self._question.seconds_open >= self._after_seconds
+        ):
+            super()._show(event)

@@ -40,6 +40,19 @@ def legend_html(legend: Legend, palette: Palette) -> str:
     return f'<div class="legend">{title}{_ramp_svg(legend, palette)}{missing}</div>'
 
 
+def ramp_html(stops: Sequence[str], title: str, low: str, high: str) -> str:
+    """Return a small ramp in a line of words: its title, and its two ends."""
+    last = len(stops) - 1
+    colours = "".join(
+        f'<stop offset="{k / last:.3f}" stop-color="{colour}"/>' for k, colour in enumerate(stops)
+    )
+    return (
+        f'{escape(title)}: {escape(low)}<svg width="60" height="9" role="img" aria-label="from low '
+        f'to high"><defs><linearGradient id="small-ramp">{colours}</linearGradient></defs>'
+        f'<rect width="60" height="9" rx="2" fill="url(#small-ramp)"/></svg>{escape(high)}'
+    )
+
+
 def gradient_stops(colours: Sequence[str]) -> str:
     """Return the stops of an SVG gradient through ``colours``."""
     last = len(colours) - 1

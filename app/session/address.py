@@ -114,6 +114,8 @@ class Address:
         Whether the views of a story are shown, which are behind the ``#``: "1" or "".
     lower
         How high the panels under the picture are, px; 0 for as high as usual.
+    panel
+        Which panel under the picture is shown, "" for the first; see `Dock.slug`.
     complaints
         What was wrong with the link, one sentence each.
     """
@@ -158,6 +160,7 @@ class Address:
     view: View | None = None
     story: str = ""
     lower: int = 0
+    panel: str = ""
     complaints: tuple[str, ...] = ()
 
     @classmethod
@@ -204,7 +207,7 @@ class Address:
 
 
 OF_PAGES = {
-    "pangenome": ("colour", "group", "paths", "shape", "view"),
+    "pangenome": ("colour", "group", "paths", "shape", "view", "panel"),
     "tracks": ("looks", "depths"),
     "kmers": ("sequences", "kmers", "strand", "k"),
     "offtargets": ("genome", "guides", "pam", "limits", "genes", "hits"),

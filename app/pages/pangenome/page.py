@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,15 @@ from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.card import NodeCard
 from genoviz_app.pages.pangenome.paths.annotations import AnnotationList
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
+from genoviz_app.pages.pangenome.paths.compared import Growth, Similarity
 from genoviz_app.pages.pangenome.paths.linear_view import PathView
 from genoviz_app.pages.pangenome.paths.listing import PathList
+from genoviz_app.pages.pangenome.paths.rows import RowsPanel
 from genoviz_app.pages.pangenome.paths.variation import Variation
 from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks
-from genoviz_app.pages.pangenome.statistics import Statistics
-from genoviz_app.parts.dock import Dock
+from genoviz_app.pages.pangenome.statistics import Statistics, facts_html
+from genoviz_app.parts.dock import Dock, DockArea
 from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
@@ -38,9 +39,16 @@ from genoviz_app.parts.sample_select import ChromosomeTable, SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
-from genoviz_app.session.session import OpenGraph, Session
+from genoviz_app.session.session import Session
 
-DOCK_PANELS = (PathView, NodeCard, PathList, AnnotationList, Variation, Statistics, CutAndKeep)
+
+class Paths(DockArea):
+    """All paths: listed, along the nodes, compared."""
+
+    title, kinds = "Paths", (PathList, RowsPanel, Similarity, Growth)
+
+
+DOCK_PANELS = (PathView, NodeCard, Paths, AnnotationList, Variation, Statistics, CutAndKeep)
 DEFAULT_CHOICE = ColourChoice()
 SECTION: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
 FORMATS = (
@@ -120,12 +128,12 @@ class PangenomePage(Page):
     @property
     def link(self) -> Address:
         """What a link to the present view says."""
-        return replace(page_link(self.view), lower=self.dock.height)
+        return replace(page_link(self.view), lower=self.dock.height, panel=self.dock.slug)
 
     def follow(self, link: Address) -> None:
         """Show what a link asks for, once its graph is open."""
         self._follower.follow(link)
-        self.dock.follow(link.lower)
+        self._session.complain(self.dock.follow(link.lower, link.panel))
 
     @property
     def sidebar(self) -> list[Any]:
@@ -315,22 +323,6 @@ class LinkFollower:
         elif not picture.frames.follows:
             picture.fit()
         return ""
-
-
-def facts_html(opened: OpenGraph | None) -> str:
-    """Return the size of a graph as a small table."""
-    if opened is None:
-        return ""
-    graph = opened.graph
-    rows = (
-        ("Nodes", f"{graph.n_nodes:,}"),
-        ("Edges", f"{graph.n_edges:,}"),
-        ("Paths", f"{graph.n_paths:,}"),
-        ("Path steps", f"{graph.n_steps:,}"),
-        ("Sequence", f"{graph.total_length:,} bp"),
-    )
-    cells = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows)
-    return f'<dl class="numbers">{cells}</dl>'
 
 
 class SourcePicker(FilePicker):

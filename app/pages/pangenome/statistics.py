@@ -23,7 +23,7 @@ from genoviz_app.parts.copy_button import CopyButton
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.histograms import histogram_bars
 from genoviz_app.server.jobs import KERNELS
-from genoviz_app.session.session import Session
+from genoviz_app.session.session import OpenGraph, Session
 
 NO_GRAPH = "Open a graph to see it in numbers."
 TEXT = """
@@ -161,3 +161,19 @@ def rows_html(rows: Iterable[StatisticRow]) -> str:
 def rows_text(rows: Iterable[StatisticRow]) -> str:
     """Return statistics as lines for a spreadsheet: group, name and value."""
     return "".join(f"{row.group}\t{row.name}\t{row.value}\n" for row in rows)
+
+
+def facts_html(opened: OpenGraph | None) -> str:
+    """Return the size of a graph as a small table."""
+    if opened is None:
+        return ""
+    graph = opened.graph
+    rows = (
+        ("Nodes", f"{graph.n_nodes:,}"),
+        ("Edges", f"{graph.n_edges:,}"),
+        ("Paths", f"{graph.n_paths:,}"),
+        ("Path steps", f"{graph.n_steps:,}"),
+        ("Sequence", f"{graph.total_length:,} bp"),
+    )
+    cells = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows)
+    return f'<dl class="numbers">{cells}</dl>'

@@ -1,8 +1,9 @@
-"""A figure with a row for each path: which nodes it has, how often, and on which strand."""
+"""Figures of paths: a row for each along the nodes, and how similar each two are."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,7 +91,7 @@ def make_path_figure(
     title = title or f"{n_rows:,} {plural} along {stretch[1] - stretch[0]:,} bp of nodes"
     parts, top = head_parts(title, (left, right), stretch, to_x, scale, theme)
     height = row_height * n_rows * scale
-    parts += _names(rows, top, row_height * scale, scale, theme)
+    parts += _names(rows.groups.names, top, row_height * scale, scale, theme)
     cells, legend, words = _shade(rows, shade, theme)
     bottom = top + height + 10 * scale
     parts += _ramp_parts(legend, left, bottom, scale, theme)
@@ -111,7 +112,62 @@ def make_path_figure(
     )
 
 
-def _names(rows: PathRows, top: float, row_height: float, scale: float, theme: Theme) -> list[Part]:
+def make_similarity_figure(
+    names: Sequence[str],
+    values: np.ndarray,
+    *,
+    ends: tuple[float, float] | None = None,
+    title: str = "",
+    size: int = 640,
+    scale: float = 2.0,
+    theme: Theme = LIGHT,
+) -> TrackFigure:
+    """Return a figure of how similar each two paths or groups are, the first row on top.
+
+    Parameters
+    ----------
+    names
+        Of the rows, and of the columns.
+    values
+        float64, shape (n, n); NaN where nothing can be compared.
+    ends
+        Values of the first and the last colour; by default the lowest and the highest.
+    size
+        Pixels of the matrix, of 96 to the inch.
+    scale, theme
+        As of `make_path_figure`.
+
+    Raises
+    ------
+    ParameterError
+        If there is nothing to draw, or not a value for each two names.
+    """
+    n = len(names)
+    if not n or values.shape != (n, n):
+        raise ParameterError(f"{n:,} names need a matrix of as many rows, it is {values.shape}")
+    known = values[~np.isnan(values)]
+    if ends is None:
+        ends = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    low, high = ends
+    stops = theme.ramps["density"]
+    colours = tuple(blend(stops, k / (N_SHADES - 1)) for k in range(N_SHADES))
+    table = np.array([parse_colour(each) for each in (*colours, theme.ground)], np.uint8)
+    levels = np.clip(np.nan_to_num((values - low) / ((high - low) or 1.0)), 0, 1) * (N_SHADES - 1)
+    cells = table[np.where(np.isnan(values), N_SHADES, np.round(levels)).astype(np.int64)]
+    left, top, side = NAMES * scale, 44 * scale, size * scale
+    parts: list[Part] = [Text(left, 26 * scale, title, 1.2 * TEXT_SIZE * scale, theme.ink)]
+    parts += _names(names, top, side / n, scale, theme)
+    key = colours, "Jaccard, similar ones side by side", f"{low:.3g}", f"{high:.3g}"
+    parts += _ramp_parts(key, left, top + side + 12 * scale, scale, theme)
+    return TrackFigure(
+        round(left + side + EDGE * scale), math.ceil(top + side + 46 * scale), scale, title, "",
+        theme.ground, theme.ink, (), tuple(parts), Pixels(left, top, side, side, cells),
+    )  # fmt: skip
+
+
+def _names(
+    names: Sequence[str], top: float, row_height: float, scale: float, theme: Theme
+) -> list[Part]:
     if row_height < NAMED_ROW * scale:
         return []
     size = min(SMALL_SIZE * scale, row_height)
@@ -125,7 +181,7 @@ def _names(rows: PathRows, top: float, row_height: float, scale: float, theme: T
             theme.ink,
             "end",
         )
-        for number, name in enumerate(rows.groups.names)
+        for number, name in enumerate(names)
     ]
 
 

@@ -10,6 +10,8 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from genoviz import find_presence, pangenome_growth, path_similarity, read_gfa, write_gfa
+from genoviz.analyses.figures.paths import make_similarity_figure
+from genoviz.analyses.graph.picture.palettes import LIGHT, parse_colour
 from genoviz.analyses.graph.query import sharing
 from genoviz.analyses.graph.query.path_groups import group_paths
 from genoviz.analyses.graph.query.sharing import order_groups, similar_order
@@ -181,3 +183,14 @@ def test_similar_groups_are_the_leaves_of_the_tree_of_scipy(seed):
         runs = heights[np.ix_(order, order)] <= height + 1e-12
         for row in runs:
             assert np.count_nonzero(np.diff(np.flatnonzero(row)) > 1) == 0
+
+
+def test_a_figure_of_similarity_has_the_colours_of_its_values():
+    values = np.array([[1.0, 0.5], [0.5, np.nan]])
+    figure = make_similarity_figure(["a", "b"], values)
+    low, high = (list(parse_colour(LIGHT.ramps["density"][k])) for k in (0, -1))
+    ground = list(parse_colour(LIGHT.ground))
+    assert figure.pixels.colours.tolist() == [[high, low], [low, ground]]
+    assert {"a", "b"} <= {part.text for part in figure.parts if hasattr(part, "text")}
+    with pytest.raises(ParameterError, match="3 names need a matrix of as many rows"):
+        make_similarity_figure(["a", "b", "c"], values)

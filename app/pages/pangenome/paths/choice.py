@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import panel_material_ui as pmui
 
-from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
+from genoviz.analyses.graph.query.path_groups import GROUPINGS, PathGroups, group_paths
 from genoviz.model import PangenomeGraph
 
 MAX_LISTED_PATHS = 5000
 LISTED_AT_ONCE = 200
+GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}
 
 
 def listed_paths(graph: PangenomeGraph | None) -> list[str]:

@@ -13,13 +13,12 @@ from genoviz.analyses.graph.picture.palettes import DARK
 from genoviz.analyses.graph.query.path_groups import GROUPINGS, count_node_groups, find_group_nodes
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.choice import PathRows, list_rows
+from genoviz_app.pages.pangenome.paths.choice import GROUP_LABELS, PathRows, list_rows
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import FittingTable
 from genoviz_app.parts.styles import TABLE
 from genoviz_app.session.session import Session
 
-GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}
 PAGE_SIZE = 40
 EMPTY = "Open a graph to see its paths."
 NO_PATHS = "The graph has no paths."
@@ -67,7 +66,7 @@ class PathList:
         The fields and the table.
     """
 
-    title = "Paths"
+    title = "List"
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view

@@ -140,14 +140,19 @@ def find_seen(
 
 
 def find_sight(graph: PangenomeGraph, path: str, picture: LivePicture) -> PathRegion | None:
-    """Return the stretch of a path that the picture shows, or None if the path is not in sight.
-
-    Of several stretches that are farther from each other than all of them are long, it is the one
-    with most bases.
-    """
+    """Return the stretch of a path that the picture shows, or None if the path is not in sight."""
     if path not in graph.path_names:
         return None
     _, stretches = find_seen(PathProfile.of(graph, path), picture, graph.n_nodes)
+    return main_stretch(path, stretches)
+
+
+def main_stretch(path: str, stretches: np.ndarray) -> PathRegion | None:
+    """Return the stretch of a path that many stand for, int64 of shape (n, 2); None without any.
+
+    Of several that are farther from each other than all of them are long, it is the one with most
+    bases.
+    """
     if not len(stretches):
         return None
     starts, ends = stretches[:, 0], stretches[:, 1]
