@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
 from genoviz.errors import ParameterError
 
@@ -73,7 +72,9 @@ class ByteStrings:
         offsets = np.zeros(len(starts) + 1, np.int64)
         np.cumsum(stops - starts, out=offsets[1:])
         data = np.empty(offsets[-1], np.uint8)
-        _copy_strings(self.data, starts, stops, data)
+        from genoviz.model.graph_loops import copy_strings
+
+        copy_strings(self.data, starts, stops, data)
         return ByteStrings(data, offsets)
 
     def __len__(self) -> int:
@@ -109,12 +110,3 @@ class ByteStrings:
         for position, byte in enumerate(wanted):
             candidates = candidates[self.data[self.offsets[candidates] + position] == byte]
         return int(candidates[0]) if len(candidates) else -1
-
-
-@njit(nogil=True, cache=True)
-def _copy_strings(data, starts, stops, taken):
-    n = 0
-    for string in range(len(starts)):
-        for k in range(starts[string], stops[string]):
-            taken[n] = data[k]
-            n += 1

@@ -400,15 +400,39 @@ def test_repeats_of_an_index_with_few_places_are_refused(run, fasta, tmp_path):
     assert not (tmp_path / "x.gvfm").exists()
 
 
+LOOK_UP = (
+    "import sys; from genoviz.cli.main import main\n"
+    "try: main(sys.argv[1:])\n"
+    "except SystemExit as end:\n"
+    "    others = ('numba', 'rich.console', 'genoviz.cli.graph.layout')\n"
+    "    print(end.code, [name for name in others if name in sys.modules])"
+)
+
+
+def look_up(folder, *words):
+    """Return the lines of a look-up in a process of its own, and what it has loaded."""
+    command = [sys.executable, "-c", LOOK_UP, "bwt", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True)
+    *lines, loaded = done.stdout.splitlines()
+    return lines, loaded
+
+
 def test_a_look_up_loads_neither_compiled_code_nor_other_commands(index, tmp_path):
-    script = (
-        "import sys; from genoviz.cli.main import main\n"
-        "try: main(sys.argv[1:])\n"
-        "except SystemExit as end:\n"
-        "    others = ('numba', 'rich.console', 'genoviz.cli.graph.layout')\n"
-        "    print(end.code, [name for name in others if name in sys.modules])"
+    lines, loaded = look_up(tmp_path, "count", index, "ACG")
+    assert lines[0] == "#name\tkmer\tcount"
+    assert loaded == "0 []"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["count"], ["count", "--by", "haplotype"], ["locate"], ["locate", "--format", "gaf"]],
+)
+def test_a_look_up_on_paths_loads_no_compiled_code(run, tmp_path, options):
+    (tmp_path / "graph.gfa").write_text(
+        "S\t1\tACGTTGC\nS\t2\tGG\nP\tx#1#c\t1+,2+\t*\nP\ty#1#c\t2-,1-\t*\n"
     )
-    command = [sys.executable, "-c", script, "bwt", "count", str(index), "ACG"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert done.stdout.splitlines()[0] == "#name\tkmer\tcount"
-    assert done.stdout.splitlines()[-1] == "0 []"
+    assert run("build", tmp_path / "graph.gfa", "-o", tmp_path / "graph.gvfm")[0] == 0
+    lines, loaded = look_up(tmp_path, options[0], "graph.gvfm", "TTGCG", *options[1:])
+    assert loaded == "0 []"
+    assert any("TTGCG" in line for line in lines)
+    assert lines == run(*options[:1], tmp_path / "graph.gfa", "TTGCG", *options[1:])[1].splitlines()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.graph.query.path_places import BOTH, REVERSE
 from genoviz.analyses.sequences.kmer_packing import AmbiguousKmers
 from genoviz.analyses.sequences.kmer_search import Searcher
 from genoviz.errors import ParameterError
 
-FORWARD, REVERSE, BOTH = 0, 1, 2
 _SLICE_BRANCHES = 1 << 17
 
 

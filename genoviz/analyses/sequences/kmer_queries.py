@@ -12,13 +12,12 @@ from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import iter_branches
 from genoviz.analyses.sequences.kmer_packing import KmerGroup, Kmers, pack_one, pack_queries
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
-from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.kmers import MAX_BRANCHES, Kmer
 from genoviz.backend import Backend
 from genoviz.generators import last_of
 from genoviz.model.sequences.fm_index import FMIndex
 
 KmerStrands = Literal["forward", "both", "canonical"]
-MAX_BRANCHES = 4096
 _SLICE_KMERS = 1 << 21
 
 

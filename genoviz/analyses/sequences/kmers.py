@@ -14,6 +14,9 @@ from genoviz.model.sequences.fm_index import LINE_ROWS, FMIndex
 LETTERS = "-ACMGRSVTWYHKDBN"
 """The letter of each set of bases: A is 1, C 2, G 4, T 8 in the sum."""
 NOT_A_LETTER = 255
+MAX_BRANCHES = 4096
+"""How many sequences that occur an IUPAC k-mer may stand for, unless more are asked for."""
+STRANDS = ("forward", "both", "canonical")
 _BYTE_ORDER_MARK = "\ufeff"
 MAX_LETTERS = 5_000
 """Some 20 milliseconds of steps."""
@@ -225,6 +228,11 @@ def are_few(kmers: Sequence[Kmer]) -> bool:
     return n_letters <= MAX_LETTERS and not any(kmer.is_ambiguous for kmer in kmers)
 
 
+def turn(letters: str) -> str:
+    """Return the reverse complement of a k-mer of A C G T."""
+    return letters[::-1].translate(_COMPLEMENTS)
+
+
 def count_few(
     index: FMIndex,
     kmers: Sequence[Kmer],
@@ -240,15 +248,20 @@ def count_few(
     """
     counts = []
     for kmer in kmers:
-        turned = kmer.letters[::-1].translate(_COMPLEMENTS)
-        n = _count(index, kmer.letters, check_line)
+        turned = turn(kmer.letters)
+        n = len(find_few_rows(index, kmer.letters, check_line))
         if strand != "forward" and turned != kmer.letters:
-            n += _count(index, turned, check_line)
+            n += len(find_few_rows(index, turned, check_line))
         counts.append(n)
     return np.array(counts, np.int64)
 
 
-def _count(index: FMIndex, letters: str, check_line: Callable[[int], None]) -> int:
+def find_few_rows(
+    index: FMIndex,
+    letters: str,
+    check_line: Callable[[int], None] = lambda line: None,  # noqa: ARG005
+) -> range:
+    """Return the rows of a k-mer of A C G T; parameters as of `count_few`."""
     first, last = 0, index.n_symbols
     for letter in reversed(letters):
         symbol = "ACGT".index(letter)
@@ -256,8 +269,47 @@ def _count(index: FMIndex, letters: str, check_line: Callable[[int], None]) -> i
             check_line(row // LINE_ROWS)
         first, last = (_next_row(index, symbol, row) for row in (first, last))
         if first >= last:
-            return 0
-    return last - first
+            return range(0)
+    return range(first, last)
+
+
+def locate_few_rows(index: FMIndex, rows: Sequence[int], most_steps: int) -> np.ndarray | None:
+    """Return the positions in the text of rows, int64; None where that takes too many steps.
+
+    The walk to the next row that is kept is that of ``genoviz.kernels.fm_index``.
+    """
+    positions, n_left, exceptions = [], most_steps, index.text.exceptions
+    for start in rows:
+        row, n_steps, position = start, 0, -1
+        while position < 0:
+            if row % index.sample_rate == 0:
+                position = int(index.samples[row // index.sample_rate])
+                break
+            symbol, n_before = _symbol_of(index, row)
+            if symbol == NOT_A_LETTER:
+                exception = int(index.exception_ids[n_before])
+                is_last = exception == len(exceptions) - 1
+                position = 0 if is_last else int(exceptions[exception]) + 1
+                break
+            row, n_steps, n_left = _next_row(index, symbol, row), n_steps + 1, n_left - 1
+            if n_left < 0:
+                return None
+        positions.append(position + n_steps)
+    return np.array(positions, np.int64)
+
+
+def _symbol_of(index: FMIndex, row: int) -> tuple[int, int]:
+    """Return the symbol of a row, or NOT_A_LETTER and how many exceptions come before."""
+    line, in_line = divmod(row, LINE_ROWS)
+    words = index.lines[line].tolist()
+    low, high, exception = (words[k] | words[k + 1] << 64 for k in (2, 4, 6))
+    if not exception >> in_line & 1:
+        return (low >> in_line & 1) | (high >> in_line & 1) << 1, 0
+    # All rows but those that begin with a base follow an exception.
+    n_bases = sum(
+        _next_row(index, symbol, row) - int(index.super_counts[0, symbol]) for symbol in range(4)
+    )
+    return NOT_A_LETTER, row - n_bases
 
 
 def _next_row(index: FMIndex, symbol: int, row: int) -> int:

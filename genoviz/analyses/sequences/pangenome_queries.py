@@ -10,8 +10,18 @@ import numpy as np
 from numba import njit
 
 from genoviz.analyses.graph.query.hit_nodes import find_nodes
+from genoviz.analyses.graph.query.path_places import (
+    BOTH,
+    FORWARD,
+    MAX_SORTED,
+    REVERSE,
+    PathHits,
+    UnitHits,
+    fill_places,
+    units_of,
+)
 from genoviz.analyses.intervals.linear_coordinates import check_option
-from genoviz.analyses.sequences.kmer_branches import BOTH, FORWARD, REVERSE, iter_branches
+from genoviz.analyses.sequences.kmer_branches import iter_branches
 from genoviz.analyses.sequences.kmer_packing import Kmers, PackedQueries, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
@@ -24,28 +34,6 @@ from genoviz.model.sequences.bases import reverse_complement
 from genoviz.model.sequences.pangenome_index import PangenomeIndex
 
 _ROWS_PER_BATCH = 1 << 22
-MAX_SORTED = 1 << 22
-_UNITS_PER_BATCH = 1 << 16
-
-
-@dataclass(frozen=True, eq=False)
-class UnitHits:
-    """Places in units at which k-mers begin, along the walk.
-
-    Attributes
-    ----------
-    kmers
-        int64, shape (n,): number of the k-mer.
-    units, offsets
-        int64, shape (n,): the unit, and the place in it, bp.
-    sides
-        int8, shape (n,): whether the k-mer stands there (0), its reverse complement (1) or both.
-    """
-
-    kmers: np.ndarray
-    units: np.ndarray
-    offsets: np.ndarray
-    sides: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,49 +108,7 @@ def _locate(
 ) -> UnitHits:
     owners, within = expand_counts(ranges.counts[part])
     positions = searcher.locate(ranges.firsts[part][owners] + within)
-    text = pangenome.index.text
-    places = text.locate(positions)
-    joint = text.contig_offsets[places.contig_ids] + places.starts
-    units = np.searchsorted(pangenome.unit_starts, joint, side="right") - 1
-    offsets = joint - pangenome.unit_starts[units]
-    # Behind a unit are bases that stand in other units too.
-    is_own = offsets < pangenome.shared.lengths[units]
-    owners = owners[is_own]
-    return UnitHits(
-        ranges.kmers[part][owners], units[is_own], offsets[is_own], ranges.sides[part][owners]
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class PathHits:
-    """Places of a k-mer on paths, a page of them.
-
-    Attributes
-    ----------
-    n_hits
-        How many there are on all paths.
-    paths
-        int32, shape (n,): index of the path.
-    starts
-        int64, shape (n,): first base, whichever strand; 0-based, bp along the path.
-    strands
-        int8, shape (n,): 1 where the path reads the k-mer, -1 where its reverse complement.
-    node_offsets
-        int64, shape (n + 1,): hit ``i`` is on the nodes ``nodes[node_offsets[i] :
-        node_offsets[i + 1]]``.
-    nodes
-        int32: nodes in the order in which the path visits them.
-    is_sorted
-        Whether hits are in the order of paths and places; beyond 4,194,304 in all they are not.
-    """
-
-    n_hits: int
-    paths: np.ndarray
-    starts: np.ndarray
-    strands: np.ndarray
-    node_offsets: np.ndarray
-    nodes: np.ndarray
-    is_sorted: bool
+    return units_of(pangenome, positions, ranges.kmers[part][owners], ranges.sides[part][owners])
 
 
 def iter_count_per_path(
@@ -247,7 +193,7 @@ def iter_locate_on_paths(
     paths, starts = np.empty((2, max(last - first, 0)), np.int64)
     strands = np.empty(len(paths), np.int8)
     for hits, end, n in zip(parts, ends.tolist(), np.diff(ends, prepend=0), strict=True):
-        _fill_places(pangenome, hits, k, strand, end - int(n) - first, paths, starts, strands)
+        fill_places(pangenome, hits, k, strand, end - int(n) - first, paths, starts, strands)
         yield int(n)
     if is_sorted:
         order = np.lexsort([starts, paths])[offset:stop]
@@ -297,45 +243,3 @@ def _count_places(pangenome: PangenomeIndex, hits: UnitHits, strand: str) -> int
         paths.offsets, paths.paths, paths.counts, shared.is_turned, counts,
     )  # fmt: skip
     return int(counts.sum())
-
-
-def _fill_places(
-    pangenome: PangenomeIndex,
-    hits: UnitHits,
-    k: int,
-    strand: str,
-    at: int,
-    paths: np.ndarray,
-    starts: np.ndarray,
-    strands: np.ndarray,
-) -> None:
-    """Store the places of hits from number ``at`` on, as far as the arrays reach."""
-    graph, shared = pangenome.graph, pangenome.shared
-    for first in range(0, len(hits.units), _UNITS_PER_BATCH):
-        if at >= len(paths):
-            return
-        batch = slice(first, first + _UNITS_PER_BATCH)
-        units = hits.units[batch]
-        n_steps = shared.stand_offsets[units + 1] - shared.stand_offsets[units]
-        if strand != "forward" and at + int(n_steps.sum()) <= 0:
-            at += int(n_steps.sum())
-            continue
-        rows, within = expand_counts(n_steps)
-        steps = shared.stand_steps[shared.stand_offsets[units][rows] + within]
-        step_paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
-        is_turned, sides = shared.is_turned[step_paths], hits.sides[batch][rows]
-        is_plus = (sides == BOTH) | ((sides == FORWARD) != is_turned)
-        if strand == "forward":
-            steps, step_paths, rows = steps[is_plus], step_paths[is_plus], rows[is_plus]
-            is_turned, is_plus = is_turned[is_plus], is_plus[is_plus]
-        keep = slice(max(-at, 0), max(len(paths) - at, 0))
-        steps, step_paths, rows = steps[keep], step_paths[keep], rows[keep]
-        is_turned = is_turned[keep]
-        inside = shared.shifts[units[rows]] + hits.offsets[batch][rows]
-        lengths = graph.node_lengths[graph.steps[steps] >> 1]
-        inside = np.where(is_turned, lengths - inside - k, inside)
-        to = slice(max(at, 0), max(at, 0) + len(steps))
-        paths[to] = step_paths
-        starts[to] = graph.position_index.positions_of(steps) + inside
-        strands[to] = np.where(is_plus[keep], 1, -1)
-        at += len(is_plus)

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from genoviz.analyses.graph.query.hit_nodes import find_nodes
-from genoviz.analyses.intervals.linear_coordinates import check_option
-from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
-from genoviz.analyses.sequences.kmers import Kmer
-from genoviz.analyses.sequences.pangenome_queries import (
+from genoviz.analyses.graph.query.path_places import (
     PathHits,
-    count_per_path,
-    locate_on_paths,
+    count_few_per_path,
+    locate_few_on_paths,
 )
+from genoviz.analyses.sequences.kmers import MAX_BRANCHES, STRANDS, Kmer
 from genoviz.backend import Backend
+from genoviz.errors import ParameterError
 from genoviz.model.sequences.bases import reverse_complement
 from genoviz.model.sequences.pangenome_index import PangenomeIndex
+
+if TYPE_CHECKING:
+    from genoviz.analyses.sequences.kmer_queries import KmerStrands
 
 _SHIFT = 40  # no path is longer than 2^40 bases
 
@@ -40,13 +42,21 @@ def locate_sequence(
     """Return where paths have a sequence of any length; else as `locate_on_paths`.
 
     The time of a sequence of more than ``max_k`` bases is that of its pieces, so that one of
-    repeats alone, whose pieces are everywhere, takes long.
+    repeats alone, whose pieces are everywhere, takes long. Of a short one with few places nothing compiled is
+    loaded.
     """
     options = {"max_branches": max_branches, "backend": backend}
     letters = sequence.letters if isinstance(sequence, Kmer) else sequence
+    if backend != "cuda" and strand in STRANDS and (limit is None or limit >= 0):
+        few = locate_few_on_paths(pangenome, [Kmer(letters)], strand=strand, limit=limit)
+        if few is not None:
+            return few[0]
+    from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+
     if len(letters) <= pangenome.max_k:
         return locate_on_paths(pangenome, letters, strand=strand, limit=limit, **options)
-    check_option("strand", strand, get_args(KmerStrands))
+    if strand not in STRANDS:
+        raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")
     one = letters.upper().replace("U", "T")
     other = reverse_complement(np.frombuffer(one.encode("latin-1", "replace"), np.uint8))
     one, other = one, other.tobytes().decode("latin-1")
@@ -75,6 +85,12 @@ def count_sequences(
     """Return how often each path has each sequence, of any length; as `count_per_path`."""
     options = {"strand": strand, "max_branches": max_branches, "backend": backend}
     letters = [each.letters if isinstance(each, Kmer) else each for each in sequences]
+    if backend != "cuda" and strand in STRANDS:
+        few = count_few_per_path(pangenome, [Kmer(each) for each in letters], strand=strand)
+        if few is not None:
+            return few
+    from genoviz.analyses.sequences.pangenome_queries import count_per_path
+
     is_long = np.array([len(each) > pangenome.max_k for each in letters], bool)
     if not is_long.any():
         return count_per_path(pangenome, sequences, **options)
@@ -91,6 +107,8 @@ def count_sequences(
 
 def _find_places(pangenome: PangenomeIndex, letters: str, options: dict) -> np.ndarray:
     """Return path and first base, packed to one integer, where paths read letters; ascending."""
+    from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
+
     k, n = pangenome.max_k, len(letters)
     found: np.ndarray | None = None
     for offset in chain(range(0, n - k, k), [n - k]):

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from genoviz.errors import ParameterError
 
 BLOCK_BITS = 5
+FEW_STEPS, FEW_PLACES = 1 << 21, 1 << 10
+"""Up to so many steps of paths, and steps or positions asked for, nothing compiled is needed."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,40 +67,6 @@ class Incidence:
         return self.items[picked].astype(np.int64), counts
 
 
-@njit(nogil=True, cache=True)
-def _count_steps(steps, ends):
-    for step in range(len(steps)):
-        ends[(steps[step] >> 1) + 1] += 1
-
-
-@njit(nogil=True, cache=True)
-def _place_steps(steps, offsets, items):
-    """Sort by counting; ``offsets`` end up moved by one node."""
-    for step in range(len(steps)):
-        node = steps[step] >> 1
-        items[offsets[node]] = step
-        offsets[node] += 1
-
-
-@njit(nogil=True, cache=True)
-def _count_edges(edges, ends):
-    for edge in range(len(edges)):
-        ends[(edges[edge, 0] >> 1) + 1] += 1
-        if edges[edge, 0] >> 1 != edges[edge, 1] >> 1:
-            ends[(edges[edge, 1] >> 1) + 1] += 1
-
-
-@njit(nogil=True, cache=True)
-def _place_edges(edges, offsets, items):
-    for edge in range(len(edges)):
-        for side in range(2):
-            node = edges[edge, side] >> 1
-            if side == 1 and node == edges[edge, 0] >> 1:
-                continue
-            items[offsets[node]] = edge
-            offsets[node] += 1
-
-
 def _index(n_nodes: int, values: np.ndarray, count, place) -> Incidence:
     offsets = np.zeros(n_nodes + 1, np.int64)
     count(values, offsets)
@@ -111,19 +78,25 @@ def _index(n_nodes: int, values: np.ndarray, count, place) -> Incidence:
 
 def count_steps(n_nodes: int, steps: np.ndarray) -> np.ndarray:
     """Return the number of steps on each node; int64, shape (n_nodes,)."""
+    from genoviz.model import graph_loops
+
     ends = np.zeros(n_nodes + 1, np.int64)
-    _count_steps(steps, ends)
+    graph_loops.count_steps(steps, ends)
     return ends[1:]
 
 
 def index_steps(n_nodes: int, steps: np.ndarray) -> Incidence:
     """Return the numbers of the steps on each node; ``steps`` are handles."""
-    return _index(n_nodes, steps, _count_steps, _place_steps)
+    from genoviz.model import graph_loops
+
+    return _index(n_nodes, steps, graph_loops.count_steps, graph_loops.place_steps)
 
 
 def index_edges(n_nodes: int, edges: np.ndarray) -> Incidence:
     """Return the numbers of the edges that touch each node, a loop once; ``edges`` are handles."""
-    return _index(n_nodes, edges, _count_edges, _place_edges)
+    from genoviz.model import graph_loops
+
+    return _index(n_nodes, edges, graph_loops.count_edges, graph_loops.place_edges)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,8 +125,15 @@ class PositionIndex:
         cls, steps: np.ndarray, node_lengths: np.ndarray, path_offsets: np.ndarray
     ) -> PositionIndex:
         """Return the index of the paths of a graph."""
-        checkpoints = np.empty((len(steps) >> BLOCK_BITS) + 1, np.int64)
-        _fill_checkpoints(steps, node_lengths, checkpoints)
+        checkpoints = np.zeros((len(steps) >> BLOCK_BITS) + 1, np.int64)
+        if len(steps) <= FEW_STEPS:
+            n_whole = len(checkpoints) - 1 << BLOCK_BITS
+            lengths = node_lengths[steps[:n_whole] >> 1].reshape(-1, 1 << BLOCK_BITS)
+            np.cumsum(lengths.sum(axis=1), out=checkpoints[1:])
+        else:
+            from genoviz.model import graph_loops
+
+            graph_loops.fill_checkpoints(steps, node_lengths, checkpoints)
         return cls(steps, node_lengths, path_offsets, checkpoints)
 
     @property
@@ -179,43 +159,33 @@ class PositionIndex:
         found = np.empty(len(starts), np.int64)
         targets = starts + np.asarray(positions, np.int64)
         blocks = np.searchsorted(self.checkpoints, targets, side="right") - 1
-        _find_steps(self.steps, self.node_lengths, self.checkpoints, blocks, targets, found)
+        if len(targets) <= FEW_PLACES:
+            ends = self.checkpoints[blocks, None] + np.cumsum(self._lengths_of(blocks), axis=1)
+            return (blocks << BLOCK_BITS) + (ends <= targets[:, None]).sum(axis=1)
+        from genoviz.model import graph_loops
+
+        graph_loops.find_steps(
+            self.steps, self.node_lengths, self.checkpoints, blocks, targets, found
+        )
         return found
+
+    def _lengths_of(self, blocks: np.ndarray) -> np.ndarray:
+        """Return the lengths of the nodes of blocks of steps, 0 behind the last; (n, 32)."""
+        steps = (blocks << BLOCK_BITS)[:, None] + np.arange(1 << BLOCK_BITS)
+        lengths = np.zeros(steps.shape, np.int64)
+        is_step = steps < len(self.steps)
+        lengths[is_step] = self.node_lengths[self.steps[steps[is_step]] >> 1]
+        return lengths
 
     def _measure(self, steps: np.ndarray) -> np.ndarray:
         """Return the bp before each step, all paths end to end."""
+        if len(steps) <= FEW_PLACES:
+            blocks = steps >> BLOCK_BITS
+            is_before = np.arange(1 << BLOCK_BITS) < (steps & (1 << BLOCK_BITS) - 1)[:, None]
+            inside = (self._lengths_of(blocks) * is_before).sum(axis=1)
+            return self.checkpoints[blocks] + inside
+        from genoviz.model import graph_loops
+
         measured = np.empty(len(steps), np.int64)
-        _measure_steps(self.steps, self.node_lengths, self.checkpoints, steps, measured)
+        graph_loops.measure_steps(self.steps, self.node_lengths, self.checkpoints, steps, measured)
         return measured
-
-
-@njit(nogil=True, cache=True)
-def _fill_checkpoints(steps, node_lengths, checkpoints):
-    total = 0
-    for step in range(len(steps)):
-        if step & ((1 << BLOCK_BITS) - 1) == 0:
-            checkpoints[step >> BLOCK_BITS] = total
-        total += node_lengths[steps[step] >> 1]
-    if len(steps) & ((1 << BLOCK_BITS) - 1) == 0:
-        checkpoints[len(steps) >> BLOCK_BITS] = total
-
-
-@njit(nogil=True, cache=True)
-def _measure_steps(steps, node_lengths, checkpoints, wanted, measured):
-    for k in range(len(wanted)):
-        block = wanted[k] >> BLOCK_BITS
-        total = checkpoints[block]
-        for step in range(block << BLOCK_BITS, wanted[k]):
-            total += node_lengths[steps[step] >> 1]
-        measured[k] = total
-
-
-@njit(nogil=True, cache=True)
-def _find_steps(steps, node_lengths, checkpoints, blocks, targets, found):
-    for k in range(len(targets)):
-        step = blocks[k] << BLOCK_BITS
-        end = checkpoints[blocks[k]] + node_lengths[steps[step] >> 1]
-        while end <= targets[k]:
-            step += 1
-            end += node_lengths[steps[step] >> 1]
-        found[k] = step

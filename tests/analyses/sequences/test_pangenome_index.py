@@ -8,13 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz import read_gfa
+from genoviz.analyses.graph.query import hit_nodes, path_places
+from genoviz.analyses.graph.query.path_places import count_few_per_path, locate_few_on_paths
 from genoviz.analyses.sequences import pangenome_queries
+from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_index import (
     build_pangenome_index,
     iter_build_pangenome_index,
 )
 from genoviz.analyses.sequences.pangenome_queries import count_per_path, locate_on_paths
 from genoviz.errors import ParameterError
+from genoviz.model.graph import indexes as graph_indexes
 from tests.analyses.sequences.test_shared_stretches import spelled_graphs
 from tests.conftest import real_data
 from tests.graphs import make_graph, make_spelled_graph
@@ -71,11 +75,32 @@ def check_kmers(graph, index, words):
             page = locate_on_paths(index, word, strand=strand, limit=3, offset=2, backend="cpu")
             assert page.n_hits == len(places)
             assert as_places(page) == places[2:5]
+        check_few(index, words, expected, counts, strand)
+
+
+def check_few(index, words, expected, counts, strand):
+    """What is found without compiled code is the same."""
+    few = [Kmer(word) for word in words]
+    is_plain = [set(word) <= set("ACGT") for word in words]
+    found = count_few_per_path(index, few, strand=strand)
+    assert (found is not None) == all(is_plain)
+    if found is not None:
+        np.testing.assert_array_equal(found, counts)
+    few = [kmer for kmer, plain in zip(few, is_plain, strict=True) if plain]
+    answers = locate_few_on_paths(index, few, strand=strand)
+    wanted = [places for places, plain in zip(expected, is_plain, strict=True) if plain]
+    assert [as_places(hits) for hits in answers] == wanted
+    assert [hits.n_hits for hits in answers] == [len(places) for places in wanted]
+    some = locate_few_on_paths(index, few, strand=strand, limit=4)
+    given = [place for hits in some for place in as_places(hits)]
+    assert given == [place for places in wanted for place in places][:4]
+    assert [hits.n_hits for hits in some] == [len(places) for places in wanted]
 
 
 @given(spelled_graphs(), st.lists(kmers, min_size=1, max_size=4), st.integers(14, 20), st.data())
 def test_each_path_has_what_searching_it_alone_finds(graph, words, max_k, data):
-    index = build_pangenome_index(graph, max_k=max_k, backend="cpu")
+    rate = data.draw(st.sampled_from([1, 2, 8, 64]))
+    index = build_pangenome_index(graph, max_k=max_k, sample_rate=rate, backend="cpu")
     texts = [spell_path(graph, path) for path in range(graph.n_paths)]
     present = [text for text in texts if set(text) & set("ACGT")]
     if present:
@@ -97,7 +122,13 @@ def test_each_path_has_what_searching_it_alone_finds(graph, words, max_k, data):
         [[2, -2, 2, -2], [-4, -3, -1, -4, -3, -1], [5, 1, 5]],
     ],
 )
-def test_small_graphs(paths):
+@pytest.mark.parametrize("few", [None, -1])
+def test_small_graphs(monkeypatch, paths, few):
+    if few is not None:  # by the compiled loops
+        monkeypatch.setattr(graph_indexes, "FEW_STEPS", few)
+        monkeypatch.setattr(graph_indexes, "FEW_PLACES", few)
+        monkeypatch.setattr(hit_nodes, "FEW_PLACES", few)
+
     graph = make_spelled_graph(["ACGTTGCA", "A", "CG", "TTGACCATG", "*4"], paths)
     index = build_pangenome_index(graph, max_k=10, backend="cpu")
     words = ["A", "N", "ACGT", "TGCA", "GCAAT", "GCAACG", "TTGACCATGA", "CATGNNRT", "cgt", "TTUAA"]
@@ -112,7 +143,7 @@ def test_hits_beyond_what_is_sorted_are_all_there(monkeypatch):
     graph = make_spelled_graph(["ACGTTGCA", "A", "CG"], [[1, 2, 3], [-3, -2, -1], [1, 3, 1]] * 4)
     index = build_pangenome_index(graph, max_k=6, backend="cpu")
     monkeypatch.setattr(pangenome_queries, "MAX_SORTED", 5)
-    monkeypatch.setattr(pangenome_queries, "_UNITS_PER_BATCH", 2)
+    monkeypatch.setattr(path_places, "_UNITS_PER_BATCH", 2)
     for strand in ("forward", "both"):
         for word in ("CG", "G", "TGC"):
             expected = places_of(graph, word, strand)
@@ -175,3 +206,19 @@ def count_in(text, kmer):
     while start >= 0:
         n, start = n + 1, text.find(kmer, start + 1)
     return n
+
+
+def test_what_is_not_few_is_left_to_compiled_code(monkeypatch):
+    graph = make_spelled_graph(["ACGTTGCAAC" * 3, "AC"], [[1, 2, 1], [1, -1]])
+    index = build_pangenome_index(graph, max_k=10, sample_rate=16, backend="cpu")
+    for word in ("ACG", "A"):
+        expected = count_per_path(index, [word], backend="cpu")
+        np.testing.assert_array_equal(count_few_per_path(index, [Kmer(word)]), expected)
+    for name, most in (("_FEW_ROWS", 5), ("_FEW_PLACES", 5)):
+        with monkeypatch.context() as few:
+            few.setattr(path_places, name, most)
+            assert count_few_per_path(index, [Kmer("A")]) is None
+            assert locate_few_on_paths(index, [Kmer("A")]) is None
+    for words in (["ACGTTGCAACA"], ["ACN"], ["A" * 6000]):
+        assert count_few_per_path(index, [Kmer(word) for word in words]) is None
+    assert count_few_per_path(index, []).shape == (0, 2)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from genoviz import read_gfa
 from genoviz.errors import ParameterError
 from genoviz.model import Incidence
+from genoviz.model.graph import indexes
 from tests.conftest import REAL_GRAPHS, real_data
 from tests.graphs import make_graph, random_graph
 from tests.oracles.paths import edges_by_node, visits_by_node
@@ -62,3 +63,30 @@ def test_items_of_several_nodes_are_gathered_in_their_order():
 def test_offsets_that_do_not_fit_are_refused():
     with pytest.raises(ParameterError, match="needs offsets from 0 to the number of items"):
         Incidence(np.array([0, 1]), np.array([4, 5], np.uint32))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 400))
+def test_few_positions_are_those_of_compiled_loops(seed, n_steps):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(0, 4, 9) * random.integers(0, 2, 9)
+    steps = random.integers(0, 18, n_steps).astype(np.uint32)
+    cuts = np.sort(random.integers(0, n_steps + 1, 4))
+    offsets = np.concatenate([[0], cuts, [n_steps]]).astype(np.int64)
+    before = np.concatenate([[0], np.cumsum(lengths[steps >> 1])])
+    wanted = random.permutation(n_steps)
+    paths = np.repeat(np.arange(5), np.diff(before[offsets]))
+    places = np.arange(len(paths)) - before[offsets][paths]
+    found = []
+    for few in (10**6, -1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(indexes, "FEW_STEPS", few)
+            patch.setattr(indexes, "FEW_PLACES", few)
+            index = indexes.PositionIndex.build(steps, lengths, offsets)
+            columns = [index.checkpoints, index.path_lengths, index.positions_of(wanted)]
+            found.append([*columns, index.steps_at(paths, places)])
+    for one, other in zip(*found, strict=True):
+        assert one.tolist() == other.tolist()
+    owners = np.searchsorted(offsets, wanted, side="right") - 1
+    assert found[0][2].tolist() == (before[wanted] - before[offsets][owners]).tolist()
+    expected = np.searchsorted(before, before[offsets][paths] + places, side="right") - 1
+    assert found[0][3].tolist() == expected.tolist()

@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import expand_counts
+from genoviz.model.graph.indexes import FEW_PLACES
 
 
 class Hits(Protocol):
@@ -60,10 +61,19 @@ def find_walks(
         return offsets, np.empty(0, np.uint32), np.empty(0, np.int64)
     firsts = graph.position_index.steps_at(paths, starts)
     positions = graph.position_index.positions_of(firsts)
-    _count_nodes(graph.steps, graph.node_lengths, firsts, starts + n_bases - positions, offsets)
+    if len(paths) <= FEW_PLACES:
+        n_steps = graph.position_index.steps_at(paths, starts + n_bases - 1) + 1 - firsts
+        owners, within = expand_counts(n_steps)
+        handles = graph.steps[firsts[owners] + within]
+        has_bases = graph.node_lengths[handles >> 1] > 0
+        np.cumsum(np.bincount(owners[has_bases], minlength=len(paths)), out=offsets[1:])
+        return offsets, handles[has_bases], starts - positions
+    from genoviz.model.graph_loops import count_nodes, fill_handles
+
+    count_nodes(graph.steps, graph.node_lengths, firsts, starts + n_bases - positions, offsets)
     np.cumsum(offsets, out=offsets)
     handles = np.empty(offsets[-1], np.uint32)
-    _fill_handles(graph.steps, graph.node_lengths, firsts, offsets, handles)
+    fill_handles(graph.steps, graph.node_lengths, firsts, offsets, handles)
     return offsets, handles, starts - positions
 
 
@@ -100,27 +110,3 @@ def iter_gaf_lines(graph: PangenomeGraph, name: str, n_bases: int, hits: Hits) -
         query = f"{name}\t{n_bases}\t0\t{n_bases}\t+"
         target = f"{text}\t{length}\t{shift}\t{shift + n_bases}\t{n_bases}\t{n_bases}\t255"
         yield f"{query}\t{target}\tcg:Z:{n_bases}=\tph:i:{n_hits}"
-
-
-@njit(nogil=True, cache=True)
-def _count_nodes(steps, node_lengths, firsts, n_bases, offsets):
-    """Count the nodes that have bases of each hit, from its first step on."""
-    for i in range(len(firsts)):
-        step, n_left = firsts[i], n_bases[i]
-        while n_left > 0:
-            length = node_lengths[steps[step] >> 1]
-            offsets[i + 1] += length > 0
-            n_left -= length
-            step += 1
-
-
-@njit(nogil=True, cache=True)
-def _fill_handles(steps, node_lengths, firsts, offsets, handles):
-    for i in range(len(firsts)):
-        step = firsts[i]
-        n = offsets[i]
-        while n < offsets[i + 1]:
-            if node_lengths[steps[step] >> 1] > 0:
-                handles[n] = steps[step]
-                n += 1
-            step += 1

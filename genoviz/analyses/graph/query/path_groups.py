@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathName
@@ -109,27 +108,12 @@ class NodeGroups:
 
 def count_node_groups(graph: PangenomeGraph, groups: PathGroups) -> NodeGroups:
     """Return how many groups run through each node, each counted once."""
+    from genoviz.model.graph_loops import count_groups
+
     of_path = groups.of_path
     order = np.argsort(of_path, kind="stable")
     order = order[np.searchsorted(of_path[order], 0) :]
-    return NodeGroups(*_count(graph.steps, graph.path_offsets, order, of_path, graph.n_nodes))
-
-
-@njit(nogil=True, cache=True)
-def _count(steps, path_offsets, order, of_path, n_nodes):
-    counts = np.zeros(n_nodes, np.int32)
-    first = np.full(n_nodes, -1, np.int32)
-    last = np.full(n_nodes, -1, np.int32)
-    for path in order:
-        group = of_path[path]
-        for step in range(path_offsets[path], path_offsets[path + 1]):
-            node = steps[step] >> 1
-            if last[node] != group:
-                if last[node] < 0:
-                    first[node] = group
-                last[node] = group
-                counts[node] += 1
-    return counts, first
+    return NodeGroups(*count_groups(graph.steps, graph.path_offsets, order, of_path, graph.n_nodes))
 
 
 def find_group_nodes(graph: PangenomeGraph, by: str, names: Sequence[str]) -> np.ndarray:
