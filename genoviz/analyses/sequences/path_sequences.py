@@ -42,8 +42,8 @@ def locate_sequence(
     """Return where paths have a sequence of any length; else as `locate_on_paths`.
 
     The time of a sequence of more than ``max_k`` bases is that of its pieces, so that one of
-    repeats alone, whose pieces are everywhere, takes long. Of a short one with few places nothing compiled is
-    loaded.
+    repeats alone, whose pieces are everywhere, takes long. Of a short one with few places nothing
+    compiled is loaded.
     """
     options = {"max_branches": max_branches, "backend": backend}
     letters = sequence.letters if isinstance(sequence, Kmer) else sequence
