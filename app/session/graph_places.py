@@ -8,16 +8,30 @@ from genoviz.analyses.graph.query.placed_intervals import find_nodes_below
 from genoviz.analyses.graph.query.regions import clip_to_paths, resolve_region
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.intervals.intervals import aliases
 
 
 def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
     """Return the region on a path of the graph, or as it is if the graph has no such contig.
 
-    Where several samples have the contig, it is on the one of them that reaches there, if only one
-    does: graphs of one locus hold a few kb of each reference, at places of their own.
+    A contig is known by its other name too, chr6 for 6. Where several samples have it, it is on
+    the one of them that reaches there, if only one does: graphs of one locus hold a few kb of each
+    reference, at places of their own.
     """
-    if graph is None or region.path in graph.path_names:
+    if graph is None:
         return region
+    for name in (region.path, *aliases(region.path)):
+        if name in graph.path_names:
+            length = int(graph.path_lengths[graph.find_path(name)])
+            is_there = region.start < length
+            return PathRegion(name, region.start, min(region.end, length)) if is_there else region
+        placed = _place(graph, PathRegion(name, region.start, region.end))
+        if placed is not None:
+            return placed
+    return region
+
+
+def _place(graph: PangenomeGraph, region: PathRegion) -> PathRegion | None:
     try:
         return resolve_region(graph, str(region))[0]
     except ParameterError:
@@ -28,7 +42,7 @@ def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
             for contig in directory.meanings(region.path)
         ]
         reaching = [parts for parts in found if parts]
-        return reaching[0][0] if len(reaching) == 1 else region
+        return reaching[0][0] if len(reaching) == 1 else None
 
 
 def nodes_of(graph: PangenomeGraph, regions: list[PathRegion]) -> np.ndarray:

@@ -13,6 +13,7 @@ S\t2\tGGGGGTTTTT
 P\tone#chr6:1000-1020\t1+,2+\t*
 P\ttwo#chr6:5000-5020\t2+,1+\t*
 P\tthree#0#chr6:5010-5020\t1+\t*
+P\t9\t1+\t*
 """
 
 
@@ -26,6 +27,10 @@ P\tthree#0#chr6:5010-5020\t1+\t*
         (("chr6", 3000, 3001), ("chr6", 3000, 3001)),  # none has it
         (("two#chr6", 5012, 5014), ("two#chr6:5000-5020", 12, 14)),
         (("chr7", 1004, 1006), ("chr7", 1004, 1006)),
+        (("6", 1004, 1006), ("one#chr6:1000-1020", 4, 6)),  # its other name
+        (("6", 3000, 3001), ("6", 3000, 3001)),
+        (("chr9", 4, 60), ("9", 4, 10)),  # as far as there is a path
+        (("9", 12, 14), ("9", 12, 14)),
     ],
 )
 def test_a_place_of_a_contig_of_several_samples(tmp_path, place, expected):

@@ -15,7 +15,6 @@ from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
-from genoviz.model.intervals.intervals import aliases
 from genoviz_app.pages.genotypes.association.choices import LINEAR, SADDLE_POINT
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
 from genoviz_app.parts.words import n_words
@@ -98,12 +97,10 @@ def place_on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegi
     """Return a region on a path of the graph, by any name of its contig; None if it has none."""
     if graph is None:
         return None
-    for name in (region.path, *aliases(region.path)):
-        placed = on_graph(graph, PathRegion(name, region.start, region.end))
-        if placed.path in graph.path_names:
-            length = int(graph.path_lengths[graph.path_names.index(placed.path)])
-            return placed if placed.start < length else None
-    return None
+    placed = on_graph(graph, region)
+    if placed.path not in graph.path_names:
+        return None
+    return placed if placed.start < graph.path_lengths[graph.find_path(placed.path)] else None
 
 
 def find_graph_alleles(
