@@ -45,15 +45,17 @@ NARROW = "@media (max-width: 899px)"
 STACKS: dict[str, Any] = {NARROW: {"flexDirection": "column", "flexWrap": "nowrap"}}
 """Of a row of panels: in a narrow window they stand one below the other."""
 NARROW_WRAPS: dict[str, Any] = {
-    NARROW: {
+    at: {
         "flexWrap": "wrap",
         "rowGap": "6px",
         "& > .child-wrapper > .bk-panel-models-markup-HTML": {
             "minWidth": "min(240px, 90%) !important"
         },
     }
+    for at in (NARROW, "@container (max-width: 560px)")
 }
-"""Of a row of fields and words: in a narrow window words stand below rather than become narrow."""
+"""Of a row of fields and words: in a narrow window, or on a page docked beside the layout in one
+that is not wide, words stand below rather than become narrow."""
 NARROW_HEADER: dict[str, Any] = {
     NARROW: {
         "& .header .MuiToolbar-root": {"flexWrap": "wrap", "padding": "0 8px 6px"},

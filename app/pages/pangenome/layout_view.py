@@ -47,6 +47,9 @@ WITHOUT_CHART = """
   .column { width: auto !important; }
   .child-wrapper:last-child > * { display: none !important; }
 } }
+@media (min-width: 900px) and (max-height: 1150px) {
+  :host(.low) .child-wrapper:last-child > * { display: none !important; }
+}
 """
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
@@ -140,6 +143,10 @@ class LayoutView(pn.viewable.Viewer):
             self._widget = LayoutWidget(run=self.run)
         return self._widget._repr_mimebundle_(**options)
 
+    def stay_low(self, is_low: bool) -> None:
+        """Take little height: there is no room for the chart then, unless the window is high."""
+        self._side.css_classes = ["beside-picture", *(["low"] if is_low else [])]
+
     def _show_start(self, *_events: Any) -> None:
         if self.run.state is RunState.READY:
             self.run.reset()
@@ -159,7 +166,7 @@ class LayoutView(pn.viewable.Viewer):
             **PICTURE_CARD,
             stylesheets=in_narrow_window("240px"),
         )
-        side = pmui.Column(
+        self._side = pmui.Column(
             layout,
             chart,
             css_classes=["beside-picture"],
@@ -169,7 +176,7 @@ class LayoutView(pn.viewable.Viewer):
         )
         return pmui.Row(
             picture,
-            side,
+            self._side,
             sizing_mode="stretch_both",
             styles={"height": height, "min-height": "0", "container-type": "inline-size"},
             stylesheets=[BELOW_PICTURE, *in_narrow_window("auto")],

@@ -221,6 +221,7 @@ class PangenomePage(Page):
     def stay_low(self, is_low: bool) -> None:
         """Fold the panels under the picture away, or open them again."""
         self.dock.fold(is_low)
+        self.view.stay_low(is_low)
 
     def close(self) -> None:
         """Stop drawing; the tab is closed."""

@@ -34,6 +34,9 @@ MODES = {"Contigs": CONTIGS, "Mismatches": GENOME, "CFD": SCORES}
 REST_SECONDS, NO_WIDTH, SMALLEST_VIEW = 0.06, 700, 60
 ICON: dict[str, Any] = {"size": "20px", "margin": (6, 0, 0, 0), "sx": {"padding": "4px"}}
 WIDTH = 196
+BELOW_THE_OTHER = """@container (max-width: 860px) {
+  :host, :host > div, .MuiBox-root { width: 100% !important; }
+}"""
 EDGE, CHOSEN_EDGE = "#151d28", "#ffb454"
 
 
@@ -245,7 +248,11 @@ class KindsPanel:
         self._turn = Turn(self.figure.plot, self._draw)
         pane = pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0)
         self.panel = pmui.Column(
-            pane, sizing_mode="stretch_height", width=WIDTH, margin=(4, 0, 0, 0)
+            pane,
+            sizing_mode="stretch_height",
+            width=WIDTH,
+            margin=(4, 0, 0, 0),
+            stylesheets=[BELOW_THE_OTHER],
         )
         self.figure.plot.on_event(Tap, self._on_tap)
         state.param.watch(lambda _: self._turn.ask(), "found")

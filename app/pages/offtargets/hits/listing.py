@@ -45,7 +45,7 @@ NO_HIT = "no hit is listed; search first"
 COLUMNS = (
     Column("Guide", share=52),
     Column("Site", share=188, is_html=True, is_sortable=False),
-    Column("Contig", share=54),
+    Column("Contig", share=60),
     Column("Start", is_number=True, share=80),
     Column(STRAND, share=22),
     Column("Mismatches", is_number=True, share=96),
@@ -58,11 +58,11 @@ COLUMNS = (
     Column(GENE, share=72),
     Column(CLASS, share=76),
 )
-SHORTENED = (GENE,)
-"""Columns that become narrower where there is little room."""
+SHORTENED = {GENE: 50}
+"""Columns that become narrower where there is little room, but not than their titles."""
 LONG_NAME, BASE = 64, 6.8
 """Pixels that a name of a guide may take, and that a base of a site takes."""
-MIN_WIDTHS = {column.title: column.share for column in COLUMNS if column.title not in SHORTENED}
+MIN_WIDTHS = {column.title: column.share for column in COLUMNS} | SHORTENED
 TABLE, DIFFERENCES, HAPLOTYPES = "Hits", "Differences", "Haplotypes"
 ICON: dict[str, Any] = {"size": "16px", "margin": 0}
 STYLE = """
