@@ -13,14 +13,15 @@ from numba import njit
 
 from genoviz.analyses.sequences.genome_model import find_peak
 from genoviz.analyses.sequences.kmer_parts import (
-    CODES,
     DEFAULT_MEMORY,
     Blocks,
     iter_kmer_parts,
 )
 from genoviz.analyses.sequences.kmer_sets import blocks_of
 from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
+from genoviz.backend import Backend
 from genoviz.generators import in_one_go
+from genoviz.kernels.kmer_count import CODES
 from genoviz.model import Intervals, Sequences
 
 MAX_COPIES = 4
@@ -100,12 +101,13 @@ def iter_copy_spectrum(
     k: int,
     *,
     memory: int = DEFAULT_MEMORY,
+    backend: Backend = "auto",
 ) -> Generator[float, None, CopySpectrum]:
     """Return what `copy_spectrum` does; yields the share that is done, 0 to 1."""
     table: dict[int, np.ndarray] = {}
     absent, n_places, n_absent = [np.empty(0, np.uint64)], 0, 0
     openers = (lambda: blocks_of(assembly), open_blocks)
-    for share, part in iter_kmer_parts(openers, k, memory=memory):
+    for share, part in iter_kmer_parts(openers, k, memory=memory, backend=backend):
         if part is not None:
             copies, counts = part.counts.T
             is_absent = counts == 0
@@ -141,6 +143,8 @@ def copy_spectrum(found: CopySpectrum) -> CopySpectrum:
     memory
         Bytes for k-mers and their counts, half of them for each side, and more passes over both
         where they need more. K-mers that no read has take 8 bytes each besides.
+    backend
+        Where to count.
 
     Raises
     ------
@@ -171,10 +175,11 @@ def absent_stretches(assembly: Sequences, spectrum: CopySpectrum) -> Intervals:
         What `copy_spectrum` was given, and what it found.
     """
     columns: list[tuple[int, np.ndarray]] = []
+    codes = np.frombuffer(CODES, np.uint8)
     for contig, (first, stop) in enumerate(
         zip(assembly.offsets[:-1], assembly.offsets[1:], strict=True)
     ):
-        stretches = _find_stretches(assembly.bases[first:stop], CODES, spectrum.k, spectrum.absent)
+        stretches = _find_stretches(assembly.bases[first:stop], codes, spectrum.k, spectrum.absent)
         columns.append((contig, stretches))
     names = [assembly.names[contig] for contig, found in columns for _ in range(len(found))]
     places = np.concatenate([np.empty((0, 2), np.int64), *(found for _, found in columns)])

@@ -72,17 +72,6 @@ def tally_sizes(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndarr
     )
 
 
-def tally(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which positive integers there are, ascending, and how many of each; int64 both."""
-    few_counts = np.bincount(values[values < FEW], minlength=1)
-    few_values = np.flatnonzero(few_counts)
-    many_values, many_counts = np.unique(values[values >= FEW], return_counts=True)
-    return (
-        np.concatenate([few_values, many_values]),
-        np.concatenate([few_counts[few_values], many_counts]),
-    )
-
-
 @njit(nogil=True, cache=True, parallel=True)
 def _count_sizes(lcp, k, first_chunk, last_chunk, few, many):
     n, chunks = len(lcp), len(few)

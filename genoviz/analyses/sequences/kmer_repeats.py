@@ -24,7 +24,6 @@ from genoviz.analyses.sequences.kmer_groups import (
     mark_short,
     scaled,
     select_groups,
-    tally,
 )
 from genoviz.analyses.sequences.kmer_list import ORDERS, KmerList, KmerOrder, list_kmers, split_page
 from genoviz.analyses.sequences.kmer_spectrum import (
@@ -37,7 +36,7 @@ from genoviz.analyses.sequences.kmer_spectrum import (
 )
 from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, MultiplicityTrack
 from genoviz.analyses.sequences.suffix_array import common_prefixes
-from genoviz.backend import Backend
+from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.generators import finish, last_of
 from genoviz.model.sequences.index_text import IndexText
@@ -171,7 +170,7 @@ class KmerRepeats:
             found = yield from iter_count_canonical(packed, n_symbols, short, n_places, k)
         else:
             groups = yield from self._iter_canonical_groups(k)
-            found = tally(groups.totals[groups.is_first])
+            found = load_kernel("kmer_count", "cpu").tally_counts(groups.totals[groups.is_first])
         self._spectrum = spectrum = KmerSpectrum(
             k, strand, *(part.astype(np.int64) for part in found)
         )

@@ -13,6 +13,7 @@ from genoviz.analyses.sequences.kmer_parts import (
     KmerPart,
     iter_kmer_parts,
 )
+from genoviz.backend import Backend
 from genoviz.generators import in_one_go
 from genoviz.model import Sequences
 
@@ -73,12 +74,16 @@ class GcSpectrum:
 
 
 def iter_compare_kmers(
-    openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int = DEFAULT_MEMORY
+    openers: Sequence[Callable[[], Blocks]],
+    k: int,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    backend: Backend = "auto",
 ) -> Generator[float, None, KmerSets]:
     """Return what `compare_kmers` does; yields the share that is done, 0 to 1."""
     n = len(openers)
     found = KmerSets(k, n, np.zeros(1 << n, np.int64), np.zeros((1 << n, n), np.int64))
-    for share, part in iter_kmer_parts(openers, k, memory=memory):
+    for share, part in iter_kmer_parts(openers, k, memory=memory, backend=backend):
         if part is not None:
             add_part(found, part)
         yield share
@@ -98,7 +103,9 @@ def compare_kmers(found: KmerSets) -> KmerSets:
         1 to 32.
     memory
         Bytes for k-mers and their counts, the same share for each input; where they need more,
-        all inputs are read several times.
+        all inputs are read several times. On a GPU it is that of the GPU.
+    backend
+        Where to count.
 
     Raises
     ------
@@ -116,11 +123,15 @@ def compare_kmers(found: KmerSets) -> KmerSets:
 
 
 def iter_gc_spectrum(
-    open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
+    open_blocks: Callable[[], Blocks],
+    k: int,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    backend: Backend = "auto",
 ) -> Generator[float, None, GcSpectrum]:
     """Return what `gc_spectrum` does; yields the share that is done, 0 to 1."""
     table: dict[int, np.ndarray] = {}
-    for share, part in iter_kmer_parts([open_blocks], k, memory=memory):
+    for share, part in iter_kmer_parts([open_blocks], k, memory=memory, backend=backend):
         if part is not None:
             # Of A C G T, 0 to 3, the bits of C and G differ.
             differs = (part.keys ^ part.keys >> np.uint64(1)) & _LOW_BITS
@@ -143,7 +154,7 @@ def gc_spectrum(found: GcSpectrum) -> GcSpectrum:
 
     Parameters
     ----------
-    open_blocks, k, memory
+    open_blocks, k, memory, backend
         As of `read_spectrum`.
 
     Raises

@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.sequences.kmer_groups import iter_lengths, tally
-from genoviz.analyses.sequences.kmer_parts import DEFAULT_MEMORY, Blocks, iter_kmer_parts
+from genoviz.analyses.sequences.kmer_groups import iter_lengths
+from genoviz.analyses.sequences.kmer_parts import DEFAULT_MEMORY, Blocks, iter_counted
+from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 
@@ -86,14 +87,19 @@ class DistinctKmers:
 
 
 def iter_read_spectrum(
-    open_blocks: Callable[[], Blocks], k: int, *, memory: int = DEFAULT_MEMORY
+    open_blocks: Callable[[], Blocks],
+    k: int,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    backend: Backend = "auto",
 ) -> Generator[float, None, KmerSpectrum]:
     """Return what `read_spectrum` does; yields the share that is done, 0 to 1."""
     found: dict[int, int] = {}
-    for share, part in iter_kmer_parts([open_blocks], k, memory=memory):
-        if part is not None:
-            for multiplicity, n in zip(*map(np.ndarray.tolist, tally(part.counts[:, 0])),
-                                       strict=True):  # fmt: skip
+    kernel = load_kernel("kmer_count", backend)
+    for share, sides in iter_counted([open_blocks], k, memory=memory, kernel=kernel):
+        for _, counts in sides or ():
+            values, numbers = kernel.tally_counts(counts)
+            for multiplicity, n in zip(values.tolist(), numbers.tolist(), strict=True):
                 found[multiplicity] = found.get(multiplicity, 0) + n
         yield share
     columns = np.array(sorted(found.items()), np.int64).reshape(-1, 2)
@@ -113,7 +119,9 @@ def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
         1 to 32.
     memory
         Bytes for k-mers and their counts. 48 bytes for each different k-mer of the reads do with
-        one pass; less takes two, four or more.
+        one pass; less takes two, four or more. On a GPU it is that of the GPU.
+    backend
+        Where to count.
 
     Raises
     ------

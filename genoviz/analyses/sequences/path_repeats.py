@@ -14,11 +14,11 @@ from functools import cached_property
 import numpy as np
 
 from genoviz.analyses.sequences.canonical_kmers import iter_canonical_groups
-from genoviz.analyses.sequences.kmer_groups import mark_short, scaled, select_groups, tally
+from genoviz.analyses.sequences.kmer_groups import mark_short, scaled, select_groups
 from genoviz.analyses.sequences.kmer_repeats import KmerRepeats, make_kmer_repeats
 from genoviz.analyses.sequences.kmer_spectrum import DistinctKmers, KmerSpectrum, KmerStrand
 from genoviz.analyses.sequences.multiplicity_track import MultiplicitySteps, find_steps
-from genoviz.backend import Backend
+from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.generators import finish
 from genoviz.model.columns import expand_counts
@@ -91,7 +91,7 @@ class PathRepeats:
             counts = groups.along[groups.is_first]
         else:
             counts = np.concatenate([groups.along, groups.against[~groups.has_partner]])
-        found = tally(counts[counts > 0])
+        found = load_kernel("kmer_count", "cpu").tally_counts(counts[counts > 0])
         return KmerSpectrum(k, strand, *(part.astype(np.int64) for part in found))
 
     def iter_distinct(self, max_k: int) -> Generator[float, None, DistinctKmers]:

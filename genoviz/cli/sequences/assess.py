@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import JsonOption, option, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, option, with_examples
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
 from genoviz.cli.results import (
@@ -52,6 +52,7 @@ def assess(
     ] = None,
     memory: io.CountMemoryOption = None,
     output: TableOption = None,
+    backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
     """Compare an assembly with reads by k-mers: copies, completeness and quality.
@@ -69,12 +70,11 @@ def assess(
             raise typer.BadParameter(f"{file.name} has no reads: --reads needs FASTQ")
     from genoviz.analyses.sequences.copy_spectrum import absent_stretches, iter_copy_spectrum
 
-    n_bytes = io.parse_read_memory(memory)
+    where = {"memory": io.parse_read_memory(memory), "backend": backend.value}
     with show_progress() as bar:
         sequences = io.read_spelled(as_file(assembly), bar)
-        found = io.counted(
-            iter_copy_spectrum(io.opener_of_reads(files), sequences, k, memory=n_bytes), bar
-        )
+        reads_of = io.opener_of_reads(files)
+        found = io.counted(iter_copy_spectrum(reads_of, sequences, k, **where), bar)
         written = []
         if absent is not None:
             from genoviz.io.intervals.writer import write_bed

@@ -102,7 +102,7 @@ def spectrum(
         if gc and fit:
             raise typer.BadParameter("--gc and --fit are two tables; give one of them")
         with show_progress() as bar:
-            found = io.counted(_count_reads(files, k, memory, gc=gc), bar)
+            found = io.counted(_count_reads(files, k, memory, gc, backend.value), bar)
         if gc:
             values = {"multiplicity": found.multiplicities.tolist()}
             values |= {f"gc_{n}": column.tolist() for n, column in enumerate(found.n_kmers.T)}
@@ -200,14 +200,15 @@ def _model_lines(model: GenomeModel) -> list[str]:
 
 
 def _count_reads(
-    files: list[Path], k: int, memory: str | None, *, gc: bool
+    files: list[Path], k: int, memory: str | None, gc: bool, backend: str
 ) -> Generator[float, None, KmerSpectrum | GcSpectrum]:
     """Count the k-mers of all reads of FASTQ files, also by their GC content."""
     from genoviz.analyses.sequences.kmer_sets import iter_gc_spectrum
     from genoviz.analyses.sequences.kmer_spectrum import iter_read_spectrum
 
     count = iter_gc_spectrum if gc else iter_read_spectrum
-    return count(io.opener_of_reads(files), k, memory=io.parse_read_memory(memory))
+    n_bytes = io.parse_read_memory(memory)
+    return count(io.opener_of_reads(files), k, memory=n_bytes, backend=backend)
 
 
 def _share_spectrum(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import JsonOption, option, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, JsonOption, option, with_examples
 from genoviz.cli.intervals.options import write_output
 from genoviz.cli.output_kinds import TABLE, TableOption, choose_kind
 from genoviz.cli.results import ProgressBar, as_file, print_results, show_progress
@@ -53,6 +53,7 @@ def compare(
     ] = None,
     memory: io.CountMemoryOption = None,
     output: TableOption = None,
+    backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
     """Compare inputs by their canonical k-mers: those that all have, and those of some alone.
@@ -68,16 +69,16 @@ def compare(
         raise typer.BadParameter(f"needs 2 to {MAX_INPUTS} inputs, not {len(inputs):,}")
     if operation is not None and as_json and output is None:
         raise typer.BadParameter("--json with --operation needs -o, a file for the k-mers")
-    n_bytes = io.parse_read_memory(memory)
+    where = {"memory": io.parse_read_memory(memory), "backend": backend.value}
     files, n_written = [as_file(path) for path in inputs], [0]
     with show_progress() as bar:
         openers = [_opener_of(file, bar) for file in files]
         if operation is not None:
-            parts = _watched(iter_kmer_parts(openers, k, memory=n_bytes), bar)
+            parts = _watched(iter_kmer_parts(openers, k, **where), bar)
             header = "\t".join(["#kmer", *(f"count_{n + 1}" for n in range(len(files)))])
             write_output(_kmer_lines(header, parts, operation, n_written), output)
         else:
-            found = io.counted(iter_compare_kmers(openers, k, memory=n_bytes), bar)
+            found = io.counted(iter_compare_kmers(openers, k, **where), bar)
     results: dict[str, Any] = {"k": k, "inputs": [file.name for file in files]}
     results["files"] = [str(output)] if output else []
     if operation is not None:

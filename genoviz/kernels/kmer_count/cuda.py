@@ -1,0 +1,95 @@
+"""Canonical k-mers counted on one GPU; the contract is in this folder's ``__init__``.
+
+Keys are sorted by radix (CuPy's sort of integers), and two runs merged by looking each key of the
+shorter one up in the longer one. Memory, in bytes a letter: the letter, its key, and as much again
+for the sort, then up to 24 for runs.
+"""
+
+from typing import NamedTuple
+
+import cupy
+import cupyx
+import numpy as np
+
+from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.kmer_count import CODES, GOLDEN, HASH_SHIFT
+
+THREADS_PER_BLOCK = 256
+COMPILE_OPTIONS = ((),)
+NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Room(NamedTuple):
+    """Letters on the host, in memory that the GPU copies from at full speed, and on the GPU."""
+
+    letters: np.ndarray
+    on_gpu: cupy.ndarray
+    codes: cupy.ndarray
+
+
+def make_room(n_letters):
+    """Return room for so many letters."""
+    letters = cupyx.empty_pinned(n_letters, np.uint8)
+    return Room(
+        letters, cupy.empty(n_letters, np.uint8), cupy.asarray(np.frombuffer(CODES, np.uint8))
+    )
+
+
+def count_kmers(room, n_letters, k, part, n_parts):
+    """Return the canonical k-mers of the first letters, ascending, and how often each is there."""
+    keys = cupy.empty(n_letters, np.uint64)
+    if n_letters:
+        letters = room.on_gpu[:n_letters]
+        letters.set(room.letters[:n_letters])
+        module = load_module(__package__, "kmer_count.cu", options=COMPILE_OPTIONS[0])
+        module.get_function("take_keys")(
+            (-(-n_letters // THREADS_PER_BLOCK),),
+            (THREADS_PER_BLOCK,),
+            (letters, np.int64(n_letters), room.codes, np.int32(k), np.uint64(n_parts - 1),
+             np.uint64(part), keys),
+        )  # fmt: skip
+    keys = keys[keys != NO_KEY]
+    if not len(keys):
+        return keys, cupy.empty(0, np.int64)
+    keys.sort()
+    is_first = cupy.ones(len(keys), bool)
+    is_first[1:] = keys[1:] != keys[:-1]
+    firsts = cupy.flatnonzero(is_first)
+    counts = cupy.diff(firsts, append=cupy.asarray([len(keys)]))
+    return keys[firsts], counts
+
+
+def merge_counts(keys, counts, other_keys, other_counts):
+    """Return the keys of two runs, and the sums of their counts."""
+    if len(keys) < len(other_keys):
+        keys, counts, other_keys, other_counts = other_keys, other_counts, keys, counts
+    if not len(other_keys):
+        return keys, counts
+    places = cupy.searchsorted(keys, other_keys)
+    is_known = keys[cupy.minimum(places, len(keys) - 1)] == other_keys
+    sums = counts.copy()
+    sums[places[is_known]] += other_counts[is_known]
+    is_new = ~is_known
+    places, new_keys, new_counts = places[is_new], other_keys[is_new], other_counts[is_new]
+    del is_known, is_new
+    merged = cupy.empty(len(keys) + len(new_keys), np.uint64)
+    merged_counts = cupy.empty(len(merged), np.int64)
+    at = cupy.arange(len(keys)) + cupy.searchsorted(new_keys, keys)
+    merged[at], merged_counts[at] = keys, sums
+    at = places + cupy.arange(len(new_keys))
+    merged[at], merged_counts[at] = new_keys, new_counts
+    return merged, merged_counts
+
+
+def keep_part(keys, counts, part, n_parts):
+    """Return the keys of a part, and their counts."""
+    is_kept = (keys * GOLDEN >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
+    return keys[is_kept], counts[is_kept]
+
+
+def tally_counts(counts):
+    """Return the different counts, ascending, and how many keys have each."""
+    if not len(counts):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    values, numbers = cupy.unique(counts, return_counts=True)
+    return values.get(), numbers.get().astype(np.int64)
