@@ -63,7 +63,8 @@ def iter_fastq_blocks(path: str | PathLike[str]) -> Iterator[tuple[float, np.nda
     path, state = Path(path), _STATE.copy()
     for share, text in _iter_text(path):
         letters = np.empty(len(text) + 1, np.uint8)
-        n, problem, at = _copy_letters(text, state, _IS_LETTER, letters)
+        words = text[: len(text) // 8 * 8].view(np.uint64)
+        n, problem, at = _copy_letters(text, words, state, _IS_LETTER, letters)
         if problem:
             shown = show(text[at : at + 24].tobytes().split(b"\n")[0])
             if problem == _NO_LETTER:
@@ -97,46 +98,77 @@ def _iter_text(path: Path) -> Iterator[tuple[float, np.ndarray]]:
 
 
 @njit(nogil=True, cache=True)
-def _copy_letters(text, state, is_letter, letters):
-    """Copy the letters of reads; return how many, what is wrong, and where."""
+def _copy_letters(text, words, state, is_letter, letters):
+    """Copy the letters of reads; return how many, what is wrong, and where.
+
+    ``words`` are the bytes of the text, eight at a time: of most lines only the end is looked for.
+    """
     kind, column, n_bases, n_qualities, line = state
-    n = 0
+    n = i = 0
     problem, at = 0, len(text)
-    for i in range(len(text)):
-        byte = text[i]
-        if byte == 10:
-            if kind == 3 and n_bases != n_qualities:
-                problem, at = 4, i
-                break
-            line += 1
-            if kind == 0 and column == 0:
-                continue
-            if kind == 2 and column == 0:
-                problem, at = 2, i
-                line -= 1
-                break
-            if kind == 1:
-                letters[n] = 10
-                n += 1
-            elif kind == 3:
-                n_bases = n_qualities = 0
-            kind = (kind + 1) & 3
-            column = 0
-            continue
-        if byte == 13:
-            continue
+    while i < len(text):
+        end = _find_newline(text, words, i)
+        stop = end - 1 if end > i and text[end - 1] == 13 else end
         if kind == 1:
-            if not is_letter[byte]:
+            is_right = True
+            for place in range(i, stop):
+                byte = text[place]
+                is_right &= is_letter[byte]
+                letters[n + place - i] = byte
+            if not is_right:
                 problem, at = 3, i
+                while is_letter[text[at]]:
+                    at += 1
                 break
-            letters[n] = byte
-            n += 1
-            n_bases += 1
+            n += stop - i
+            n_bases += stop - i
         elif kind == 3:
-            n_qualities += 1
-        elif column == 0 and byte != (64 if kind == 0 else 43):
+            n_qualities += stop - i
+        elif column == 0 and stop > i and text[i] != (64 if kind == 0 else 43):
             problem, at = kind // 2 + 1, i
             break
-        column += 1
+        column += stop - i
+        if end == len(text):
+            break
+        if kind == 3 and n_bases != n_qualities:
+            problem, at = 4, end
+            break
+        if kind == 2 and column == 0:
+            problem, at = 2, end
+            break
+        line += 1
+        i = end + 1
+        if kind == 0 and column == 0:
+            continue
+        if kind == 1:
+            letters[n] = 10
+            n += 1
+        elif kind == 3:
+            n_bases = n_qualities = 0
+        kind = (kind + 1) & 3
+        column = 0
     state[:] = kind, column, n_bases, n_qualities, line
     return n, problem, at
+
+
+@njit(nogil=True, cache=True)
+def _find_newline(text, words, i):
+    """Return where the line ends: the place of its newline, or the end of the text."""
+    while i < len(text) and i & 7:
+        if text[i] == 10:
+            return i
+        i += 1
+    if i == len(text):
+        return i
+    word = i >> 3
+    while word < len(words):
+        # Newlines become zeros, and a zero borrows from its highest bit.
+        others = words[word] ^ np.uint64(0x0A0A0A0A0A0A0A0A)
+        borrows = (others - np.uint64(0x0101010101010101)) & ~others
+        if borrows & np.uint64(0x8080808080808080):
+            break
+        word += 1
+    i = word << 3
+    while i < len(text) and text[i] != 10:
+        i += 1
+    return i
