@@ -93,7 +93,7 @@ def test_a_repeat_takes_a_round_whatever_its_length(unit, n_rounds):
 
 @pytest.mark.parametrize("key_bases", [16, 21, 24])
 def test_ties_are_checked_once_for_each_doubling_of_depth(key_bases):
-    doublings = [192, 384, 768, 1536]
+    doublings = [48, 96, 192, 384, 768, 1536]
     depths = range(1, 2000)
     checked = [depth for depth in depths if _is_checked(depth, key_bases)]
     assert checked == [

@@ -21,7 +21,7 @@ SAMPLED = 16
 MAX_DIGIT = 11
 SPARE = 1 << 20
 COMPARED_BASES = 1024
-KEYED_BASES = 192
+KEYED_BASES = 48
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
 ALL = ~np.uint64(0)
 

@@ -108,4 +108,4 @@ def compare(text, cover, first, second, depth):
     return order
 
 
-# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: f5185322dc47f8ec
+# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: 939cea10e5cf9a5e

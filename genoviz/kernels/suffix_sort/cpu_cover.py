@@ -169,4 +169,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: 4132459eaed715d2
+# Compiled with cpu_order.py, cpu_seeds.py: 46628eab36a5c080

@@ -299,4 +299,4 @@ def _sort_classes(cover, words, room, first, last, spare):
             words[i] = room[i]
 
 
-# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 847dbe0faf61758e
+# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 1c411f0dbbe4198d
