@@ -15,7 +15,7 @@ from genoviz.generators import last_of
 from genoviz.model import PangenomeGraph
 
 MAX_CELLS = 1 << 27
-SMALL_SHARE = 0.25
+SMALL_SHARE = 0.08
 """Of all steps: views with fewer are filled from the steps of their nodes alone."""
 STEPS_AT_ONCE = 1 << 23
 
