@@ -53,6 +53,7 @@ WORDS = """
 :host { font-size: 12px; line-height: 17px; font-variant-numeric: tabular-nums; }
 p { margin: 0; height: 17px; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 b { font-weight: 600; }
+i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
 svg { vertical-align: middle; margin: 0 4px; }
 @container (max-width: 860px) or (min-width: 1250px) { p { height: 34px; white-space: normal; } }
 """
