@@ -246,7 +246,8 @@ def growth_words(growth: PangenomeGrowth) -> str:
     total, core, first = growth.expected[-1], growth.core[-1], growth.expected[0]
     share = 100 * core / total if total else 0.0
     return (
-        f'<i style="background: {EXPECTED_COLOUR}"></i><b>{total:,.0f} {unit}</b> in some of {n:,}, '
+        f'<i style="background: {EXPECTED_COLOUR}"></i><b>{total:,.0f} {unit}</b> '
+        f"in some of {n:,}, "
         f'<i style="background: {CORE_COLOUR}"></i><b>{core:,.0f}</b> in all ({share:.3g} %); '
         f"one alone has {first:,.0f}"
     )
