@@ -637,6 +637,28 @@ def test_single_step_predicts_animals_without_genotypes(run, made):
     assert "herd.ped: has none of the 90 genotyped samples, such as 'sample1'" in err
 
 
+def test_single_step_tells_groups_of_unknown_parents(run, made):
+    ids = made.samples.ids.tolist()
+    lines = [f"{name} -1 {-2 - k // 40}" for k, name in enumerate(ids)] + [f"calf {ids[0]} -2"]
+    Path("herd.ped").write_text("".join(f"{line}\n" for line in lines))
+    command = "blup made.bed --pheno made.pheno.tsv --pedigree herd.ped --method ssSNPBLUP"
+    code, out, err = run(*command.split(), "--h2", 0.4)
+    assert code == 0, err
+    assert "Unknown parents are of 4 groups: -1, -2, -3, -4." in err
+    pedigree = genoviz.read_pedigree("herd.ped")
+    trait = genoviz.read_phenotypes("made.pheno.tsv").align(made.samples)
+    values = np.append(trait.columns[trait.numeric_names[0]], np.nan)
+    expected = genoviz.single_step(made, pedigree, values, heritability=0.4)
+    assert abs(expected.group_effects.sum()) < 1e-9 < np.ptp(expected.group_effects)
+    rows = rows_of(out)
+    assert [row["#ID"] for row in rows] == [*ids, "calf", "-1", "-2", "-3", "-4"]
+    assert [row["IS_GROUP"] for row in rows] == ["0"] * 91 + ["1"] * 4
+    assert [row["HAS_GENOTYPES"] for row in rows] == ["1"] * 90 + ["0"] * 5
+    assert {row["PHENOTYPE"] for row in rows[90:]} == {"NA"}
+    both = np.append(expected.breeding_values, expected.group_effects)
+    np.testing.assert_allclose(column(out, "BREEDING_VALUE"), both, atol=1e-6)
+
+
 def test_single_step_takes_records_weights_and_covariates(run, made):
     ids = [*made.samples.ids.tolist(), "calf", "cow"]
     Path("herd.ped").write_text("".join(f"{name} 0 0\n" for name in ids[:-2]) + "calf sample1 cow")

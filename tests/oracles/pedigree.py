@@ -1,4 +1,4 @@
-"""Relationships of a pedigree by the tabular method, animal by animal."""
+"""Relationships of a pedigree by the tabular method, and shares of groups, animal by animal."""
 
 from __future__ import annotations
 
@@ -17,3 +17,15 @@ def relationships(sires, dams):
             table[i, j] = table[j, i] = (of_sire + of_dam) / 2
         table[i, i] = 1 + (table[sire, dam] / 2 if min(sire, dam) >= 0 else 0)
     return table
+
+
+def group_shares(sires, dams, n_groups):
+    """Return Q: float64 (n, n_groups); parents are -1 where not known, -2 - g where of group g."""
+    shares = np.zeros((len(sires), n_groups))
+    for i, parents in enumerate(zip(sires, dams, strict=True)):
+        for parent in parents:
+            if parent >= 0:
+                shares[i] += shares[parent] / 2
+            elif parent < -1:
+                shares[i, -2 - parent] += 1 / 2
+    return shares

@@ -309,4 +309,5 @@ def _samples_of(pedigree: Pedigree) -> SampleTable:
     sexes[pedigree.dams[pedigree.dams >= 0]] = 2
     sexes[pedigree.sires[pedigree.sires >= 0]] = 1
     families = np.full(len(sexes), "0")
-    return SampleTable(families, pedigree.ids, ids[pedigree.sires], ids[pedigree.dams], sexes)
+    fathers, mothers = (ids[np.maximum(column, -1)] for column in (pedigree.sires, pedigree.dams))
+    return SampleTable(families, pedigree.ids, fathers, mothers, sexes)

@@ -10,20 +10,17 @@ import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import sample_columns, write_table
-from genoviz.cli.genotypes.trait_options import TraitOptions, take_records
+from genoviz.cli.genotypes.tables import sample_columns, with_groups, write_table
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_numbers, take_records
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import ProgressBar, print_notes, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
     from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
     from genoviz.analyses.genotypes.prediction.cross_validation import CrossValidation
     from genoviz.model.genotypes.genotypes import Genotypes
-    from genoviz.model.genotypes.traits import Trait
 
 
 class Method(StrEnum):
@@ -202,7 +199,7 @@ def blup(
         options = {"weight": weight, "is_repeated": repeatability is not None}
         taken = take_records(genotypes, found.samples, traits, **options)
         name, covariates = taken.name, taken.covariates
-        phenotype = _numbers(name, taken.trait)
+        phenotype = take_numbers(name, taken.trait)
         notes = Training(phenotype, covariates, covariate_names=taken.covariate_names).notes
         print_notes(*notes)
         if heritability == ESTIMATE:
@@ -235,7 +232,7 @@ def blup(
             common |= {"samples": taken.animals, "weights": taken.weights}
             common["repeatability"] = repeatability
         steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
-        last = _solve(steps, bar)
+        last = io.last_prediction(steps, bar)
     columns = sample_columns(found.samples) | taken.columns_of(last)
     _write(columns, output, found, last, effects)
     _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
@@ -281,7 +278,10 @@ def _solve_single_step(
     seed: int,
     **options: Any,
 ) -> tuple[str, dict[str, Any], BlupSnapshot]:
-    """Return the trait, columns for all animals of a pedigree, and the last snapshot."""
+    """Return the trait, columns for all animals of a pedigree, and the last snapshot.
+
+    Groups of unknown parents have rows after those of animals, and a column says which these are.
+    """
     import numpy as np
 
     from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
@@ -296,7 +296,7 @@ def _solve_single_step(
                                     f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
     animals, is_repeated = SampleTable.from_ids(pedigree.ids), options["repeatability"] is not None
     taken = take_records(genotypes_path, animals, traits, weight=weight, is_repeated=is_repeated)
-    values, of_values = _numbers(taken.name, taken.trait), taken.covariates
+    values, of_values = take_numbers(taken.name, taken.trait), taken.covariates
     if options["heritability"] == ESTIMATE:
         shared = {key: options[key] for key in ("contigs", "backend")} | {"seed": seed}
         number = {animal: k for k, animal in enumerate(pedigree.ids.tolist())}
@@ -305,28 +305,16 @@ def _solve_single_step(
         shared["covariates"] = None if of_values is None else of_values[rows]
         options["heritability"] = io.estimate_heritability(genotypes, own, bar, **shared)
     options |= taken.options
-    last = _solve(iter_single_step(genotypes, pedigree, values, **options), bar)
+    last = io.last_prediction(iter_single_step(genotypes, pedigree, values, **options), bar)
     print_notes(*last.notes)
     columns = {
         "#ID": pedigree.ids,
         "HAS_GENOTYPES": np.isin(pedigree.ids, genotypes.samples.ids).astype(int),
         **taken.columns_of(last),
     }
+    if len(pedigree.groups):
+        columns = with_groups(columns, pedigree.groups, last.group_effects)
     return taken.name, columns, last
-
-
-def _numbers(name: str, trait: Trait) -> np.ndarray:
-    """Return a trait as numbers; of cases and controls, a note says so."""
-    if trait.is_binary:
-        print_notes(f"trait {name} has two values and is predicted as a number")
-    return trait.values
-
-
-def _solve(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
-    """Return the last snapshot; the bar shows how far the residual has come down."""
-    for snapshot in steps:
-        bar.update("Solving", snapshot.iteration, None, "iterations")
-    return snapshot
 
 
 def _tell_assumed(what: str, given: float | str | None, assumed: float | None) -> None:

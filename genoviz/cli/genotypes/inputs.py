@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
     from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
@@ -203,6 +204,13 @@ def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
     for progress in steps:
         bar.update(progress.what, progress.fraction, 1.0, "")
     return progress.result
+
+
+def last_prediction(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
+    """Return the last snapshot; the bar shows how far the residual has come down."""
+    for snapshot in steps:
+        bar.update("Solving", snapshot.iteration, None, "iterations")
+    return snapshot
 
 
 def last_estimate(steps: Iterator[VarianceSnapshot], bar: ProgressBar) -> VarianceSnapshot:

@@ -23,6 +23,23 @@ def numbered_columns(name: str, values: np.ndarray) -> dict[str, Any]:
     return {f"{name}{k + 1}": values[:, k] for k in range(values.shape[1])}
 
 
+def with_groups(
+    columns: dict[str, np.ndarray], groups: np.ndarray, effects: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return columns of a pedigree's animals with a row more for each group of parents."""
+    import numpy as np
+
+    n_animals = len(columns["#ID"])
+    found = {
+        name: np.append(values, np.full(len(groups), np.nan if values.dtype.kind == "f" else 0))
+        for name, values in columns.items()
+        if name != "#ID"
+    }
+    found["BREEDING_VALUE"][n_animals:] = effects
+    is_group = np.repeat([0, 1], [n_animals, len(groups)])
+    return {"#ID": np.append(columns["#ID"], groups), "IS_GROUP": is_group, **found}
+
+
 def write_table(columns: dict[str, Any], output: Path | None) -> None:
     """Write columns to a file (in gzip by its name), or to standard output."""
     import polars

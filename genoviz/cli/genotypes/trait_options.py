@@ -107,6 +107,13 @@ def _read_aligned(
     return aligned
 
 
+def take_numbers(name: str, trait: Trait) -> np.ndarray:
+    """Return a trait as numbers; of cases and controls, a note says so."""
+    if trait.is_binary:
+        print_notes(f"trait {name} has two values and is predicted as a number")
+    return trait.values
+
+
 def _choose_trait(table: PhenotypeTable, options: TraitOptions) -> tuple[str, Trait]:
     from genoviz.errors import ParameterError
     from genoviz.model.genotypes.traits import read_trait

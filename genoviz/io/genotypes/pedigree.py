@@ -11,7 +11,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.plink_files import read_fam
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.text_file import read_bytes
-from genoviz.model.genotypes.pedigree import Pedigree, is_unknown_parent
+from genoviz.model.genotypes.pedigree import Pedigree
 
 _TITLES = {
     "id": ("id", "iid", "animal", "individual", "calf", "progeny", "name", "ind"),
@@ -28,13 +28,14 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
     commas, semicolons, tabs or blanks; lines that begin with ``#`` are comments unless they are
     the header. ``0``, ``00``, ``.``, ``*``, ``NA``, ``unknown``, ``-9``, empty fields and what
     else `is_unknown_parent` knows are parents that are not known. Of a ``.fam`` file columns 2 to 4
-    are read. The file may be gzipped. A note names an animal that is a sire here and a dam there.
+    are read. The file may be gzipped. Other negative numbers are groups of unknown parents, as
+    `Pedigree.from_parents` has it. A note names an animal that is a sire here and a dam there.
 
     Raises
     ------
     FileFormatError
         If a line has fewer than three fields, an animal is there twice or is its own ancestor, or
-        parents are groups of unknown parents (negative numbers).
+        parents are -9 beside groups of unknown parents.
     """
     path = Path(path)
     check_text(path)
@@ -51,7 +52,8 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
     except ParameterError as error:
         line = _find_line(str(error), columns[0], numbers)
         raise FileFormatError(path, str(error), line=line) from error
-    return replace(pedigree, notes=(*pedigree.notes, *_note_both_sexes(columns[1], columns[2])))
+    both = {*columns[1]} & {*columns[2]} & {*pedigree.ids.tolist()}
+    return replace(pedigree, notes=(*pedigree.notes, *_note_both_sexes(sorted(both))))
 
 
 def _find_line(error: str, ids: list[str], numbers: list[int]) -> int | None:
@@ -60,8 +62,7 @@ def _find_line(error: str, ids: list[str], numbers: list[int]) -> int | None:
     return numbers[rows[-1]] if rows else None
 
 
-def _note_both_sexes(sires: list[str], dams: list[str]) -> list[str]:
-    both = sorted(name for name in {*sires} & {*dams} if not is_unknown_parent(name))
+def _note_both_sexes(both: list[str]) -> list[str]:
     if not both:
         return []
     who = f"{both[0]} is" if len(both) == 1 else f"{len(both):,} animals, such as {both[0]}, are"

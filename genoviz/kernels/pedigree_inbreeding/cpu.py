@@ -10,7 +10,7 @@ from numba import njit
 def inbreeding(sires, dams, coefficients):
     """Fill ``coefficients``."""
     n_animals = len(sires)
-    generations = _count_generations(sires, dams)
+    generations = count_generations(sires, dams)
     variances = np.empty(n_animals)
     shares = np.zeros(n_animals)
     # Ancestors met so far: the last of each generation, and which was met before it.
@@ -48,7 +48,7 @@ def relate(sires, dams, variances, columns):
 
 
 @njit(nogil=True, cache=True)
-def _count_generations(sires, dams):
+def count_generations(sires, dams):
     """Return the longest way up from each animal, 0 for founders."""
     generations = np.zeros(len(sires), np.int64)
     for i in range(len(sires)):

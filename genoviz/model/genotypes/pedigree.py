@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
 
 from genoviz.errors import ParameterError
 
-_SIGNS = frozenset({"", ".", "-", "--", "*", "?", "-9", "N/A", "n/a", "NaN"})
+_SIGNS = frozenset({"", ".", "-", "--", "*", "?", "N/A", "n/a", "NaN"})
 _WORDS = frozenset({"na", "nan", "null", "none", "unknown", "unk", "missing"})
-_ZERO = re.compile(r"0+(\.0*)?")
-_GROUP = re.compile(r"-\d+(\.0*)?")
+_ZERO = re.compile(r"-?0+(\.0*)?")
+_MINUS_NINE = re.compile(r"-0*9(\.0*)?")
+_GROUP = re.compile(r"-(0*[1-9]\d*)(\.0*)?")
+_MAX_NAMED = 8
 
 
 def is_unknown_parent(name: str) -> bool:
@@ -30,7 +32,7 @@ def is_unknown_parent(name: str) -> bool:
     >>> [is_unknown_parent(name) for name in ("0", "00", "*", "Unknown", "007", "Nan")]
     [True, True, True, True, False, False]
     """
-    if name in _SIGNS or _ZERO.fullmatch(name):
+    if name in _SIGNS or _ZERO.fullmatch(name) or _MINUS_NINE.fullmatch(name):
         return True
     lower = name.lower()
     is_written_so = name in (lower, name.upper()) or (len(name) > 3 and name == name.capitalize())
@@ -41,19 +43,25 @@ def is_unknown_parent(name: str) -> bool:
 class Pedigree:
     """Animals with their parents; parents come before their progeny.
 
+    Unknown parents may belong to groups, such as those born in one decade or country, whose mean
+    breeding values differ.
+
     Parameters
     ----------
     ids
         str, shape (n,): names, each once.
     sires, dams
-        int64, shape (n,): numbers of the parents, -1 where not known.
+        int64, shape (n,): numbers of the parents, -1 where not known, and -2 - g where not known
+        but of group g.
     notes
         What was added or changed on the way, one sentence each.
+    groups
+        str, shape (n_groups,): names of the groups of unknown parents, each once.
 
     Raises
     ------
     ParameterError
-        If lengths differ, or a parent does not come before its progeny.
+        If lengths differ, a parent does not come before its progeny, or a group has no name.
 
     Examples
     --------
@@ -66,6 +74,7 @@ class Pedigree:
     sires: np.ndarray
     dams: np.ndarray
     notes: tuple[str, ...] = ()
+    groups: np.ndarray = field(default_factory=lambda: np.array([], np.str_))
 
     def __post_init__(self) -> None:
         n = len(self.ids)
@@ -75,12 +84,14 @@ class Pedigree:
                 raise ParameterError(
                     f"{name} are {parents.dtype} of shape {parents.shape}, need int64 of ({n},)"
                 )
-            wrong = np.flatnonzero((parents < -1) | (parents >= np.arange(n)))
+            lowest = -1 - len(self.groups)
+            wrong = np.flatnonzero((parents < lowest) | (parents >= np.arange(n)))
             if len(wrong):
                 row = int(wrong[0])
+                unknown = "-1" if lowest == -1 else f"{lowest} to -1"
                 raise ParameterError(
-                    f"{name}: animal {row:,} has parent {int(parents[row]):,}, needs -1 or one "
-                    "that comes before it"
+                    f"{name}: animal {row:,} has parent {int(parents[row]):,}, needs {unknown} or "
+                    "one that comes before it"
                 )
 
     def __len__(self) -> int:
@@ -88,7 +99,8 @@ class Pedigree:
 
     def __repr__(self) -> str:
         n_founders = int(np.count_nonzero((self.sires < 0) & (self.dams < 0)))
-        return f"Pedigree({len(self):,} animals, {n_founders:,} founders)"
+        groups = f", {len(self.groups):,} groups" if len(self.groups) else ""
+        return f"Pedigree({len(self):,} animals, {n_founders:,} founders{groups})"
 
     @classmethod
     def from_parents(
@@ -98,14 +110,14 @@ class Pedigree:
 
         Animals that come after their parents stay in their order. Parents without a row of their
         own are founders, before all others; a note counts them. What stands for a parent that is
-        not known, `is_unknown_parent` says.
+        not known, `is_unknown_parent` says. Negative numbers are groups of unknown parents, as in
+        the files of DMU and MiX99; a note names them. They are sorted as numbers, -1 first.
 
         Raises
         ------
         ParameterError
             If an animal is there twice, is its own ancestor or is named like a parent that is not
-            known; if a parent is a negative number, which stands for a group of unknown parents in
-            the files of DMU and MiX99.
+            known or a group; if -9, which is an unknown parent in PLINK, stands beside groups.
         """
         ids, sire_ids, dam_ids = (
             [str(name) for name in names] for names in (ids, sire_ids, dam_ids)
@@ -116,14 +128,22 @@ class Pedigree:
         known = set(ids)
         parents = dict.fromkeys([*sire_ids, *dam_ids])
         unknown = {name for name in parents if is_unknown_parent(name)}
-        _check_codes(ids, sire_ids, dam_ids, unknown)
-        added = [name for name in parents if name not in known and name not in unknown]
+        codes = {
+            name: f"-{int(found[1])}"
+            for name in parents
+            if name not in unknown and (found := _GROUP.fullmatch(name))
+        }
+        _check_codes(ids, sire_ids, dam_ids, unknown, codes)
+        groups = sorted({*codes.values()}, key=int, reverse=True)
+        no_animals = unknown | codes.keys()
+        added = [name for name in parents if name not in known and name not in no_animals]
         names = added + ids
         number_of = {name: number for number, name in enumerate(names)}
         if len(number_of) < len(names):
             twice = next(name for k, name in enumerate(names) if number_of[name] != k)
             raise ParameterError(f"animal {twice!r} is there twice, needs one row")
         number_of.update(dict.fromkeys(unknown, -1))
+        number_of.update((name, -2 - groups.index(code)) for name, code in codes.items())
         none = [-1] * len(added)
         sires, dams = (
             np.array(none + [number_of[name] for name in column], np.int64)
@@ -132,35 +152,59 @@ class Pedigree:
         order = _sort(sires, dams)
         if len(order) < len(names):
             raise ParameterError(_explain_cycle(names, sires, dams, order))
-        places = np.full(len(names) + 1, -1, np.int64)
+        places = np.empty(len(names), np.int64)
         places[order] = np.arange(len(order))
-        note = f"{len(added):,} parents without a row of their own are founders."
-        if len(added) == 1:
-            note = "1 parent without a row of its own is a founder."
         return cls(
             np.array(names, np.str_)[order],
-            places[sires[order]],
-            places[dams[order]],
-            (note,) if added else (),
+            *(_renumber(column[order], places) for column in (sires, dams)),
+            (*_note_added(len(added)), *_note_groups(groups)),
+            np.array(groups, np.str_),
         )
+
+
+def _renumber(parents: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return parents by their new numbers; those that are not known stay as they are."""
+    is_known = parents >= 0
+    renumbered = parents.copy()
+    renumbered[is_known] = places[parents[is_known]]
+    return renumbered
+
+
+def _note_added(n: int) -> list[str]:
+    if n == 1:
+        return ["1 parent without a row of its own is a founder."]
+    return [f"{n:,} parents without a row of their own are founders."] if n else []
+
+
+def _note_groups(groups: list[str]) -> list[str]:
+    if not groups:
+        return []
+    names, n_more = ", ".join(groups[:_MAX_NAMED]), len(groups) - _MAX_NAMED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    number = f"{len(groups):,} group{'s' * (len(groups) != 1)}"
+    return [f"Unknown parents are of {number}: {names}{more}."]
 
 
 def _check_codes(
-    ids: list[str], sire_ids: list[str], dam_ids: list[str], unknown: set[str]
+    ids: list[str],
+    sire_ids: list[str],
+    dam_ids: list[str],
+    unknown: set[str],
+    codes: dict[str, str],
 ) -> None:
-    """Refuse codes that are both an animal and no parent, and those of groups of parents."""
-    both = next((name for name in ids if name in unknown), None)
+    """Refuse codes that are both an animal and no parent, and -9 where it could be a group."""
+    both = next((name for name in ids if name in unknown or name in codes), None)
     if both is not None:
-        raise ParameterError(
-            f"animal {both!r} is named like a parent that is not known, needs another name"
-        )
-    for what, column in (("sire", sire_ids), ("dam", dam_ids)):
+        known = "a group of unknown parents" if both in codes else "a parent that is not known"
+        raise ParameterError(f"animal {both!r} is named like {known}, needs another name")
+    nines = {name for name in unknown if _MINUS_NINE.fullmatch(name)} if codes else set()
+    for what, column in (("sire", sire_ids), ("dam", dam_ids)) if nines else ():
         for name, parent in zip(ids, column, strict=True):
-            if _GROUP.fullmatch(parent) and parent not in unknown:
+            if parent in nines:
                 raise ParameterError(
-                    f"animal {name!r} has the {what} {parent!r}; negative numbers are groups of "
-                    "unknown parents, which are not supported: write 0 for a parent that is not "
-                    "known"
+                    f"animal {name!r} has the {what} '-9', which is an unknown parent of no group "
+                    f"or, as '{next(iter(codes))}', a group of unknown parents: write 0 for the "
+                    "one, or another number for the other"
                 )
 
 

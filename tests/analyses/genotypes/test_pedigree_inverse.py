@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_pedigree
-from genoviz.analyses.genotypes.prediction import preconditioners
+from genoviz.analyses.genotypes.prediction import pedigree_inverse, preconditioners
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import GenotypedInverse
 from genoviz.model.genotypes.pedigree import Pedigree
-from tests.oracles.pedigree import relationships
+from tests.oracles.pedigree import group_shares, relationships
 
 
 @st.composite
@@ -30,6 +30,23 @@ def test_inbreeding_and_inverse_equal_the_tabular_method(pedigree):
     np.testing.assert_allclose(inbreeding(pedigree), np.diag(table) - 1, atol=1e-14)
     inverse = relationship_inverse(pedigree).toarray()
     np.testing.assert_allclose(inverse @ table, np.eye(len(pedigree)), atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(pedigrees(), st.data())
+def test_inverse_with_groups_equals_that_of_equations_with_q(pedigree, data):
+    """[I -Q]' A^-1 [I -Q], with A of the animals alone."""
+    parents = [
+        np.array([p if p >= 0 else data.draw(st.integers(-3, -1)) for p in column.tolist()])
+        for column in (pedigree.sires, pedigree.dams)
+    ]
+    grouped = Pedigree(pedigree.ids, *parents, groups=np.array(["-1", "-2"]))
+    shares = group_shares(*parents, 2)
+    np.testing.assert_allclose(pedigree_inverse.group_shares(grouped), shares)
+    np.testing.assert_array_equal(inbreeding(grouped), inbreeding(pedigree))
+    whole = np.hstack([np.eye(len(pedigree)), -shares])
+    expected = whole.T @ np.linalg.inv(relationships(*parents)) @ whole
+    np.testing.assert_allclose(relationship_inverse(grouped).toarray(), expected, atol=1e-9)
 
 
 def test_text_book_pedigree():

@@ -17,7 +17,7 @@ from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import codes_of, dosages_of, pack
-from tests.oracles.pedigree import relationships
+from tests.oracles.pedigree import group_shares, relationships
 
 PEDIGREE = simulate_pedigree(14, 4, seed=1)
 EVERYBODY = drop_genotypes(PEDIGREE, simulate_genotypes(14, 90, seed=2), seed=3)
@@ -100,6 +100,61 @@ def test_repeated_records_and_weights_equal_hendersons_equations(seed):
     results = found.fixed_effects, found.breeding_values, found.permanent_effects
     for value, other in zip(results, expected, strict=True):
         np.testing.assert_allclose(value, other, atol=1e-8)
+
+
+def in_groups(pedigree, rng, n_groups, *, all_of_them):
+    """Return a pedigree whose unknown parents, and a few known ones, are of groups."""
+    columns = []
+    for parents in (pedigree.sires, pedigree.dams):
+        chosen = rng.integers(0, n_groups + (not all_of_them), len(parents))
+        unknown = np.where(chosen < n_groups, -2 - chosen, -1)
+        columns.append(np.where((parents < 0) | (rng.random(len(parents)) < 0.1), unknown, parents))
+    groups = np.array([f"-{k + 1}" for k in range(n_groups)])
+    return Pedigree(pedigree.ids, *columns, groups=groups)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_of_unknown_parents_are_fixed_effects(seed):
+    """Henderson's equations have the groups as columns of the design, and u beside them."""
+    rng = np.random.default_rng(seed)
+    n_groups, all_of_them = 1 + seed % 4, seed % 3 > 0
+    pedigree = in_groups(simulate_pedigree(9, 3, seed=seed), rng, n_groups, all_of_them=all_of_them)
+    n = len(pedigree)
+    genotyped = rng.permutation(n)[: n // 2]
+    genotypes = Genotypes(
+        pack(rng.choice([0, 2, 3], (n // 2, 30))), SampleTable.from_ids(pedigree.ids[genotyped]),
+        EVERYBODY.variants.take(np.arange(30)),
+    )  # fmt: skip
+    shares = group_shares(pedigree.sires, pedigree.dams, n_groups)
+    animals = rng.integers(0, n, 4 * n)
+    covariate, phenotype = rng.normal(size=(2, 4 * n))
+    phenotype += 3 * (shares @ np.arange(n_groups))[animals]
+    phenotype[::7] = np.nan
+    weights = rng.uniform(0.2, 5, 4 * n)
+    heritability, repeatability = 0.3, 0.5
+    found = single_step(
+        genotypes, pedigree, phenotype,
+        form=("ssSNPBLUP", "ssGTABLUP")[seed % 2], covariates=covariate, animals=animals,
+        weights=weights, heritability=heritability, repeatability=repeatability,
+        polygenic_weight=WEIGHT, tolerance=1e-22, backend="cpu",
+    )  # fmt: skip
+    # Where the intercept has what all have in common, the groups have the sum 0.
+    contrasts = np.eye(n_groups)
+    if all_of_them:
+        contrasts = np.vstack([np.eye(n_groups - 1), -np.ones((1, n_groups - 1))])
+    z, scale = mixed_models.centred(dosages_of(genotypes.packed, n // 2))
+    table = relationships(pedigree.sires, pedigree.dams)
+    inverse, _ = mixed_models.single_step_inverse(table, genotyped, z, scale, WEIGHT)
+    design = np.column_stack([np.ones(4 * n), covariate, shares[animals] @ contrasts])
+    fixed, values, permanent = mixed_models.solve_records(
+        phenotype, design, np.eye(n)[animals], inverse, (0.5 / 0.3, 0.5 / 0.2), weights
+    )
+    groups = contrasts @ fixed[2:]
+    assert found.is_converged
+    np.testing.assert_allclose(found.group_effects, groups, atol=1e-8)
+    np.testing.assert_allclose(found.breeding_values, values + shares @ groups, atol=1e-8)
+    np.testing.assert_allclose(found.fixed_effects, fixed[:2], atol=1e-8)
+    np.testing.assert_allclose(found.permanent_effects, permanent, atol=1e-8)
 
 
 def test_a_mean_of_measurements_is_as_the_measurements():

@@ -37,7 +37,7 @@ def test_tables_of_any_form_are_read(tmp_path, name):
         ("a 0 0\na 0 0\n", "x.txt, line 2: animal 'a' is there twice, needs one row"),
         ("a b 0\nb 0 a\n", "x.txt, line 1: animal 'a' is its own ancestor (a < b < ...), needs"),
         ("id sire dam\n\n# none\n", "x.txt: has no animal, needs one a line: animal, sire, dam"),
-        ("a 0 0\nb -1 a\n", "x.txt, line 2: animal 'b' has the sire '-1'; negative numbers are"),
+        ("a 0 -1\nb -9 a\n", "x.txt, line 2: animal 'b' has the sire '-9', which is an unknown"),
         ("0 0 0\nb 0 a\n", "x.txt, line 1: animal '0' is named like a parent that is not known"),
         ("a\0 0 0\n", "x.txt, line 1: has a byte of zero, so it is not text"),
         ("", "x.txt: the file is empty, needs at least one line"),
@@ -61,6 +61,15 @@ def test_an_animal_of_both_sexes_is_noted(tmp_path):
     )
     path.write_text("a s d\nb s d\nd * 00\ns 00 *\n")
     assert read_pedigree(path).notes == ()
+
+
+def test_groups_of_unknown_parents_are_read(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a -1 -2\nb -2 -1\nc a b\n")
+    pedigree = read_pedigree(path)
+    assert pedigree.groups.tolist() == ["-1", "-2"]
+    assert pedigree.sires.tolist() == [-2, -3, 0]
+    assert pedigree.notes == ("Unknown parents are of 2 groups: -1, -2.",)
 
 
 def test_samples_without_parents_are_founders():

@@ -48,9 +48,9 @@ def test_parents_without_a_row_are_founders():
     assert repr(pedigree) == "Pedigree(4 animals, 2 founders)"
 
 
-CODES = ["0", "00", "000000", "0.0", "", ".", "-", "--", "*", "?", "-9", "NA", "na", "N/A", "n/a",
-         "NaN", "nan", "NULL", "null", "None", "none", "unknown", "Unknown", "UNKNOWN", "unk",
-         "missing"]  # fmt: skip
+CODES = ["0", "00", "000000", "0.0", "", ".", "-", "--", "*", "?", "-9", "-9.0", "-0", "NA",
+         "na", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "unknown", "Unknown",
+         "UNKNOWN", "unk", "missing"]  # fmt: skip
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -68,6 +68,29 @@ def test_names_that_look_like_codes_are_animals(name):
     assert pedigree.ids.tolist() == [name, "a", "b"]
     assert pedigree.sires.tolist() == [-1, 0, 0]
     assert pedigree.notes == ("1 parent without a row of its own is a founder.",)
+
+
+def test_negative_numbers_are_groups_of_unknown_parents():
+    pedigree = Pedigree.from_parents(
+        ["c", "b", "-7", "d"], ["b", "-2", "-10", "-1"], ["-10.0", "0", "-02", "x"]
+    )
+    assert pedigree.ids.tolist() == ["x", "b", "c", "-7", "d"]
+    assert pedigree.groups.tolist() == ["-1", "-2", "-10"]
+    assert pedigree.sires.tolist() == [-1, -3, 1, -4, -2]
+    assert pedigree.dams.tolist() == [-1, -1, -4, -3, 0]
+    assert pedigree.notes == (
+        "1 parent without a row of its own is a founder.",
+        "Unknown parents are of 3 groups: -1, -2, -10.",
+    )
+    assert repr(pedigree) == "Pedigree(5 animals, 3 founders, 3 groups)"
+    many = Pedigree.from_parents(
+        [f"a{k}" for k in range(5)],
+        [f"-{k}" for k in range(11, 16)],
+        [f"-{k}" for k in range(16, 21)],
+    )
+    assert many.notes == (
+        "Unknown parents are of 10 groups: -11, -12, -13, -14, -15, -16, -17, -18 and 2 more.",
+    )
 
 
 def test_an_animal_may_have_a_code_as_name_that_no_parent_has():
@@ -91,13 +114,12 @@ def test_a_long_line_of_descent_is_sorted():
         ([("x", "a", "0"), ("a", "0", "b"), ("b", "a", "0")], r"animal '[ab]' is its own ancestor"),
         ([("a", "0", "0"), ("a", "0", "0")], "animal 'a' is there twice, needs one row"),
         ([("0", "0", "0"), ("a", "0", "0")], "animal '0' is named like a parent that is not known"),
+        ([("a", "-9", "-12")], "animal 'a' has the sire '-9', which is an unknown parent of no gr"),
         (
-            [("a", "0", "0"), ("b", "-1", "0")],
-            "animal 'b' has the sire '-1'; negative numbers are "
-            "groups of unknown parents, which are not supported: write 0 for",
+            [("a", "-1", "0"), ("b", "0", "-9.0")],
+            "animal 'b' has the dam '-9', .* or, as '-1', a g",
         ),
-        ([("a", "-9", "-12")], "animal 'a' has the dam '-12'; negative numbers are groups"),
-        ([("-3", "0", "0"), ("b", "a", "-3")], "animal 'b' has the dam '-3'; negative numbers"),
+        ([("-3", "0", "0"), ("b", "a", "-3")], "animal '-3' is named like a group of unknown par"),
     ],
 )
 def test_what_cannot_be_is_refused(rows, words):
@@ -109,6 +131,8 @@ def test_arrays_that_do_not_fit_are_refused():
     none = np.full(2, -1)
     with pytest.raises(ParameterError, match="dams: animal 0 has parent 1, needs -1 or one that"):
         Pedigree(np.array(["a", "b"]), none, np.array([1, -1]))
+    with pytest.raises(ParameterError, match="sires: animal 0 has parent -4, needs -3 to -1 or o"):
+        Pedigree(np.array(["a"]), none[:1] - 3, none[:1], groups=np.array(["-1", "-2"]))
     with pytest.raises(ParameterError, match=r"sires are int64 of shape \(2,\), need int64 of \(1"):
         Pedigree(np.array(["a"]), none, none)
     with pytest.raises(ParameterError, match="have lengths 2, 1 and 2, need one length"):

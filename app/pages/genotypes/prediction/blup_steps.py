@@ -72,6 +72,8 @@ class BlupRun:
         bool, shape (n,).
     steps
         The generator of snapshots.
+    groups
+        Names of the pedigree's groups of unknown parents.
     """
 
     request: BlupRequest
@@ -81,6 +83,7 @@ class BlupRun:
     phenotype: np.ndarray
     is_genotyped: np.ndarray
     steps: Iterator[BlupSnapshot] = field(repr=False)
+    groups: tuple[str, ...] = ()
 
 
 def begin_blup(
@@ -153,7 +156,10 @@ def _begin_single_step(
         polygenic_weight=request.polygenic_weight, covariates=covariates, **options,
     )  # fmt: skip
     families = np.full(n, "")
-    return BlupRun(request, design, pedigree.ids, families, phenotype, is_genotyped, steps)
+    return BlupRun(
+        request, design, pedigree.ids, families, phenotype, is_genotyped, steps,
+        tuple(pedigree.groups.tolist()),
+    )  # fmt: skip
 
 
 def phenotypes_of_others(

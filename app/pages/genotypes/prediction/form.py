@@ -36,6 +36,7 @@ from genoviz_app.server.jobs import KERNELS
 
 WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
 BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
+MAX_GROUPS = 6
 
 
 class BlupQuestion(Question):
@@ -271,7 +272,8 @@ class PredictionForm:
         n = int(np.isfinite(run.phenotype).sum())
         whom = "animals" if run.request.method in SINGLE_STEP else "samples"
         words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}; "
-        return f"{words}{run.request.assumed}. " + " ".join(map(escape, run.design.notes))
+        notes = [*run.design.notes, *_tell_groups(run.groups, snapshot.group_effects)]
+        return f"{words}{run.request.assumed}. " + " ".join(map(escape, notes))
 
     def _pedigree_words(self) -> str:
         if self.method.value not in SINGLE_STEP:
@@ -283,6 +285,15 @@ class PredictionForm:
         if not (self._is_own_pedigree or self.pedigree_source):
             words.append("A link to this page is without it, as it is an upload.")
         return " ".join(map(escape, words))
+
+
+def _tell_groups(names: tuple[str, ...], effects: np.ndarray) -> list[str]:
+    """Return the sentence on the breeding values of groups of unknown parents."""
+    if not len(effects):
+        return []
+    told = [f"{name} {value:.4g}" for name, value in zip(names, effects.tolist(), strict=True)]
+    more = f" and {len(told) - MAX_GROUPS:,} more" if len(told) > MAX_GROUPS else ""
+    return [f"Groups of unknown parents: {', '.join(told[:MAX_GROUPS])}{more}."]
 
 
 def _read_served(source: str, folders: tuple[Path, ...]) -> tuple[Any, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
 from genoviz.analyses.genotypes.sex_chromosomes import spread_rows
 
 PACE_SECONDS = 0.03
+Solution = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ class BlupSnapshot:
     permanent_effects
         float64, as breeding values: what records of one animal have in common beside these; None
         where that has no variance.
+    group_effects
+        float64, shape (n_groups,): breeding values of the pedigree's groups of unknown parents.
     """
 
     iteration: int
@@ -56,6 +59,7 @@ class BlupSnapshot:
     seconds: float
     notes: tuple[str, ...] = ()
     permanent_effects: np.ndarray | None = None
+    group_effects: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @property
     def sentence(self) -> str:
@@ -77,8 +81,8 @@ class Equations(Protocol):
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return roughly the solution for a right side."""
 
-    def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
-        """Return effects and breeding values of an iterate."""
+    def read(self, step: GradientStep) -> Solution:
+        """Return effects and breeding values of an iterate, and those of groups if there are."""
 
 
 def iter_blup(
@@ -97,7 +101,7 @@ def iter_blup(
         if step.iteration > 0 and not step.is_last and now - shown < PACE_SECONDS:
             continue
         shown = now
-        effects, breeding_values = equations.read(step)
+        effects, breeding_values, *groups = equations.read(step)
         yield BlupSnapshot(
             step.iteration,
             step.residuals,
@@ -108,6 +112,7 @@ def iter_blup(
             now - start,
             equations.training.notes,
             equations.training.permanent_effects(breeding_values),
+            *groups,
         )
 
 

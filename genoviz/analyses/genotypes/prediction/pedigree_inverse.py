@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,10 +43,14 @@ def relationship_inverse(pedigree: Pedigree) -> csc_array:
     Each animal adds ``t t' / d``, with 1 for itself and -1/2 for each parent in t, and d the
     variance of what it does not have from its parents.
 
+    Of a pedigree with groups of unknown parents it is A*, with a row for each group after those of
+    the animals; t has -1/2 for the group of an unknown parent. In equations with A* the solutions
+    of animals are their whole breeding values, those of their groups included.
+
     Returns
     -------
     scipy.sparse.csc_array
-        float64, shape (n_animals, n_animals), symmetric.
+        float64, shape (n_animals + n_groups, n_animals + n_groups), symmetric.
 
     References
     ----------
@@ -53,8 +58,11 @@ def relationship_inverse(pedigree: Pedigree) -> csc_array:
     used in prediction of breeding values, doi:10.2307/2529339
     Quaas 1976, Computing the diagonal elements and inverse of a large numerator relationship
     matrix, doi:10.2307/2529279
+    Quaas 1988, Additive genetic model with groups and relationships,
+    doi:10.3168/jds.S0022-0302(88)79691-5
     """
-    return inverse_of(pedigree.sires, pedigree.dams, mendelian_variances(pedigree))
+    variances = mendelian_variances(pedigree)
+    return inverse_of(pedigree.sires, pedigree.dams, variances, len(pedigree.groups))
 
 
 def mendelian_variances(pedigree: Pedigree) -> np.ndarray:
@@ -65,21 +73,51 @@ def mendelian_variances(pedigree: Pedigree) -> np.ndarray:
     """
     # An unknown parent counts as one of coefficient -1, the last of the array.
     coefficients = np.append(inbreeding(pedigree), -1.0)
-    return 0.5 - 0.25 * (coefficients[pedigree.sires] + coefficients[pedigree.dams])
+    sires, dams = np.maximum(pedigree.sires, -1), np.maximum(pedigree.dams, -1)
+    return 0.5 - 0.25 * (coefficients[sires] + coefficients[dams])
 
 
-def inverse_of(sires: np.ndarray, dams: np.ndarray, variances: np.ndarray) -> csc_array:
-    """Return A^-1 of animals with these parents (-1 for none) and Mendelian variances."""
+def inverse_of(
+    sires: np.ndarray, dams: np.ndarray, variances: np.ndarray, n_groups: int = 0
+) -> csc_array:
+    """Return A^-1 of animals with these parents (as a `Pedigree` has them), or A* with groups."""
     from scipy.sparse import csr_array, diags_array
 
     n = len(sires)
     animals = np.arange(n)
-    has_sire, has_dam = sires >= 0, dams >= 0
-    rows = np.concatenate([animals, animals[has_sire], animals[has_dam]])
-    columns = np.concatenate([animals, sires[has_sire], dams[has_dam]])
+    parents = np.concatenate([sires, dams])
+    has_column = (parents >= 0) | ((parents < -1) & (n_groups > 0))
+    of_groups = np.where(parents >= 0, parents, n - 2 - parents)
+    rows = np.concatenate([animals, np.tile(animals, 2)[has_column]])
+    columns = np.concatenate([animals, of_groups[has_column]])
     shares = np.where(np.arange(len(rows)) < n, 1.0, -0.5)
-    sampling = csr_array((shares, (rows, columns)), shape=(n, n))
+    sampling = csr_array((shares, (rows, columns)), shape=(n, n + n_groups))
     return (sampling.T @ diags_array(1 / variances) @ sampling).tocsc()
+
+
+def group_shares(pedigree: Pedigree) -> np.ndarray:
+    """Return Q, what animals have of each group: float64, shape (n_animals, n_groups).
+
+    An unknown parent counts half; a row of an animal all of whose unknown ancestors have groups
+    has the sum 1.
+    """
+    n, n_groups = len(pedigree), len(pedigree.groups)
+    shares = np.zeros((n + 1 + n_groups, n_groups))
+    shares[n + 1 :] = np.eye(n_groups)
+    # Row n is that of an unknown parent of no group; those of groups come after it.
+    sires, dams = (
+        np.where(parents >= 0, parents, n - 1 - parents)
+        for parents in (pedigree.sires, pedigree.dams)
+    )
+    generations = load_kernel("pedigree_inbreeding", "cpu").count_generations(
+        pedigree.sires, pedigree.dams
+    )
+    order = np.argsort(generations, kind="stable")
+    ends = np.cumsum(np.bincount(generations))
+    for first, last in pairwise([0, *ends.tolist()]):
+        young = order[first:last]
+        shares[young] = (shares[sires[young]] + shares[dams[young]]) / 2
+    return shares[:n]
 
 
 class GenotypedInverse:
@@ -115,9 +153,12 @@ class GenotypedInverse:
         **options: int,
     ) -> None:
         kept = _with_ancestors(pedigree, genotyped)
+        # The last stands for a parent that is not known.
         numbers = np.full(len(pedigree) + 1, -1)
         numbers[kept] = np.arange(len(kept))
-        parents = numbers[pedigree.sires[kept]], numbers[pedigree.dams[kept]]
+        parents = tuple(
+            numbers[np.maximum(column[kept], -1)] for column in (pedigree.sires, pedigree.dams)
+        )
         variances = mendelian_variances(pedigree)[kept]
         inverse = inverse_of(*parents, variances).tocsr()
         inner = numbers[genotyped]
@@ -169,13 +210,14 @@ def _invert(matrix: np.ndarray) -> np.ndarray:
 
 def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:
     """Return the numbers of animals and of all their ancestors, in order."""
-    is_kept = np.zeros(len(pedigree) + 1, bool)
+    is_kept = np.zeros(len(pedigree), bool)
     young = np.unique(animals)
     while len(young):
         is_kept[young] = True
         parents = np.unique(np.concatenate([pedigree.sires[young], pedigree.dams[young]]))
-        young = parents[(parents >= 0) & ~is_kept[parents]]
-    return np.flatnonzero(is_kept[:-1])
+        parents = parents[parents >= 0]
+        young = parents[~is_kept[parents]]
+    return np.flatnonzero(is_kept)
 
 
 class SingleStepParts:
@@ -199,9 +241,13 @@ class SingleStepParts:
     genotyped
         int64, shape (n_genotyped,): the animal of each sample.
     inverse
-        A^-1, a sparse matrix.
+        A^-1, a sparse matrix; with groups of unknown parents A*, with these after the animals.
     genotyped_inverse
         A_gg^-1, by its products.
+    shares
+        float64, shape (n_genotyped, n_groups): Q, what genotyped animals have of each group.
+    n_animals, n_rows
+        How many animals there are, and animals and groups.
     markers, matrix
         The genotypes, and Z, the centred dosages of the genotyped animals.
     ridge
@@ -226,17 +272,52 @@ class SingleStepParts:
         self.ridge = self.markers.scale / (1 - weight)
         self.inverse = relationship_inverse(pedigree).tocsr()
         self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped)
+        self.shares = group_shares(pedigree)[self.genotyped]
         self.n_animals = len(pedigree.ids)
+        self.n_rows = self.n_animals + len(pedigree.groups)
         self.n_variants = genotypes.n_variants
+        self._is_shifted = len(pedigree.groups) > 0 and not _has_unknown(pedigree)
 
     def diagonal(self, weight: float = 1.0) -> np.ndarray:
-        """Return roughly the diagonal of the equations of the animals.
+        """Return roughly the diagonal of the equations of animals and groups.
 
         ``weight`` is the share that is left of the variance of genotyped animals, given effects.
         """
         diagonal = self.inverse.diagonal()
-        diagonal[self.genotyped] += (1 / weight - 1) * self.genotyped_inverse.diagonal
-        return self.training.diagonal + self.ratio * diagonal
+        of_genotyped = (1 / weight - 1) * self.genotyped_inverse.diagonal
+        diagonal[self.genotyped] += of_genotyped
+        diagonal[self.n_animals :] += self.shares.T**2 @ of_genotyped
+        diagonal *= self.ratio
+        diagonal[: self.n_animals] += self.training.diagonal
+        return diagonal
+
+    def take(self, values: np.ndarray) -> np.ndarray:
+        """Return [-Q I] times values of groups and animals: genotyped ones without their groups."""
+        return values[self.genotyped] - self.shares @ values[self.n_animals :]
+
+    def add(self, image: np.ndarray, values: np.ndarray) -> None:
+        """Add [-Q I]' times values of genotyped animals to those of animals and groups."""
+        image[self.genotyped] += values
+        image[self.n_animals :] -= self.shares.T @ values
+
+    def add_records(self, image: np.ndarray, values: np.ndarray) -> None:
+        """Add what the records of animals say of values."""
+        image[: self.n_animals] += self.training.project(values[: self.n_animals])
+
+    def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a solution as breeding values and those of groups.
+
+        If all unknown parents have groups, equations are solved by any value that is added to all,
+        for which the intercept allows; it is taken so that groups have the mean 0.
+        """
+        if self._is_shifted:
+            values = values - values[self.n_animals :].mean(axis=0)
+        return values[: self.n_animals], values[self.n_animals :]
+
+
+def _has_unknown(pedigree: Pedigree) -> bool:
+    """Return whether some parents are not known, and of no group."""
+    return bool((pedigree.sires == -1).any() or (pedigree.dams == -1).any())
 
 
 def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:

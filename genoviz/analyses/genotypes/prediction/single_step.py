@@ -11,7 +11,12 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot, iter_blup, spread_effects
+from genoviz.analyses.genotypes.prediction.blup_run import (
+    BlupSnapshot,
+    Solution,
+    iter_blup,
+    spread_effects,
+)
 from genoviz.analyses.genotypes.prediction.blup_training import (
     Training,
     make_records,
@@ -52,9 +57,9 @@ class VariantEquations:
         self.training = parts.training
         self._parts = parts
         no_effects = np.zeros(parts.n_variants)
-        self.right_side = np.concatenate([self.training.right_side, no_effects])
+        self.right_side = np.concatenate([_right_side(parts), no_effects])
         self._diagonal = (
-            np.ones(parts.n_animals) if preconditioner == "none" else parts.diagonal(parts.weight)
+            np.ones(parts.n_rows) if preconditioner == "none" else parts.diagonal(parts.weight)
         )
         self._precondition_effects = variant_preconditioner(
             preconditioner,
@@ -67,28 +72,28 @@ class VariantEquations:
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times breeding values and effects."""
         parts, weight = self._parts, self._parts.weight
-        values, effects = np.split(direction, [parts.n_animals])
-        genotyped = values[parts.genotyped]
+        values, effects = np.split(direction, [parts.n_rows])
+        genotyped = parts.take(values)
         polygenic = genotyped - parts.matrix.multiply(effects)
         both = np.column_stack([genotyped, polygenic])
         of_values, of_polygenic = parts.genotyped_inverse.multiply(both).T
         animals = parts.inverse @ values
-        animals[parts.genotyped] += of_polygenic / weight - of_values
+        parts.add(animals, of_polygenic / weight - of_values)
         variants = parts.ridge * effects
         variants -= parts.matrix.multiply_transposed(of_polygenic / weight)
         image = parts.ratio * np.concatenate([animals, variants])
-        image[: parts.n_animals] += self.training.project(values)
+        parts.add_records(image, values)
         return (image,)
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return roughly the breeding values and effects for a right side."""
-        animals, variants = np.split(residual, [self._parts.n_animals])
+        animals, variants = np.split(residual, [self._parts.n_rows])
         return np.concatenate([animals / self._diagonal, self._precondition_effects(variants)])
 
-    def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
-        """Return effects and breeding values."""
-        values, effects = np.split(step.solution, [self._parts.n_animals])
-        return effects, values
+    def read(self, step: GradientStep) -> Solution:
+        """Return effects, breeding values and those of groups."""
+        values, effects = np.split(step.solution, [self._parts.n_rows])
+        return effects, *self._parts.split(values)
 
 
 def iter_factorise(parts: SingleStepParts) -> Iterator[Factor | None]:
@@ -136,32 +141,39 @@ class AnimalEquations:
         self, parts: SingleStepParts, factor: Factor, preconditioner: Preconditioner
     ) -> None:
         self.training = parts.training
-        self.right_side = self.training.right_side
+        self.right_side = _right_side(parts)
         self._parts = parts
         self._factor = factor
-        self._diagonal = np.ones(parts.n_animals) if preconditioner == "none" else parts.diagonal()
+        self._diagonal = np.ones(parts.n_rows) if preconditioner == "none" else parts.diagonal()
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times breeding values, and the effects of these."""
         from scipy.linalg import cho_solve
 
         parts, weight = self._parts, self._parts.weight
-        of_values = parts.genotyped_inverse.multiply(direction[parts.genotyped])
+        of_values = parts.genotyped_inverse.multiply(parts.take(direction))
         projected = parts.matrix.multiply_transposed(of_values / weight)
         effects = cho_solve(self._factor, projected, check_finite=False)
         genomic = parts.genotyped_inverse.multiply(parts.matrix.multiply(effects))
         animals = parts.inverse @ direction
-        animals[parts.genotyped] += (1 / weight - 1) * of_values - genomic / weight
-        return self.training.project(direction) + parts.ratio * animals, effects
+        parts.add(animals, (1 / weight - 1) * of_values - genomic / weight)
+        image = parts.ratio * animals
+        parts.add_records(image, direction)
+        return image, effects
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return roughly the breeding values for a right side."""
         return residual / self._diagonal
 
-    def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
-        """Return effects and breeding values."""
+    def read(self, step: GradientStep) -> Solution:
+        """Return effects, breeding values and those of groups."""
         effects = step.images[0] if step.images else np.zeros(self._parts.n_variants)
-        return effects, step.solution
+        return effects, *self._parts.split(step.solution)
+
+
+def _right_side(parts: SingleStepParts) -> np.ndarray:
+    """Return what the records say of animals and, nothing, of groups."""
+    return np.pad(parts.training.right_side, (0, parts.n_rows - parts.n_animals))
 
 
 def iter_single_step(
@@ -196,6 +208,11 @@ def iter_single_step(
 
     With records, ``animals`` says whose each is, y = Xb + Wu + Wp + e has a row for each, p ~
     N(0, I vp) is what those of one animal have in common beside u, and e has variance ve / weight.
+
+    Groups of unknown parents have fixed effects q, and the breeding values that are told are Qq +
+    u, Q being what animals have of the groups. The inverse of H is then that of Misztal et al.,
+    A* + [-Q I]' (G^-1 - A_gg^-1) [-Q I] with the rows of genotyped animals. If all unknown parents
+    have groups, these have the mean 0, as the intercept has what all have in common.
 
     Parameters
     ----------
@@ -247,6 +264,8 @@ def iter_single_step(
     marker effects, doi:10.3168/jds.2014-7924 (ssSNPBLUP)
     Mäntysaari, Evans and Strandén 2017, Efficient single-step genomic evaluation for a multibreed
     beef cattle population having many genotyped animals, doi:10.2527/jas2017.1912 (ssGTBLUP)
+    Misztal, Vitezica, Legarra, Aguilar and Swan 2013, Unknown-parent groups in single-step genomic
+    evaluation, doi:10.1111/jbg.12025
     Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving
     genotype covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408
     """
@@ -284,7 +303,9 @@ def single_step(last: BlupSnapshot) -> BlupSnapshot:
 
 
 def _nothing_yet(parts: SingleStepParts) -> BlupSnapshot:
-    values = np.zeros(parts.n_animals)
+    values, groups = parts.split(np.zeros(parts.n_rows))
     fixed_effects = parts.training.fixed_effects(values)
     effects = np.zeros(parts.n_variants)
-    return BlupSnapshot(0, np.ones(1), effects, values, fixed_effects, False, 0.0)
+    return BlupSnapshot(
+        0, np.ones(1), effects, values, fixed_effects, False, 0.0, group_effects=groups
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -158,6 +159,18 @@ def test_single_step_needs_a_pedigree(panel):
     assert panel._rows.hidden == ()
 
 
+def test_groups_of_unknown_parents_are_told(panel):
+    panel.form.method.value = next(iter(SINGLE_STEP))
+    ids = panel.state.subject.samples.ids
+    pedigree = Pedigree.from_parents(ids, ["-1"] * 20 + ["-2"] * (N - 20), ["-1"] * N)
+    panel.form._on_pedigree((pedigree, "", ""))
+    assert "Unknown parents are of 2 groups: -1, -2." in panel.form.said.object
+    run(panel)
+    first, second = panel.state.blup.group_effects
+    assert first == pytest.approx(-second) != 0
+    assert f"Groups of unknown parents: -1 {first:.4g}, -2 {second:.4g}." in panel.form.said.object
+
+
 def test_single_step_allows_for_covariates():
     genotypes = simulate_genotypes(N, M, seed=4)
     design = make_design(N, NUMBERS.standard_normal(N), NUMBERS.standard_normal((N, 1)))
@@ -181,7 +194,7 @@ def test_single_step_allows_for_covariates():
 def test_parents_of_samples_that_make_no_pedigree_are_told_where_one_is_needed(session, bed):
     fam = bed.with_suffix(".fam")
     lines = [line.split() for line in fam.read_text().splitlines()]
-    lines[4][2] = "-1"
+    lines[4][2:4] = "-1", "-9"
     fam.write_text("".join(" ".join(line) + "\n" for line in lines))
     state = GenotypeState(session)
     panel = PredictionPanel(state)
@@ -190,7 +203,9 @@ def test_parents_of_samples_that_make_no_pedigree_are_told_where_one_is_needed(s
     assert "pedigree" not in panel.form.said.object
     panel.form.method.value = next(iter(SINGLE_STEP))
     assert "in the .fam file animal " in panel.form.said.object
-    assert "negative numbers are groups of unknown parents" in panel.form.said.object
+    assert "has the dam '-9', which is an unknown parent of no group or, as '-1', a group" in (
+        unescape(panel.form.said.object)
+    )
 
 
 def test_pedigrees_are_made_of_parents_and_found_by_name():
