@@ -42,7 +42,8 @@ def _rules_of_a_command():
 
 # A GPU machine may have the kernels' packages alone.
 HAS_PANEL = importlib.util.find_spec("panel") is not None
-collect_ignore = [] if HAS_PANEL else ["app", "browser", "soak", "test_house.py"]
+NEED_PANEL = ["app", "browser", "soak", "test_house.py", "test_project.py"]
+collect_ignore = [] if HAS_PANEL else NEED_PANEL
 
 
 def pytest_report_header() -> list[str]:
@@ -50,8 +51,8 @@ def pytest_report_header() -> list[str]:
     unit = "with" if has_amx() else "without"
     lines = [f"commit {commit()}; {processor()}, {unit} a matrix unit (AMX); {graphics_card()}"]
     if not HAS_PANEL:
-        left_out = "tests/app, tests/browser, tests/soak and tests/test_house.py are left out"
-        lines.append(f"Panel is not installed: {left_out}")
+        left_out = ", ".join(f"tests/{name}" for name in NEED_PANEL)
+        lines.append(f"Panel is not installed: {left_out} are left out")
     return lines
 
 

@@ -24,7 +24,8 @@ import numpy as np
 from numba import njit
 
 MAX_CACHE_BYTES = 20 << 30
-MAX_ENTRIES = 200
+"""Of entries of one kind; more where that is less than half of what the disk has left for them."""
+MAX_ENTRIES = 1000
 
 _MANIFEST = "manifest.json"
 _SLICE = 64 << 20
@@ -185,9 +186,12 @@ def _remove_old(kept: Path) -> None:
             size = sum(file.stat().st_size for file in folder.iterdir())
             entries.append(((folder / _MANIFEST).stat().st_mtime, size, folder))
     n_bytes = sum(file.stat().st_size for file in kept.iterdir())
+    # The chromosomes of a human pangenome take 20 GB and more: one is not to drive out the others.
+    room = shutil.disk_usage(kept.parent).free + n_bytes + sum(size for _, size, _ in entries)
+    limit = max(MAX_CACHE_BYTES, room // 2)
     for n_entries, (_, size, folder) in enumerate(sorted(entries, reverse=True), start=2):
         n_bytes += size
-        if n_bytes > MAX_CACHE_BYTES or n_entries > MAX_ENTRIES:
+        if n_bytes > limit or n_entries > MAX_ENTRIES:
             shutil.rmtree(folder, ignore_errors=True)
 
 

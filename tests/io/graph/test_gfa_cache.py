@@ -203,6 +203,25 @@ def test_the_entries_unused_longest_go_first(source, monkeypatch):
     assert sorted(folder.name[:5] for folder in folders) == ["c.gfa", "graph"]
 
 
+@pytest.mark.parametrize(("free", "kept"), [(10**9, ["a.gfa", "b.gfa", "graph"]), (0, ["graph"])])
+def test_entries_may_take_half_of_what_the_disk_has_left(source, monkeypatch, free, kept):
+    monkeypatch.setattr(array_cache, "MAX_CACHE_BYTES", 1)
+    for name in ("a", "b"):
+        path = source.with_name(f"{name}.gfa")
+        path.write_bytes(TEXT)
+        read_gfa(path)
+    really = array_cache.shutil.disk_usage(source.parent)
+    asked = iter([really])  # whether there is room for the new one
+
+    def disk_usage(_path):
+        return next(asked, really._replace(free=free))
+
+    monkeypatch.setattr(array_cache.shutil, "disk_usage", disk_usage)
+    read_gfa(source)
+    folders = (source.parent / "cache" / "graphs").iterdir()
+    assert sorted(folder.name[:5] for folder in folders) == kept
+
+
 def test_small_files_are_not_worth_a_cache(source, monkeypatch):
     monkeypatch.setattr(file_source, "MIN_BYTES", len(TEXT) + 1)
     read_gfa(source)
