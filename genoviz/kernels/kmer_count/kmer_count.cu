@@ -1,6 +1,7 @@
 // Canonical k-mers on one GPU; the contract is in this folder's __init__.py.
 // A thread has the k-mer that ends at its letter. The threads of a block share the codes of their
-// letters and of the k - 1 before them; NO_KEY, which is no canonical k-mer, is where there is none.
+// letters and of the k - 1 before them; NO_KEY, which is no canonical k-mer, is where there is
+// none.
 
 typedef unsigned char u8;
 typedef unsigned long long u64;
