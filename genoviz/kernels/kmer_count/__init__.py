@@ -32,5 +32,5 @@ MAX_K = 32
 CODES = bytes({65: 0, 67: 1, 71: 2, 84: 3, 85: 3}.get(letter & ~32, 4) for letter in range(256))
 """2-bit codes of letters A C G T U, small ones too; 4 for what is no base."""
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 HASH_SHIFT = np.uint64(40)

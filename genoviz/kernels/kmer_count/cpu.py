@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from genoviz.kernels.kmer_count import CODES, GOLDEN, HASH_SHIFT
+from genoviz.kernels.kmer_count import CODES, HASH_FACTOR, HASH_SHIFT
 
 _CODES = np.frombuffer(CODES, np.uint8)
 _FEW = 1 << 12
@@ -54,7 +54,7 @@ def merge_counts(keys, counts, other_keys, other_counts):
 
 def keep_part(keys, counts, part, n_parts):
     """Return the keys of a part, and their counts."""
-    is_kept = (keys * GOLDEN >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
+    is_kept = (keys * HASH_FACTOR >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
     return keys[is_kept], counts[is_kept]
 
 
@@ -83,7 +83,7 @@ def _take_keys(letters, codes, k, mask, part, keys):
         n_bases += 1
         if n_bases >= k:
             key = min(forward, reverse)
-            if (key * GOLDEN >> HASH_SHIFT) & mask == part:
+            if (key * HASH_FACTOR >> HASH_SHIFT) & mask == part:
                 keys[n] = key
                 n += 1
     return n

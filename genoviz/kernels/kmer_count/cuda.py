@@ -12,7 +12,7 @@ import cupyx
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module
-from genoviz.kernels.kmer_count import CODES, GOLDEN, HASH_SHIFT
+from genoviz.kernels.kmer_count import CODES, HASH_FACTOR, HASH_SHIFT
 
 THREADS_PER_BLOCK = 256
 COMPILE_OPTIONS = ((),)
@@ -83,7 +83,7 @@ def merge_counts(keys, counts, other_keys, other_counts):
 
 def keep_part(keys, counts, part, n_parts):
     """Return the keys of a part, and their counts."""
-    is_kept = (keys * GOLDEN >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
+    is_kept = (keys * HASH_FACTOR >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
     return keys[is_kept], counts[is_kept]
 
 

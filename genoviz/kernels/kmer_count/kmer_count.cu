@@ -9,7 +9,7 @@ typedef unsigned long long u64;
 constexpr int THREADS = 256;
 constexpr int MAX_BEFORE = 31;
 constexpr u64 NO_KEY = ~0ull;
-constexpr u64 GOLDEN = 0x9E3779B97F4A7C15ull;
+constexpr u64 HASH_FACTOR = 0x9E3779B97F4A7C15ull;
 constexpr int HASH_SHIFT = 40;
 
 extern "C" __global__ void take_keys(const u8* __restrict__ letters, long long n_letters,
@@ -33,6 +33,6 @@ extern "C" __global__ void take_keys(const u8* __restrict__ letters, long long n
         reverse |= (u64)(3 - (code & 3)) << 2 * i;
     }
     const u64 key = min(forward, reverse);
-    const bool is_kept = worst < 4 && ((key * GOLDEN >> HASH_SHIFT) & mask) == part;
+    const bool is_kept = worst < 4 && ((key * HASH_FACTOR >> HASH_SHIFT) & mask) == part;
     keys[end] = is_kept ? key : NO_KEY;
 }

@@ -223,7 +223,7 @@ HTML_PANES = Counter(
         "pages/genotypes": 13,
         "pages/kmers": 12,
         "pages/offtargets": 5,
-        "pages/pangenome": 13,
+        "pages/pangenome": 15,
         "pages/quality": 10,
         "pages/tracks": 2,
         "parts/page.py": 1,
