@@ -40,14 +40,24 @@ def test_rows_of_paths_are_pointed_at_zoomed_clicked_and_compared(tabs, dashboar
         return left + 0.5 * width, top + (row + 0.5) * height / graph.n_paths
 
     words = page.get_by_text("% visited, depth").or_(page.get_by_text("is not there"))
+
+    def point():
+        x, y = place()
+        page.mouse.move(x - 3, y)
+        page.mouse.move(x, y)
+
     visit.insist(
-        lambda: page.mouse.move(*place()),
+        point,
         lambda: graph.path_names[row] in words.first.inner_text(),
     )
 
     def zoom():
-        page.mouse.move(*place())
-        page.mouse.wheel(0, -600)
+        """Turn the wheel as a person does, who goes on: Bokeh lets a single turn pass at times."""
+        for turn in range(5):
+            x, y = place()
+            page.mouse.move(x + turn, y)
+            page.mouse.wheel(0, -200)
+            page.wait_for_timeout(100)
 
     visit.insist(zoom, lambda: page.evaluate(CELLS)[0] < graph.total_length)
     start, end = page.evaluate(RANGE)
