@@ -196,13 +196,10 @@ def _iter_visits(
         paths = np.searchsorted(graph.path_offsets, steps, "right") - 1
         rows = groups.of_path[paths]
         order = np.argsort(rows, kind="stable")
-        steps = steps[order][np.searchsorted(rows[order], 0) :]
-        paths = np.searchsorted(graph.path_offsets, steps, "right") - 1
+        order = order[np.searchsorted(rows[order], 0) :]
+        steps, paths, rows = steps[order], paths[order], rows[order]
         positions = graph.position_index.positions_of(steps)
-        yield (
-            1.0,
-            (graph.steps[steps], groups.of_path[paths], positions, graph.path_lengths[paths]),
-        )
+        yield 1.0, (graph.steps[steps], rows, positions, graph.path_lengths[paths])
         return
     order = np.argsort(groups.of_path, kind="stable")
     order = order[np.searchsorted(groups.of_path[order], 0) :]
