@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import panel_material_ui as pmui
 import param
 
-from genoviz.analyses.genotypes.progress import Progress
+from genoviz.generators import Progress
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
 from genoviz_app.session.session import Session

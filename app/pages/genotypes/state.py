@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import param
 
-from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
+from genoviz.generators import Progress, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.opening.genotype_files import OpenGenotypes
 from genoviz_app.pages.genotypes.quality.thresholds import Thresholds
@@ -208,7 +208,7 @@ def _iter_filter(
     genotypes: Genotypes, thresholds: Thresholds, samples: np.ndarray | None
 ) -> Iterator[Progress]:
     from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
-    from genoviz.analyses.genotypes.progress import report_last
+    from genoviz.generators import report_last
 
     steps = iter_filter_genotypes(genotypes, FilterOptions(**asdict(thresholds)), samples=samples)
     kept = yield from report_last(steps, what="Applying thresholds")

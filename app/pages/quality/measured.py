@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import param
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.guides import graph_to_measure
 from genoviz.analyses.graph.layout.near_stress import (
     DistanceStress,
@@ -21,6 +20,7 @@ from genoviz.analyses.graph.layout.near_stress import (
 from genoviz.analyses.graph.layout.stress import iter_path_stress, iter_sampled_path_stress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.query.path_positions import find_node_visits
+from genoviz.generators import Progress
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz_app.parts.questions import Question
 from genoviz_app.server.jobs import KERNELS

@@ -17,11 +17,11 @@ import panel_material_ui as pmui
 
 import genoviz
 from genoviz.analyses.figures import track_figure_bytes
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import FIGURES, Reproduced, iter_reproduce
 from genoviz.analyses.reproduce.layouts import Tried, iter_try
 from genoviz.errors import GenovizError
+from genoviz.generators import Progress
 from genoviz_app.pages.quality.measured import Measured, QualityState
 from genoviz_app.pages.quality.places import FILL, WORDS, torn_words
 from genoviz_app.parts.file_button import ExportMenu, Writer

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.variant_blocks import (
     product_blocks,
     task_blocks,
@@ -16,7 +15,7 @@ from genoviz.analyses.genotypes.variant_blocks import (
 )
 from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
-from genoviz.generators import last_of
+from genoviz.generators import Progress, last_of, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
 

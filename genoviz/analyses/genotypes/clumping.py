@@ -13,9 +13,8 @@ from genoviz.analyses.genotypes.linkage import (
     check_linkage_options,
     has_position,
 )
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 WHAT = "Clumping"

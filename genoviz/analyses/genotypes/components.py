@@ -10,11 +10,10 @@ import numpy as np
 from genoviz.analyses.genotypes.block_products import BlockProducts
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import allele_counts
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 DEPENDENT = 1e-7

@@ -7,12 +7,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.selection import iter_select_samples
 from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _WHAT = "filtering"

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.generators import iter_slices, last_of
+from genoviz.generators import Progress, iter_slices, last_of
 
 _FIRST_VARIANTS = 1 << 14
 _WHAT = "testing Hardy-Weinberg proportions"

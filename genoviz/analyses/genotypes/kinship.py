@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go
 from genoviz.model import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes
 

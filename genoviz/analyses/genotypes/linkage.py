@@ -9,12 +9,11 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.haplotypes import haplotype_r2
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go, last_of
+from genoviz.generators import Progress, in_one_go, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 Measure = Literal["dosage", "haplotype"]

@@ -21,11 +21,10 @@ from genoviz.analyses.genotypes.matrix_parts import (
     module_of,
     split_variants,
 )
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks, variants_at_a_time
 from genoviz.backend import Backend, Scheduler, load_kernel, to_host
 from genoviz.errors import ParameterError
-from genoviz.generators import iter_slices, last_of
+from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 MISSING = ("mean", "zero")

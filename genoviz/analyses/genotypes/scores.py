@@ -9,13 +9,12 @@ import numpy as np
 
 from genoviz.analyses.genotypes.block_products import iter_product
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.variant_blocks import product_blocks
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
 
 WHAT = "Scoring"

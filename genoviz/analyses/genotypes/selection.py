@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.errors import ParameterError
-from genoviz.generators import iter_slices, last_of
+from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable

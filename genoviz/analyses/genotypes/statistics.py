@@ -11,7 +11,6 @@ import numpy as np
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.hardy_weinberg import iter_hardy_weinberg_p
 from genoviz.analyses.genotypes.products import allele_counts, iter_allele_counts
-from genoviz.analyses.genotypes.progress import Progress, report_last
 from genoviz.analyses.genotypes.sex_chromosomes import count_groups, variants_of
 from genoviz.analyses.genotypes.variant_blocks import (
     iter_tasks,
@@ -19,7 +18,7 @@ from genoviz.analyses.genotypes.variant_blocks import (
     variants_at_a_time,
 )
 from genoviz.backend import Backend, Scheduler, load_kernel, to_host
-from genoviz.generators import iter_slices, last_of
+from genoviz.generators import Progress, iter_slices, last_of, report_last
 from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 

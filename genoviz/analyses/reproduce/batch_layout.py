@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.options import (
     ZipfTables,
     zipf_tables,
@@ -34,6 +33,7 @@ from genoviz.analyses.reproduce.layouts import describe_graph, report_layout
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.backend import array_module, to_host
 from genoviz.errors import ParameterError
+from genoviz.generators import Progress
 from genoviz.kernels.path_sgd import ZETA_STEP
 from genoviz.model import GraphLayout, PangenomeGraph
 

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.backend import Backend, cuda_is_available, describe_machine, resolve_backend
 from genoviz.errors import ParameterError
+from genoviz.generators import Progress
 
 if TYPE_CHECKING:
     from genoviz.analyses.figures.tracks import TrackFigure

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.layout.guides import graph_to_measure
 from genoviz.analyses.graph.layout.multilevel import QUALITIES, iter_multilevel_layout
 from genoviz.analyses.graph.layout.options import LayoutOptions
@@ -25,6 +24,7 @@ from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import LAYOUT, Measured, Point, RunOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.backend import Backend, describe_backend
+from genoviz.generators import Progress
 from genoviz.model import GraphLayout, PangenomeGraph
 
 N_SAMPLES = 200_000

@@ -14,7 +14,6 @@ import numpy as np
 
 from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.intervals.count import count_overlaps
 from genoviz.analyses.offtargets.counts import count_offtargets
@@ -38,6 +37,7 @@ from genoviz.analyses.simulation.genotypes import (
 )
 from genoviz.analyses.simulation.traits import simulate_trait
 from genoviz.backend import array_module, describe_backend
+from genoviz.generators import Progress
 from genoviz.model.intervals.intervals import Intervals
 from genoviz.model.sequences.sequences import Sequences
 

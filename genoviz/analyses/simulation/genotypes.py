@@ -9,10 +9,9 @@ import numpy as np
 
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import allele_counts
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 from genoviz.model.genotypes.pedigree import Pedigree

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.errors import ParameterError
+from genoviz.generators import Progress
 from genoviz_app.parts.questions import Question
 from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE

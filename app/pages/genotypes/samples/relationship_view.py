@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.relationships import RelationshipMatrix, iter_relationship_matrix
+from genoviz.generators import Progress
 from genoviz.model.genotypes.genotypes import Genotypes
 
 MAX_SAMPLES = 20_000

@@ -12,7 +12,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from genoviz.analyses.figures import make_path_figure, track_figure_bytes
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.picture.palettes import LIGHT, Theme, blend
 from genoviz.analyses.graph.query.path_groups import (
     GROUPINGS,
@@ -38,6 +37,7 @@ from genoviz.analyses.graph.query.sharing import (
     similar_order,
 )
 from genoviz.errors import ParameterError
+from genoviz.generators import Progress
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.picture.shared_marks import (
     PICKED_COLOUR,

@@ -24,11 +24,10 @@ from genoviz.analyses.genotypes.association.single_effects import (
     SingleEffects,
 )
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
-from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go, last_of
+from genoviz.generators import Progress, in_one_go, last_of, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
 WHAT = "Fine mapping"

@@ -33,12 +33,11 @@ from genoviz.analyses.genotypes.association.p_values import log_p_of_z
 from genoviz.analyses.genotypes.association.scan import AssociationScan, scan_of
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import allele_counts
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import in_one_go
+from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]

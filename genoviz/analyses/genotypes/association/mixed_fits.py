@@ -18,7 +18,6 @@ from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.variances.covariances import (
     MAX_SOLVING,
     SOLVED,
@@ -28,7 +27,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
 from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot, iter_reml_of
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
-from genoviz.generators import last_of
+from genoviz.generators import Progress, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 TESTING = "Association"

@@ -16,14 +16,13 @@ import numpy as np
 from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
 from genoviz.analyses.genotypes.association.p_values import inflation_factor
 from genoviz.analyses.genotypes.association.regressions import iter_linear_scan, iter_logistic_scan
-from genoviz.analyses.genotypes.progress import Progress, report_steps
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks
 from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
-from genoviz.generators import finish, in_one_go
+from genoviz.generators import Progress, finish, in_one_go, report_steps
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 

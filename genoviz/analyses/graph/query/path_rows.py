@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.graph.query.path_groups import GROUPINGS, PathGroups, group_paths
 from genoviz.errors import ParameterError
-from genoviz.generators import last_of
+from genoviz.generators import Progress, last_of
 from genoviz.model import PangenomeGraph
 
 MAX_CELLS = 1 << 27

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.relationships import order_by_linkage
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.errors import ParameterError
-from genoviz.generators import last_of
+from genoviz.generators import Progress, last_of
 from genoviz.model import PangenomeGraph
 
 CELLS_PER_BLOCK = 1 << 23

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
-from genoviz.analyses.genotypes.progress import Progress
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.simulation.genotypes import simulate_genotypes
 from genoviz.errors import ParameterError
+from genoviz.generators import Progress
 from genoviz.io.genotypes.pedigree import read_pedigree
 from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.genotypes.writers import write_plink
