@@ -35,7 +35,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	find genoviz -name '*.cu' -exec $(BIN)/clang-format --dry-run --Werror {} +
+	find genoviz -name '*.cu' -o -name '*.[ch]' | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/python -m pytest --timeout 600 -n auto --no-loadscope-reorder
 
 bench: $(TEST)

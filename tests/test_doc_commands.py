@@ -18,7 +18,8 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCED = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^ {4}(?:\.venv/bin/)?(genoviz [a-z].*)$", re.MULTILINE)
 COMMAND = re.compile(r"^(genoviz [a-z].*)$", re.MULTILINE)
-NOT_RUN = ("genoviz serve", "genoviz samples get")
+NEEDS_COMPILER = () if shutil.which("cc") else ("genoviz geno library",)
+NOT_RUN = ("genoviz serve", "genoviz samples get", *NEEDS_COMPILER)
 PATH = "REFA#0#chr1"
 PLACES = {"PATH": PATH, "grch38#chr6:31982057-32002681": f"{PATH}:2000-4000"}
 """What stands in the documents for names of the reader's own graph, and of the sample's."""

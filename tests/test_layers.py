@@ -65,7 +65,8 @@ RULES = {
     "genoviz.analyses.genotypes": Rule((*ANALYSES, *BELOW_ANALYSES), UI),
     "genoviz.analyses.sequences.genome_model": Rule((*ANALYSES, *BELOW_ANALYSES), UI),
     "genoviz.analyses.graph.picture.rasterize": Rule((*ANALYSES, *BELOW_ANALYSES), UI - {"xarray"}),
-    "genoviz.cli": Rule((*LIBRARY, "genoviz.cli", "genoviz_app")),
+    "genoviz.bindings": Rule((*ANALYSES, "genoviz.io")),
+    "genoviz.cli": Rule((*LIBRARY, "genoviz.bindings", "genoviz.cli", "genoviz_app")),
     "genoviz.__main__": Rule(("genoviz.cli",)),
     "genoviz_app": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),
     "genoviz_app.plots": Rule(

@@ -198,6 +198,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.genotypes.geno",
                 "Multiply the matrix of genotypes, samples by variants, with a dense matrix.",
             ),
+            "library": (
+                "genoviz.cli.genotypes.library",
+                "Write a C library of products and predictions, with its callers, and compile it.",
+            ),
             "simulate": (
                 "genoviz.cli.genotypes.geno",
                 "Make random genotypes with linkage and populations, and a trait, as PLINK files.",

@@ -1,0 +1,70 @@
+"""Products and predictions of genotypes for programs in C, Fortran, R and Julia.
+
+``genoviz.h`` says what there is and ``genoviz.c`` brings it to a process of its own, which is
+``service.py``; ``genoviz.f90``, ``genoviz.R`` and ``genoviz.jl`` call it from other languages.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from os import PathLike
+from pathlib import Path
+
+from genoviz.errors import GenovizError
+
+FILES = (
+    "genoviz.h", "genoviz.c", "genoviz.f90", "genoviz.R", "genoviz.jl",
+    "example.c", "example.f90", "example.R", "example.jl",
+)  # fmt: skip
+LIBRARY = "libgenoviz.so"
+
+
+def write_library(folder: str | PathLike[str]) -> Path:
+    """Write sources and callers into a folder, and compile the library there.
+
+    The compiler is ``cc``, or what the variable CC names. The library starts the Python that this
+    runs in, or what the variable GENOVIZ_PYTHON names when it is used.
+
+    Parameters
+    ----------
+    folder
+        Where to; it is made if it is not there. Files of the same names are written over.
+
+    Returns
+    -------
+    pathlib.Path
+        The compiled library.
+
+    Raises
+    ------
+    GenovizError
+        If the folder is a file, there is no compiler, or it fails.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise GenovizError(f"{folder} is a file, needs to be a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        shutil.copyfile(Path(__file__).with_name(name), folder / name)
+    library = folder / LIBRARY
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    escaped = sys.executable.replace("\\", "\\\\").replace('"', '\\"')
+    options = ["-O2", "-fPIC", "-shared", f'-DGENOVIZ_PYTHON="{escaped}"']
+    command = [*compiler, *options, str(folder / "genoviz.c"), "-o", str(library)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise GenovizError(
+            f"the C compiler {compiler[0]} was not found: install one, or name it in the variable "
+            f"CC; the sources are in {folder}"
+        ) from None
+    except subprocess.CalledProcessError as error:
+        lines = error.stderr.splitlines() or ["it said nothing"]
+        raise GenovizError(
+            f"{compiler[0]} cannot compile {folder / 'genoviz.c'}: {lines[0]}"
+        ) from None
+    return library
