@@ -307,6 +307,7 @@ class Visit:
         self.errors = []
         self.requests = []
         self.whole = None  # what the canvas showed when all was in view
+        self._patience = PATIENCE
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
@@ -337,18 +338,29 @@ class Visit:
         end = time.monotonic() + PATIENCE
         seconds = ONE_TRY
         while True:
-            self.page.set_default_timeout(1000 * seconds)
-            try:
-                act()
-                return self.until(condition, seconds)
-            except Exception:
-                if time.monotonic() > end:
-                    raise
-            finally:
-                self.page.set_default_timeout(1000 * PATIENCE)
-            if self._holds(condition):
-                return None
+            # What is not there is not waited for longer than a try, by the condition neither; and
+            # a try may itself insist on something.
+            with self._patient_for(seconds):
+                try:
+                    act()
+                    return self.until(condition, seconds)
+                except Exception:
+                    if time.monotonic() > end:
+                        raise
+                if self._holds(condition):
+                    return None
             seconds = min(2 * seconds, LONGEST_TRY)
+
+    @contextmanager
+    def _patient_for(self, seconds):
+        """Let actions of the page wait so long inside the block."""
+        before, self._patience = self._patience, min(seconds, self._patience)
+        self.page.set_default_timeout(1000 * self._patience)
+        try:
+            yield
+        finally:
+            self._patience = before
+            self.page.set_default_timeout(1000 * before)
 
     def _holds(self, condition):
         try:
