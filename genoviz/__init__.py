@@ -98,6 +98,9 @@ _MODULES = {
     "genoviz.analyses.genotypes.prediction.pedigree_inverse": (
         "inbreeding", "relationship_inverse",
     ),
+    "genoviz.analyses.genotypes.prediction.mixed_model": (
+        "MixedSolution", "iter_solve_mixed_model", "solve_mixed_model",
+    ),
     "genoviz.analyses.genotypes.prediction.single_step": ("iter_single_step", "single_step"),
     "genoviz.analyses.genotypes.prediction.cross_validation": (
         "CrossValidation", "cross_validate", "iter_cross_validate",
@@ -105,17 +108,12 @@ _MODULES = {
     "genoviz.analyses.sequences.index_text": ("make_index_text",),
     "genoviz.analyses.intervals.coverage": ("IntervalCoverage", "coverage_fraction"),
     "genoviz.analyses.intervals.pairs": (
-        "NearestIntervals",
-        "OverlapPairs",
-        "iter_overlap_pairs",
-        "nearest_intervals",
+        "NearestIntervals", "OverlapPairs", "iter_overlap_pairs", "nearest_intervals",
     ),
     "genoviz.analyses.intervals.count": ("count_overlaps", "total_overlaps"),
     "genoviz.analyses.sequences.kmer_list": ("KmerList",),
     "genoviz.analyses.sequences.kmer_repeats": (
-        "KmerRepeats",
-        "iter_kmer_repeats",
-        "make_kmer_repeats",
+        "KmerRepeats", "iter_kmer_repeats", "make_kmer_repeats",
     ),
     "genoviz.analyses.sequences.kmer_spectrum": (
         "DistinctKmers", "KmerSpectrum", "iter_read_spectrum", "read_spectrum",
@@ -123,11 +121,7 @@ _MODULES = {
     "genoviz.analyses.sequences.shared_counts": ("iter_shared_counts", "shared_counts"),
     "genoviz.analyses.sequences.shared_spectrum": ("iter_shared_spectrum", "shared_spectrum"),
     "genoviz.analyses.sequences.kmer_hits": (
-        "HitContexts",
-        "KmerHits",
-        "hit_contexts",
-        "locate_kmer",
-        "locate_kmers",
+        "HitContexts", "KmerHits", "hit_contexts", "locate_kmer", "locate_kmers",
     ),
     "genoviz.analyses.sequences.kmer_queries": ("count_kmers", "iter_count_kmers", "kmer_rows"),
     "genoviz.analyses.sequences.kmer_trace": ("BwtWindow", "KmerTrace", "bwt_window", "trace_kmer"),
@@ -305,6 +299,7 @@ _MODULES = {
     "genoviz.io.offtargets.cas_offinder_input": ("OffTargetInput", "read_offtarget_input"),
     "genoviz.io.offtargets.output": ("write_offtargets",),
     "genoviz.io.graph.layout_files": ("read_layout", "write_layout"),
+    "genoviz.io.genotypes.blupf90": ("Blupf90Run", "read_blupf90"),
     "genoviz.io.genotypes.pedigree": ("read_pedigree",),
     "genoviz.io.genotypes.phenotypes": ("read_phenotypes",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
@@ -313,6 +308,9 @@ _MODULES = {
     "genoviz.model.sequences.fm_index": ("FMIndex", "IndexInParts", "IndexPart"),
     "genoviz.model.sequences.pangenome_index": ("PangenomeIndex",),
     "genoviz.model.genotypes.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
+    "genoviz.model.genotypes.mixed_model": (
+        "Descent", "MatrixElements", "MixedModel", "ModelEffect", "RandomEffects",
+    ),
     "genoviz.model.genotypes.pedigree": ("Pedigree",),
     "genoviz.model.genotypes.phenotypes": ("PhenotypeTable",),
     "genoviz.model.genotypes.traits": ("Trait", "read_trait"),

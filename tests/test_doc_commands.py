@@ -147,6 +147,16 @@ class Files:
         for ending in ("bed", "bim", "fam"):
             shutil.copy(self.samples / f"genotypes.{ending}", path.with_suffix(f".{ending}"))
 
+    def make_milk_par(self, path):
+        """An animal model of three animals, two of them with a record."""
+        effect = "RANDOM_GROUP\n2\nRANDOM_TYPE\nadd_animal\nFILE\nanimals.ped\n(CO)VARIANCES\n1\n"
+        path.write_text(
+            "DATAFILE\nmilk.dat\nNUMBER_OF_TRAITS\n1\nNUMBER_OF_EFFECTS\n2\nOBSERVATION(S)\n3\n"
+            f"WEIGHT(S)\n\nEFFECTS:\n2 1 cross\n1 3 cross\nRANDOM_RESIDUAL VALUES\n2\n{effect}"
+        )
+        (self.folder / "milk.dat").write_text("2 1 31.5\n3 1 28.0\n")
+        (self.folder / "animals.ped").write_text("1 0 0\n2 1 0\n3 1 0\n")
+
     def make_kept_txt(self, path):
         self.make("cohort.bed")
         run("geno", "prune", "cohort.bed", "-o", path)

@@ -185,6 +185,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.genotypes.blup",
                 "Predict breeding values by best linear unbiased prediction.",
             ),
+            "blupf90": (
+                "genoviz.cli.genotypes.blupf90",
+                "Solve the mixed model of a parameter file of BLUPF90.",
+            ),
             "score": (
                 "genoviz.cli.genotypes.score",
                 "Score samples: sums of the dosages of named alleles, each times its weight.",

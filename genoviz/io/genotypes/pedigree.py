@@ -7,11 +7,18 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from genoviz.errors import FileFormatError, ParameterError
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError, n_columns
 from genoviz.io.genotypes.plink_files import read_fam
 from genoviz.io.text.encoding import check_text
+from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes
+from genoviz.model.genotypes.mixed_model import Descent
 from genoviz.model.genotypes.pedigree import Pedigree
+
+DESCENTS = ("add_animal", "add_an_upg", "add_an_upginb", "add_sire")
+"""What BLUPF90 calls the ways to read a pedigree."""
 
 _TITLES = {
     "id": ("id", "iid", "animal", "individual", "calf", "progeny", "name", "ind"),
@@ -98,3 +105,80 @@ def _find_titles(fields: list[str]) -> tuple[int, ...] | None:
         next((k for k, w in enumerate(words) if w in known), None) for known in _TITLES.values()
     ]
     return None if None in found else tuple(found)
+
+
+def read_descent(
+    path: str | PathLike[str], kind: str, n_levels: int
+) -> tuple[Descent, tuple[str, ...]]:
+    """Return the relationships of a pedigree of numbers as BLUPF90 has them, and notes.
+
+    Lines have animal, sire and dam, 0 for an unknown parent; for ``add_sire`` sire, its sire and
+    its maternal grandsire. ``add_animal`` and ``add_sire`` take no account of inbreeding. A fourth
+    column has for ``add_an_upg`` 1 and how many parents are unknown, for ``add_an_upginb`` 1000
+    times the precision of Mendelian sampling; parents beyond the last animal are groups then. A
+    parent without a line of its own is a founder, which a note counts.
+
+    Parameters
+    ----------
+    path
+        The pedigree.
+    kind
+        One of `DESCENTS`.
+    n_levels
+        How many animals and groups there may be.
+
+    Raises
+    ------
+    FileFormatError
+        If a line is not so, or an animal has two.
+    """
+    path = Path(path)
+    data = read_numbers(path)
+    needed = 4 if kind in ("add_an_upg", "add_an_upginb") else 3
+    if data.shape[1] < needed:
+        raise FileFormatError(path, f"has {n_columns(data.shape[1])}, {kind} needs {needed}")
+    numbers = data[:, :3]
+    if (numbers % 1 != 0).any() or (numbers < 0).any() or (numbers[:, 0] < 1).any():
+        raise FileFormatError(
+            path, "needs whole numbers of animals and parents, 0 for unknown ones"
+        )
+    if numbers.max() > n_levels:
+        found = f"has animal {int(numbers.max()):,}, and the effect {n_levels:,} levels"
+        raise FileFormatError(path, found)
+    animals, parents = numbers[:, 0].astype(np.int64) - 1, numbers[:, 1:].astype(np.int64) - 1
+    names, counts = np.unique(animals, return_counts=True)
+    if counts.max() > 1:
+        raise FileFormatError(path, f"has animal {int(names[counts > 1][0]) + 1:,} twice")
+    known = parents >= 0
+    if needed == 4:
+        known &= parents <= animals.max()  # the others are groups
+        precisions = _read_precisions(path, data[:, 3], kind)
+    else:
+        # Of variances 1/2, 3/4 and 1; of sires 11/16, 15/16, 3/4 and 1.
+        by_known = (1, 16 / 15, 4 / 3, 16 / 11) if kind == "add_sire" else (1, 4 / 3, 4 / 3, 2)
+        precisions = np.array(by_known, np.float64)[2 * known[:, 0] + known[:, 1]]
+    founders = np.setdiff1d(parents[known], animals)
+    notes = []
+    if len(founders):
+        which = f"parent {int(founders[0]) + 1}, taken as a founder"
+        if len(founders) > 1:
+            which = f"{len(founders):,} parents, such as {int(founders[0]) + 1}, taken as founders"
+        notes.append(f"{path.name} has no line of {which}")
+    descent = Descent(
+        np.concatenate([animals, founders]),
+        np.concatenate([parents, np.full((len(founders), 2), -1)]),
+        (0.5, 0.25) if kind == "add_sire" else (0.5, 0.5),
+        np.concatenate([precisions, np.ones(len(founders))]),
+    )
+    return descent, tuple(notes)
+
+
+def _read_precisions(path: Path, codes: np.ndarray, kind: str) -> np.ndarray:
+    """Return one over the variances of Mendelian sampling that column 4 has."""
+    if kind == "add_an_upginb":
+        if (codes < 1000).any():
+            raise FileFormatError(path, f"has {codes.min():g} in column 4, needs 1000 or more")
+        return codes / 1000
+    if not np.isin(codes, (1, 2, 3)).all():
+        raise FileFormatError(path, "column 4 needs 1 to 3: 1 and how many parents are unknown")
+    return np.array([2, 4 / 3, 1])[codes.astype(np.int64) - 1]

@@ -16,8 +16,10 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.replace_file import is_open_stream, replace_file
+from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.genotypes import SampleTable
+from genoviz.model.genotypes.mixed_model import MatrixElements
 
 GCTA_ENDING = ".grm.bin"
 ENDINGS = (GCTA_ENDING, ".npy", ".tsv")
@@ -160,3 +162,24 @@ def _write_table(values: np.ndarray, ids: np.ndarray, file: BinaryIO) -> None:
     file.write(("\t".join(["#IID", *ids.tolist()]) + "\n").encode())
     for name, row in zip(ids.tolist(), values, strict=True):
         file.write(("\t".join([name, *(f"{value:.10g}" for value in row)]) + "\n").encode())
+
+
+def read_elements(path: Path, n_levels: int, *, is_inverse: bool) -> MatrixElements:
+    """Return a symmetric matrix of lines: row, column, value; each pair stands once.
+
+    Raises
+    ------
+    FileFormatError
+        If a line is not so, or a number is beyond ``n_levels``.
+    """
+    data = read_numbers(path)
+    if data.shape[1] != 3:
+        raise FileFormatError(path, f"has {data.shape[1]} columns, needs row, column and value")
+    pairs = data[:, :2]
+    if (pairs % 1 != 0).any() or pairs.min() < 1 or pairs.max() > n_levels:
+        raise FileFormatError(path, f"rows and columns need to be whole, from 1 to {n_levels:,}")
+    pairs = np.sort(pairs.astype(np.int64) - 1, axis=1)
+    _, counts = np.unique(pairs, axis=0, return_counts=True)
+    if counts.max() > 1:
+        raise FileFormatError(path, "has an element twice; one of both triangles is needed")
+    return MatrixElements(pairs[:, 0], pairs[:, 1], data[:, 2], is_inverse)

@@ -6,11 +6,13 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.text.encoding import check_text
+from genoviz.io.text.text_file import read_bytes
 
 if TYPE_CHECKING:
     import polars
@@ -123,3 +125,51 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_numbers(path: Path) -> np.ndarray:
+    """Return a table of numbers between blanks: float64, shape (n, m).
+
+    Raises
+    ------
+    FileFormatError
+        If a line has something else, or another number of them.
+    """
+    check_text(path)
+    text = read_bytes(path).tobytes()
+    try:
+        found = np.loadtxt(io.BytesIO(text), ndmin=2, comments=None)
+    except ValueError:
+        _refuse_line(path, text)
+        raise
+    wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
+    if not found.size or len(wrong):
+        raise FileFormatError(path, "needs lines of numbers")
+    return found
+
+
+def _refuse_line(path: Path, text: bytes) -> None:
+    """Say which line is not as many numbers as the first."""
+    n = None
+    for number, line in enumerate(text.decode("utf-8-sig", "replace").splitlines(), start=1):
+        words = line.split()
+        if not words:
+            continue
+        n = n or len(words)
+        if len(words) != n:
+            raise FileFormatError(path, f"has {len(words)} numbers, others have {n}", line=number)
+        for word in words:
+            try:
+                float(word)
+            except ValueError:
+                found = f"has {word!r}, needs numbers"
+                raise FileFormatError(path, found, line=number) from None
+
+
+def refuse_number(path: Path, row: int, column: int, needed: str) -> NoReturn:
+    """Say on which line a number that `read_numbers` has found is not what is needed."""
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    word = lines[numbers[row] - 1].split()[column]
+    found = f"column {column + 1} has {word}, needs {needed}"
+    raise FileFormatError(path, found, line=numbers[row])

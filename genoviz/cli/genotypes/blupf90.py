@@ -1,0 +1,66 @@
+"""``genoviz geno blupf90``: the mixed models of BLUPF90's parameter files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from genoviz.cli.common_options import with_examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import write_table
+from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.results import print_notes, show_progress
+
+
+@with_examples(
+    "genoviz geno blupf90 milk.par -o solutions.tsv",
+    "genoviz geno blupf90 renf90.par",
+)
+def blupf90(
+    input_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PARAMETERS",
+            help="Parameter file of BLUPF90; the files that it names lie beside it.",
+        ),
+    ],
+    output: TableOption = None,
+) -> None:
+    """Solve the mixed model of a parameter file of BLUPF90.
+
+    Models have any number of traits, missing observations, fixed and random effects, covariates,
+    random regressions and maternal effects, with or without a pedigree. Rows have trait, effect
+    and level, from 1 as in the parameter file; SE is there with OPTION sol se. Solutions of fixed
+    effects that cannot be told apart have a meaning in their differences alone. If the equations
+    are not solved, CONVERGED is no, and the exit status is 3.
+    """
+    import numpy as np
+
+    from genoviz.analyses.genotypes.prediction.mixed_model import iter_solve_mixed_model
+    from genoviz.io.genotypes.blupf90 import read_blupf90
+
+    with show_progress() as bar:
+        bar.update("Reading", 0, None, "files")
+        asked = read_blupf90(input_file)
+        print_notes(*asked.notes)
+        limits = {"tolerance": asked.tolerance, "max_iterations": asked.max_iterations}
+        for last in iter_solve_mixed_model(
+            asked.model,
+            standard_errors=asked.standard_errors,
+            **{name: value for name, value in limits.items() if value is not None},
+        ):
+            bar.update("Solving", len(last.residuals) - 1, None, "iterations", last.sentence)
+    columns = {
+        "#TRAIT": last.traits + 1,
+        "EFFECT": last.effects + 1,
+        "LEVEL": last.levels + 1,
+        "SOLUTION": last.values,
+    }
+    if last.standard_errors is not None:
+        columns["SE"] = last.standard_errors
+    word = "yes" if last.is_converged else "no"
+    write_table(columns | {"CONVERGED": np.full(len(last.values), word)}, output)
+    remedy = "OPTION conv_crit and OPTION maxrounds set where to stop"
+    io.tell_end(last.sentence, is_converged=last.is_converged, remedy=remedy)

@@ -1,0 +1,350 @@
+"""Parameter files of BLUPF90, with the data, pedigrees and matrices that they name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.io.genotypes.pedigree import DESCENTS, read_descent
+from genoviz.io.genotypes.relationship_files import read_elements
+from genoviz.io.text.encoding import check_text
+from genoviz.io.text.tables import read_numbers, refuse_number
+from genoviz.io.text.text_file import read_bytes
+from genoviz.model.genotypes.mixed_model import MixedModel, ModelEffect, RandomEffects, Structure
+
+_ONCE = (
+    "DATAFILE", "NUMBER_OF_TRAITS", "NUMBER_OF_EFFECTS", "OBSERVATION(S)", "WEIGHT(S)", "EFFECTS",
+    "RANDOM_RESIDUAL",
+)  # fmt: skip
+_OF_GROUP = ("RANDOM_GROUP", "RANDOM_TYPE", "FILE", "(CO)VARIANCES")
+_MATRICES = ("user_file", "user_file_i")
+# These say how the equations are solved or stored, which is done in another way here.
+_OF_SOLVER = (
+    "solv_method", "blksize", "r_factor", "use_yams", "fact_once", "residual", "store_accuracy",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Blupf90Run:
+    """What a parameter file asks for.
+
+    Attributes
+    ----------
+    model
+        Effects and covariances with the observations.
+    standard_errors
+        Whether ``OPTION sol se`` asks for them.
+    tolerance, max_iterations
+        Of ``OPTION conv_crit`` and ``OPTION maxrounds``; None where they are not there.
+    notes
+        What was passed over or added, one sentence each.
+    """
+
+    model: MixedModel
+    standard_errors: bool = False
+    tolerance: float | None = None
+    max_iterations: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Section:
+    """A keyword, and the words of each line that follows it."""
+
+    name: str
+    line: int
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[tuple[int, str]]:
+        """All words, each with its line."""
+        return [(line, word) for line, row in self.rows for word in row]
+
+
+_Group = dict[str, _Section]
+
+
+def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
+    """Return the model of a parameter file of BLUPF90, with its data.
+
+    Files are looked for beside the parameter file. Effects are ``cross`` or ``cov``, nested or not,
+    each trait with its own column or none (0); one of 0 levels adds to the next. Random types are
+    ``diagonal``, ``add_animal`` (without inbreeding, as there), ``add_an_upg``, ``add_an_upginb``,
+    ``add_sire``, ``user_file`` (an inverse) and ``user_file_i`` (to be inverted). Of the options,
+    ``missing``, ``sol se``, ``conv_crit`` and ``maxrounds`` count; those of its solvers are passed
+    over, and a note says so; others are refused, for they would change the model.
+
+    A parent without a line of its own is a founder, which a note counts; it has to be within the
+    levels of the effect. In ``add_an_upg`` and ``add_an_upginb`` codes beyond the last animal are
+    groups of unknown parents.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is not as described.
+
+    References
+    ----------
+    Misztal et al. 2002, BLUPF90 and related programs (BGF90), 7th World Congress on Genetics
+    Applied to Livestock Production, 28-07
+    """
+    check_text(path)
+    return _Reader(Path(path)).run()
+
+
+def _read_sections(path: Path) -> tuple[_Group, list[_Group], list[tuple[int, list[str]]]]:
+    """Return sections that are there once, those of each random group, and options."""
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    once: _Group = {}
+    groups: list[_Group] = []
+    options, section = [], None
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        name = words[0].rstrip(":")
+        if name == "OPTION":
+            options.append((number, words[1:]))
+            section = None
+        elif name in _ONCE:
+            if name in once:
+                raise FileFormatError(path, f"has {name} a second time", line=number)
+            section = once[name] = _Section(name, number)
+        elif name in _OF_GROUP:
+            if name == _OF_GROUP[0]:
+                groups.append({})
+            if not groups or name in groups[-1]:
+                raise FileFormatError(path, f"has {name} before RANDOM_GROUP", line=number)
+            section = groups[-1][name] = _Section(name, number)
+        elif section is None:
+            raise FileFormatError(path, f"has {words[0]!r}, needs a keyword", line=number)
+        else:
+            section.rows.append((number, words))
+    missing = [name for name in _ONCE if name not in once and name != "WEIGHT(S)"]
+    if missing:
+        raise FileFormatError(path, f"has no {missing[0]}")
+    return once, groups, options
+
+
+class _Reader:
+    """Makes a model of the sections of a parameter file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._once, self._groups, self._options = _read_sections(path)
+        self._notes: list[str] = []
+        self._missing = 0.0
+        self._found: dict[str, float | bool] = {}
+
+    def _refuse(self, found: str, line: int | None = None) -> NoReturn:
+        raise FileFormatError(self._path, found, line=line)
+
+    def run(self) -> Blupf90Run:
+        """Return what the file asks for."""
+        self._read_options()
+        self._n_traits = self._count("NUMBER_OF_TRAITS")
+        n_effects = self._count("NUMBER_OF_EFFECTS")
+        self._data_path = self._beside(self._once["DATAFILE"])
+        self._data = read_numbers(self._data_path)
+        observations = self._take_observations()
+        effects = self._take_effects(n_effects)
+        random = tuple(self._take_group(group, effects) for group in self._groups)
+        named = [effect for group in random for effect in group.effects]
+        if len(named) != len(set(named)):
+            self._refuse("has an effect in two groups of random effects")
+        residual = self._matrix(self._once["RANDOM_RESIDUAL"], self._n_traits)
+        try:
+            model = MixedModel(observations, effects, random, residual, self._take_weights())
+        except ParameterError as error:
+            raise FileFormatError(self._path, str(error)) from error
+        limit = self._found.get("maxrounds")
+        return Blupf90Run(
+            model,
+            bool(self._found.get("sol")),
+            self._found.get("conv_crit"),
+            None if limit is None else int(limit),
+            tuple(self._notes),
+        )
+
+    def _read_options(self) -> None:
+        for line, words in self._options:
+            name, *values = words or [""]
+            if name == "sol" and values == ["se"]:
+                self._found["sol"] = True
+            elif name in ("missing", "conv_crit", "maxrounds") and len(values) == 1:
+                value = self._number(values[0], line)
+                if name == "missing":
+                    self._missing = value
+                elif value <= 0:
+                    self._refuse(f"has {name} {values[0]}, needs more than 0", line)
+                self._found[name] = value
+            elif name in _OF_SOLVER:
+                self._notes.append(f"OPTION {name} is passed over: equations are solved by "
+                                   "preconditioned conjugate gradients")  # fmt: skip
+            else:
+                self._refuse(
+                    f"has OPTION {' '.join(words)}, which is not supported: known are missing, "
+                    "sol se, conv_crit, maxrounds and those of solvers; for genotypes see "
+                    "geno blup --method ssSNPBLUP",
+                    line,
+                )
+
+    def _number(self, word: str, line: int) -> float:
+        try:
+            value = float(word.lower().replace("d", "e"))
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            self._refuse(f"has {word!r}, needs a number", line)
+        return value
+
+    def _whole(self, word: str, line: int, least: int = 0) -> int:
+        value = self._number(word, line)
+        if value != int(value) or value < least:
+            self._refuse(f"has {word!r}, needs a whole number of at least {least}", line)
+        return int(value)
+
+    def _count(self, name: str) -> int:
+        section = self._once[name]
+        if len(section.words) != 1:
+            self._refuse(f"{name} needs one number", section.line)
+        line, word = section.words[0]
+        return self._whole(word, line, least=1)
+
+    def _beside(self, section: _Section) -> Path:
+        """Return the path of the file that a section names."""
+        if not section.rows:
+            self._refuse(f"{section.name} names no file", section.line)
+        return self._path.parent / " ".join(section.rows[0][1])
+
+    def _column(self, word: str, line: int) -> int:
+        """Return the number of a column of the data from 0, -1 for none."""
+        place = self._whole(word, line)
+        n = self._data.shape[1]
+        if place > n:
+            found = f"names column {place} of {self._data_path.name}, which has {n}"
+            self._refuse(found, line)
+        return place - 1
+
+    def _take_observations(self) -> np.ndarray:
+        section = self._once["OBSERVATION(S)"]
+        words = section.words
+        if len(words) != self._n_traits:
+            self._refuse(f"has {n_columns(len(words))} for {self._n_traits} traits", section.line)
+        columns = [self._column(word, line) for line, word in words]
+        if min(columns) < 0:
+            self._refuse("OBSERVATION(S) names column 0", section.line)
+        found = self._data[:, columns]
+        return np.where(found == self._missing, np.nan, found)
+
+    def _take_weights(self) -> np.ndarray | None:
+        words = self._once["WEIGHT(S)"].words if "WEIGHT(S)" in self._once else []
+        if not words:
+            return None
+        if len(words) > 1:
+            self._refuse("has weights for each trait, can have one for all", words[1][0])
+        column = self._column(words[0][1], words[0][0])
+        if column < 0:
+            return None
+        weights = self._data[:, column]
+        wrong = np.flatnonzero(weights <= 0)
+        if len(wrong):
+            refuse_number(self._data_path, wrong[0], column, "a weight of more than 0")
+        return weights
+
+    def _take_effects(self, n_effects: int) -> tuple[ModelEffect, ...]:
+        section = self._once["EFFECTS"]
+        if len(section.rows) != n_effects:
+            self._refuse(f"has {len(section.rows)} effects, not {n_effects}", section.line)
+        effects = [self._take_effect(line, words) for line, words in section.rows]
+        if effects[-1].is_part_of_next:
+            self._refuse("the last effect has 0 levels, needs more", section.rows[-1][0])
+        self._check_levels(effects, section)
+        return tuple(effects)
+
+    def _take_effect(self, line: int, words: list[str]) -> ModelEffect:
+        n_traits = self._n_traits
+        kind = words[n_traits + 1] if len(words) > n_traits + 1 else ""
+        nested = words[n_traits + 2 :]
+        if kind not in ("cross", "cov") or len(nested) not in (0, n_traits * (kind == "cov")):
+            self._refuse(
+                f"has {' '.join(words)!r}, needs {n_columns(n_traits)}, how many levels, and "
+                "cross or cov, this with the columns that it is nested in or none",
+                line,
+            )
+        columns = [self._column(word, line) for word in words[:n_traits]]
+        n_levels = self._whole(words[n_traits], line)
+        of_levels = [self._column(word, line) for word in nested] if nested else columns
+        shape = len(self._data), n_traits
+        levels, covariates = np.full(shape, -1, np.int64), np.zeros(shape)
+        for trait, (column, of_level) in enumerate(zip(columns, of_levels, strict=True)):
+            if column < 0:
+                continue
+            if kind == "cov":
+                covariates[:, trait] = self._data[:, column]
+            if kind == "cov" and not nested:
+                levels[:, trait] = 0
+            elif of_level >= 0:
+                found = self._data[:, of_level]
+                wrong = np.flatnonzero((found % 1 != 0) | (found < 0))
+                if len(wrong):
+                    refuse_number(self._data_path, wrong[0], of_level, "a whole number from 0")
+                levels[:, trait] = found.astype(np.int64) - 1
+        values = covariates if kind == "cov" else None
+        return ModelEffect(levels, n_levels, values, is_part_of_next=n_levels == 0)
+
+    def _check_levels(self, effects: list[ModelEffect], section: _Section) -> None:
+        """See that all levels are within those that there are."""
+        n_levels = 0
+        for effect, (line, words) in zip(reversed(effects), reversed(section.rows), strict=True):
+            n_levels = n_levels if effect.is_part_of_next else effect.n_levels
+            wrong = np.argwhere(effect.levels >= n_levels)
+            if len(wrong):
+                row, trait = wrong[0].tolist()
+                place = words[self._n_traits + 2 :] or words
+                column = self._column(place[trait], line)
+                refuse_number(self._data_path, row, column, f"a level of at most {n_levels:,}")
+
+    def _take_group(self, group: _Group, effects: tuple[ModelEffect, ...]) -> RandomEffects:
+        first = group["RANDOM_GROUP"]
+        numbers = [self._whole(word, line, least=1) - 1 for line, word in first.words]
+        if not numbers or max(numbers) >= len(effects):
+            self._refuse(f"needs numbers of effects, from 1 to {len(effects)}", first.line)
+        missing = [name for name in _OF_GROUP if name not in group and name != "FILE"]
+        if missing:
+            self._refuse(f"has no {missing[0]} here", first.line)
+        kind = group["RANDOM_TYPE"].rows[0][1] if group["RANDOM_TYPE"].rows else [""]
+        covariance = self._matrix(group["(CO)VARIANCES"], len(numbers) * self._n_traits)
+        last = numbers[0]
+        while effects[last].is_part_of_next:
+            last += 1
+        structure = self._take_structure(kind[0], group, effects[last].n_levels)
+        return RandomEffects(tuple(numbers), covariance, structure)
+
+    def _take_structure(self, kind: str, group: _Group, n_levels: int) -> Structure:
+        line = group["RANDOM_TYPE"].line
+        if kind == "diagonal":
+            return None
+        if kind not in (*DESCENTS, *_MATRICES):
+            known = ", ".join(("diagonal", *DESCENTS, *_MATRICES))
+            self._refuse(f"has {kind!r}, needs one of {known}", line)
+        if "FILE" not in group:
+            self._refuse(f"{kind} names no FILE", line)
+        path = self._beside(group["FILE"])
+        if kind in _MATRICES:
+            return read_elements(path, n_levels, is_inverse=kind == "user_file")
+        descent, notes = read_descent(path, kind, n_levels)
+        self._notes += notes
+        return descent
+
+    def _matrix(self, section: _Section, size: int) -> np.ndarray:
+        """Return a covariance matrix, written whole."""
+        values = [self._number(word, line) for line, word in section.words]
+        if len(values) != size * size:
+            self._refuse(f"has {len(values)} numbers, needs {size} x {size}", section.line)
+        return np.array(values).reshape(size, size)
