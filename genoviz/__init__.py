@@ -76,6 +76,11 @@ _MODULES = {
     "genoviz.analyses.genotypes.relationships": (
         "RelationshipMatrix", "iter_relationship_matrix", "relationship_matrix",
     ),
+    "genoviz.analyses.genotypes.variances.correlation_results": ("CorrelationSnapshot",),
+    "genoviz.analyses.genotypes.variances.correlations": (
+        "correlate", "correlate_of_relationships",
+        "iter_correlate", "iter_correlate_of_relationships",
+    ),
     "genoviz.analyses.genotypes.variances.estimate": (
         "iter_reml", "iter_reml_of_relationships", "reml", "reml_of_relationships",
     ),
@@ -128,9 +133,7 @@ _MODULES = {
     "genoviz.analyses.sequences.kmers": ("Kmer", "PackedKmers", "parse_kmers"),
     "genoviz.analyses.graph.layout.path_sgd": ("iter_path_sgd_layout", "path_sgd_layout"),
     "genoviz.analyses.graph.layout.multilevel": (
-        "MultilevelOptions",
-        "iter_multilevel_layout",
-        "multilevel_layout",
+        "MultilevelOptions", "iter_multilevel_layout", "multilevel_layout",
     ),
     "genoviz.analyses.graph.layout.guides": ("GuidedGraph", "guide_graph"),
     "genoviz.analyses.figures.paths": ("make_path_figure",),

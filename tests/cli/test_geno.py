@@ -225,7 +225,7 @@ def test_one_rule_tells_cases_and_controls_in_files_of_all_kinds(run, made):
         _, _, err = run("gwas", "made.bed", *table, "-o", "g.tsv")
         assert "has two values and is tested as a number (linear)" in err
         _, _, err = run("blup", "made.bed", *table, "-o", "b.tsv")
-        assert "has two values and is predicted as a number" in err
+        assert "has two values and is taken as a number" in err
         _, _, err = run("gwas", "made.bed", *table, "-o", "g.tsv", "--trait-type", "quantitative")
         assert ": 90 samples, " in err
         assert "two values" not in err

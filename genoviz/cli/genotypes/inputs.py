@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
-    from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
 GenotypesArgument = Annotated[
@@ -213,7 +212,7 @@ def last_prediction(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnap
     return snapshot
 
 
-def last_estimate(steps: Iterator[VarianceSnapshot], bar: ProgressBar) -> VarianceSnapshot:
+def last_estimate(steps: Iterator[Any], bar: ProgressBar) -> Any:
     """Return the last of the estimates of variances."""
     for snapshot in steps:
         bar.update("Estimating variances", snapshot.iteration, None, "iterations")

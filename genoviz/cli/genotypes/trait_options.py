@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -98,6 +98,23 @@ def take_trait(
     return _choose_trait(aligned, options)
 
 
+def take_traits(
+    genotypes_path: Path, samples: SampleTable, options: TraitOptions, others: Sequence[str]
+) -> tuple[list[str], np.ndarray]:
+    """Return the names of a trait and of others, and their numbers: shape (n_samples, n_traits)."""
+    import numpy as np
+
+    from genoviz.errors import ParameterError
+
+    aligned = _read_aligned(genotypes_path, samples, options)
+    found = [_choose_trait(aligned, options)]
+    found += [_choose_trait(aligned, replace(options, trait=name)) for name in others]
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"traits are {', '.join(names)}; needs different ones")
+    return names, np.column_stack([take_numbers(name, trait) for name, trait in found])
+
+
 def _read_aligned(
     genotypes_path: Path, samples: SampleTable, options: TraitOptions
 ) -> PhenotypeTable:
@@ -110,7 +127,7 @@ def _read_aligned(
 def take_numbers(name: str, trait: Trait) -> np.ndarray:
     """Return a trait as numbers; of cases and controls, a note says so."""
     if trait.is_binary:
-        print_notes(f"trait {name} has two values and is predicted as a number")
+        print_notes(f"trait {name} has two values and is taken as a number")
     return trait.values
 
 

@@ -11,13 +11,19 @@ import typer
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
-from genoviz.cli.genotypes.trait_options import TraitOptions, take_records
+from genoviz.cli.genotypes.trait_options import (
+    TraitOptions,
+    take_covariates,
+    take_records,
+    take_traits,
+)
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.genotypes.variances.correlation_results import CorrelationSnapshot
     from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
@@ -34,6 +40,7 @@ class Traces(StrEnum):
 
 @with_examples(
     "genoviz geno reml herd.bed --pheno milk.csv --trait fat --covariate age",
+    "genoviz geno reml herd.bed --pheno milk.csv --trait fat --with protein -o covariances.tsv",
     "genoviz geno reml near.grm.bin far.grm.bin --pheno milk.csv -o variances.tsv",
     "genoviz geno reml herd.bed --pheno tests.csv --covariate season --repeated",
     "genoviz geno reml herd.bed --pheno milk.csv --sets genes.tsv --traces random",
@@ -50,6 +57,14 @@ def reml(
     *,
     output: TableOption = None,
     traits: TraitOptions,
+    others: Annotated[
+        list[str] | None,
+        option(
+            "Another trait, of which the covariances with --trait are estimated; can be repeated.",
+            "--with",
+            metavar="TRAIT",
+        ),
+    ] = None,
     sets: Annotated[
         Path | None,
         option("Table of variant IDs and names of sets, without header: a variance for each set."),
@@ -86,7 +101,15 @@ def reml(
     heritability, with that of permanent effects to the repeatability. Standard errors are of the
     average information. Standard error also tells what the regression of Haseman and Elston says.
     CONVERGED is no if the variances still change, and the exit status is 3 then.
+
+    --with estimates genetic and residual covariances of traits, with correlations: a row for each
+    pair of traits, SHARE being the heritability of a trait.
     """
+    if others and (repeated or sets is not None or traces is Traces.random or len(sources) > 1):
+        raise typer.BadParameter(
+            "--with takes one file of genotypes or relationships, without --sets, --repeated and "
+            "--traces random"
+        )
     options = {
         "traces": traces.value,
         "n_probes": probes,
@@ -111,6 +134,28 @@ def reml(
             found = io.open_genotypes(sources[0], bar, filters)
             print_notes(*note_left_out(found, contigs.value))
             samples = found.samples
+        if others:
+            names, values = take_traits(sources[0], samples, traits, others)
+            options = {"tolerance": tolerance, "max_iterations": max_iterations}
+            columns, labels = take_covariates(sources[0], samples, traits)
+            options |= {"covariates": columns, "covariate_names": labels}
+            if are_relationships:
+                from genoviz.analyses.genotypes.variances.correlations import (
+                    iter_correlate_of_relationships,
+                )
+
+                (matrix,) = relationships.values()
+                steps = iter_correlate_of_relationships(matrix, values, **options)
+            else:
+                from genoviz.analyses.genotypes.variances.correlations import iter_correlate
+
+                options |= {"contigs": contigs.value, "backend": backend.value}
+                steps = iter_correlate(found, values, **options)
+            together = io.last_estimate(steps, bar)
+            _write_together(together, names, output)
+            print_notes(*together.notes)
+            _tell_end(", ".join(names), together)
+            return
         taken = take_records(sources[0], samples, traits, is_repeated=repeated)
         name, values = taken.name, taken.trait.values
         if taken.trait.is_binary:
@@ -130,8 +175,12 @@ def reml(
         last = io.last_estimate(steps, bar)
     _write(last, output)
     print_notes(*last.notes)
+    _tell_end(name, last)
+
+
+def _tell_end(names: str, last: VarianceSnapshot | CorrelationSnapshot) -> None:
     io.tell_end(
-        f"trait {name}: {last.sentence}",
+        f"trait {names}: {last.sentence}",
         is_converged=last.is_converged,
         remedy="raise --max-iterations or --tolerance",
     )
@@ -203,4 +252,39 @@ def _write(last: VarianceSnapshot, output: Path | None) -> None:
         "SHARE_SE": np.append(last.share_errors, error),
         "CONVERGED": np.full(len(last.variances), "yes" if last.is_converged else "no"),
     }
+    write_table(columns, output)
+
+
+def _write_together(last: CorrelationSnapshot, names: list[str], output: Path | None) -> None:
+    import numpy as np
+
+    t, u = np.triu_indices(len(names))
+    is_own = t == u
+    labels = np.array(names)
+    columns: dict[str, np.ndarray] = {}
+    for component, values in (
+        ("genotypes", (last.genetic, last.genetic_errors, last.correlations,
+                       last.correlation_errors)),
+        ("residual", (last.residual, last.residual_errors, last.residual_correlations,
+                      last.residual_correlation_errors)),
+    ):  # fmt: skip
+        covariance, error, correlation, correlation_error = (each[t, u] for each in values)
+        is_genetic = component == "genotypes"
+        shares = last.heritabilities if is_genetic else 1 - last.heritabilities
+        rows = {
+            "#COMPONENT": np.full(len(t), component),
+            "TRAIT1": labels[t],
+            "TRAIT2": labels[u],
+            "COVARIANCE": covariance,
+            "COVARIANCE_SE": error,
+            "CORRELATION": np.where(is_own, np.nan, correlation),
+            "CORRELATION_SE": np.where(is_own, np.nan, correlation_error),
+            "SHARE": np.where(is_own, shares[t], np.nan),
+            "SHARE_SE": np.where(is_own, last.heritability_errors[t], np.nan),
+            "CONVERGED": np.full(len(t), "yes" if last.is_converged else "no"),
+        }
+        columns = {
+            name: np.append(columns[name], values) if columns else values
+            for name, values in rows.items()
+        }
     write_table(columns, output)

@@ -1,0 +1,244 @@
+"""Covariances of traits with their standard errors, as people ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from genoviz.analyses.genotypes.variances.reml import FLOOR
+
+_AT_BOUND = 1e-4
+"""An eigenvalue of covariances, in units of the traits' variances, that stands for 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationSnapshot:
+    """Covariances of traits as they are after some iterations.
+
+    Attributes
+    ----------
+    iteration
+        Iterations done.
+    genetic, residual
+        float64, shape (n_traits, n_traits): covariances; NaN while relationships are computed.
+    genetic_errors, residual_errors
+        float64, of that shape: their standard errors.
+    correlations, correlation_errors
+        float64, of that shape: genetic correlations; 1 and 0 on the diagonal.
+    residual_correlations, residual_correlation_errors
+        float64, of that shape.
+    heritabilities, heritability_errors
+        float64, shape (n_traits,).
+    log_likelihood
+        Restricted, except for a constant.
+    change
+        Of the last step: the largest change of a covariance, in units of the traits' variances.
+    n_samples
+        int64, shape (n_traits,): how many have a value of the trait and all covariates.
+    is_bounded
+        Whether covariances end where they would not be such beyond, as of a correlation of 1.
+    is_converged
+        Whether the change is within the tolerance.
+    seconds
+        Since the start of the iterations.
+    notes
+        Which covariates are left out, one sentence each.
+    """
+
+    iteration: int
+    genetic: np.ndarray
+    residual: np.ndarray
+    genetic_errors: np.ndarray
+    residual_errors: np.ndarray
+    correlations: np.ndarray
+    correlation_errors: np.ndarray
+    residual_correlations: np.ndarray
+    residual_correlation_errors: np.ndarray
+    heritabilities: np.ndarray
+    heritability_errors: np.ndarray
+    log_likelihood: float
+    change: float
+    n_samples: np.ndarray
+    is_bounded: bool
+    is_converged: bool
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        if np.isnan(self.genetic).any():
+            return "covariances are not known yet"
+        found = [
+            f"rg {self.correlations[t, u]:.4f} ± {self.correlation_errors[t, u]:.4f}"
+            for t, u in zip(*np.triu_indices(len(self.genetic), 1), strict=True)
+        ]
+        found += [
+            f"h2 {value:.4f} ± {error:.4f}"
+            for value, error in zip(self.heritabilities, self.heritability_errors, strict=True)
+        ]
+        words = f"{', '.join(found)}; {self.iteration:,} iteration{'s' * (self.iteration != 1)}"
+        words += ", at the bound of what covariances can be" * self.is_bounded
+        return words if self.is_converged else f"{words}, not converged"
+
+
+@dataclass(frozen=True, eq=False)
+class PairState:
+    """The likelihood at some covariances; slopes are of pairs of traits, genetic ones first."""
+
+    genetic: np.ndarray
+    residual: np.ndarray
+    gradient: np.ndarray
+    information: np.ndarray
+    log_likelihood: float
+
+    def move(self, share: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return covariances after a share of the step; None if they would not be such."""
+        step = np.linalg.lstsq(self.information, self.gradient)[0]
+        found = split_pairs(self.covariances + share * step, len(self.genetic))
+        return found if min(np.linalg.eigvalsh(each)[0] for each in found) >= FLOOR else None
+
+    def move_factors(self, damping: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return covariances after a damped step in their triangular factors."""
+        factors = np.array([_factor(each) for each in (self.genetic, self.residual)])
+        lower = np.tril_indices(len(self.genetic))
+        slopes = np.zeros((len(self.gradient), 2, len(lower[0])))
+        for k, (row, column) in enumerate(zip(*lower, strict=True)):
+            for which, factor in enumerate(factors):
+                change = np.zeros((2, *factor.shape))
+                change[which, row] = factor[:, column]
+                change[which] += change[which].T
+                slopes[:, which, k] = pair_values(*change)
+        slopes = slopes.reshape(len(self.gradient), -1)
+        information = slopes.T @ self.information @ slopes
+        # The same for all, as the information of a factor near 0 is near 0 too.
+        ridge = damping * np.trace(information) / len(information)
+        damped = information + ridge * np.eye(len(information))
+        step = np.linalg.solve(damped, slopes.T @ self.gradient)
+        factors[:, *lower] += step.reshape(2, -1)
+        genetic, residual = factors @ factors.transpose(0, 2, 1)
+        return genetic, nearest_covariance(residual)
+
+    @property
+    def covariances(self) -> np.ndarray:
+        """Covariances of pairs of traits, genetic ones and then residual ones."""
+        pairs = trait_pairs(len(self.genetic))
+        return np.array(
+            [matrix[pair] for matrix in (self.genetic, self.residual) for pair in pairs]
+        )
+
+
+def trait_pairs(n_traits: int) -> list[tuple[int, int]]:
+    """Return the pairs of traits that a covariance has, variances included."""
+    return list(combinations_with_replacement(range(n_traits), 2))
+
+
+def pair_values(genetic: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    """Return what two matrices have for each pair of traits."""
+    return np.array([each[pair] for each in (genetic, residual) for pair in trait_pairs(len(each))])
+
+
+def _factor(matrix: np.ndarray) -> np.ndarray:
+    """Return the triangular factor of a matrix whose eigenvalues may be 0."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T)[1].T
+
+
+def nearest_covariance(matrix: np.ndarray) -> np.ndarray:
+    """Return the nearest matrix whose eigenvalues are not below the floor."""
+    values, vectors = np.linalg.eigh(matrix)
+    return matrix if values[0] >= FLOOR else (vectors * np.maximum(values, FLOOR)) @ vectors.T
+
+
+def split_pairs(covariances: np.ndarray, n_traits: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return two matrices of numbers of pairs, which are in the order of `PairState`."""
+    t, u = np.array(trait_pairs(n_traits)).T
+    both = np.zeros((2, n_traits, n_traits))
+    both[:, t, u] = both[:, u, t] = covariances.reshape(2, -1)
+    return both[0], both[1]
+
+
+def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> CorrelationSnapshot:
+    """Return the state in numbers that people ask for, in the units of the traits."""
+    n_traits = len(scales)
+    genetic, residual = state.genetic, state.residual
+    lowest = min(np.linalg.eigvalsh(matrix)[0] for matrix in (genetic, residual))
+    spread = np.linalg.pinv(state.information)
+    units = scales[:, None] * scales
+    errors = split_pairs(np.sqrt(np.maximum(np.diag(spread), 0)), n_traits)
+    places = split_pairs(np.arange(len(state.covariances)), n_traits)
+    of_genetic, of_residual = (
+        _correlations(matrix, place.astype(int), spread)
+        for matrix, place in zip((genetic, residual), places, strict=True)
+    )
+    of_traits = [_heritability(genetic, residual, places, spread, t) for t in range(n_traits)]
+    heritabilities, heritability_errors = np.array(of_traits).T
+    return CorrelationSnapshot(
+        genetic=genetic * units,
+        residual=residual * units,
+        genetic_errors=errors[0] * units,
+        residual_errors=errors[1] * units,
+        correlations=of_genetic[0],
+        correlation_errors=of_genetic[1],
+        residual_correlations=of_residual[0],
+        residual_correlation_errors=of_residual[1],
+        heritabilities=heritabilities,
+        heritability_errors=heritability_errors,
+        log_likelihood=state.log_likelihood,
+        is_bounded=bool(lowest < _AT_BOUND),
+        **known,
+    )
+
+
+def _correlations(
+    matrix: np.ndarray, places: np.ndarray, spread: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return correlations, and standard errors by their slopes in (co)variances."""
+    deviations = np.sqrt(np.diag(matrix))
+    correlations = matrix / (deviations[:, None] * deviations)
+    errors = np.zeros_like(matrix)
+    for t, u in zip(*np.triu_indices(len(matrix), 1), strict=True):
+        slope = np.zeros(len(spread))
+        slope[places[t, u]] = 1 / (deviations[t] * deviations[u])
+        slope[places[t, t]] = -correlations[t, u] / (2 * matrix[t, t])
+        slope[places[u, u]] = -correlations[t, u] / (2 * matrix[u, u])
+        errors[t, u] = errors[u, t] = np.sqrt(max(slope @ spread @ slope, 0))
+    np.fill_diagonal(correlations, 1.0)
+    return correlations, errors
+
+
+def _heritability(
+    genetic: np.ndarray,
+    residual: np.ndarray,
+    places: tuple[np.ndarray, np.ndarray],
+    spread: np.ndarray,
+    trait: int,
+) -> tuple[float, float]:
+    """Return the heritability of a trait, and its standard error."""
+    g, r = genetic[trait, trait], residual[trait, trait]
+    slope = np.zeros(len(spread))
+    slope[int(places[0][trait, trait])] = r / (g + r) ** 2
+    slope[int(places[1][trait, trait])] = -g / (g + r) ** 2
+    return g / (g + r), float(np.sqrt(max(slope @ spread @ slope, 0)))
+
+
+def nothing_yet(values: np.ndarray, notes: tuple[str, ...]) -> CorrelationSnapshot:
+    """Return what is known of traits, shape (n, n_traits), before their covariances are."""
+    n_traits = values.shape[1]
+    unknown = np.full((n_traits, n_traits), np.nan)
+    return CorrelationSnapshot(
+        0,
+        *[unknown] * 8,
+        unknown[0],
+        unknown[0],
+        np.nan,
+        np.inf,
+        (~np.isnan(values)).sum(axis=0),
+        False,
+        False,
+        0.0,
+        notes,
+    )

@@ -1,0 +1,349 @@
+"""Genetic and residual covariances of several traits, by restricted maximum likelihood.
+
+With K the relationships and I, the values of all traits that were measured have the covariance
+V = sum over pairs of traits t, u of (g_tu K + r_tu I) in the rows of t and the columns of u. What
+average information asks for is in `reml`; its components here are pairs of traits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from genoviz.analyses.genotypes.prediction.blup_training import Training
+from genoviz.analyses.genotypes.prediction.markers import Markers
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
+from genoviz.analyses.genotypes.variances.correlation_results import (
+    CorrelationSnapshot,
+    PairState,
+    make_snapshot,
+    nothing_yet,
+    trait_pairs,
+)
+from genoviz.analyses.genotypes.variances.covariances import DiagonalCovariance
+from genoviz.analyses.genotypes.variances.estimate import iter_relationships_of
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
+from genoviz.model.genotypes.genotypes import Genotypes
+
+MAX_VALUES = 10_000
+"""Values of all traits together, where some samples have not all of them."""
+MAX_TRAITS = 6
+_START = 0.3
+_HALVINGS = 6
+
+
+def iter_correlate(
+    genotypes: Genotypes,
+    phenotypes: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    contigs: Contigs = "autosomes",
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+    backend: Backend = "auto",
+) -> Iterator[CorrelationSnapshot]:
+    """Estimate what the genetics of several traits have in common, and yield each iterate.
+
+    The model of each trait is that of `iter_reml`, with the same fixed effects; u and e of
+    different traits are correlated within a sample. Where all samples have all traits, the
+    relationships are decomposed once; where not, V is inverted at each iteration.
+
+    Parameters
+    ----------
+    genotypes
+        Of all samples; a missing genotype counts as the mean.
+    phenotypes
+        float64, shape (n_samples, n_traits): 1 to 6 traits, NaN for none.
+    covariates
+        float64, shape (n_samples,) or (n_samples, c): X after the intercept; a sample with a NaN
+        takes no part.
+    covariate_names
+        What notes call them.
+    contigs
+        As in `iter_snp_blup`.
+    tolerance
+        Largest change of a covariance, in units of the traits' variances, at which to stop.
+    max_iterations
+        When to stop at the latest.
+    backend
+        ``"auto"``, ``"cpu"`` or ``"cuda"``.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is out of range, there is nothing to learn from, or more than 10,000 values
+        are there of which some samples have not all.
+
+    References
+    ----------
+    Lee et al. 2012, Estimation of pleiotropy between complex diseases using SNP-derived genomic
+    relationships and restricted maximum likelihood, doi:10.1093/bioinformatics/bts474
+    Zhou and Stephens 2014, Efficient multivariate linear mixed model algorithms for genome-wide
+    association studies, doi:10.1038/nmeth.2848 (one decomposition for all traits)
+    """
+    values, training = _train(phenotypes, genotypes.n_samples, covariates, covariate_names)
+    genotypes, _ = take_autosomes(genotypes, contigs)
+    samples = np.flatnonzero(training.is_trained)
+    for relationships in iter_relationships_of(Markers(genotypes, backend), samples):
+        if relationships is None:
+            yield nothing_yet(values, training.notes)
+    yield from _iter_fit(relationships, values, training, tolerance, max_iterations)
+
+
+@in_one_go(iter_correlate)
+def correlate(last: CorrelationSnapshot) -> CorrelationSnapshot:
+    """Return the last snapshot of `iter_correlate`."""
+    return last
+
+
+def iter_correlate_of_relationships(
+    relationships: np.ndarray,
+    phenotypes: np.ndarray,
+    *,
+    covariates: np.ndarray | None = None,
+    covariate_names: Sequence[str] | None = None,
+    tolerance: float = 1e-5,
+    max_iterations: int = 100,
+) -> Iterator[CorrelationSnapshot]:
+    """Do what `iter_correlate` does with relationships of a pedigree or a file.
+
+    Parameters
+    ----------
+    relationships
+        float64, shape (n_samples, n_samples), symmetric.
+    phenotypes, covariates, covariate_names, tolerance, max_iterations
+        As in `iter_correlate`.
+
+    Raises
+    ------
+    ParameterError
+        As in `iter_correlate`, and if relationships are not numbers.
+    """
+    n = len(relationships)
+    if relationships.shape != (n, n):
+        raise ParameterError(f"relationships have shape {relationships.shape}, need ({n}, {n})")
+    values, training = _train(phenotypes, n, covariates, covariate_names)
+    samples = np.flatnonzero(training.is_trained)
+    chosen = relationships[np.ix_(samples, samples)]
+    if not np.isfinite(chosen).all():
+        raise ParameterError("relationships have values that are not numbers; leave such out")
+    yield from _iter_fit(chosen, values, training, tolerance, max_iterations)
+
+
+@in_one_go(iter_correlate_of_relationships)
+def correlate_of_relationships(last: CorrelationSnapshot) -> CorrelationSnapshot:
+    """Return the last snapshot of `iter_correlate_of_relationships`."""
+    return last
+
+
+def _train(
+    phenotypes: np.ndarray,
+    n: int,
+    covariates: np.ndarray | None,
+    names: Sequence[str] | None,
+) -> tuple[np.ndarray, Training]:
+    """Return the values of those who have one and all covariates, in units of s.d., and these."""
+    phenotypes = np.asarray(phenotypes, np.float64)
+    if phenotypes.ndim != 2 or len(phenotypes) != n or not 1 <= phenotypes.shape[1] <= MAX_TRAITS:
+        raise ParameterError(
+            f"phenotypes have shape {phenotypes.shape}, need ({n}, 1 to {MAX_TRAITS} traits)"
+        )
+    has = ~np.isnan(phenotypes)
+    # It takes one trait, and refuses what says nothing; any numbers serve to choose samples.
+    any_numbers = np.random.default_rng(0).normal(size=n)
+    chosen = np.where(has.any(axis=1), any_numbers, np.nan)
+    training = Training(chosen, covariates, covariate_names=names)
+    values = phenotypes[training.is_trained]
+    n_values = (~np.isnan(values)).sum(axis=0)
+    least = training.basis.shape[1] + 2
+    if n_values.min() < least:
+        raise ParameterError(
+            f"trait {int(n_values.argmin()) + 1} has {int(n_values.min()):,} values, "
+            f"needs at least {least:,}"
+        )
+    if np.isinf(values).any():
+        raise ParameterError("phenotypes have values that are not finite")
+    if (np.nanvar(values, axis=0) == 0).any():
+        raise ParameterError("a trait has one value only, needs values that differ")
+    if np.isnan(values).any() and n_values.sum() > MAX_VALUES:
+        raise ParameterError(
+            f"there are {int(n_values.sum()):,} values, of which some samples have not all; can do "
+            f"{MAX_VALUES:,}, or any number of samples that have all"
+        )
+    return values, training
+
+
+class _WholeLikelihood:
+    """All samples have all traits: V falls into a block for each eigenvalue of M K M."""
+
+    def __init__(self, relationships: np.ndarray, basis: np.ndarray, values: np.ndarray) -> None:
+        rotation = DiagonalCovariance(relationships, basis)
+        self._eigenvalues = np.maximum(rotation.eigenvalues, 0.0)
+        self._values = rotation.take(values)
+        self._pairs = trait_pairs(values.shape[1])
+
+    def at(self, genetic: np.ndarray, residual: np.ndarray) -> PairState:
+        """Return the likelihood at covariances that are positive definite."""
+        blocks = self._eigenvalues[:, None, None] * genetic + residual
+        inverses = np.linalg.inv(blocks)
+        weighted = np.einsum("itu,iu->it", inverses, self._values)
+        ways, gradient = [], []
+        for scale in (self._eigenvalues, np.ones(len(blocks))):
+            for t, u in self._pairs:
+                way = np.zeros_like(weighted)
+                way[:, t] += scale * weighted[:, u]
+                traces = inverses[:, t, u]
+                if t != u:
+                    way[:, u] += scale * weighted[:, t]
+                    traces = 2 * traces
+                ways.append(way)
+                gradient.append(((way * weighted).sum() - (scale * traces).sum()) / 2)
+        ways = np.array(ways)
+        solved = np.einsum("itu,kiu->kit", inverses, ways)
+        information = np.einsum("kit,lit->kl", ways, solved) / 2
+        likelihood = np.linalg.slogdet(blocks)[1].sum() + (weighted * self._values).sum()
+        return PairState(genetic, residual, np.array(gradient), information, -likelihood / 2)
+
+
+class _PartLikelihood:
+    """Some samples have not all traits: V is dense."""
+
+    def __init__(self, relationships: np.ndarray, basis: np.ndarray, values: np.ndarray) -> None:
+        n_traits = values.shape[1]
+        self._rows = [np.flatnonzero(~np.isnan(values[:, t])) for t in range(n_traits)]
+        self._starts = np.cumsum([0, *(len(rows) for rows in self._rows)])
+        self._relationships, self._pairs = relationships, trait_pairs(n_traits)
+        self._values = np.concatenate([values[rows, t] for t, rows in enumerate(self._rows)])
+        n_fixed = basis.shape[1]
+        self._design = np.zeros((len(self._values), n_traits * n_fixed))
+        for t, rows in enumerate(self._rows):
+            self._design[self._place(t), t * n_fixed : (t + 1) * n_fixed] = basis[rows]
+
+    def _place(self, trait: int) -> slice:
+        return slice(self._starts[trait], self._starts[trait + 1])
+
+    def _block(self, is_genetic: bool, t: int, u: int) -> np.ndarray:
+        """Return K, or I, for the samples that have trait t and those that have u."""
+        rows, columns = self._rows[t], self._rows[u]
+        if is_genetic:
+            return self._relationships[np.ix_(rows, columns)]
+        return (rows[:, None] == columns).astype(np.float64)
+
+    def at(self, genetic: np.ndarray, residual: np.ndarray) -> PairState:
+        """Return the likelihood at covariances that are positive definite."""
+        from scipy.linalg import cho_factor, cho_solve
+
+        n = len(self._values)
+        total = np.empty((n, n))
+        for t, u in self._pairs:
+            block = genetic[t, u] * self._block(True, t, u)
+            block += residual[t, u] * self._block(False, t, u)
+            total[self._place(t), self._place(u)] = block
+            total[self._place(u), self._place(t)] = block.T
+        factor = cho_factor(total, lower=True, overwrite_a=True, check_finite=False)
+        likelihood = 2 * np.log(np.diag(factor[0])).sum()
+        inverse = cho_solve(factor, np.eye(n), check_finite=False)
+        of_design = inverse @ self._design
+        # Effects that the values of a trait cannot tell apart count once.
+        inner = self._design.T @ of_design
+        eigenvalues, vectors = np.linalg.eigh(inner)
+        kept = eigenvalues > 1e-10 * eigenvalues[-1]
+        half = of_design @ vectors[:, kept] / np.sqrt(eigenvalues[kept])
+        projection = inverse - half @ half.T
+        likelihood += np.log(eigenvalues[kept]).sum()
+        weighted = projection @ self._values
+        ways, gradient = [], []
+        for is_genetic in (True, False):
+            for t, u in self._pairs:
+                block = self._block(is_genetic, t, u)
+                way = np.zeros(n)
+                way[self._place(t)] += block @ weighted[self._place(u)]
+                trace = (projection[self._place(t), self._place(u)] * block).sum()
+                if t != u:
+                    way[self._place(u)] += block.T @ weighted[self._place(t)]
+                    trace *= 2
+                ways.append(way)
+                gradient.append((way @ weighted - trace) / 2)
+        ways = np.array(ways)
+        information = ways @ projection @ ways.T / 2
+        likelihood += self._values @ weighted
+        return PairState(genetic, residual, np.array(gradient), information, -likelihood / 2)
+
+
+def _iter_fit(
+    relationships: np.ndarray,
+    values: np.ndarray,
+    training: Training,
+    tolerance: float,
+    max_iterations: int,
+) -> Iterator[CorrelationSnapshot]:
+    if not tolerance > 0:
+        raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
+    if max_iterations < 1:
+        raise ParameterError(f"max_iterations is {max_iterations}, needs at least 1")
+    start = time.perf_counter()
+    basis = training.basis[training.is_trained]
+    scales = _scales(values, basis)
+    is_whole = not np.isnan(values).any()
+    kind = _WholeLikelihood if is_whole else _PartLikelihood
+    likelihood = kind(relationships, basis, values / scales)
+    n_traits = values.shape[1]
+    state = likelihood.at(_START * np.eye(n_traits), (1 - _START) * np.eye(n_traits))
+    change, iteration, is_converged = np.inf, 0, False
+    while True:
+        yield make_snapshot(
+            state,
+            scales,
+            iteration=iteration,
+            change=change,
+            n_samples=(~np.isnan(values)).sum(axis=0),
+            is_converged=is_converged,
+            seconds=time.perf_counter() - start,
+            notes=training.notes,
+        )
+        if is_converged or iteration == max_iterations:
+            return
+        old, state = state, _improve(likelihood, state)
+        change = float(np.abs(state.covariances - old.covariances).max())
+        is_converged = change < tolerance
+        iteration += 1
+
+
+def _scales(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return the standard deviations of traits beside fixed effects, which units are made of."""
+    scales = []
+    for trait in values.T:
+        has = ~np.isnan(trait)
+        rest = trait[has] - basis[has] @ np.linalg.lstsq(basis[has], trait[has])[0]
+        scales.append(np.sqrt((rest @ rest) / max(has.sum() - basis.shape[1], 1)))
+    found = np.array(scales)
+    if not (found > 0).all():
+        raise ParameterError("covariates account for a trait wholly, which leaves no variance")
+    return found
+
+
+def _improve(likelihood: _WholeLikelihood | _PartLikelihood, old: PairState) -> PairState:
+    """Return the state after a step of average information, smaller while the likelihood falls.
+
+    Where it leads to what is no covariance, a step of the factors of covariances is taken.
+    """
+    from scipy.linalg import LinAlgError
+
+    tries = [(old.move, 0.5**k) for k in range(_HALVINGS)]
+    tries += [(old.move_factors, 10.0**k) for k in range(-4, _HALVINGS)]
+    for move, size in tries:
+        matrices = move(size)
+        if matrices is None:
+            continue
+        try:
+            new = likelihood.at(*matrices)
+        except LinAlgError:  # relationships of a file may have eigenvalues below 0
+            continue
+        if new.log_likelihood > old.log_likelihood:
+            return new
+    return old
