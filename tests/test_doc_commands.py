@@ -147,6 +147,23 @@ class Files:
         for ending in ("bed", "bim", "fam"):
             shutil.copy(self.samples / f"genotypes.{ending}", path.with_suffix(f".{ending}"))
 
+    def make_herd_bed(self, path):
+        """Half of the animals of a pedigree, with two traits of their own and covariances."""
+        self.make("cohort.bed")
+        for ending in ("bed", "bim", "fam"):
+            shutil.copy(path.with_name(f"cohort.{ending}"), path.with_suffix(f".{ending}"))
+        names = [line.split()[1] for line in path.with_suffix(".fam").read_text().splitlines()]
+        sires = ["0"] * 10 + names[: len(names) - 10]
+        lines = [f"{name} {sire} 0\n" for name, sire in zip(names, sires, strict=True)]
+        path.with_suffix(".ped").write_text("".join(lines))
+        rows = [f"{name},{k % 7},{k % 11}\n" for k, name in enumerate(names)]
+        (self.folder / "milk.csv").write_text("".join(["IID,fat,protein\n", *rows]))
+        values = {"fat\tfat": 2, "fat\tprotein": 1, "protein\tprotein": 3}
+        rows = [f"{part}\t{pair}\t{value}\n" for part in ("genotypes", "residual")
+                for pair, value in values.items()]  # fmt: skip
+        header = "#COMPONENT\tTRAIT1\tTRAIT2\tCOVARIANCE\n"
+        (self.folder / "covariances.tsv").write_text("".join([header, *rows]))
+
     def make_milk_par(self, path):
         """An animal model of three animals, two of them with a record."""
         effect = "RANDOM_GROUP\n2\nRANDOM_TYPE\nadd_animal\nFILE\nanimals.ped\n(CO)VARIANCES\n1\n"

@@ -185,6 +185,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.genotypes.blup",
                 "Predict breeding values by best linear unbiased prediction.",
             ),
+            "multiblup": (
+                "genoviz.cli.genotypes.multiblup",
+                "Predict breeding values of several traits at once, by single step.",
+            ),
             "blupf90": (
                 "genoviz.cli.genotypes.blupf90",
                 "Solve the mixed model of a parameter file of BLUPF90.",

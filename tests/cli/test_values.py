@@ -18,7 +18,7 @@ INPUTS = {
         "inputs keep"
     ).split(),
     *("exclude extract layout matrix pedigree pheno queries remove scan sequences sets").split(),
-    *("populations reads start subjects table vcf weights").split(),
+    *("covariances populations reads start subjects table vcf weights").split(),
 }
 
 
@@ -70,7 +70,7 @@ def test_all_commands_that_analyse_genotypes_have_the_same_filters():
         if names <= {param.name for param in command.params}
     }
     of_variants = {"finemap", "ld", "prune", "clump", "king", "score", "convert"}
-    assert having == {"freq", "grm", "pca", "gwas", "blup", "reml"} | of_variants
+    assert having == {"freq", "grm", "pca", "gwas", "blup", "multiblup", "reml"} | of_variants
 
 
 def test_there_are_numbers_everywhere():

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
 GenotypesArgument = Annotated[
@@ -205,7 +204,7 @@ def last_result(steps: Iterator[Any], bar: ProgressBar) -> Any:
     return progress.result
 
 
-def last_prediction(steps: Iterator[BlupSnapshot], bar: ProgressBar) -> BlupSnapshot:
+def last_prediction(steps: Iterator[Any], bar: ProgressBar) -> Any:
     """Return the last snapshot; the bar shows how far the residual has come down."""
     for snapshot in steps:
         bar.update("Solving", snapshot.iteration, None, "iterations")

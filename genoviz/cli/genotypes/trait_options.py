@@ -98,23 +98,6 @@ def take_trait(
     return _choose_trait(aligned, options)
 
 
-def take_traits(
-    genotypes_path: Path, samples: SampleTable, options: TraitOptions, others: Sequence[str]
-) -> tuple[list[str], np.ndarray]:
-    """Return the names of a trait and of others, and their numbers: shape (n_samples, n_traits)."""
-    import numpy as np
-
-    from genoviz.errors import ParameterError
-
-    aligned = _read_aligned(genotypes_path, samples, options)
-    found = [_choose_trait(aligned, options)]
-    found += [_choose_trait(aligned, replace(options, trait=name)) for name in others]
-    names = [name for name, _ in found]
-    if len(set(names)) < len(names):
-        raise ParameterError(f"traits are {', '.join(names)}; needs different ones")
-    return names, np.column_stack([take_numbers(name, trait) for name, trait in found])
-
-
 def _read_aligned(
     genotypes_path: Path, samples: SampleTable, options: TraitOptions
 ) -> PhenotypeTable:
@@ -166,6 +149,8 @@ class Recorded:
         int64: whose each value is; None if there is one for each animal, in order.
     weights
         float64; None if all are 1.
+    table
+        The columns that they are of.
     """
 
     name: str
@@ -174,6 +159,7 @@ class Recorded:
     covariate_names: list[str]
     animals: np.ndarray | None
     weights: np.ndarray | None
+    table: PhenotypeTable
 
     @property
     def options(self) -> dict[str, Any]:
@@ -236,7 +222,23 @@ def take_records(
     if weight is not None:
         _check_numeric(table, "--weight", weight)
         weights = table.columns[weight]
-    return Recorded(name, trait, covariates, names, animals, weights)
+    return Recorded(name, trait, covariates, names, animals, weights, table)
+
+
+def take_together(
+    recorded: Recorded, options: TraitOptions, others: Sequence[str]
+) -> tuple[list[str], np.ndarray]:
+    """Return the names of a trait and of others, and their numbers: shape (n, n_traits)."""
+    import numpy as np
+
+    from genoviz.errors import ParameterError
+
+    found = [(recorded.name, recorded.trait)]
+    found += [_choose_trait(recorded.table, replace(options, trait=name)) for name in others]
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"traits are {', '.join(names)}; needs different ones")
+    return names, np.column_stack([take_numbers(name, trait) for name, trait in found])
 
 
 def align(table: PhenotypeTable, samples: SampleTable, *, by_row_order: bool) -> PhenotypeTable:

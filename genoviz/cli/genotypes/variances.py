@@ -11,12 +11,7 @@ import typer
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
-from genoviz.cli.genotypes.trait_options import (
-    TraitOptions,
-    take_covariates,
-    take_records,
-    take_traits,
-)
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_records, take_together
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
@@ -134,21 +129,20 @@ def reml(
             found = io.open_genotypes(sources[0], bar, filters)
             print_notes(*note_left_out(found, contigs.value))
             samples = found.samples
+        taken = take_records(sources[0], samples, traits, is_repeated=repeated)
+        of_covariates = {"covariates": taken.covariates, "covariate_names": taken.covariate_names}
         if others:
-            names, values = take_traits(sources[0], samples, traits, others)
-            options = {"tolerance": tolerance, "max_iterations": max_iterations}
-            columns, labels = take_covariates(sources[0], samples, traits)
-            options |= {"covariates": columns, "covariate_names": labels}
-            if are_relationships:
-                from genoviz.analyses.genotypes.variances.correlations import (
-                    iter_correlate_of_relationships,
-                )
+            from genoviz.analyses.genotypes.variances.correlations import (
+                iter_correlate,
+                iter_correlate_of_relationships,
+            )
 
+            names, values = take_together(taken, traits, others)
+            options = {"tolerance": tolerance, "max_iterations": max_iterations, **of_covariates}
+            if are_relationships:
                 (matrix,) = relationships.values()
                 steps = iter_correlate_of_relationships(matrix, values, **options)
             else:
-                from genoviz.analyses.genotypes.variances.correlations import iter_correlate
-
                 options |= {"contigs": contigs.value, "backend": backend.value}
                 steps = iter_correlate(found, values, **options)
             together = io.last_estimate(steps, bar)
@@ -156,11 +150,10 @@ def reml(
             print_notes(*together.notes)
             _tell_end(", ".join(names), together)
             return
-        taken = take_records(sources[0], samples, traits, is_repeated=repeated)
         name, values = taken.name, taken.trait.values
         if taken.trait.is_binary:
             print_notes(f"trait {name} has two values; shares are of its variance as a number")
-        options |= {"covariates": taken.covariates, "covariate_names": taken.covariate_names}
+        options |= of_covariates
         options["samples"] = taken.animals
         if are_relationships:
             from genoviz.analyses.genotypes.variances.estimate import iter_reml_of_relationships

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.pedigree import Pedigree
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +77,32 @@ class MatrixElements:
     is_inverse: bool
 
 
-Structure = Descent | MatrixElements | None
+@dataclass(frozen=True, eq=False)
+class SingleStep:
+    """Relationships H of all animals of a pedigree, some of which are genotyped.
+
+    Attributes
+    ----------
+    pedigree
+        The levels are its animals, and after them its groups of unknown parents.
+    genotypes
+        Of samples that are found among the animals by their IIDs.
+    polygenic_weight
+        The share of the variance of genotyped animals that variants do not account for.
+    """
+
+    pedigree: Pedigree
+    genotypes: Genotypes
+    polygenic_weight: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.polygenic_weight < 1:
+            raise ParameterError(
+                f"polygenic_weight is {self.polygenic_weight}, needs more than 0 and less than 1"
+            )
+
+
+Structure = Descent | MatrixElements | SingleStep | None
 """How levels are related; not at all if None."""
 
 

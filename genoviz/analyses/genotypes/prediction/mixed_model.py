@@ -1,4 +1,4 @@
-"""Solutions of general linear mixed models: any number of traits and of random effects."""
+"""Solutions of linear mixed models: any number of traits and of random effects."""
 
 from __future__ import annotations
 
@@ -14,15 +14,23 @@ from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
     GradientStep,
     iter_conjugate_gradient,
 )
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
+    MAX_INVERTED,
+    structure_inverse,
+)
+from genoviz.analyses.genotypes.prediction.single_step_parts import GenomicRows
+from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
-from genoviz.model.genotypes.mixed_model import Descent, MixedModel, RandomEffects, Structure
+from genoviz.model.genotypes.mixed_model import (
+    MixedModel,
+    RandomEffects,
+    SingleStep,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MAX_DENSE = 5_000
-"""Equations whose inverse can be had, and levels whose covariances are inverted."""
 _LEAST = 1e-9
 
 
@@ -45,6 +53,9 @@ class MixedSolution:
         Whether the last one is within the tolerance.
     seconds
         Since the start.
+    variant_effects
+        float64, shape (n_variants, effects * traits): of one allele A1 on random effects of each
+        `SingleStep`, traits within effects.
     """
 
     traits: np.ndarray
@@ -55,13 +66,22 @@ class MixedSolution:
     residuals: np.ndarray
     is_converged: bool
     seconds: float
+    variant_effects: tuple[np.ndarray, ...] = ()
+
+    def of_effect(self, effect: int, n_traits: int) -> np.ndarray:
+        """Return the solutions of one effect: float64, shape (n_levels, n_traits), NaN for none."""
+        chosen = self.effects == effect
+        levels, traits = self.levels[chosen], self.traits[chosen]
+        found = np.full((levels.max(initial=-1) + 1, n_traits), np.nan)
+        found[levels, traits] = self.values[chosen]
+        return found
 
     @property
     def sentence(self) -> str:
         """How exact the solution is, in words."""
         n = len(self.residuals) - 1
         words = f"{n:,} iteration{'s' * (n != 1)}, squared relative residual "
-        return f"{words}{self.residuals[-1]:.2g}{'' if self.is_converged else ', not converged'}"
+        return f"{words}{self.residuals[-1]:.2g}{', not converged' * (not self.is_converged)}"
 
 
 def iter_solve_mixed_model(
@@ -70,6 +90,7 @@ def iter_solve_mixed_model(
     standard_errors: bool = False,
     tolerance: float = 1e-18,
     max_iterations: int = 5000,
+    backend: Backend = "auto",
 ) -> Iterator[MixedSolution]:
     """Solve Henderson's mixed model equations by conjugate gradients, and yield the iterates.
 
@@ -81,17 +102,20 @@ def iter_solve_mixed_model(
     model
         Observations, effects and covariances.
     standard_errors
-        Whether the last solution has them, which takes the dense inverse of up to 5,000 equations.
+        Whether the last solution has them, which takes the dense inverse of up to 6,000 equations.
     tolerance
         Squared norm of the residual over that of the right side at which to stop.
     max_iterations
         When to stop at the latest.
+    backend
+        Where genotypes are multiplied: ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     ParameterError
         If a covariance is not symmetric and positive definite, apart from traits that have not an
-        effect; if there are too many equations for standard errors.
+        effect; if standard errors are asked for with genotypes, or of too many equations; if a
+        genotyped sample is not in the pedigree.
 
     References
     ----------
@@ -100,14 +124,16 @@ def iter_solve_mixed_model(
     gradient iteration, doi:10.3168/jds.S0022-0302(99)75535-9
     """
     start = shown = time.perf_counter()
-    equations = _Equations(model)
-    n = equations.matrix.shape[0]
-    if standard_errors and n > MAX_DENSE:
+    equations = _Equations(model, backend)
+    n = len(equations.right_side)
+    if standard_errors and equations.genomic:
+        raise ParameterError("standard errors are of models without genotypes")
+    if standard_errors and n > MAX_INVERTED:
         raise ParameterError(
-            f"standard errors need the inverse of {n:,} equations, can do at most {MAX_DENSE:,}"
+            f"standard errors need the inverse of {n:,} equations, can do at most {MAX_INVERTED:,}"
         )
     steps = iter_conjugate_gradient(
-        lambda direction: (equations.matrix @ direction,),
+        equations.multiply,
         equations.right_side,
         equations.precondition,
         tolerance=tolerance,
@@ -128,63 +154,95 @@ def solve_mixed_model(last: MixedSolution) -> MixedSolution:
 
 
 class _Equations:
-    """Equations with a row for each trait of each level of each effect, nested in this order."""
+    """Equations with a row for each trait of each level of each effect, nested in this order.
 
-    def __init__(self, model: MixedModel) -> None:
+    After these come the effects of variants on each of the traits.
+    """
+
+    def __init__(self, model: MixedModel, backend: Backend) -> None:
         self._n_traits = model.observations.shape[1]
         self._starts, self._n_levels = _number_levels(model)
-        design = _design(model, self._starts, self._n_levels[-1] + self._starts[-1])
-        precision = _residual_precision(model)
-        weighted = design.T @ precision
-        self.right_side = weighted @ np.nan_to_num(model.observations).ravel()
+        self._n_rows = (self._n_levels[-1] + self._starts[-1]) * self._n_traits
+        design = _design(model, self._starts, self._n_rows)
+        weighted = design.T @ _residual_precision(model)
+        right_side = weighted @ np.nan_to_num(model.observations).ravel()
         matrix = weighted @ design
+        self.genomic: list[GenomicRows] = []
+        end = self._n_rows
         for group in model.random:
-            matrix = matrix + self._penalty(group)
+            inverse = self._invert(group)
+            if isinstance(group.structure, SingleStep):
+                places = self._places(group)
+                self.genomic.append(GenomicRows(group.structure, inverse, places, end, backend))
+                end = self.genomic[-1].span.stop
+            else:
+                matrix = matrix + self._penalty(group, inverse)
+        self.right_side = np.pad(right_side, (0, end - self._n_rows))
         self.matrix = matrix.tocsr()
-        self._is_used = self.matrix.diagonal() > 0
         self._inverses = self._invert_blocks()
 
-    def _penalty(self, group: RandomEffects) -> csr_array:
+    def multiply(self, direction: np.ndarray) -> tuple[np.ndarray]:
+        """Return the left side times solutions."""
+        image = np.zeros_like(direction)
+        image[: self._n_rows] = self.matrix @ direction[: self._n_rows]
+        for each in self.genomic:
+            each.add(image, direction)
+        return (image,)
+
+    def _invert(self, group: RandomEffects) -> np.ndarray:
+        """Return the inverse of the covariance of effects that are correlated."""
+        numbers = ", ".join(str(effect + 1) for effect in group.effects)
+        if len({int(self._n_levels[effect]) for effect in group.effects}) > 1:
+            raise ParameterError(f"effects {numbers} are correlated and differ in their levels")
+        names = f"effect{'s' * (len(group.effects) > 1)} {numbers}"
+        return _invert_covariance(group.covariance, names)
+
+    def _places(self, group: RandomEffects) -> np.ndarray:
+        """Return the equations of each level, shape (n_levels, effects * traits)."""
+        levels = np.arange(self._n_levels[group.effects[0]])
+        traits = np.arange(self._n_traits)
+        places = [
+            (self._starts[effect] + levels[:, None]) * self._n_traits + traits
+            for effect in group.effects
+        ]
+        return np.hstack(places)
+
+    def _penalty(self, group: RandomEffects, inverse: np.ndarray) -> csr_array:
         """Return what random effects add to the left side."""
         from scipy.sparse import coo_array
 
-        n_traits, n = self._n_traits, self.right_side.size
-        n_levels = self._n_levels[group.effects[0]]
-        if any(self._n_levels[effect] != n_levels for effect in group.effects):
-            numbers = ", ".join(str(effect + 1) for effect in group.effects)
-            raise ParameterError(f"effects {numbers} are correlated and differ in their levels")
-        names = "effects " if len(group.effects) > 1 else "effect "
-        names += ", ".join(str(effect + 1) for effect in group.effects)
-        inverse = _invert_covariance(group.covariance, names)
-        structure = _inverse_of(group.structure, n_levels).tocoo()
+        places = self._places(group)
+        structure = structure_inverse(group.structure, len(places)).tocoo()
         data, rows, columns = [], [], []
         for (k, m), value in np.ndenumerate(inverse):
-            if value == 0:
-                continue
-            first, second = (
-                self._starts[group.effects[j // n_traits]] * n_traits + j % n_traits for j in (k, m)
-            )
-            data.append(structure.data * value)
-            rows.append(first + structure.row * n_traits)
-            columns.append(second + structure.col * n_traits)
+            if value:
+                data.append(structure.data * value)
+                rows.append(places[structure.row, k])
+                columns.append(places[structure.col, m])
         found = np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))
-        return coo_array(found, shape=(n, n)).tocsr()
+        return coo_array(found, shape=(self._n_rows, self._n_rows)).tocsr()
 
     def _invert_blocks(self) -> np.ndarray:
         """Return the inverses of the diagonal blocks, of traits by traits."""
         n_traits = self._n_traits
-        n_blocks = self.right_side.size // n_traits
-        blocks = np.zeros((n_blocks, n_traits, n_traits))
+        blocks = np.zeros((self._n_rows // n_traits, n_traits, n_traits))
         found = self.matrix.tocoo()
         inside = found.row // n_traits == found.col // n_traits
         rows, columns = found.row[inside], found.col[inside]
         blocks[rows // n_traits, rows % n_traits, columns % n_traits] = found.data[inside]
+        for each in self.genomic:
+            each.add_blocks(blocks)
+        self._is_used = np.einsum("ltt->lt", blocks).ravel() > 0
         return np.linalg.pinv(blocks, rcond=_LEAST, hermitian=True)
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return roughly the solution for a right side."""
-        parts = residual.reshape(-1, self._n_traits)
-        return np.einsum("lij,lj->li", self._inverses, parts).ravel()
+        parts = residual[: self._n_rows].reshape(-1, self._n_traits)
+        rough = np.empty_like(residual)
+        rough[: self._n_rows] = np.einsum("lij,lj->li", self._inverses, parts).ravel()
+        for each in self.genomic:
+            rough[each.span] = each.precondition(residual[each.span])
+        return rough
 
     def standard_errors(self) -> np.ndarray:
         """Return the roots of the diagonal of the inverse, NaN of what is not estimable."""
@@ -196,21 +254,20 @@ class _Equations:
         weights = np.where(is_null, 0.0, 1 / np.where(is_null, 1.0, values))
         errors = np.full(self.right_side.size, np.nan)
         errors[used] = np.sqrt(vectors**2 @ weights) * scale
-        # What differs between two solutions has a part in the null space.
         is_lost = (vectors[:, is_null] ** 2).sum(axis=1) > _LEAST
         errors[used[is_lost]] = np.nan
         return errors
 
     def read(self, step: GradientStep, errors: np.ndarray | None, seconds: float) -> MixedSolution:
         """Return the solutions of all traits that have the effects."""
-        rows = np.arange(self.right_side.size)
+        rows = np.arange(self._n_rows)
         traits, levels = rows % self._n_traits, rows // self._n_traits
         is_first = np.flatnonzero(np.append(np.diff(self._starts) > 0, True))
         effects = is_first[np.searchsorted(self._starts[is_first], levels, side="right") - 1]
         by_effect = np.zeros((len(self._starts), self._n_traits), bool)
         np.logical_or.at(by_effect, (effects, traits), self._is_used)
         kept = by_effect[effects, traits]
-        values = np.where(self._is_used, step.solution, 0.0)
+        values = np.where(self._is_used, step.solution[: self._n_rows], 0.0)
         return MixedSolution(
             traits[kept],
             effects[kept],
@@ -220,6 +277,7 @@ class _Equations:
             step.residuals,
             step.is_converged,
             seconds,
+            tuple(each.read(step.solution) for each in self.genomic),
         )
 
 
@@ -239,7 +297,7 @@ def _number_levels(model: MixedModel) -> tuple[np.ndarray, np.ndarray]:
     return np.array(starts), np.array(sizes)
 
 
-def _design(model: MixedModel, starts: np.ndarray, n_levels: int) -> csr_array:
+def _design(model: MixedModel, starts: np.ndarray, n_columns: int) -> csr_array:
     """Return the effects of each trait of each record: rows by traits within records."""
     from scipy.sparse import coo_array
 
@@ -254,7 +312,7 @@ def _design(model: MixedModel, starts: np.ndarray, n_levels: int) -> csr_array:
         rows.append(row[has])
         columns.append(((start + effect.levels) * n_traits + trait)[has])
     found = np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))
-    return coo_array(found, shape=(n * n_traits, n_levels * n_traits)).tocsr()
+    return coo_array(found, shape=(n * n_traits, n_columns)).tocsr()
 
 
 def _residual_precision(model: MixedModel) -> csr_array:
@@ -290,38 +348,3 @@ def _invert_covariance(covariance: np.ndarray, what: str) -> np.ndarray:
     inverse = np.zeros_like(covariance)
     inverse[np.ix_(there, there)] = np.linalg.inv(used)
     return inverse
-
-
-def _inverse_of(structure: Structure, n_levels: int) -> csr_array:
-    """Return the inverse of the covariances of levels, in units of their variance."""
-    from scipy.sparse import coo_array, csr_array, diags_array, eye_array
-
-    if structure is None:
-        return eye_array(n_levels, format="csr")
-    if isinstance(structure, Descent):
-        row = np.arange(len(structure.animals))
-        has = structure.parents >= 0
-        rows = np.concatenate([row, row[has[:, 0]], row[has[:, 1]]])
-        columns = np.concatenate(
-            [structure.animals, structure.parents[has[:, 0], 0], structure.parents[has[:, 1], 1]]
-        )
-        own = np.ones(len(row))
-        shares = [np.full(has[:, k].sum(), -structure.shares[k]) for k in (0, 1)]
-        data = np.concatenate([own, *shares])
-        sampling = csr_array((data, (rows, columns)), shape=(len(row), n_levels))
-        return (sampling.T @ diags_array(structure.precisions) @ sampling).tocsr()
-    is_off = structure.rows != structure.columns
-    rows = np.concatenate([structure.rows, structure.columns[is_off]])
-    columns = np.concatenate([structure.columns, structure.rows[is_off]])
-    data = np.concatenate([structure.values, structure.values[is_off]])
-    matrix = coo_array((data, (rows, columns)), shape=(n_levels, n_levels)).tocsr()
-    if structure.is_inverse:
-        return matrix
-    if n_levels > MAX_DENSE:
-        raise ParameterError(
-            f"covariances of {n_levels:,} levels are to be inverted, can do at most {MAX_DENSE:,}"
-        )
-    there = np.flatnonzero(matrix.diagonal())
-    dense = np.zeros((n_levels, n_levels))
-    dense[np.ix_(there, there)] = np.linalg.inv(matrix[there][:, there].toarray())
-    return csr_array(dense)

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.analyses.genotypes.prediction.blup_training import Training
-from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.prediction.preconditioners import SparseInverse
-from genoviz.backend import Backend, load_kernel
+from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.mixed_model import Descent, Structure
 from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array
+    from scipy.sparse import csc_array, csr_array
 
 MAX_INVERTED = 6_000
 _LEAST_VARIANCE = 1e-4
@@ -220,123 +218,42 @@ def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:
     return np.flatnonzero(is_kept)
 
 
-class SingleStepParts:
-    """Matrices and weights of single-step equations.
-
-    Parameters
-    ----------
-    genotypes, pedigree
-        Samples are found among the animals by their IIDs.
-    training
-        Phenotypes of the animals.
-    ratio
-        Residual variance over the genetic one.
-    weight
-        Share of the genetic variance of genotyped animals that variants do not account for.
-    backend
-        ``"auto"``, ``"cpu"`` or ``"cuda"``.
-
-    Attributes
-    ----------
-    genotyped
-        int64, shape (n_genotyped,): the animal of each sample.
-    inverse
-        A^-1, a sparse matrix; with groups of unknown parents A*, with these after the animals.
-    genotyped_inverse
-        A_gg^-1, by its products.
-    shares
-        float64, shape (n_genotyped, n_groups): Q, what genotyped animals have of each group.
-    n_animals, n_rows
-        How many animals there are, and animals and groups.
-    markers, matrix
-        The genotypes, and Z, the centred dosages of the genotyped animals.
-    ridge
-        s / (1 - w): what the inverse variances of effects add, in units of the genetic variance.
-    """
-
-    def __init__(
-        self,
-        genotypes: Genotypes,
-        pedigree: Pedigree,
-        training: Training,
-        ratio: float,
-        weight: float,
-        backend: Backend,
-    ) -> None:
-        self.training = training
-        self.ratio = ratio
-        self.weight = weight
-        self.genotyped = find_animals(pedigree, genotypes.samples.ids)
-        self.markers = Markers(genotypes, backend)
-        self.matrix = self.markers.matrix
-        self.ridge = self.markers.scale / (1 - weight)
-        self.inverse = relationship_inverse(pedigree).tocsr()
-        self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped)
-        self.shares = group_shares(pedigree)[self.genotyped]
-        self.n_animals = len(pedigree.ids)
-        self.n_rows = self.n_animals + len(pedigree.groups)
-        self.n_variants = genotypes.n_variants
-        self._is_shifted = len(pedigree.groups) > 0 and not _has_unknown(pedigree)
-
-    def diagonal(self, weight: float = 1.0) -> np.ndarray:
-        """Return roughly the diagonal of the equations of animals and groups.
-
-        ``weight`` is the share that is left of the variance of genotyped animals, given effects.
-        """
-        diagonal = self.inverse.diagonal()
-        of_genotyped = (1 / weight - 1) * self.genotyped_inverse.diagonal
-        diagonal[self.genotyped] += of_genotyped
-        diagonal[self.n_animals :] += self.shares.T**2 @ of_genotyped
-        diagonal *= self.ratio
-        diagonal[: self.n_animals] += self.training.diagonal
-        return diagonal
-
-    def take(self, values: np.ndarray) -> np.ndarray:
-        """Return [-Q I] times values of groups and animals: genotyped ones without their groups."""
-        return values[self.genotyped] - self.shares @ values[self.n_animals :]
-
-    def add(self, image: np.ndarray, values: np.ndarray) -> None:
-        """Add [-Q I]' times values of genotyped animals to those of animals and groups."""
-        image[self.genotyped] += values
-        image[self.n_animals :] -= self.shares.T @ values
-
-    def add_records(self, image: np.ndarray, values: np.ndarray) -> None:
-        """Add what the records of animals say of values."""
-        image[: self.n_animals] += self.training.project(values[: self.n_animals])
-
-    def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a solution as breeding values and those of groups.
-
-        If all unknown parents have groups, equations are solved by any value that is added to all,
-        for which the intercept allows; it is taken so that groups have the mean 0.
-        """
-        if self._is_shifted:
-            values = values - values[self.n_animals :].mean(axis=0)
-        return values[: self.n_animals], values[self.n_animals :]
-
-
-def _has_unknown(pedigree: Pedigree) -> bool:
-    """Return whether some parents are not known, and of no group."""
-    return bool((pedigree.sires == -1).any() or (pedigree.dams == -1).any())
-
-
-def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:
-    """Return the numbers of animals in the pedigree, int64.
+def structure_inverse(structure: Structure, n_levels: int) -> csr_array:
+    """Return the inverse of the covariances of levels, in units of their variance.
 
     Raises
     ------
     ParameterError
-        If one is not in it, or occurs twice among ``ids``.
+        If covariances of more than 6,000 levels are to be inverted.
     """
-    numbers = {animal: number for number, animal in enumerate(pedigree.ids.tolist())}
-    found = np.array([numbers.get(animal, -1) for animal in ids.tolist()], np.int64)
-    absent = np.flatnonzero(found < 0)
-    if len(absent):
-        raise ParameterError(
-            f"{len(absent):,} of {len(ids):,} genotyped samples are not in the pedigree, the first "
-            f"is {ids[absent[0]]!s}; add them, with unknown parents if need be, or leave them out"
+    from scipy.sparse import coo_array, csr_array, diags_array, eye_array
+
+    if structure is None:
+        return eye_array(n_levels, format="csr")
+    if isinstance(structure, Descent):
+        row = np.arange(len(structure.animals))
+        has = structure.parents >= 0
+        rows = np.concatenate([row, row[has[:, 0]], row[has[:, 1]]])
+        columns = np.concatenate(
+            [structure.animals, structure.parents[has[:, 0], 0], structure.parents[has[:, 1], 1]]
         )
-    twice = np.flatnonzero(np.bincount(found) > 1)
-    if len(twice):
-        raise ParameterError(f"animal {pedigree.ids[twice[0]]!s} is genotyped more than once")
-    return found
+        own = np.ones(len(row))
+        shares = [np.full(has[:, k].sum(), -structure.shares[k]) for k in (0, 1)]
+        data = np.concatenate([own, *shares])
+        sampling = csr_array((data, (rows, columns)), shape=(len(row), n_levels))
+        return (sampling.T @ diags_array(structure.precisions) @ sampling).tocsr()
+    is_off = structure.rows != structure.columns
+    rows = np.concatenate([structure.rows, structure.columns[is_off]])
+    columns = np.concatenate([structure.columns, structure.rows[is_off]])
+    data = np.concatenate([structure.values, structure.values[is_off]])
+    matrix = coo_array((data, (rows, columns)), shape=(n_levels, n_levels)).tocsr()
+    if structure.is_inverse:
+        return matrix
+    if n_levels > MAX_INVERTED:
+        raise ParameterError(
+            f"covariances are of {n_levels:,} levels, can be inverted of at most {MAX_INVERTED:,}"
+        )
+    there = np.flatnonzero(matrix.diagonal())
+    dense = np.zeros((n_levels, n_levels))
+    dense[np.ix_(there, there)] = np.linalg.inv(matrix[there][:, there].toarray())
+    return csr_array(dense)

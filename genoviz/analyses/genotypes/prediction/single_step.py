@@ -22,13 +22,13 @@ from genoviz.analyses.genotypes.prediction.blup_training import (
     make_records,
 )
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientStep, Products
-from genoviz.analyses.genotypes.prediction.pedigree_inverse import SingleStepParts
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     Preconditioner,
     check_preconditioner,
     read_values,
     variant_preconditioner,
 )
+from genoviz.analyses.genotypes.prediction.single_step_parts import SingleStepParts
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -71,18 +71,10 @@ class VariantEquations:
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times breeding values and effects."""
-        parts, weight = self._parts, self._parts.weight
-        values, effects = np.split(direction, [parts.n_rows])
-        genotyped = parts.take(values)
-        polygenic = genotyped - parts.matrix.multiply(effects)
-        both = np.column_stack([genotyped, polygenic])
-        of_values, of_polygenic = parts.genotyped_inverse.multiply(both).T
-        animals = parts.inverse @ values
-        parts.add(animals, of_polygenic / weight - of_values)
-        variants = parts.ridge * effects
-        variants -= parts.matrix.multiply_transposed(of_polygenic / weight)
+        parts = self._parts
+        animals, variants = parts.multiply(*np.split(direction, [parts.n_rows]))
         image = parts.ratio * np.concatenate([animals, variants])
-        parts.add_records(image, values)
+        parts.add_records(image, direction)
         return (image,)
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:

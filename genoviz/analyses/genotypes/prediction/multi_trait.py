@@ -1,0 +1,228 @@
+"""Single-step predictions of several traits at once, which inform each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.genotypes.prediction.mixed_model import (
+    MixedSolution,
+    iter_solve_mixed_model,
+)
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
+from genoviz.backend import Backend
+from genoviz.errors import ParameterError
+from genoviz.generators import in_one_go
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.mixed_model import (
+    MixedModel,
+    ModelEffect,
+    RandomEffects,
+    SingleStep,
+)
+from genoviz.model.genotypes.pedigree import Pedigree
+
+
+@dataclass(frozen=True, eq=False)
+class MultiTraitSnapshot:
+    """Predictions of several traits as they are after some iterations.
+
+    Attributes
+    ----------
+    breeding_values
+        float64, shape (n_animals, n_traits), those of groups included.
+    group_effects
+        float64, shape (n_groups, n_traits): of the pedigree's groups of unknown parents.
+    fixed_effects
+        float64, shape (1 + c, n_traits): the intercept, then one a covariate. Of covariates that
+        depend on each other only sums mean something.
+    effects
+        float64, shape (n_variants, n_traits): of one allele A1; 0 of variants that are left out.
+    permanent_effects
+        float64, shape (n_animals, n_traits): what records of one animal have in common beside its
+        breeding value; None where that has no variance.
+    residuals
+        float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
+    is_converged
+        Whether the last one is within the tolerance.
+    seconds
+        Since the start.
+    """
+
+    breeding_values: np.ndarray
+    group_effects: np.ndarray
+    fixed_effects: np.ndarray
+    effects: np.ndarray
+    permanent_effects: np.ndarray | None
+    residuals: np.ndarray
+    is_converged: bool
+    seconds: float
+
+    @property
+    def iteration(self) -> int:
+        """Iterations done."""
+        return len(self.residuals) - 1
+
+    @property
+    def sentence(self) -> str:
+        """How exact the prediction is, in words."""
+        plural = "s" * (self.iteration != 1)
+        words = f"{self.iteration:,} iteration{plural}, squared relative residual "
+        return f"{words}{self.residuals[-1]:.2g}{'' if self.is_converged else ', not converged'}"
+
+
+def iter_multi_trait(
+    genotypes: Genotypes,
+    pedigree: Pedigree,
+    phenotypes: np.ndarray,
+    *,
+    genetic: np.ndarray,
+    residual: np.ndarray,
+    permanent: np.ndarray | None = None,
+    polygenic_weight: float = 0.2,
+    covariates: np.ndarray | None = None,
+    animals: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    contigs: Contigs = "autosomes",
+    tolerance: float = 1e-13,
+    max_iterations: int = 5000,
+    backend: Backend = "auto",
+) -> Iterator[MultiTraitSnapshot]:
+    """Predict several traits of all animals of a pedigree, and yield each iterate.
+
+    The model of each trait is that of `iter_single_step`, in its form ssSNPBLUP, with the same
+    covariates. Breeding values of an animal have the covariance G0 H, permanent effects P0 I,
+    residuals of a record R0 over its weight; a record without some of the traits has the inverse of
+    R0 for those that it has. An iteration is one product with Z, Z' and A_gg^-1, of a column for
+    each trait.
+
+    Parameters
+    ----------
+    genotypes
+        Of animals of the pedigree, found by their IIDs; a missing genotype counts as the mean.
+    pedigree
+        All animals, and groups of unknown parents if there are some.
+    phenotypes
+        float64, shape (n_animals, n_traits), in the order of ``pedigree.ids``; or (n_records,
+        n_traits). NaN for none.
+    genetic, residual, permanent
+        float64, shape (n_traits, n_traits): G0, R0 and P0, as `correlate` finds the first two.
+    polygenic_weight, contigs
+        As in `iter_single_step`.
+    covariates
+        float64, shape (n,) or (n, c), a row for each record; what has a NaN is not learned from.
+    animals
+        int64, shape (n_records,): the number of the animal of each record, any number of times.
+    weights
+        float64, shape (n,): of each record, more than 0; NaN leaves it out.
+    tolerance
+        Squared norm of the residual over that of the right side at which to stop.
+    max_iterations, backend
+        As in `iter_single_step`.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not fit, a covariance is none, genotyped samples are not in the pedigree, or a
+        trait has no value.
+
+    References
+    ----------
+    Henderson 1984, Applications of Linear Models in Animal Breeding, University of Guelph
+    Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving
+    genotype covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408
+    """
+    n_animals, n_groups = len(pedigree), len(pedigree.groups)
+    values = np.asarray(phenotypes, np.float64)
+    if values.ndim != 2 or (animals is None and len(values) != n_animals):
+        needed = f"({n_animals}, n_traits)" if animals is None else "(n_records, n_traits)"
+        raise ParameterError(f"phenotypes have shape {values.shape}, need {needed}")
+    owners = np.arange(n_animals) if animals is None else np.asarray(animals)
+    columns = _columns(covariates, len(values))
+    shares = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
+    for name, found in (("animals", owners), ("weights", shares)):
+        if found.shape != (len(values),):
+            raise ParameterError(f"{name} have shape {found.shape}, need ({len(values)},)")
+    if len(owners) and not (0 <= owners.min() and owners.max() < n_animals):
+        raise ParameterError(f"animals have numbers that are not from 0 to {n_animals - 1}")
+    if (shares <= 0).any():
+        raise ParameterError("weights have values that are not more than 0")
+    n_traits = values.shape[1]
+    has_all = ~np.isnan(columns).any(axis=1) & ~np.isnan(shares)
+    is_used = has_all & ~np.isnan(values).all(axis=1)
+    empty = np.flatnonzero(np.isnan(values[is_used]).all(axis=0))
+    if len(empty) or not is_used.any():
+        raise ParameterError(f"trait {int(empty[0]) + 1 if len(empty) else 1} has no value")
+    values, owners, columns = values[is_used], owners[is_used], columns[is_used]
+    means, deviations = columns.mean(axis=0), columns.std(axis=0)
+    deviations[deviations == 0] = 1.0
+    columns = (columns - means) / deviations
+
+    def repeat(level: np.ndarray) -> np.ndarray:
+        return np.repeat(level[:, None], n_traits, axis=1)
+
+    none = np.zeros(len(values), np.int64)
+    effects = [ModelEffect(repeat(none), 1)]
+    effects += [ModelEffect(repeat(none), 1, repeat(column)) for column in columns.T]
+    first = len(effects)
+    effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals + n_groups))
+    n_variants = genotypes.n_variants
+    genotypes, kept = take_autosomes(genotypes, contigs)
+    structure = SingleStep(pedigree, genotypes, polygenic_weight)
+    random = [RandomEffects((first,), np.asarray(genetic, np.float64), structure)]
+    if permanent is not None:
+        effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals))
+        random.append(RandomEffects((first + 1,), np.asarray(permanent, np.float64)))
+    residual = np.asarray(residual, np.float64)
+    model = MixedModel(values, tuple(effects), tuple(random), residual, shares[is_used])
+    for solution in iter_solve_mixed_model(
+        model, tolerance=tolerance, max_iterations=max_iterations, backend=backend
+    ):
+        fixed = np.vstack([solution.of_effect(k, n_traits) for k in range(first)])
+        fixed[1:] /= deviations[:, None]
+        fixed[0] -= means @ fixed[1:]
+        yield _read(solution, fixed, pedigree, kept, n_variants)
+
+
+@in_one_go(iter_multi_trait)
+def multi_trait(last: MultiTraitSnapshot) -> MultiTraitSnapshot:
+    """Return the last snapshot of `iter_multi_trait`."""
+    return last
+
+
+def _columns(covariates: np.ndarray | None, n: int) -> np.ndarray:
+    """Return covariates as columns."""
+    if covariates is None:
+        return np.empty((n, 0))
+    columns = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
+    if len(columns) != n:
+        raise ParameterError(f"covariates have {len(columns):,} rows, need {n:,}")
+    return columns
+
+
+def _read(
+    solution: MixedSolution,
+    fixed: np.ndarray,
+    pedigree: Pedigree,
+    kept: slice | np.ndarray,
+    n_variants: int,
+) -> MultiTraitSnapshot:
+    n_animals, n_traits = len(pedigree), fixed.shape[1]
+    values = solution.of_effect(len(fixed), n_traits)
+    if len(pedigree.groups) and not ((pedigree.sires == -1) | (pedigree.dams == -1)).any():
+        # Equations are solved by any value that is added to all, as the intercept allows.
+        common = values[n_animals:].mean(axis=0)
+        values, fixed[0] = values - common, fixed[0] + common
+    has_permanent = (solution.effects == len(fixed) + 1).any()
+    return MultiTraitSnapshot(
+        values[:n_animals],
+        values[n_animals:],
+        fixed,
+        spread_rows(solution.variant_effects[0], kept, n_variants),
+        solution.of_effect(len(fixed) + 1, n_traits) if has_permanent else None,
+        solution.residuals,
+        solution.is_converged,
+        solution.seconds,
+    )

@@ -1,0 +1,174 @@
+"""``genoviz geno multiblup``: breeding values of several traits, which inform each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from genoviz.cli.common_options import BackendName, BackendOption, option, with_examples
+from genoviz.cli.genotypes import inputs as io
+from genoviz.cli.genotypes.tables import write_table
+from genoviz.cli.genotypes.trait_options import TraitOptions, take_records, take_together
+from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.results import print_notes, show_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.genotypes.prediction.multi_trait import MultiTraitSnapshot
+    from genoviz.model.genotypes.genotypes import Genotypes
+    from genoviz.model.genotypes.pedigree import Pedigree
+
+_COLUMNS = ("#COMPONENT", "TRAIT1", "TRAIT2", "COVARIANCE")
+_PERMANENT = "permanent"
+_COMPONENTS = ("genotypes", "residual", _PERMANENT)
+
+
+@with_examples(
+    "genoviz geno multiblup herd.bed --pedigree herd.ped --pheno milk.csv --trait fat "
+    "--with protein --covariances covariances.tsv -o values.tsv",
+)
+def multiblup(
+    genotypes: io.GenotypesArgument,
+    *,
+    output: TableOption = None,
+    traits: TraitOptions,
+    others: Annotated[
+        list[str], option("Another trait; can be repeated.", "--with", metavar="TRAIT")
+    ],
+    pedigree: Annotated[Path, option("Animal, sire and dam a line.")],
+    covariances: Annotated[
+        Path,
+        option(
+            "Table as geno reml --with writes it: #COMPONENT (genotypes, residual), TRAIT1, "
+            "TRAIT2 and COVARIANCE. With the component permanent, a row of --pheno is a record, "
+            "of which an animal may have several."
+        ),
+    ],
+    polygenic_weight: Annotated[
+        float, option("Part that the pedigree has beside the markers.", within=(0, 1))
+    ] = 0.2,
+    weight: Annotated[
+        str | None,
+        option("Column of --pheno; the residual covariance of a record is divided by it."),
+    ] = None,
+    tolerance: Annotated[
+        float, option("Squared relative residual at which to stop.", within=(1e-30, 1))
+    ] = 1e-13,
+    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 5000,
+    filters: io.Filters,
+    contigs: io.ContigsOption = io.Contigs.autosomes,
+    backend: BackendOption = BackendName.auto,
+) -> None:
+    """Predict breeding values of several traits at once, by single step.
+
+    Traits inform each other by their covariances; an animal may lack some or all of them. Each
+    trait has columns of its own, and groups of unknown parents rows of their own. If the equations
+    are not solved to the tolerance, CONVERGED is no, and the exit status is 3.
+    """
+    from genoviz.analyses.genotypes.prediction.multi_trait import iter_multi_trait
+    from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+    from genoviz.io.genotypes.pedigree import read_pedigree
+    from genoviz.model.genotypes.genotypes import SampleTable
+
+    with show_progress() as bar:
+        found = io.open_genotypes(genotypes, bar, filters)
+        print_notes(*note_left_out(found, contigs.value))
+        animals = read_pedigree(pedigree)
+        print_notes(*animals.notes)
+        components = _read_components(covariances)
+        recorded = take_records(
+            genotypes, SampleTable.from_ids(animals.ids), traits, weight=weight,
+            is_repeated=_PERMANENT in components,
+        )  # fmt: skip
+        names, values = take_together(recorded, traits, others)
+        matrices = {
+            name: _matrix(covariances, name, pairs, names) for name, pairs in components.items()
+        }
+        steps = iter_multi_trait(
+            found, animals, values, genetic=matrices["genotypes"], residual=matrices["residual"],
+            permanent=matrices.get(_PERMANENT), covariates=recorded.covariates,
+            animals=recorded.animals, weights=recorded.weights, polygenic_weight=polygenic_weight,
+            contigs=contigs.value, tolerance=tolerance, max_iterations=max_iterations,
+            backend=backend.value,
+        )  # fmt: skip
+        last = io.last_prediction(steps, bar)
+    write_table(_columns(found, animals, names, last), output)
+    io.tell_end(
+        f"traits {', '.join(names)}: {last.sentence}",
+        is_converged=last.is_converged,
+        remedy="raise --max-iterations or --tolerance",
+    )
+
+
+def _read_components(path: Path) -> dict[str, dict[frozenset[str], float]]:
+    """Return the covariances of pairs of traits, by the names of their components."""
+    from genoviz.errors import FileFormatError
+    from genoviz.io.text.text_file import read_bytes
+
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    header = lines[0].split("\t")
+    absent = [name for name in _COLUMNS if name not in header]
+    if absent:
+        raise FileFormatError(path, f"has no column {absent[0]}, needs {', '.join(_COLUMNS)}")
+    places = [header.index(name) for name in _COLUMNS]
+    found: dict[str, dict[frozenset[str], float]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        fields = line.split("\t")
+        if len(fields) != len(header):
+            needed = f"has {len(fields)} fields, needs {len(header)}"
+            raise FileFormatError(path, needed, line=number)
+        component, first, second, text = (fields[place] for place in places)
+        if component not in _COMPONENTS:
+            needed = f"has component {component!r}, needs one of {', '.join(_COMPONENTS)}"
+            raise FileFormatError(path, needed, line=number)
+        try:
+            value = float(text)
+        except ValueError:
+            raise FileFormatError(path, f"has {text!r}, needs a number", line=number) from None
+        found.setdefault(component, {})[frozenset((first, second))] = value
+    absent = [name for name in _COMPONENTS[:2] if name not in found]
+    if absent:
+        raise FileFormatError(path, f"has no rows of component {absent[0]}")
+    return found
+
+
+def _matrix(
+    path: Path, component: str, pairs: dict[frozenset[str], float], names: list[str]
+) -> np.ndarray:
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+
+    for first in names:
+        for second in names:
+            if frozenset((first, second)) not in pairs:
+                found = f"has no covariance of {first} and {second} in component {component}"
+                raise FileFormatError(path, found)
+    return np.array([[pairs[frozenset((one, two))] for two in names] for one in names])
+
+
+def _columns(
+    genotypes: Genotypes, pedigree: Pedigree, names: list[str], last: MultiTraitSnapshot
+) -> dict[str, Any]:
+    import numpy as np
+
+    n_groups = len(pedigree.groups)
+
+    def with_groups(values: np.ndarray, of_groups: np.ndarray) -> np.ndarray:
+        return np.append(values, of_groups) if n_groups else values
+
+    none = np.full(n_groups, np.nan)
+    has = np.isin(pedigree.ids, genotypes.samples.ids).astype(int)
+    columns: dict[str, Any] = {"#ID": with_groups(pedigree.ids, pedigree.groups)}
+    if n_groups:
+        columns["IS_GROUP"] = np.repeat([0, 1], [len(pedigree), n_groups])
+    columns["HAS_GENOTYPES"] = with_groups(has, np.zeros(n_groups, int))
+    for k, name in enumerate(names):
+        columns[f"BREEDING_VALUE_{name}"] = with_groups(
+            last.breeding_values[:, k], last.group_effects[:, k]
+        )
+        if last.permanent_effects is not None:
+            columns[f"PERMANENT_EFFECT_{name}"] = with_groups(last.permanent_effects[:, k], none)
+    n_rows = len(columns["#ID"])
+    return columns | {"CONVERGED": np.full(n_rows, "yes" if last.is_converged else "no")}

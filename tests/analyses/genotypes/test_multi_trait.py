@@ -1,0 +1,269 @@
+"""Single step of several traits against Henderson's equations with all matrices dense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz import iter_multi_trait, multi_trait, simulate_pedigree, single_step
+from genoviz.cli.main import main
+from genoviz.errors import ParameterError
+from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+from tests.analyses.genotypes.test_single_step import (
+    AGE,
+    EVERYBODY,
+    GENOTYPES,
+    PEDIGREE,
+    PHENOTYPE,
+    in_groups,
+)
+from tests.oracles import mixed_models
+from tests.oracles.genotypes import dosages_of, pack
+from tests.oracles.pedigree import group_shares, relationships
+
+WEIGHT = 0.3
+GENETIC, RESIDUAL = np.array([[0.6, 0.2], [0.2, 0.5]]), np.array([[0.9, -0.3], [-0.3, 0.5]])
+PERMANENT = np.array([[0.3, 0.1], [0.1, 0.2]])
+
+
+def positive(generator, size=2):
+    half = generator.normal(size=(size, size))
+    return half @ half.T + 0.3 * np.eye(size)
+
+
+def henderson(values, design, owners, shares, inverse, covariances, weights):
+    """Fixed effects with those of groups, breeding values without these, and permanent effects.
+
+    Rows of records and columns of effects have the traits within them; inverse is that of H.
+    """
+    genetic, residual, permanent = covariances
+    n, n_traits = values.shape
+    w = np.eye(len(inverse))[owners]
+    rows = np.kron(np.hstack([design, w @ shares, w, w]), np.eye(n_traits))
+    precision = np.zeros((n * n_traits, n * n_traits))
+    for record, has in enumerate(~np.isnan(values)):
+        there = record * n_traits + np.flatnonzero(has)
+        precision[np.ix_(there, there)] = weights[record] * np.linalg.inv(
+            residual[np.ix_(has, has)]
+        )
+    left = rows.T @ precision @ rows
+    n_fixed, n_animals = design.shape[1] + shares.shape[1], len(inverse)
+    first, second = n_fixed * n_traits, (n_fixed + n_animals) * n_traits
+    left[first:second, first:second] += np.kron(inverse, np.linalg.inv(genetic))
+    left[second:, second:] += np.kron(np.eye(n_animals), np.linalg.inv(permanent))
+    right = rows.T @ precision @ np.nan_to_num(values).ravel()
+    found = np.linalg.lstsq(left, right, rcond=1e-12)[0].reshape(-1, n_traits)
+    return np.split(found, [design.shape[1], n_fixed, n_fixed + n_animals])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_traits_equal_an_inverted_h(seed):
+    """Groups of unknown parents, repeated records, weights, and records without a trait."""
+    generator = np.random.default_rng(seed)
+    n_groups, all_of_them = seed % 4, seed % 3 > 0
+    pedigree = simulate_pedigree(9, 3, seed=seed)
+    if n_groups:
+        pedigree = in_groups(pedigree, generator, n_groups, all_of_them=all_of_them)
+    n = len(pedigree)
+    genotyped = generator.permutation(n)[: n // 2]
+    codes = generator.choice([0, 1, 2, 3], (n // 2, 30), p=[0.3, 0.05, 0.4, 0.25])
+    genotypes = Genotypes(
+        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
+        EVERYBODY.variants.take(np.arange(30)),
+    )  # fmt: skip
+    n_records = 4 * n
+    animals = generator.integers(0, n, n_records)
+    covariate = 5 + generator.normal(size=n_records)
+    values = np.array([0, 3]) + generator.normal(size=(n_records, 2))
+    values[generator.random((n_records, 2)) < 0.2] = np.nan
+    covariate[::13] = np.nan
+    weights = generator.uniform(0.2, 5, n_records)
+    weights[::11] = np.nan
+    covariances = [positive(generator) for _ in range(3)]
+    shares = group_shares(pedigree.sires, pedigree.dams, n_groups) if n_groups else np.empty((n, 0))
+    found = multi_trait(
+        genotypes, pedigree, values, genetic=covariances[0], residual=covariances[1],
+        permanent=covariances[2], covariates=covariate, animals=animals, weights=weights,
+        polygenic_weight=WEIGHT, tolerance=1e-22, backend="cpu",
+    )  # fmt: skip
+    z, scale = mixed_models.centred(dosages_of(genotypes.packed, n // 2))
+    table = relationships(pedigree.sires, pedigree.dams)
+    inverse, genomic = mixed_models.single_step_inverse(table, genotyped, z, scale, WEIGHT)
+    used = ~np.isnan(covariate) & ~np.isnan(weights) & ~np.isnan(values).all(axis=1)
+    design = np.column_stack([np.ones(n_records), covariate])[used]
+    fixed, of_groups, without, permanent = henderson(
+        values[used], design, animals[used], shares, inverse, covariances, weights[used]
+    )
+    assert found.is_converged
+    breeding = without + shares @ of_groups
+    if n_groups and all_of_them:  # the intercept has what all have in common
+        common = found.breeding_values.mean(axis=0) - breeding.mean(axis=0)
+        breeding, of_groups = breeding + common, of_groups + common
+        fixed[0] -= common
+        assert np.abs(found.group_effects.mean(axis=0)).max() < 1e-12
+    assert np.allclose(found.breeding_values, breeding, atol=1e-8)
+    assert np.allclose(found.fixed_effects, fixed, atol=1e-8)
+    assert np.allclose(found.permanent_effects, permanent, atol=1e-8)
+    if n_groups:
+        assert np.allclose(found.group_effects, of_groups, atol=1e-8)
+    effects = (1 - WEIGHT) / scale * z.T @ (genomic @ without[genotyped])
+    assert np.allclose(found.effects, effects, atol=1e-8)
+
+
+def test_one_trait_has_the_values_of_single_step():
+    one = single_step(
+        GENOTYPES, PEDIGREE, PHENOTYPE, covariates=AGE, heritability=0.4, polygenic_weight=WEIGHT,
+        tolerance=1e-22, backend="cpu",
+    )  # fmt: skip
+    found = multi_trait(
+        GENOTYPES, PEDIGREE, PHENOTYPE[:, None], genetic=[[0.8]], residual=[[1.2]],
+        covariates=AGE, polygenic_weight=WEIGHT, tolerance=1e-22, backend="cpu",
+    )  # fmt: skip
+    assert np.allclose(found.breeding_values[:, 0], one.breeding_values, atol=1e-9)
+    assert np.allclose(found.effects[:, 0], one.effects, atol=1e-9)
+    assert np.allclose(found.fixed_effects[:, 0], one.fixed_effects, atol=1e-9)
+    assert found.permanent_effects is None
+
+
+def test_traits_that_have_nothing_in_common_are_predicted_as_alone(backend):
+    both = np.column_stack([PHENOTYPE, np.roll(PHENOTYPE, 3)])
+    apart = multi_trait(
+        GENOTYPES, PEDIGREE, both, genetic=np.diag([0.8, 0.3]), residual=np.diag([1.2, 0.7]),
+        tolerance=1e-20, backend=backend,
+    )  # fmt: skip
+    for trait, ratio in ((0, 0.8 / 2.0), (1, 0.3 / 1.0)):
+        alone = single_step(
+            GENOTYPES, PEDIGREE, both[:, trait], heritability=ratio, tolerance=1e-20,
+            backend=backend,
+        )  # fmt: skip
+        assert np.allclose(apart.breeding_values[:, trait], alone.breeding_values, atol=1e-7)
+
+
+def test_a_trait_informs_the_other_and_iterates_are_told():
+    """Animals without a value of the second trait are told apart by the first."""
+    both = np.column_stack([PHENOTYPE, np.where(np.arange(len(PHENOTYPE)) < 9, PHENOTYPE, np.nan)])
+    options = {"genetic": GENETIC, "residual": RESIDUAL, "backend": "cpu"}
+    *_, last = iter_multi_trait(GENOTYPES, PEDIGREE, both, **options)
+    alone = multi_trait(GENOTYPES, PEDIGREE, both[:, 1:], genetic=[[0.5]], residual=[[0.5]],
+                        backend="cpu")  # fmt: skip
+    assert last.breeding_values[:, 1].var() > alone.breeding_values[:, 0].var()
+    assert last.sentence.startswith(f"{last.iteration} iterations, squared relative residual")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"phenotypes": PHENOTYPE}, r"phenotypes have shape \(\d+,\), need"),
+        ({"phenotypes": np.ones((3, 2))}, "phenotypes have shape"),
+        ({"genetic": np.eye(3)}, "the covariance of effects 2 has shape"),
+        ({"genetic": -np.eye(2)}, "the covariance of effect 2 is not positive definite"),
+        (
+            {"residual": np.array([[1, 2], [0, 1.0]])},
+            "the covariance of residuals is not symmetric",
+        ),
+        ({"weights": np.ones(3)}, "weights have shape"),
+        ({"weights": np.zeros(len(PEDIGREE))}, "weights have values that are not more than 0"),
+        ({"animals": np.full(len(PEDIGREE), 10**6)}, "animals have numbers that are not from 0"),
+        ({"covariates": np.ones(3)}, "covariates have 3 rows"),
+        ({"polygenic_weight": 0.0}, "polygenic_weight is 0.0"),
+        ({"phenotypes": np.column_stack([PHENOTYPE, PHENOTYPE * np.nan])}, "trait 2 has no value"),
+    ],
+)
+def test_what_cannot_be(change, sentence):
+    both = np.column_stack([PHENOTYPE, PHENOTYPE])
+    options = {"phenotypes": both, "genetic": GENETIC, "residual": RESIDUAL} | change
+    with pytest.raises(ParameterError, match=sentence):
+        multi_trait(GENOTYPES, PEDIGREE, options.pop("phenotypes"), backend="cpu", **options)
+
+
+@pytest.fixture
+def herd(tmp_path):
+    """Files of a herd, and the command that predicts two traits."""
+    from genoviz import write_plink
+
+    write_plink(GENOTYPES, tmp_path / "herd")
+    parents = [("0" if p < 0 else str(PEDIGREE.ids[p])) for p in (*PEDIGREE.sires, *PEDIGREE.dams)]
+    lines = zip(PEDIGREE.ids.tolist(), parents[: len(PEDIGREE)], parents[len(PEDIGREE) :],
+                strict=True)  # fmt: skip
+    (tmp_path / "herd.ped").write_text("".join(f"{a} {s} {d}\n" for a, s, d in lines))
+    values = np.column_stack([PHENOTYPE, np.roll(PHENOTYPE, 5)])
+    rows = [
+        f"{name},{fat:.9g},{protein:.9g},{age:.9g}".replace("nan", "NA")
+        for name, (fat, protein), age in zip(PEDIGREE.ids.tolist(), values, AGE, strict=True)
+    ]
+    (tmp_path / "milk.csv").write_text("\n".join(["IID,fat,protein,age", *rows]) + "\n")
+    rows = ["#COMPONENT\tTRAIT1\tTRAIT2\tCOVARIANCE"]
+    for component, matrix in (("genotypes", GENETIC), ("residual", RESIDUAL)):
+        for pair in ((0, 0), (0, 1), (1, 1)):
+            names = [("fat", "protein")[k] for k in pair]
+            rows.append("\t".join([component, *names, str(matrix[pair])]))
+    (tmp_path / "covariances.tsv").write_text("\n".join(rows) + "\n")
+    command = ["geno", "multiblup", str(tmp_path / "herd.bed")]
+    command += ["--pedigree", str(tmp_path / "herd.ped"), "--pheno", str(tmp_path / "milk.csv")]
+    command += ["--trait", "fat", "--with", "protein", "--covariate", "age"]
+    return values, [*command, "--covariances", str(tmp_path / "covariances.tsv")]
+
+
+def run(command, capfd):
+    with pytest.raises(SystemExit) as end:
+        main(command)
+    out, err = capfd.readouterr()
+    header, *lines = (line.split("\t") for line in out.splitlines())
+    return end.value.code, {name: [line[k] for line in lines] for k, name in enumerate(header)}, err
+
+
+def test_the_command_has_columns_for_each_trait(herd, capfd):
+    values, command = herd
+    code, table, err = run(command, capfd)
+    expected = multi_trait(
+        GENOTYPES, PEDIGREE, values, genetic=GENETIC, residual=RESIDUAL, covariates=AGE,
+        backend="cpu",
+    )  # fmt: skip
+    assert code == 0
+    assert table["#ID"] == PEDIGREE.ids.tolist()
+    assert sum(map(int, table["HAS_GENOTYPES"])) == GENOTYPES.n_samples
+    for k, name in enumerate(("fat", "protein")):
+        told = np.array(table[f"BREEDING_VALUE_{name}"], float)
+        assert np.allclose(told, expected.breeding_values[:, k], atol=1e-5)
+    assert "traits fat, protein: " in err
+    code, table, err = run([*command, "--max-iterations", "3"], capfd)
+    assert code == 3
+    assert set(table["CONVERGED"]) == {"no"}
+
+
+def test_records_of_the_command_have_permanent_effects(herd, capfd, tmp_path):
+    values, command = herd
+    with (tmp_path / "covariances.tsv").open("a") as file:
+        for pair, value in (("fat\tfat", 0.3), ("fat\tprotein", 0.1), ("protein\tprotein", 0.2)):
+            file.write(f"permanent\t{pair}\t{value}\n")
+    lines = (tmp_path / "milk.csv").read_text().splitlines()
+    (tmp_path / "milk.csv").write_text("\n".join([*lines, *lines[1:9]]) + "\n")
+    code, table, _ = run(command, capfd)
+    assert code == 0
+    animals = np.append(np.arange(len(PEDIGREE)), np.arange(8))
+    expected = multi_trait(
+        GENOTYPES, PEDIGREE, values[animals], genetic=GENETIC, residual=RESIDUAL,
+        permanent=PERMANENT, covariates=AGE[animals], animals=animals, backend="cpu",
+    )  # fmt: skip
+    told = np.array(table["PERMANENT_EFFECT_protein"], float)
+    assert np.allclose(told, expected.permanent_effects[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("residual", "rest", "line 5: has component 'rest', needs one of genotypes"),
+        ("COVARIANCE", "V", "covariances.tsv: has no column COVARIANCE"),
+        ("0.6", "x", "covariances.tsv, line 2: has 'x', needs a number"),
+        ("fat\tprotein\t0.2", "fat\tprotein", "covariances.tsv, line 3: has 3 fields, needs 4"),
+        ("fat\tprotein\t0.2", "fat\tmilk\t1", "has no covariance of fat and protein in component"),
+        ("0.6", "-1", "the covariance of effect 3 is not positive definite"),
+    ],
+)
+def test_covariances_of_the_command_that_are_none(herd, capfd, tmp_path, old, new, sentence):
+    text = (tmp_path / "covariances.tsv").read_text()
+    assert old in text
+    (tmp_path / "covariances.tsv").write_text(text.replace(old, new))
+    with pytest.raises(SystemExit, match="1"):
+        main(herd[1])
+    assert sentence in capfd.readouterr().err
