@@ -106,6 +106,9 @@ _MODULES = {
     "genoviz.analyses.genotypes.prediction.multi_trait": (
         "MultiTraitSnapshot", "iter_multi_trait", "multi_trait",
     ),
+    "genoviz.analyses.genotypes.prediction.reliability": (
+        "ReliabilitySnapshot", "iter_reliability", "reliability",
+    ),
     "genoviz.analyses.genotypes.prediction.single_step": ("iter_single_step", "single_step"),
     "genoviz.analyses.genotypes.prediction.cross_validation": (
         "CrossValidation", "cross_validate", "iter_cross_validate",

@@ -125,6 +125,14 @@ def blup(
         ),
     ] = None,
     max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 5000,
+    with_reliability: Annotated[
+        bool,
+        option(
+            "Also tell how reliable each breeding value is: exactly up to 4,000 samples, else by "
+            "200 random draws; for SNP-BLUP and GBLUP.",
+            "--reliability",
+        ),
+    ] = False,
     effects: Annotated[Path | None, option("Also write the effects of the variants.")] = None,
     cross_validate: Annotated[
         int | None,
@@ -159,6 +167,8 @@ def blup(
         )
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
+    if with_reliability and (is_single_step or cross_validate is not None):
+        raise typer.BadParameter("--reliability takes SNP-BLUP or GBLUP, and no --cross-validate")
     if repeatability is not None or weight is not None:
         if method is Method.gblup or cross_validate is not None:
             raise typer.BadParameter("--repeatability and --weight take SNP-BLUP or single step")
@@ -233,7 +243,10 @@ def blup(
             common["repeatability"] = repeatability
         steps = _iter_solve(method, found, phenotype, covariates=covariates, **common)
         last = io.last_prediction(steps, bar)
-    columns = sample_columns(found.samples) | taken.columns_of(last)
+        columns = sample_columns(found.samples) | taken.columns_of(last)
+        if with_reliability:
+            common |= {"covariates": covariates, "seed": seed}
+            columns |= io.tell_reliability(found, phenotype, bar, **common)
     _write(columns, output, found, last, effects)
     _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
     _tell_assumed("repeatability", repeatability, None)

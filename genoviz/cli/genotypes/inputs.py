@@ -236,6 +236,24 @@ def estimate_heritability(
     return last.heritability
 
 
+def tell_reliability(
+    genotypes: Genotypes, phenotype: np.ndarray, bar: ProgressBar, **options: Any
+) -> dict[str, np.ndarray]:
+    """Return the reliabilities of breeding values as columns, with a note.
+
+    Of the options those that say how breeding values themselves are solved for are passed over.
+    """
+    from genoviz.analyses.genotypes.prediction.reliability import iter_reliability
+
+    of_solver = ("preconditioner", "tolerance", "max_iterations")
+    taken = {name: value for name, value in options.items() if name not in of_solver}
+    for last in iter_reliability(genotypes, phenotype, **taken):
+        bar.update("Finding reliabilities", last.fraction, 1.0, "")
+    print_notes(last.sentence)
+    columns = {"RELIABILITY": last.reliabilities}
+    return columns | ({"RELIABILITY_SE": last.standard_errors} if last.n_draws else {})
+
+
 def tell_end(sentence: str, *, is_converged: bool, remedy: str) -> None:
     """Tell how an iteration ended; one that did not converge makes the exit status 3."""
     print_notes(sentence if is_converged else f"{sentence}; {remedy}")

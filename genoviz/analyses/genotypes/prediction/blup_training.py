@@ -106,6 +106,7 @@ class Training:
         basis, self._triangle = np.linalg.qr(root.multiply(design))
         self._explained = basis.T @ of_phenotype
         self.basis = root.gather(basis)
+        self._root, self._inner_basis = root, basis
         self.diagonal = root.squares
         self.is_trained = self.diagonal > 0
         self.right_side = root.gather(of_phenotype - basis @ self._explained)
@@ -121,8 +122,14 @@ class Training:
         return int(np.count_nonzero(self.is_trained))
 
     def project(self, values: np.ndarray) -> np.ndarray:
-        """Return W'MW @ values, which is 0 for those who are not trained on."""
-        return self.diagonal * values - self.basis @ (self.basis.T @ values)
+        """Return W'MW @ values, shape (n,) or (n, k), which is 0 for those not trained on."""
+        return (self.diagonal * values.T).T - self.basis @ (self.basis.T @ values)
+
+    def draw_residuals(self, generator: np.random.Generator, k: int) -> np.ndarray:
+        """Return k columns of what residuals alone say of the n: drawn with covariance W'MW."""
+        noise = generator.standard_normal((len(self._inner_basis), k))
+        noise -= self._inner_basis @ (self._inner_basis.T @ noise)
+        return self._root.gather(noise)
 
     def fixed_effects(self, breeding_values: np.ndarray) -> np.ndarray:
         """Return intercept and effects of covariates, given the random effects.
@@ -181,7 +188,7 @@ class _Root:
     def gather(self, values: np.ndarray) -> np.ndarray:
         """Return W'T' @ values."""
         if self._records is None:
-            return values
+            return (self.squares * values.T).T
         return ((self._sum @ values).T / self._lengths).T
 
 

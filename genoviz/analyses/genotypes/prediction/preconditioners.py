@@ -16,7 +16,7 @@ import numpy as np
 from genoviz.analyses.genotypes.matrix_parts import KERNEL
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.prediction.markers import Markers
-from genoviz.backend import load_kernel
+from genoviz.backend import load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -87,9 +87,7 @@ def sample_preconditioner(name: Preconditioner, markers: Markers, ridge: float) 
         return _same
     genotypes, values = markers.genotypes, markers.matrix.values
     if name == "diagonal":
-        multiply = load_kernel(KERNEL, markers.backend).multiply
-        ones = np.ones((genotypes.n_variants, 1))
-        squares = multiply(genotypes.packed, genotypes.n_samples, values**2, ones)[:, 0]
+        squares = squared_lengths(markers)
         return lambda residual: _divide(residual, squares + ridge)
     variants = _spread(np.arange(genotypes.n_variants), MAX_VARIANTS)
 
@@ -99,6 +97,15 @@ def sample_preconditioner(name: Preconditioner, markers: Markers, ridge: float) 
 
     scale = genotypes.n_variants / len(variants)
     return _invert_blocks(genotypes.n_samples, read, scale, ridge)
+
+
+def squared_lengths(markers: Markers) -> np.ndarray:
+    """Return the diagonal of ZZ': float64, shape (n_samples,)."""
+    genotypes = markers.genotypes
+    multiply = load_kernel(KERNEL, markers.backend).multiply
+    ones = np.ones((genotypes.n_variants, 1))
+    found = multiply(genotypes.packed, genotypes.n_samples, markers.matrix.values**2, ones)
+    return to_host(found)[:, 0]
 
 
 def read_values(
