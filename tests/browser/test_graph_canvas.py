@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import re
@@ -60,6 +61,42 @@ def test_dragging_moves_the_picture_by_as_many_pixels(canvas):
     canvas.page.mouse.up()
     canvas.until(lambda: canvas.n_painted > n_painted)
     assert np.subtract(canvas.view, before) == by
+
+
+def test_a_dragged_picture_comes_along_and_at_rest_is_one_drawn_anew(canvas):
+    """While the hand is down, the pixels move; Escape has the server draw all of them anew."""
+    right, down = 61, 23
+    page, before, view = canvas.page, pixels(canvas), canvas.view
+    x, y = canvas.place(0.5, 0.04)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for share in (0.3, 0.7, 1):
+        page.mouse.move(x + round(share * right), y + round(share * down))
+    canvas.until(lambda: canvas.view[3] - view[3] == pytest.approx(down * row_height(canvas)))
+    start, held = before[:-down, :-right], pixels(canvas)[down:, right:]
+    upper = np.s_[: start.shape[0] // 2]  # below are the small map and the bars
+    assert (start[upper] != start[0, 0]).mean() > 0.05, "something is to be seen"
+    assert (start[upper] == held[upper]).mean() > 0.99
+    page.mouse.up()
+    page.mouse.move(5, 5)
+    canvas.settle()
+    rested, n_painted = pixels(canvas), canvas.n_painted
+    canvas.canvas.focus()
+    page.keyboard.press("Escape")
+    canvas.until(lambda: canvas.n_painted > n_painted)
+    canvas.settle()
+    np.testing.assert_array_equal(rested, pixels(canvas))
+
+
+def pixels(visit):
+    """What is drawn on the canvas: rows from the top, columns, colours."""
+    url = visit.canvas.evaluate("canvas => canvas.toDataURL()")
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))).convert("RGB"))
+
+
+def row_height(visit):
+    """How many bp a row of the canvas's pixels is high."""
+    return (visit.view[3] - visit.view[2]) / int(visit.canvas.get_attribute("height"))
 
 
 def test_the_wheel_zooms_at_the_pointer(canvas):

@@ -9,7 +9,7 @@ import pytest
 from genoviz import Fold, MarkLayer, ParameterError
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.drawn_nodes import LIVE_PARTS
-from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.picture.viewport import LastImage, Viewport
 from tests.oracles.segment_raster import clip, line_pixels
 
 N_NODES = 3000
@@ -483,3 +483,53 @@ def test_views_stay_sharp_at_a_billion_bases(backend, pixel):
 def test_nodes_that_are_not_there_are_refused(coordinates, make, message):
     with pytest.raises(ParameterError, match=message):
         make(LayoutDrawing(coordinates, backend="cpu"))
+
+
+def test_a_view_that_is_dragged_is_made_of_the_last_one(backend, coordinates, node_values):
+    """Exactly, where no line leaves a view; each other pixel by what one line may be off."""
+    dots = coordinates.copy()
+    dots[:, 1] = dots[:, 0]
+    for options in ({}, {"by": "mean"}, {"by": "max", "how": "eq_hist"}):
+        drawing = LayoutDrawing(dots, node_values=node_values, backend=backend)
+        last, view = LastImage(may_move=True), VIEW
+        drawing.draw(view, last=last, **options)
+        for dx, dy in ((0.1, 0), (-0.25, 0.05), (0.025, -0.5)):
+            view = view.panned(dx, dy)
+            moved = drawing.draw(view, last=last, **options)
+            assert last.is_moved == (backend == "cpu")
+            np.testing.assert_array_equal(moved.indices, drawing.draw(view, **options).indices)
+    lines, last = LayoutDrawing(coordinates, backend=backend), LastImage(may_move=True)
+    lines.draw(VIEW, last=last)
+    view = VIEW.panned(0.2, 0.2)
+    moved, anew = lines.draw(view, last=last).indices, lines.draw(view).indices
+    assert ((moved > 0) != (anew > 0)).mean() < 0.01
+    last.may_move = False
+    np.testing.assert_array_equal(lines.draw(view, last=last).indices, anew)
+
+
+def test_a_view_is_not_made_of_what_is_out_of_date(coordinates, node_values):
+    """Other places, nodes, values and aggregates are drawn anew, and a live layout is."""
+    drawing = LayoutDrawing(coordinates, node_values=node_values, backend="cpu")
+    view = VIEW.panned(0.1, 0)
+    others = {
+        "places": drawing.with_coordinates(coordinates + 1),
+        "live": drawing.with_coordinates(coordinates, live=True),
+        "nodes": drawing.with_nodes(np.arange(100)),
+        "values": drawing.with_node_values(-node_values),
+    }
+    for name, other in others.items():
+        last = LastImage(may_move=True)
+        drawing.draw(VIEW, by="mean", last=last)
+        assert not last.is_moved
+        moved = other.draw(view, by="mean", last=last)
+        assert not last.is_moved, name
+        drawing.draw(view, by="mean", last=last)
+        assert not last.is_moved, "the one before was of something else"
+        np.testing.assert_array_equal(moved.indices, other.draw(view, by="mean").indices)
+    drawing.draw(view, by="max", last=last)
+    assert not last.is_moved
+    drawing.draw(VIEW, by="max", last=last)
+    assert last.is_moved
+    last.forget()
+    drawing.draw(view, by="max", last=last)
+    assert not last.is_moved

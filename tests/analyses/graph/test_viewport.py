@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from genoviz import ParameterError
-from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.picture.viewport import Viewport, move_image
 
 
 @pytest.mark.parametrize("keep_aspect", [True, False])
@@ -61,3 +62,29 @@ def test_impossible_viewports_are_refused(numbers):
 def test_a_margin_leaves_room():
     with pytest.raises(ParameterError, match=r"margin is 0\.5"):
         Viewport.fit((0, 0, 1, 1), 5, 5, margin=0.5)
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(3, 0), (0, -2), (-4, 1), (9, 4), (0, 0)])
+def test_a_moved_image_is_that_of_the_moved_view(columns, rows):
+    """Each pixel of this image tells its place in the plane."""
+    view, drawn = Viewport(1e9, 1e9 + 20, 0, 10, 10, 5), []
+
+    def draw(part):
+        drawn.append(part.width * part.height)
+        x, y = part.x_min - 1e9 + 2 * np.arange(part.width), part.y_min + 2 * np.arange(part.height)
+        return np.round(1000 * y[:, None] + x)
+
+    moved = view.part(columns, rows, 10, 5)
+    assert moved.pixels_from(view) == (columns, rows)
+    image = draw(view)
+    drawn.clear()
+    np.testing.assert_array_equal(move_image(image, view, moved, draw), draw(moved))
+    assert sum(drawn) - 50 == 50 - (10 - abs(columns)) * (5 - abs(rows)), "what is new, and once"
+
+
+def test_an_image_is_not_moved_by_parts_of_pixels_nor_magnified_nor_out_of_sight():
+    view = Viewport(0, 20, 0, 10, 10, 5)
+    others = [view.panned(0.04, 0), view.zoomed(1.001), view.panned(1, 0), view.panned(0, -2)]
+    others.append(Viewport(0, 20, 0, 10, 20, 10))
+    for other in others:
+        assert move_image(np.zeros((5, 10)), view, other, lambda part: pytest.fail(part)) is None

@@ -16,22 +16,22 @@ import numpy as np
 
 from genoviz.analyses.graph.picture.colour_modes import by_density
 from genoviz.analyses.graph.picture.colouring import ColourChoice, Colouring, make_colouring
-from genoviz.analyses.graph.picture.colours import MAX_INDEX, N_MARK_COLOURS
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
 from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
 from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.legend import Legend
-from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.picture.viewport import LastImage, Viewport
 from genoviz.errors import GenovizError
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.picture.fitting import Fitting, will_do
 from genoviz_app.pages.pangenome.picture.frame import Frame, Overview
 from genoviz_app.pages.pangenome.picture.frames import Hovering
-from genoviz_app.pages.pangenome.picture.marks import Mark, PictureNotes
+from genoviz_app.pages.pangenome.picture.marks import Mark, PictureNotes, make_layers
 from genoviz_app.pages.pangenome.picture.shapes import (
     find_shapes,
     make_shapes,
+    node_colours,
     place_labels,
     plane_ends,
 )
@@ -49,10 +49,10 @@ log = logging.getLogger(__name__)
 LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
-PLAIN_INDEX, STRESS_SECONDS = 96, 2.0
+STRESS_SECONDS = 2.0
 NODES_MARGIN, NEAREST_EXTENT = 0.2, 80.0
-USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
-"""Widths of the lines of marks and of their halos, in pixels of the screen."""
+RESTING_SECONDS = 0.1
+"""After so long a rest, a picture that was made by moving the last one is drawn anew."""
 
 
 class ColouringCache:
@@ -181,6 +181,8 @@ class FrameMaker:
         self._fitted: tuple[np.ndarray | None, Viewport | None] = (None, None)
         self._measured: tuple[Any, GraphLayout | None, float] = (None, None, 0.0)
         self._overview_due, self.waits_for_edges = 0.0, False
+        self._last_image, self._drawn_view = LastImage(), None
+        self._moved_at: float | None = None
         self._overview_version: tuple = ()
         self._marks: tuple[Mark, ...] = ()
         self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
@@ -188,19 +190,32 @@ class FrameMaker:
     def forget(self) -> None:
         """Another graph is open: nothing is followed, and nothing is hidden."""
         self.target = self.only = self.drawing = None
+        self._last_image.forget()
         self._fitted, self._drawn = (None, None), (None, None, None)
         self._measured, self._overview_version = (None, None, 0.0), ()
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the last picture was made by moving the one before."""
+        return self._last_image.is_moved
+
+    def must_redraw(self) -> bool:
+        """Return, once, whether the last picture was moved there and the hand rests by now."""
+        moved_at = self._moved_at
+        is_due = moved_at is not None and time.monotonic() >= moved_at + RESTING_SECONDS
+        self._moved_at = None if is_due else moved_at
+        return is_due
 
     def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
         """Return colours and layers of the marks: the same layers for the same marks."""
         marks = self._notes.marks
         if marks != self._marks:
-            self._marks, self._layers = marks, _make_layers(marks)
+            self._marks, self._layers = marks, make_layers(marks)
         return self._layers
 
     def draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
         """Draw one frame of a person's own view, or of what the view follows."""
-        run, graph = self._run, self._run.graph
+        run, graph, last = self._run, self._run.graph, self._last_image
         if graph is None or not graph.n_nodes:
             return None
         choice = self._get_choice()
@@ -214,6 +229,7 @@ class FrameMaker:
             drawing = self._drawing_of(snapshot, colouring)
             view = own_view or self._fit(drawing, width, height)
             fold = self._fitting.fold
+            last.may_move = own_view != self._drawn_view
             picture = drawing.draw(
                 view,
                 **colouring.options,
@@ -221,12 +237,15 @@ class FrameMaker:
                 pixel_budget=_pixel_budget(drawing),
                 marks=layers,
                 fold=fold,
+                last=last,
             )
+            self._drawn_view = own_view
+            self._moved_at = time.monotonic() if last.is_moved else None
             detail, self.waits_for_edges = find_shapes(graph, drawing, view, fold)
             overview = self._overview(drawing, view, colouring.options, (snapshot, colouring, fold))
         shapes = None
         if detail is not None:
-            colours = _node_colours(colouring, picture, detail.nodes, layers)
+            colours = node_colours(colouring, picture, detail.nodes, layers)
             shapes = make_shapes(graph, drawing, detail, colours, view, fold)
         return Frame(
             picture.indices,
@@ -319,32 +338,8 @@ def _pixel_budget(drawing: LayoutDrawing) -> float:
     return LIVE_PIXELS if drawing.backend == "cpu" else LIVE_GPU_PIXELS
 
 
-def _make_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
-    """Return the colours of marks, and the marks in the palette indices that are kept for them."""
-    colours = tuple(dict.fromkeys(mark.colour for mark in marks))[:N_MARK_COLOURS]
-    indices = {colour: MAX_INDEX + 1 + place for place, colour in enumerate(colours)}
-    layers = []
-    for mark in marks:
-        widths = LIT_WIDTHS if mark.is_lit else USUAL_WIDTHS
-        layers.append(MarkLayer(mark.nodes, indices.get(mark.colour, 255), *widths))
-    return colours, tuple(layers)
-
-
 def _holds_all(view: Viewport, drawing: LayoutDrawing, fold: Fold | None) -> bool:
     x_min, y_min, x_max, y_max = drawing.bounds if fold is None else fold.bounds
     return (
         view.x_min <= x_min and view.y_min <= y_min and view.x_max >= x_max and view.y_max >= y_max
     )
-
-
-def _node_colours(
-    colouring: Colouring, picture: Picture, nodes: np.ndarray, layers: tuple[MarkLayer, ...]
-) -> np.ndarray:
-    """Return the palette index of single nodes, marked or not; uint8."""
-    if colouring.node_values is None:
-        colours = np.full(len(nodes), PLAIN_INDEX, np.uint8)
-    else:
-        colours = colouring.node_indices(nodes, picture.levels)
-    for layer in layers:
-        colours[np.isin(nodes, layer.nodes)] = layer.index
-    return colours

@@ -142,6 +142,11 @@ class LivePicture:
         return self._maker.target is None and not self.frames.follows
 
     @property
+    def is_moved(self) -> bool:
+        """Whether what is drawn is a picture that was moved, and is to be drawn anew."""
+        return self._maker.is_moved
+
+    @property
     def fold(self) -> Fold | None:
         """How the layout is cut into rows, or None; the viewport is one of its plane."""
         return self.fitting.fold
@@ -278,12 +283,12 @@ class LivePicture:
             callback()
 
     def _has_news(self) -> bool:
-        """Return, once, whether the run has moved on, or edges that a frame lacked are indexed."""
+        """Return, once, whether the run has moved on, or a frame lacked what is there by now."""
         self._run.poll()
         run, maker = self._run, self._maker
         has_edges = maker.waits_for_edges and run.graph is not None and has_edge_index(run.graph)
         version = (run.version, self.colourings.version, has_edges)
-        has_news = version != self._seen_version
+        has_news = version != self._seen_version or maker.must_redraw()
         self._seen_version = version
         return has_news
 

@@ -8,6 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.graph.picture.colours import MAX_INDEX, N_MARK_COLOURS
+from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
+
+USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
+"""Widths of the lines of marks and of their halos, in pixels of the screen."""
+
 
 @dataclass(frozen=True, eq=False)
 class Mark:
@@ -90,3 +96,14 @@ class PictureNotes:
         """The labels of all names."""
         with self._lock:
             return tuple(label for labels in self._labels.values() for label in labels)
+
+
+def make_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
+    """Return the colours of marks, and the marks in the palette indices that are kept for them."""
+    colours = tuple(dict.fromkeys(mark.colour for mark in marks))[:N_MARK_COLOURS]
+    indices = {colour: MAX_INDEX + 1 + place for place, colour in enumerate(colours)}
+    layers = []
+    for mark in marks:
+        widths = LIT_WIDTHS if mark.is_lit else USUAL_WIDTHS
+        layers.append(MarkLayer(mark.nodes, indices.get(mark.colour, 255), *widths))
+    return colours, tuple(layers)

@@ -12,9 +12,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from genoviz.analyses.graph.picture.colouring import Colouring
 from genoviz.analyses.graph.picture.curves import clip_segments, cut_segments
 from genoviz.analyses.graph.picture.detail import Detail, find_detail
-from genoviz.analyses.graph.picture.drawing import LayoutDrawing
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
+from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
 from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import PangenomeGraph
@@ -28,6 +30,7 @@ MAX_NAMES = 400
 MAX_LABELS = 300
 MANY_EDGES = 200_000
 NEIGHBOURHOOD = 1.0
+PLAIN_INDEX = 96
 
 INDEXER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-edges")
 """Indexes the edges of large graphs, which would hold frames up."""
@@ -86,6 +89,19 @@ def make_shapes(
         *_lay_bases(graph, drawing, detail, view, fold),
         names,
     )
+
+
+def node_colours(
+    colouring: Colouring, picture: Picture, nodes: np.ndarray, layers: tuple[MarkLayer, ...]
+) -> np.ndarray:
+    """Return the palette index of single nodes, marked or not; uint8."""
+    if colouring.node_values is None:
+        colours = np.full(len(nodes), PLAIN_INDEX, np.uint8)
+    else:
+        colours = colouring.node_indices(nodes, picture.levels)
+    for layer in layers:
+        colours[np.isin(nodes, layer.nodes)] = layer.index
+    return colours
 
 
 def place_labels(

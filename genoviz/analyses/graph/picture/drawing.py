@@ -21,11 +21,12 @@ from genoviz.analyses.graph.picture.legend import (
     HOWS,
     MAX_INDEX,
     How,
+    check_choice,
     check_range,
     count_levels,
     value_levels,
 )
-from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz.analyses.graph.picture.viewport import LastImage, Viewport
 from genoviz.backend import Backend, load_kernel
 from genoviz.errors import ParameterError
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
@@ -39,8 +40,7 @@ from genoviz.kernels.segment_raster import (
 
 By = Literal["count", "mean", "max"]
 BYS: tuple[str, ...] = ("count", "mean", "max")
-N_SAMPLES = 4096
-MARKED_NODE_PIXELS = 10
+N_SAMPLES, MARKED_NODE_PIXELS = 4096, 10
 GROUND_INDEX = 0
 
 
@@ -172,6 +172,7 @@ class LayoutDrawing(DrawnNodes):
         max_index: int = 255,
         marks: Sequence[MarkLayer] = (),
         fold: Fold | None = None,
+        last: LastImage | None = None,
     ) -> Picture:
         """Return a picture of a viewport as palette indices.
 
@@ -204,14 +205,18 @@ class LayoutDrawing(DrawnNodes):
             width, whether or not they are among the drawn nodes.
         fold
             Draws the layout in rows; levels are those of the whole picture.
+        last
+            For a view that is dragged: what was drawn last, which is used where nodes rest, and the
+            view is whole pixels away. It keeps this image; it forgets all with a live layout, and
+            on a GPU, which draws as fast.
 
         Raises
         ------
         ParameterError
             If an option is unknown or out of range, or node values are missing.
         """
-        _check_choice("by", by, BYS)
-        _check_choice("how", how, HOWS)
+        check_choice("by", by, BYS)
+        check_choice("how", how, HOWS)
         value_range = check_range(value_range)
         if line_width is not None and not 1 <= line_width <= MAX_LINE_WIDTH:
             raise ParameterError(f"line_width is {line_width}, needs 1 to {MAX_LINE_WIDTH}")
@@ -221,7 +226,13 @@ class LayoutDrawing(DrawnNodes):
             raise ParameterError(f"max_index is {max_index}, needs 2 to {MAX_INDEX}")
         strips = view_strips(viewport, fold)
         stride = self._stride_of(self._coordinates, _grids(viewport, strips), pixel_budget)
-        image = self.image(viewport, by, stride, fold)
+        if last is not None and self.backend == "cpu" and not self._is_live:
+            what = (by, stride, fold)
+            image = last.take((self, *what), viewport, lambda part: self.image(part, *what))
+        else:
+            image = self.image(viewport, by, stride, fold)
+            if last is not None:
+                last.forget()
         options = {"how": how, "value_range": value_range, "n_levels": max_index}
         if by == "count":
             levels = count_levels(image, self._palette, **options)
@@ -229,7 +240,7 @@ class LayoutDrawing(DrawnNodes):
             levels = value_levels(image, self._palette, show_missing=show_missing, **options)
         indices = self._palette.apply_levels(image, levels.numbers)
         if line_width is None:
-            line_width = _automatic_line_width(levels.n_used, image.size)
+            line_width = levels.line_width(image.size)
         indices = self._palette.spread(indices, line_width)
         mark_strides = [
             self._draw_mark(mark, indices, viewport, strips, line_width, pixel_budget)
@@ -324,14 +335,3 @@ def _grids(viewport: Viewport, strips: tuple[Strip, ...], is_local: bool = True)
         )
         for strip in strips
     ]
-
-
-def _automatic_line_width(n_used: int, n_pixels: int) -> int:
-    """Return wider lines for emptier pictures."""
-    share = n_used / n_pixels
-    return 3 if share < 0.02 else 2 if share < 0.06 else 1
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(choices)}")

@@ -170,6 +170,11 @@ class Levels(NamedTuple):
     values: np.ndarray
     n_used: int
 
+    def line_width(self, n_pixels: int) -> int:
+        """Return how many pixels wide lines are best: wider in emptier pictures."""
+        share = self.n_used / n_pixels
+        return 3 if share < 0.02 else 2 if share < 0.06 else 1
+
 
 def count_levels(
     image: Any,
@@ -228,6 +233,12 @@ def value_levels(
         values = np.concatenate(([np.nan], values))
         _, _, n_used = kernels.image_range(image, KEY_MISSING)
     return Levels(numbers, values, n_used)
+
+
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise a ParameterError if a value is none of the choices."""
+    if value not in choices:
+        raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(choices)}")
 
 
 def check_range(value_range: tuple[float, float] | None) -> tuple[float, float] | None:

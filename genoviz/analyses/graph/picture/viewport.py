@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from genoviz.errors import ParameterError
 
 MAX_PIXELS = 1 << 27
+MAX_PIXEL_ERROR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -131,3 +135,107 @@ class Viewport:
             self.width,
             self.height,
         )
+
+    def part(self, column: int, row: int, width: int, height: int) -> Viewport:
+        """Return what some of the picture's columns and rows show, from the first of them on."""
+        x_scale, y_scale = self.bp_per_pixel
+        x_min, y_min = self.x_min + column * x_scale, self.y_min + row * y_scale
+        return Viewport(
+            x_min, x_min + width * x_scale, y_min, y_min + height * y_scale, width, height
+        )
+
+    def pixels_from(self, other: Viewport) -> tuple[int, int] | None:
+        """Return how many columns and rows this is to the right of another and above it.
+
+        None if it is not as large and as fine, or not whole pixels away.
+        """
+        if (self.width, self.height) != (other.width, other.height):
+            return None
+        (x_scale, y_scale), (x_other, y_other) = self.bp_per_pixel, other.bp_per_pixel
+        columns, rows = (self.x_min - other.x_min) / x_scale, (self.y_min - other.y_min) / y_scale
+        errors = (
+            columns - round(columns),
+            rows - round(rows),
+            (x_other / x_scale - 1) * self.width,
+            (y_other / y_scale - 1) * self.height,
+        )
+        if max(map(abs, errors)) > MAX_PIXEL_ERROR:
+            return None
+        return round(columns), round(rows)
+
+
+@dataclass
+class LastImage:
+    """The image that was drawn last, for a view that is dragged.
+
+    Attributes
+    ----------
+    may_move
+        Whether the next one may be made by moving this one, as `move_image` does.
+    is_moved
+        Whether the last one was.
+    """
+
+    may_move: bool = False
+    is_moved: bool = False
+    _last: tuple[tuple, np.ndarray, Viewport] | None = None
+
+    def take(
+        self, what: tuple, viewport: Viewport, draw: Callable[[Viewport], np.ndarray]
+    ) -> np.ndarray:
+        """Return the image of a view; ``what`` is equal where it shows the same in the same way."""
+        image = None
+        if self.may_move and self._last is not None and self._last[0] == what:
+            image = move_image(*self._last[1:], viewport, draw)
+        self.is_moved = image is not None
+        image = draw(viewport) if image is None else image
+        self._last = what, image, viewport
+        return image
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self.is_moved, self._last = False, None
+
+
+def move_image(
+    image: np.ndarray,
+    viewport: Viewport,
+    moved: Viewport,
+    draw: Callable[[Viewport], np.ndarray],
+) -> np.ndarray | None:
+    """Return the image of a view that was moved by whole pixels; only what is new is drawn.
+
+    What was drawn before is taken over: a line that crosses the edge of the former view may differ
+    by a pixel from a new drawing, for each view clips it elsewhere.
+
+    Parameters
+    ----------
+    image
+        Shape (height, width): that of ``viewport``.
+    draw
+        Returns the image of a part of ``moved``.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        None if nothing of the image can be used.
+    """
+    steps = moved.pixels_from(viewport)
+    if steps is None:
+        return None
+    height, width = image.shape
+    columns, rows = steps
+    n_columns, n_rows = width - abs(columns), height - abs(rows)
+    if n_columns <= 0 or n_rows <= 0:
+        return None
+    result = np.empty_like(image)
+    left, bottom = max(-columns, 0), max(-rows, 0)
+    kept = image[max(rows, 0) :, max(columns, 0) :][:n_rows, :n_columns]
+    result[bottom : bottom + n_rows, left : left + n_columns] = kept
+    for column, row, n_x, n_y in (
+        (0 if columns < 0 else n_columns, 0, abs(columns), height),
+        (left, 0 if rows < 0 else n_rows, n_columns, abs(rows)),
+    ):
+        if n_x and n_y:
+            result[row : row + n_y, column : column + n_x] = draw(moved.part(column, row, n_x, n_y))
+    return result

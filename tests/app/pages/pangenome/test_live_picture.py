@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 
 from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.colours import MAX_INDEX
+from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
 from genoviz_app.pages.pangenome.picture import frames, live_picture
 from genoviz_app.pages.pangenome.picture.fitting import Shape
+from genoviz_app.pages.pangenome.picture.frame_maker import RESTING_SECONDS
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
 from genoviz_app.server.jobs import JobPool
@@ -256,6 +259,27 @@ def test_every_move_is_told_with_the_view_and_its_nodes(tab):
     tab.settle()
     assert tab.picture.visible_nodes(10).tolist() == [0, 1, 2, 3]
     assert len(views) > 1
+
+
+def test_a_dragged_picture_is_drawn_anew_once_the_hand_rests(tab):
+    """The first frame moves the last picture; the one after it is that of a new drawing."""
+    view = Viewport(300, 700, -100, 200, WIDTH, HEIGHT)
+    tab.picture.show(view)
+    tab.settle()
+    for dx in (0.25, 0.1):
+        view = view.panned(dx, 0.05)
+        bounds = [view.x_min, view.x_max, view.y_min, view.y_max]
+        tab.tell("view", bounds=bounds, width=WIDTH, height=HEIGHT, moves=1)
+        tab.settle()
+        assert tab.picture.is_moved
+    poll_until(tab.settle, lambda: not tab.picture.is_moved)
+    options = {**tab.picture.shown.colouring.options, "line_width": None}
+    anew = LayoutDrawing(ENDS, backend="cpu").draw(view, **options)
+    np.testing.assert_array_equal(tab.arrays["indices"].reshape(HEIGHT, WIDTH), anew.indices)
+    n_frames = len(tab.frames)
+    time.sleep(2 * RESTING_SECONDS)
+    tab.settle()
+    assert len(tab.frames) == n_frames
 
 
 def test_another_colour_brings_another_frame(tab):

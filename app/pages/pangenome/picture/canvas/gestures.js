@@ -6,6 +6,8 @@ const KEY_SHARE = 0.1;
 const FAR_KEY_SHARE = 0.5;
 
 export class Gestures extends CanvasGestures {
+  left = [0, 0]; // of the way that the hand has come, less than a pixel of the screen
+
   get isReady() {
     return this.picture.view !== null;
   }
@@ -22,8 +24,13 @@ export class Gestures extends CanvasGestures {
     this.picture.move(this.picture.view.zoomed(factor, ...place));
   }
 
+  // By whole pixels of the screen: the picture stays sharp, and the server can go on using it.
   pan(dx, dy) {
-    this.picture.move(this.picture.view.panned(dx, dy));
+    const { canvas, view } = this.picture;
+    const [xRatio, yRatio] = [canvas.width / view.width, canvas.height / view.height];
+    const [x, y] = [dx * xRatio + this.left[0], dy * yRatio + this.left[1]];
+    this.left = [x - Math.round(x), y - Math.round(y)];
+    this.picture.move(view.panned(Math.round(x) / xRatio, Math.round(y) / yRatio));
   }
 
   pinch(last, place, other) {
@@ -64,6 +71,9 @@ export class Gestures extends CanvasGestures {
   dragTo(drag, place) {
     if (drag.kind === "map") {
       this.picture.centreFromMap(...place);
+    } else if (drag.kind === "pan") {
+      this.pan(place[0] - drag.last[0], place[1] - drag.last[1]);
+      this.picture.carry(...place); // the node under the hand comes along
     } else {
       super.dragTo(drag, place);
     }

@@ -152,6 +152,12 @@ export class Picture {
     this.point(px, py);
   }
 
+  // The pointer has moved as far as the picture under it.
+  carry(px, py) {
+    this.pointer = [px, py];
+    this.hover = null;
+  }
+
   leave() {
     this.pointer = null;
     this.hover = null;
