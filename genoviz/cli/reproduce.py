@@ -44,8 +44,8 @@ def reproduce(
     graph: Annotated[
         Path | None,
         typer.Option(
-            help="Graph for a figure about the layout of one graph.",
-            show_default="a simulated one of the size of HLA-DRB1",
+            help="Graph for a figure about layouts (layout-...).",
+            show_default="simulated ones",
         ),
     ] = None,
     seed: SeedOption = 0,
@@ -57,7 +57,12 @@ def reproduce(
     What is measured is measured now; what the papers print stands beside it in grey, and is named.
     With --backend auto the CPU is measured, and the GPU if there is one.
     """
-    from genoviz.analyses.reproduce.figures import FIGURES, find_figure, iter_reproduce
+    from genoviz.analyses.reproduce.figures import (
+        FIGURES,
+        check_takes_graph,
+        find_figure,
+        iter_reproduce,
+    )
 
     if figure is None:
         rows = [{"name": e.name, "shows": e.shows, "source": e.source} for e in FIGURES]
@@ -65,7 +70,9 @@ def reproduce(
         sentences = [f"{row['name']:{width}}  {row['shows']} ({row['source']})" for row in rows]
         print_results({"figures": rows}, sentences, as_json=as_json)
         return
-    find_figure(figure)
+    entry = find_figure(figure)
+    if graph is not None:
+        check_takes_graph(entry)
     writes = {"figure": (".png", ".svg", ".pdf", ".html"), "table": TABLE}
     kind = check_output(output, writes, default="table", binary=tuple(writes))
     from genoviz.cli.graph.reading import read_graph

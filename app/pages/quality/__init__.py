@@ -8,7 +8,7 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.pages.quality.measured import LAYOUT_PAGE, QualityState
+from genoviz_app.pages.quality.measured import LAYOUT_PAGE, MAX_UNASKED, QualityState, say_stress
 from genoviz_app.pages.quality.places import WORDS, ByDistance, PathRanking, WorstPlaces
 from genoviz_app.pages.quality.runs import (
     FromThePapers,
@@ -16,7 +16,6 @@ from genoviz_app.pages.quality.runs import (
     Runs,
     SpeedAndQuality,
     TwoLayouts,
-    say_stress,
 )
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
@@ -26,8 +25,6 @@ from genoviz_app.parts.views import LateView, Views, slug_of
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
-MAX_UNASKED = 3_000_000
-"""Steps of the largest graph whose layout is measured without being asked."""
 EXPLAINED = """<p><b>Path stress</b> compares how far apart two places lie in the layout with how
 far apart they are along a genome. 0 is perfect. 0.01 means that distances are wrong by about a
 tenth, 1 that they are wrong by as much as they are long.</p><p>Compare layouts of the same graph

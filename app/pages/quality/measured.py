@@ -33,6 +33,8 @@ N_WORST = 1_000
 WRONG_TIMES, MAX_VISITS = 2.0, 1_000_000
 """From how many times its length on a node is drawn too long, and how many visits are counted."""
 LAYOUT_PAGE = "pangenome"
+MAX_UNASKED = 3_000_000
+"""Steps of the largest graph that is measured without being asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,35 @@ def worst_frame(graph: PangenomeGraph, layout: GraphLayout, near: NearStress) ->
         },
         index=nodes,
     )
+
+
+def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
+    """Return the stress of each path in two layouts, the greatest difference first."""
+    a, b = shown.near.paths, other.near.paths
+    order = np.argsort(-np.nan_to_num(np.abs(a - b), nan=-1.0), kind="stable")
+    better = np.where(a < b, "shown", np.where(b < a, "file", ""))
+    return pd.DataFrame(
+        {
+            "Path": [shown.graph.path_names[path] for path in order.tolist()],
+            "Shown": a[order],
+            "File": b[order],
+            "Better": better[order],
+        }
+    )
+
+
+def say_stress(stress: PathStress) -> str:
+    """Return a stress with its interval.
+
+    Examples
+    --------
+    >>> say_stress(PathStress(0.01234, 0.012, 0.0131, 0.001, 9, 0, is_exact=False))
+    '0.01234 (95 %: 0.012 to 0.0131)'
+    >>> say_stress(PathStress(0.5, 0.5, 0.5, float("nan"), 9, 0, is_exact=True))
+    '0.5'
+    """
+    interval = f" (95 %: {stress.ci_low:.3g} to {stress.ci_high:.3g})"
+    return f"{stress.mean:.4g}{'' if stress.is_exact else interval}"
 
 
 def find_reasons(

@@ -11,29 +11,39 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import panel as pn
 import panel_material_ui as pmui
 
 import genoviz
 from genoviz.analyses.figures import track_figure_bytes
-from genoviz.analyses.graph.layout.stress_results import PathStress
-from genoviz.analyses.reproduce.figures import FIGURES, Reproduced, iter_reproduce
+from genoviz.analyses.reproduce.figures import (
+    FIGURES,
+    Reproduced,
+    find_figure,
+    iter_reproduce,
+)
 from genoviz.analyses.reproduce.layouts import Tried, iter_try
 from genoviz.errors import GenovizError
 from genoviz.generators import Progress
-from genoviz_app.pages.quality.measured import Measured, QualityState
+from genoviz.model import PangenomeGraph
+from genoviz_app.pages.quality.measured import (
+    MAX_UNASKED,
+    QualityState,
+    both_frame,
+    say_stress,
+)
 from genoviz_app.pages.quality.places import FILL, WORDS, torn_words
 from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
-from genoviz_app.parts.styles import NARROW_WRAPS
+from genoviz_app.parts.styles import NARROW_WRAPS, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.jobs import KERNELS
 
 ROW: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0, "sx": NARROW_WRAPS}
+SIMULATED = "Simulated"
 STRETCHES: dict[str, Any] = {"sizing_mode": "stretch_width"}
 MEASURED_ELSEWHERE = Path(genoviz.__file__).parents[1] / "benchmarks" / "results.json"
 BOTH_COLUMNS = (
@@ -139,35 +149,6 @@ def _what_to_do(state: QualityState) -> str:
     return f"Press Compare: the layout that is shown, path by path with that of {name}."
 
 
-def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
-    """Return the stress of each path in two layouts, the greatest difference first."""
-    a, b = shown.near.paths, other.near.paths
-    order = np.argsort(-np.nan_to_num(np.abs(a - b), nan=-1.0), kind="stable")
-    better = np.where(a < b, "shown", np.where(b < a, "file", ""))
-    return pd.DataFrame(
-        {
-            "Path": [shown.graph.path_names[path] for path in order.tolist()],
-            "Shown": a[order],
-            "File": b[order],
-            "Better": better[order],
-        }
-    )
-
-
-def say_stress(stress: PathStress) -> str:
-    """Return a stress with its interval.
-
-    Examples
-    --------
-    >>> say_stress(PathStress(0.01234, 0.012, 0.0131, 0.001, 9, 0, is_exact=False))
-    '0.01234 (95 %: 0.012 to 0.0131)'
-    >>> say_stress(PathStress(0.5, 0.5, 0.5, float("nan"), 9, 0, is_exact=True))
-    '0.5'
-    """
-    interval = f" (95 %: {stress.ci_low:.3g} to {stress.ci_high:.3g})"
-    return f"{stress.mean:.4g}{'' if stress.is_exact else interval}"
-
-
 class SpeedAndQuality:
     """The tab that tries options: a dot for each, by its time and its stress."""
 
@@ -231,7 +212,7 @@ class FromThePapers:
     has_figure = False
 
     def __init__(self, state: QualityState) -> None:
-        self.is_shown = False
+        self._state, self.is_shown = state, False
         self.found: Reproduced | None = None
         self._question = Question(
             state.session, "a figure of a paper", self._on_drawn, pool=KERNELS
@@ -240,11 +221,18 @@ class FromThePapers:
             label="Figure", size="small", max_width=640, margin=(8, 8, 4, 8), **STRETCHES,
             options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
         )  # fmt: skip
+        self.which.param.watch(self._show_graphs, "value")
+        self.graph = pmui.Select(
+            label="Graph", size="small", min_width=170, max_width=260, margin=(8, 8, 4, 0),
+            **STRETCHES,
+        )  # fmt: skip
+        state.session.param.watch(self._show_graphs, "opened")
+        self._show_graphs()
         self.button = pmui.Button(
             label="Draw", icon="insights", size="small", variant="outlined", margin=(14, 8, 4, 0),
             description="Draw: measure now, at small sizes, on this machine",
         )  # fmt: skip
-        self.button.on_click(lambda _: self._question.ask(iter_drawn, self.which.value))
+        self.button.on_click(lambda _: self.draw())
         self.export = ExportMenu(
             state.session,
             {"Figure (SVG)": partial(self._prepare, ".svg"),
@@ -256,18 +244,29 @@ class FromThePapers:
 grey: what the paper prints. <code>genoviz reproduce</code> has larger sizes.</p>"
         self.picture = pn.pane.HTML("", sizing_mode="stretch_width", margin=8)
         self.panel = pmui.Column(
-            pmui.Row(
-                self.which,
-                self.button,
-                self.export,
-                **ROW,
-            ),
+            pmui.Row(self.which, self.graph, self.button, self.export, **(ROW | {"sx": WRAPS})),
             TaskBar(self._question).panel,
             pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
             self.picture,
             scroll=True,
             **FILL,
         )
+
+    def _show_graphs(self, *_events: Any) -> None:
+        """Offer the open graph for figures about layouts; a large one has to be chosen."""
+        opened = self._state.session.opened
+        self.graph.visible = find_figure(self.which.value).takes_graph
+        names = [SIMULATED] if opened is None else [SIMULATED, f"Open: {opened.title}"]
+        if names == self.graph.options:
+            return
+        is_quick = opened is not None and opened.graph.n_steps <= MAX_UNASKED
+        self.graph.param.update(options=names, value=names[-1] if is_quick else SIMULATED)
+
+    def draw(self) -> None:
+        """Measure the figure that is chosen, of the graph that is chosen."""
+        is_open = self.graph.visible and self.graph.value != SIMULATED
+        graph = self._state.graph if is_open else None
+        self._question.ask(iter_drawn, self.which.value, graph)
 
     def _on_drawn(self, drawn: tuple[Reproduced, bytes]) -> None:
         self.found, content = drawn
@@ -284,9 +283,9 @@ grey: what the paper prints. <code>genoviz reproduce</code> has larger sizes.</p
         return f"{self.found.entry.name}{ending}", partial(write_drawn, self.found)
 
 
-def iter_drawn(name: str) -> Generator[Progress, None, None]:
+def iter_drawn(name: str, graph: PangenomeGraph | None) -> Generator[Progress, None, None]:
     """Measure a figure of a paper and draw it: `Reproduced`, and the figure as SVG."""
-    for progress in iter_reproduce(name, small=True):
+    for progress in iter_reproduce(name, small=True, graph=graph):
         if progress.result is None:
             yield progress
     found = progress.result

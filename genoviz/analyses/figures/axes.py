@@ -230,7 +230,8 @@ def _ticks(ends: tuple[float, float], is_log: bool) -> list[float]:
     factors = (1, 2, 5) if high - low < 4 else (1,)
     powers = range(low, high + 1, max(-(-(high - low) // 7), 1))
     ticks = [factor * 10.0**power for power in powers for factor in factors]
-    return [tick for tick in ticks if ends[0] <= tick <= ends[1]]
+    found = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
+    return found if len(found) > 2 else round_ticks(*ends, 5)  # less than a decade, at times
 
 
 def round_ticks(low: float, high: float, n_wanted: int) -> list[float]:
@@ -262,7 +263,8 @@ def add_legend(figure: TrackFigure, legend: Sequence[tuple[str, str]]) -> TrackF
         corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * size * 0.8
         areas.append(Polygon(corners + np.array([left, y - size * 0.8]), colour, 1.0))
         parts.append(Text(left + 1.3 * size, y, name, size, LIGHT.ink))
-    width = max(text_width(name, size) for _, name in legend) + 2.5 * size
+    # The letters of who looks at a vector figure may be wider than those that are measured here.
+    width = 1.2 * max(text_width(name, size) for _, name in legend) + 2.5 * size
     return replace(
         figure,
         width=round(left + width),

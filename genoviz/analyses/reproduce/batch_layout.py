@@ -13,10 +13,11 @@ version with batches); Heumos et al. 2024, doi:10.1093/bioinformatics/btae363 (t
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,13 +28,17 @@ from genoviz.analyses.graph.layout.options import (
 from genoviz.analyses.graph.layout.path_records import initial_coordinates
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.graph.layout.run import check_range, learning_rates
-from genoviz.analyses.graph.layout.stress import path_stress
 from genoviz.analyses.reproduce.figures import Measured, Point, RunOptions
-from genoviz.analyses.reproduce.layouts import describe_graph, report_layout
+from genoviz.analyses.reproduce.layouts import (
+    SAMPLED_NOTE,
+    best_stress,
+    describe_graph,
+    report_layout,
+)
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.backend import array_module, to_host
 from genoviz.errors import ParameterError
-from genoviz.generators import Progress
+from genoviz.generators import Progress, last_of
 from genoviz.kernels.path_sgd import ZETA_STEP
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -90,6 +95,22 @@ def batch_path_sgd_layout(
     ParameterError
         If an option is out of range, or no path has two steps.
     """
+    steps = _iter_batch_layout(
+        graph, batch_size, n_iterations, updates_per_step, collisions, seed, xp
+    )
+    return last_of(steps).result
+
+
+def _iter_batch_layout(
+    graph: PangenomeGraph,
+    batch_size: int,
+    n_iterations: int,
+    updates_per_step: float,
+    collisions: Collisions,
+    seed: int,
+    xp: ModuleType,
+) -> Iterator[Progress]:
+    """Yield after each iteration; the result of the last item is the layout."""
     check_range("batch_size", batch_size, 1, 2**31 - 1)
     check_range("n_iterations", n_iterations, 1, 10**6)
     if collisions not in ("overwrite", "add"):
@@ -106,8 +127,11 @@ def batch_path_sgd_layout(
         for n_done in range(0, n_updates, batch_size):
             n = min(batch_size, n_updates - n_done)
             a, b = _draw_pairs(steps, tables, n, is_cooling, random, xp)
-            _move_points(points, steps, a, b, eta, collisions, random, xp)
-    return GraphLayout(to_host(points).reshape(-1, 2, 2))
+            with np.errstate(all="ignore"):  # large batches may diverge
+                _move_points(points, steps, a, b, eta, collisions, random, xp)
+        is_last = iteration == n_iterations - 1
+        layout = GraphLayout(to_host(points).reshape(-1, 2, 2)) if is_last else None
+        yield Progress("a layout in batches", (iteration + 1) / n_iterations, layout)
 
 
 def _prepare_steps(graph: PangenomeGraph, xp: ModuleType) -> _Steps:
@@ -186,28 +210,39 @@ def _move_points(
 
 def measure_batches(options: RunOptions) -> Generator[Progress, None, Measured]:
     """Measure the stress of layouts in batches, whose updates read what was before the batch."""
+    sizes: Sequence[int]
     if options.graph is None:
         graph = simulate_pangenome(*((300, 3) if options.small else (5_000, 12)), seed=options.seed)
     else:
         graph = options.graph
+    if not options.small:
+        sizes = (10**3, 10**4, 10**5, 10**6)
+    elif options.graph is None:
+        sizes = (300, 3_000, 30_000)
+    else:  # from a tenth of the steps on: smaller batches take long
+        middle = round(math.log10(max(graph.n_steps, 10)))
+        sizes = [10 ** (middle + power) for power in (-1, 0, 1)]
     backend = options.backends[-1]
-    sizes = (300, 3_000, 30_000) if options.small else (10**3, 10**4, 10**5, 10**6)
+    cases = [(size, collisions) for size in sizes for collisions in get_args(Collisions)]
     points = []
-    for n, size in enumerate(sizes):
-        for collisions in ("overwrite", "add"):
-            with np.errstate(all="ignore"):
-                layout = batch_path_sgd_layout(
-                    graph, batch_size=size, collisions=collisions, seed=options.seed,
-                    xp=array_module(backend),
-                )  # fmt: skip
-                stress = path_stress(graph, layout).mean
-            if stress < DIVERGED:
-                words = "one move a point" if collisions == "overwrite" else "all moves added"
-                points.append(Point(words, size, stress, f"batches of {size:,}"))
-        yield Progress("layouts in batches", (n + 1) / (len(sizes) + 1))
+    for n, (size, collisions) in enumerate(cases):
+        for progress in _iter_batch_layout(
+            graph, size, 30, 10.0, collisions, options.seed, array_module(backend)
+        ):
+            yield Progress("layouts in batches", (n + progress.fraction) / (len(cases) + 1))
+        with np.errstate(all="ignore"):
+            stress = best_stress(graph, progress.result).mean
+        if stress < DIVERGED:
+            words = "one move a point" if collisions == "overwrite" else "all moves added"
+            points.append(Point(words, size, stress, f"batches of {size:,}"))
     steps = iter_path_sgd_layout(graph, window=1, seed=options.seed, backend=backend)
-    last = yield from report_layout(steps, "one update after the other", 0.8)
-    best = path_stress(graph, last.layout).mean
-    points += [Point("one update after the other", size, best) for size in sizes]
-    note = f"The graph has {describe_graph(graph)}. A batch whose layout diverges has no point."
+    last = yield from report_layout(
+        steps, "one update after the other", len(cases) / (len(cases) + 1)
+    )
+    best = best_stress(graph, last.layout)
+    points += [Point("one update after the other", size, best.mean) for size in sizes]
+    kind = "" if best.is_exact else SAMPLED_NOTE
+    note = (
+        f"The graph has {describe_graph(graph)}. A batch whose layout diverges has no point.{kind}"
+    )
     return Measured(tuple(points), note)

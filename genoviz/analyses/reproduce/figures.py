@@ -64,6 +64,11 @@ class PaperFigure:
     logs: tuple[bool, bool] = (True, True)
 
     @property
+    def takes_graph(self) -> bool:
+        """Whether it is about layouts, so that a graph can take the place of simulated ones."""
+        return self.paper is LAYOUT
+
+    @property
     def place(self) -> str:
         """Paper, and number of the figure there."""
         return ", ".join(filter(None, (self.paper.words, self.where)))
@@ -241,6 +246,19 @@ def find_figure(name: str) -> PaperFigure:
     return by_name[name]
 
 
+def check_takes_graph(entry: PaperFigure) -> None:
+    """Refuse a graph for a figure that is not about layouts.
+
+    Raises
+    ------
+    ParameterError
+        If it is not.
+    """
+    if not entry.takes_graph:
+        able = ", ".join(each.name for each in FIGURES if each.takes_graph)
+        raise ParameterError(f"{entry.name} is not about graphs; those that take one are {able}")
+
+
 def _load(name: str) -> Callable[..., Any]:
     """Return a function of this package by the names of its module and its own."""
     module, function = name.split(".")
@@ -264,7 +282,8 @@ def iter_reproduce(
     small
         Sizes that take seconds rather than minutes.
     graph
-        In the place of a simulated graph, for the figures of layouts that are about one graph.
+        In the place of simulated ones, for the figures about layouts; the figure of scaling has it
+        among them.
     seed
         Names all random numbers.
     backend
@@ -278,11 +297,14 @@ def iter_reproduce(
     Raises
     ------
     ParameterError
-        If there is no such figure.
+        If there is no such figure, or a graph is given for one that is not about layouts; or, for
+        ``layout-sampled``, if the graph has too many pairs of steps for the exact path stress.
     BackendError
         If the backend cannot be used.
     """
     entry = find_figure(name)
+    if graph is not None:
+        check_takes_graph(entry)
     if backend == "auto":
         backends = ("cpu", "cuda") if cuda_is_available() else ("cpu",)
     else:

@@ -19,15 +19,24 @@ from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.path_sgd import PathSgdRun, iter_path_sgd_layout
 from genoviz.analyses.graph.layout.run import LayoutSnapshot
-from genoviz.analyses.graph.layout.stress import path_stress, sampled_path_stress
+from genoviz.analyses.graph.layout.stress import (
+    count_pairs,
+    path_stress,
+    sampled_path_stress,
+)
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import LAYOUT, Measured, Point, RunOptions
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.backend import Backend, describe_backend
+from genoviz.errors import ParameterError
 from genoviz.generators import Progress
 from genoviz.model import GraphLayout, PangenomeGraph
 
 N_SAMPLES = 200_000
+MAX_PAIRS = 5 * 10**8
+"""Pairs of steps of which the exact path stress is taken: some 10 s on one core."""
+MAX_SAMPLES = 10**7
+SAMPLED_NOTE = " Of so many pairs of steps the stress is sampled."
 SGD_ITERATIONS = (5, 10, 20, 30, 60)
 SLICE_SECONDS = 0.05
 STAGES, MANY_STAGES = (12, 14, 16, 30), (6, 10, 12, 14, 16, 18, 22, 30)
@@ -58,6 +67,13 @@ def describe_graph(graph: PangenomeGraph) -> str:
     return f"{graph.n_nodes:,} nodes, {graph.n_paths:,} paths, {graph.n_steps:,} steps"
 
 
+def best_stress(graph: PangenomeGraph, layout: GraphLayout) -> PathStress:
+    """Return the exact path stress, or the sampled one of a graph with very many pairs of steps."""
+    if count_pairs(graph) <= MAX_PAIRS:
+        return path_stress(graph, layout)
+    return sampled_path_stress(graph, layout, n_samples=MAX_SAMPLES)
+
+
 def report_layout(
     snapshots: Iterable[LayoutSnapshot], what: str, start: float = 0.0, end: float = 1.0
 ) -> Generator[Progress, None, LayoutSnapshot]:
@@ -69,7 +85,12 @@ def report_layout(
 
 
 def _iter_stages(
-    graph: PangenomeGraph, stages: Iterable[int], options: RunOptions, seed: int
+    graph: PangenomeGraph,
+    stages: Iterable[int],
+    options: RunOptions,
+    seed: int,
+    start: float,
+    end: float,
 ) -> Generator[Progress, None, list[tuple[int, GraphLayout]]]:
     """Return layouts as they are after so many of 30 iterations, of single updates as odgi's."""
     wanted, found = sorted(stages), []
@@ -79,17 +100,9 @@ def _iter_stages(
     ):  # fmt: skip
         if wanted and snapshot.iteration == wanted[0]:
             found.append((wanted.pop(0), snapshot.layout))
-        yield Progress("one layout at many stages", snapshot.iteration / 60)
+        share = start + (end - start) * snapshot.iteration / 30
+        yield Progress("one layout at many stages", share)
     return found
-
-
-def _run(steps: Generator[Any, None, list]) -> list:
-    """Return what steps return that are too short to be reported."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
 
 
 def measure_stages(options: RunOptions) -> Steps:
@@ -100,26 +113,43 @@ def measure_stages(options: RunOptions) -> Steps:
         for stage, stress in zip(STAGES, STRESSES, strict=True)
     ]
     layouts = []
-    stages = yield from _iter_stages(graph, STAGES, options, options.seed)
+    stages = yield from _iter_stages(graph, STAGES, options, options.seed, 0.0, 0.5)
     for stage, layout in stages:
-        exact = path_stress(graph, layout).mean
-        sampled = sampled_path_stress(graph, layout, samples_per_step=100).mean
+        n_samples = min(100 * graph.n_steps, MAX_SAMPLES)
+        stress = best_stress(graph, layout)
+        sampled = sampled_path_stress(graph, layout, n_samples=n_samples).mean
         case = f"after {stage} iterations"
-        points += [Point("exact", stage, exact, case), Point("sampled", stage, sampled, case)]
-        layouts.append((f"{case}: path stress {exact:.4g}", layout))
+        if stress.is_exact:
+            points.append(Point("exact", stage, stress.mean, case))
+        points.append(Point("sampled", stage, sampled, case))
+        layouts.append((f"{case}: path stress {stress.mean:.4g}", layout))
         yield Progress("stress at four stages", 0.5 + stage / 60)
-    return Measured(tuple(points), f"The graph has {describe_graph(graph)}.", tuple(layouts))
+    kind = "" if stress.is_exact else SAMPLED_NOTE
+    note = f"The graph has {describe_graph(graph)}.{kind}"
+    return Measured(tuple(points), note, tuple(layouts))
 
 
 def measure_sampled(options: RunOptions) -> Steps:
     """Measure the exact and the sampled stress of layouts of many graphs at many stages."""
-    n_graphs = 3 if options.small else 40
+    given, words = options.graph, ""
+    n_layouts = 3 if options.small else 40
+    if given is not None:
+        if count_pairs(given) > MAX_PAIRS:
+            raise ParameterError(
+                f"the graph has {count_pairs(given):,} pairs of steps, and the exact path stress "
+                f"is taken of at most {MAX_PAIRS:,}: extract a part of it, or take a simulated one"
+            )
+        n_layouts, words = min(n_layouts, 10), f" of one graph with {describe_graph(given)}"
     random = np.random.default_rng(options.seed)
     points = []
-    for number in range(n_graphs):
+    for number in range(n_layouts):
         n_nodes, n_paths = int(random.integers(300, 1_500)), int(random.integers(2, 8))
-        graph = simulate_pangenome(n_nodes, n_paths, seed=options.seed + number)
-        for stage, layout in _run(_iter_stages(graph, MANY_STAGES, options, number)):
+        graph = given or simulate_pangenome(n_nodes, n_paths, seed=options.seed + number)
+        done = number / n_layouts
+        stages = yield from _iter_stages(
+            graph, MANY_STAGES, options, options.seed + number, done, done + 0.5 / n_layouts
+        )
+        for n, (stage, layout) in enumerate(stages, 1):
             points.append(
                 Point(
                     "a layout",
@@ -128,9 +158,13 @@ def measure_sampled(options: RunOptions) -> Steps:
                     f"{describe_graph(graph)}, after {stage} iterations",
                 )
             )
-        yield Progress("layouts of many graphs", (number + 1) / n_graphs)
+            share = done + (0.5 + 0.5 * n / len(stages)) / n_layouts
+            yield Progress("stress of many layouts", min(share, 1.0))
     logs = np.log([(point.x, point.y) for point in points])
-    note = f"{len(points):,} layouts; correlation of the logarithms {np.corrcoef(logs.T)[0, 1]:.5f}"
+    note = (
+        f"{len(points):,} layouts{words}; correlation of the logarithms "
+        f"{np.corrcoef(logs.T)[0, 1]:.5f}"
+    )
     return Measured(tuple(points), f"{note}. On the grey line both are the same.")
 
 
@@ -139,6 +173,10 @@ def measure_scaling(options: RunOptions) -> Steps:
     sizes = (300, 600, 1_200, 2_400) if options.small else (10_000, 30_000, 100_000, 300_000)
     methods = {"path-guided SGD": iter_path_sgd_layout, "coarse to fine": iter_multilevel_layout}
     graphs = [simulate_pangenome(n, 20, seed=options.seed) for n in sizes]
+    note = ""
+    if options.graph is not None:
+        graphs = sorted([*graphs, options.graph], key=lambda graph: graph.n_steps)
+        note = f"The graph with {describe_graph(options.graph)} among simulated ones."
     points, n_done = _printed_times(), 0
     n_runs = len(methods) * len(graphs) * len(options.backends)
     for backend in options.backends:
@@ -154,7 +192,7 @@ def measure_scaling(options: RunOptions) -> Steps:
                 )
                 points.append(Point(series, graph.n_steps, last.seconds, describe_graph(graph)))
                 n_done += 1
-    return Measured(tuple(points))
+    return Measured(tuple(points), note)
 
 
 def _printed_times() -> list[Point]:
@@ -168,7 +206,7 @@ def _printed_times() -> list[Point]:
 def measure_ablation(options: RunOptions) -> Steps:
     """Measure the rate of updates of one design after the other, each with what was before."""
     n_nodes = 10_000 if options.small else 300_000
-    graph = simulate_pangenome(n_nodes, 20, seed=options.seed)
+    graph = options.graph or simulate_pangenome(n_nodes, 20, seed=options.seed)
     records = build_path_records(graph, min_steps=2)
     product = np.cumprod(PRINTED_GAINS).tolist()
     points = [
@@ -268,7 +306,7 @@ def measure_quality(options: RunOptions) -> Steps:
     """Measure the sampled path stress of layouts of graphs of the paper's sizes."""
 
     def measure(graph: PangenomeGraph, last: LayoutSnapshot) -> float:
-        n_samples = min(100 * graph.n_steps, 10**7)
+        n_samples = min(100 * graph.n_steps, MAX_SAMPLES)
         return sampled_path_stress(graph, last.layout, n_samples=n_samples).mean
 
     points = yield from _iter_graphs(options, measure)
@@ -276,12 +314,14 @@ def measure_quality(options: RunOptions) -> Steps:
 
 
 def _size_note(options: RunOptions) -> str:
+    if options.graph is not None:
+        return f"The graph has {describe_graph(options.graph)}."
     smaller = ", and much smaller than what they stand for"
     return f"The graphs are simulated{smaller if options.small else ''}."
 
 
 def _iter_graphs(options: RunOptions, measure: Any) -> Generator[Progress, None, list[Point]]:
-    """Lay out graphs of the sizes of the paper's; chromosomes on a GPU alone."""
+    """Lay out the given graph, or graphs of the paper's sizes: chromosomes on a GPU alone."""
     sizes: dict[str, Mapping[str, int]] = {
         "size of HLA-DRB1": SIMULATION_PRESETS["small"],
         "size of MHC": SIMULATION_PRESETS["mhc"],
@@ -291,10 +331,12 @@ def _iter_graphs(options: RunOptions, measure: Any) -> Generator[Progress, None,
         sizes["size of chromosome 1"] = SIMULATION_PRESETS["chr1"]
     if options.small:
         sizes = {name: {"n_nodes": 500 * 2**n, "n_paths": 5 * 2**n} for n, name in enumerate(sizes)}
+    if options.graph is not None:
+        sizes = {"this graph": {}}
     points = []
     for number, (name, size) in enumerate(sizes.items()):
         yield Progress(f"simulating a graph, {name}", number / len(sizes))
-        graph = simulate_pangenome(**size, seed=options.seed)
+        graph = options.graph or simulate_pangenome(**size, seed=options.seed)
         for backend in options.backends:
             if backend == "cpu" and "chromosome" in name and not options.small:
                 continue

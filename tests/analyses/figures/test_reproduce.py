@@ -13,7 +13,8 @@ from PIL import Image
 
 from genoviz.analyses.figures import track_figure_bytes
 from genoviz.analyses.figures.axes import PrintedPlot, print_plots
-from genoviz.analyses.graph.layout.stress import path_stress
+from genoviz.analyses.graph.layout.stress import count_pairs, path_stress
+from genoviz.analyses.reproduce import batch_layout, layouts
 from genoviz.analyses.reproduce.figures import FIGURES, find_figure, iter_reproduce
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.cli.main import main
@@ -124,6 +125,44 @@ def test_a_figure_is_drawn_from_a_small_run(entry, backend):
         assert len(image.getcolors(1 << 20)) > 3
 
 
+OF_LAYOUTS = [entry.name for entry in FIGURES if entry.takes_graph]
+
+
+@pytest.mark.parametrize("name", OF_LAYOUTS)
+def test_a_figure_about_layouts_is_of_the_graph_that_is_given(name, monkeypatch):
+    graph = simulate_pangenome(n_nodes=123, n_paths=5, seed=2)
+    if name != "layout-scaling":  # which has simulated ones beside it
+        monkeypatch.setattr(layouts, "simulate_pangenome", None)
+        monkeypatch.setattr(batch_layout, "simulate_pangenome", None)
+    steps = list(iter_reproduce(name, small=True, graph=graph, backend="cpu"))
+    assert all(0 <= step.fraction <= 1 for step in steps)
+    found = steps[-1].result
+    assert f"123 nodes, 5 paths, {graph.n_steps} steps" in found.caption
+    assert measured_of(found)
+    if name == "layout-scaling":
+        assert graph.n_steps in {point.x for point in measured_of(found)}
+
+
+def test_pairs_of_steps_are_those_of_each_path():
+    graph = simulate_pangenome(n_nodes=40, n_paths=3, seed=1)
+    lengths = np.diff(graph.path_offsets).tolist()
+    assert count_pairs(graph) == sum(len(list(itertools.combinations(range(n), 2)))
+                                             for n in lengths)  # fmt: skip
+
+
+def test_of_a_graph_with_too_many_pairs_the_stress_is_sampled_or_refused(monkeypatch):
+    graph = simulate_pangenome(n_nodes=100, n_paths=3, seed=1)
+    monkeypatch.setattr(layouts, "MAX_PAIRS", count_pairs(graph) - 1)
+    monkeypatch.setattr(layouts, "MAX_SAMPLES", 1_000)
+    monkeypatch.setattr(layouts, "path_stress", None)
+    for name in ("layout-stress", "layout-batches"):
+        *_, last = iter_reproduce(name, small=True, graph=graph, backend="cpu")
+        assert "the stress is sampled" in last.result.caption
+        assert not points_of(last.result, "exact")
+    with pytest.raises(ParameterError, match=r"pairs of steps, .* at most .*: extract a part"):
+        list(iter_reproduce("layout-sampled", small=True, graph=graph, backend="cpu"))
+
+
 def test_no_two_figures_have_one_name_and_a_slip_is_understood():
     assert len({entry.name for entry in FIGURES}) == len(FIGURES)
     with pytest.raises(ParameterError, match="no figure 'layout-sample'; layout-sampled may"):
@@ -142,6 +181,16 @@ def test_powers_of_ten_are_evenly_apart_on_a_logarithmic_axis():
     assert gaps[0][0] > 0 > gaps[0][1]
     ticks = {part.text for part in figure.parts if hasattr(part, "text")}
     assert {"1", "10", "100", "1,000"} <= ticks
+
+
+@pytest.mark.parametrize("ends", [(0.31, 0.92), (3.0, 4.5), (0.9, 1.1), (70, 105)])
+def test_a_logarithmic_axis_of_less_than_a_decade_has_numbers_to_read_by(ends):
+    x = np.array(ends)
+    plot = PrintedPlot(x, x, np.zeros(2, np.uint8), ends, ends, ("x", "y"), logs=(True, True))
+    shown = [part.text for part in print_plots([plot], "", "").parts if hasattr(part, "text")]
+    numbers = [float(text) for text in shown if text.replace(".", "").isdigit()]
+    assert len(numbers) >= 6, "three at least on each axis"
+    assert all(ends[0] <= number <= ends[1] for number in numbers)
 
 
 def run(*words):
@@ -171,4 +220,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_measured(tmp_path, c
     assert run("reproduce", "layout-time") == 1
     assert "layout-times may be meant" in capsys.readouterr().err
     assert run("reproduce", "layout-times", "-o", tmp_path / "a.xlsx") == 2
+    graph = tmp_path / "none.gfa"
+    assert run("reproduce", "bwt-size", "--graph", graph) == 1
+    assert "bwt-size is not about graphs; those that take one are" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -52,6 +52,12 @@ def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> P
     return last_of(iter_path_stress(graph, layout, **options)).stress
 
 
+def count_pairs(graph: PangenomeGraph) -> int:
+    """Return how many pairs of steps the paths of a graph have."""
+    counts = np.diff(graph.path_offsets).astype(object)  # of Python's numbers: no overflow
+    return int((counts * (counts - 1) // 2).sum())
+
+
 def link_stress(
     graph: PangenomeGraph, layout: GraphLayout, *, backend: Backend = "auto"
 ) -> PathStress:

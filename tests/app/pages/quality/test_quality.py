@@ -19,8 +19,8 @@ from genoviz.model import GraphLayout
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.companions import OpenLayout
 from genoviz_app.pages.quality import QualityPage
-from genoviz_app.pages.quality.measured import worst_frame
-from genoviz_app.pages.quality.runs import both_frame, measured_elsewhere
+from genoviz_app.pages.quality.measured import both_frame, worst_frame
+from genoviz_app.pages.quality.runs import measured_elsewhere
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session.session import Session
@@ -181,6 +181,8 @@ def test_a_figure_of_a_paper_is_drawn_when_it_is_asked_for(tmp_path):
     assert len(view.which.options) == len(FIGURES)
     assert not view.export.visible
     view.which.value = "layout-times"
+    assert view.graph.visible
+    assert view.graph.options == ["Simulated"]
     view.button.clicks += 1
     poll_until(session.poll, lambda: view.found is not None)
     assert view.found.entry.name == "layout-times"
@@ -194,6 +196,24 @@ def test_a_figure_of_a_paper_is_drawn_when_it_is_asked_for(tmp_path):
     assert (tmp_path / "layout-times.tsv").read_text().splitlines()[1:] == view.found.lines
     assert (tmp_path / "layout-times.png").read_bytes().startswith(b"\x89PNG")
     session.close()
+
+
+def test_a_figure_of_a_paper_is_drawn_of_the_graph_that_is_open(dashboard):
+    dashboard.deck.show("quality")
+    view, graph = dashboard.page.views.view("From the papers"), dashboard.session.opened.graph
+    view.which.value = "layout-tradeoff"
+    assert view.graph.value == f"Open: {dashboard.session.opened.title}"
+    view.button.clicks += 1
+    poll_until(dashboard.poll, lambda: view.found is not None)
+    assert f"{graph.n_nodes} nodes, {graph.n_paths} paths" in view.found.caption
+    view.which.value = "bwt-size"
+    assert not view.graph.visible
+    view.which.value, view.graph.value, first = "layout-quality", "Simulated", view.found
+    view.button.clicks += 1
+    poll_until(dashboard.poll, lambda: view.found is not first)
+    assert "simulated" in view.found.caption
+    dashboard.session.opened = None
+    assert view.graph.options == [view.graph.value] == ["Simulated"]
 
 
 def test_stress_by_distance_is_that_of_all_pairs():
