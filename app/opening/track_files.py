@@ -134,6 +134,8 @@ class TrackFiles(param.Parameterized):
 
     def _on_opened(self, opened: TrackFile) -> None:
         """Add a file; one that is open already is read anew in its place."""
+        if not len(opened.data.intervals):
+            self._session.complain(f"{opened.title} is open, and has no intervals to show.")
         key = (opened.source, opened.title)
         keys = [(file.source, file.title) for file in self.files]
         if key in keys:

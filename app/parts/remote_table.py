@@ -258,6 +258,7 @@ class RemoteTable:
             configuration={
                 "columnDefaults": {
                     "headerSortTristate": True,
+                    "headerWordWrap": True,
                     "minWidth": self._min_width,
                     "resizable": "header",  # handles in rows would swallow clicks
                 }

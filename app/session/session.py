@@ -471,7 +471,11 @@ class Session(param.Parameterized):
         if isinstance(opened, OpenLayout):
             self.layout = opened
         elif isinstance(opened, OpenAnnotations):
+            before = self.annotation_files.files
             self.annotation_files = opened
+            for file in opened.files:
+                if file not in before and not len(file.annotations):
+                    self.complain(f"{file.title} is open, and has no annotations to show.")
         else:
             self._keep_graph(opened)
 

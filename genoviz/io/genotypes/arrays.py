@@ -77,6 +77,8 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
         with np.load(_existing(path)) as archive:
             _check_size(path, archive)
             arrays = {name: archive[name] for name in archive.files}
+    except EOFError as error:
+        raise FileFormatError(path, "the file is empty, needs an array of dosages") from error
     except (ValueError, OSError, zipfile.BadZipFile) as error:
         raise FileFormatError(
             path, "is not a NumPy archive that can be read, needs one with dosages"

@@ -113,6 +113,15 @@ _MAGICS = {
     **dict.fromkeys((b"@SQ\t", b"@RG\t", b"@PG\t", b"@CO\t"), "sam"),
     b"##gff": "gff",
 }
+_NEVER_EMPTY = {
+    "bam": "BAM",
+    "cram": "CRAM",
+    "sam": "SAM with a header",
+    "bigwig": "bigWig",
+    "bigbed": "bigBed",
+    "parquet": "a Parquet table",
+    "arrow": "an Arrow table",
+}
 _ODD_SCORES = 1 << 16
 _MAX_SCORE_BYTES = 400
 
@@ -140,6 +149,8 @@ def find_kind(path: Path, kind: str | None = None) -> str:
         if start.startswith(magic):
             return found
     by_name = _ENDINGS.get(_ending(path))
+    if not start and by_name in _NEVER_EMPTY and path.is_file():
+        raise FileFormatError(path, f"the file is empty, needs to be {_NEVER_EMPTY[by_name]}")
     if by_name in ("bam", "cram", *SIGNAL_KINDS, "parquet", "arrow") and start:
         raise FileFormatError(
             path, f"is not {by_name}, as its name says, needs the name of what it is"

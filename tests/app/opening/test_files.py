@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
 
 import pytest
 
 from genoviz.errors import ParameterError
 from genoviz_app.opening.files import FileCache, OpeningProgress, check_path
+from genoviz_app.opening.served_files import ENDINGS, FileKind
+from genoviz_app.session.session import Session
+from tests.app.conftest import poll_until
 
 
 @pytest.fixture
@@ -63,3 +68,35 @@ def test_a_file_is_read_anew_when_its_time_or_its_size_changes(folders):
     path.write_text("S\t1\tCC\n")
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
     assert read().text == "S\t1\tCC\n"
+
+
+OPENABLE = [(kind, ending) for kind, endings in ENDINGS.items() for ending in endings]
+
+
+@pytest.mark.parametrize(("kind", "ending"), OPENABLE, ids=[ending for _, ending in OPENABLE])
+def test_a_file_with_nothing_in_it_is_one_sentence_that_names_it(
+    tmp_path, graph_file, kind, ending
+):
+    name = f"nothing{ending}"
+    contents = {"0 bytes": b"", "comment": b"# only this\n", "gzip": gzip.compress(b"")}
+    wanted = r"is empty|has no |needs |cannot be read|nothing\.pvar"
+    for content in contents.values():
+        for is_upload in (True, False):
+            session = Session()
+            if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
+                session.open(str(graph_file))
+                poll_until(session.poll, lambda session=session: not session.opens_files)
+            opened = session.opened
+            if is_upload:
+                session.open_upload(name, content)
+            else:
+                (tmp_path / name).write_bytes(content)
+                session.open(str(tmp_path / name))
+            poll_until(session.poll, lambda session=session: not session.opens_files)
+            said = session.problem or session.genotypes.awaited
+            assert re.search(wanted, said), said
+            assert "nothing." in said
+            assert "\n" not in said
+            assert "unexpected" not in said
+            assert session.opened is opened, "what was open stays open"
+            session.close()

@@ -80,7 +80,9 @@ class TrackDrawer:
         own = track.find_contig(view.contig)
         if own is None:
             waits = track.data is None and track.is_waiting
-            row.note = "being counted" if waits else f"has no {view.contig}"
+            is_empty = track.data is not None and not len(track.data.intervals)
+            lacks = "has no intervals" if is_empty else f"has no {view.contig}"
+            row.note = "being counted" if waits else lacks
             return
         if self._is_boxes(track, own, view):
             row.features = self._place(track, own, view, bounds)

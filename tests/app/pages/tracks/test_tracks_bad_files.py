@@ -22,7 +22,10 @@ BAD = {
     "overlaps.bedgraph": (b"c\t0\t50\t1\nc\t20\t60\t2\n", "two stretches overlap at c:20"),
     "noise.bw": (b"noise" * 99, "is not bigwig, as its name says"),
     "noise.bam": (b"noise" * 99, "is not bam, as its name says"),
-    "empty.bam": (b"", "cannot be read as BAM"),
+    "empty.sam": (b"", "the file is empty, needs to be SAM with a header"),
+    "empty.bam": (b"", "the file is empty, needs to be BAM"),
+    "empty.bw": (b"", "the file is empty, needs to be bigWig"),
+    "empty.parquet": (b"", "the file is empty, needs to be a Parquet table"),
     "cut.bed.gz": (b"\x1f\x8b\x08\x00", "cut.bed.gz: "),
     "header.sam": (b"@HD\tVN:1.6\nfoo\n", "cannot be read as SAM"),
     "bad.parquet": (b"PAR1junkPAR1", "is no parquet table that can be read"),
@@ -61,12 +64,16 @@ def test_a_bad_file_is_one_sentence_and_the_page_goes_on(session, page, tmp_path
     assert page.browser.contig == "c"
 
 
+@pytest.mark.parametrize("content", [b"", b"# a comment\n", b"\n"])
 @pytest.mark.parametrize("name", ["empty.bed", "empty.bedgraph", "empty.gtf"])
-def test_an_empty_file_is_a_track_with_a_note(session, page, tmp_path, name):
-    (tmp_path / name).write_bytes(b"")
+def test_an_empty_file_is_a_track_that_is_said_to_be_empty(session, page, tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
     open_one(session, page, tmp_path / name)
-    assert session.problem == ""
+    assert session.problem == f"{name} is open, and has no intervals to show."
     assert "The file has no " in page.tracks.tracks[0].data.notes[-1]
+    (tmp_path / "good.bed").write_text("c\t0\t9\tg\n")
+    open_one(session, page, tmp_path / "good.bed")
+    assert [row.note for row in page.browser.drawing.rows] == ["has no intervals", ""]
 
 
 def test_a_bigwig_that_is_cut_off_is_named(tmp_path):
