@@ -1,24 +1,69 @@
 // Let the open menu of a field be what it is called: a list box of options, one of them selected. Its
 // items are those of a menu, and names of groups stand bare among them. A menu that can be searched
-// has a field among its items, which a list box cannot have: it is called a menu.
+// has a field among its items, which a list box cannot have: the list box stands beside it then, and
+// owns its options; the field is a combo box, which it belongs to.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {after_rendered} = component
 
-  const call = (list, chosen) => {
-    const isSearched = list.querySelector("input:not([type=checkbox])") !== null
-    list.setAttribute("role", isSearched ? "menu" : "listbox")
-    if (isSearched) list.removeAttribute("aria-multiselectable")
+  let nOptions = 0
+  const set = (element, attributes) => {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (element.getAttribute(name) !== value) element.setAttribute(name, value)
+    }
+  }
+
+  // The field keeps its keys to itself, and with them those that lead out of it.
+  const onKey = (event, list) => {
+    if (event.key === "Escape") {
+      list.closest(".MuiPopover-root").querySelector(".MuiBackdrop-root").click()
+    } else if (event.key === "ArrowDown") {
+      list.querySelector("[role=option]")?.focus()
+    } else {
+      return
+    }
+    event.preventDefault()
+    event.stopPropagation()
+  }
+
+  const call = (list, chosen, names) => {
+    const field = list.querySelector("input:not([type=checkbox])")
+    const options = []
     for (const item of list.children) {
-      if (item.classList.contains("MuiListSubheader-root")) {
-        item.setAttribute("role", "presentation")
-      } else if (!isSearched) {
-        item.setAttribute("role", "option")
-        item.setAttribute("aria-selected", String(item.textContent === chosen))
+      if (item.classList.contains("MuiListSubheader-root") || item.contains(field)) {
+        set(item, {role: "presentation"})
+      } else {
+        item.id ||= `menu-option-${nOptions += 1}`
+        options.push(item.id)
+        const box = item.querySelector("input[type=checkbox]")
+        const isChosen = box === null ? item.textContent === chosen : box.checked
+        if (box !== null) {
+          box.ariaLabel = item.textContent
+          box.parentElement.inert = true  // a click is the item's, which tells it
+        }
+        set(item, {role: "option", "aria-selected": String(isChosen)})
       }
     }
-    for (const box of list.querySelectorAll("input[type=checkbox]")) {
-      box.ariaLabel = box.closest("li").textContent
+    if (field === null) {
+      set(list, {role: "listbox"})
+    } else {
+      let box = list.parentElement.querySelector(":scope > .menu-options")
+      if (box === null) {
+        box = Object.assign(document.createElement("div"), {className: "menu-options"})
+        box.id = list.id || `menu-options-${nOptions += 1}`
+        list.removeAttribute("id")
+        list.after(box)
+        field.addEventListener("keydown", (event) => onKey(event, list), {capture: true})
+      }
+      set(box, {role: "listbox", "aria-label": names, "aria-owns": options.join(" ")})
+      if (list.hasAttribute("aria-multiselectable")) set(box, {"aria-multiselectable": "true"})
+      list.removeAttribute("aria-multiselectable")
+      set(list, {role: "group"})
+      set(field, {role: "combobox", "aria-expanded": "true", "aria-controls": box.id,
+        "aria-autocomplete": "list", "aria-label": `Search: ${names}`})
+    }
+    for (const box of list.querySelectorAll("[role=presentation] input[type=checkbox]")) {
+      box.ariaLabel = box.closest("li").textContent || "All of them"
     }
     for (const button of list.querySelectorAll("button")) {
       if (!button.textContent.trim()) button.ariaLabel ??= "Clear the search"
@@ -31,7 +76,8 @@ document.addEventListener("DOMContentLoaded", () => {
     this.calls_options = true
     const follow = () => {
       for (const list of this.shadow_el.querySelectorAll("ul.MuiMenu-list")) {
-        call(list, this.shadow_el.querySelector("[role=combobox]")?.textContent)
+        const chosen = this.shadow_el.querySelector(".MuiSelect-select")?.textContent
+        call(list, chosen, this.model.data.label || "Options")
       }
     }
     new MutationObserver(follow).observe(this.shadow_el, {subtree: true, childList: true})

@@ -98,6 +98,16 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
     visit.until(lambda: card.count() == 1)
     assert breaches_at_rest(visit) == {}
+
+    def boxes_are_whole():
+        head, figures = card.bounding_box(), visit.page.locator(".bk-Figure:visible")
+        places = [figure.bounding_box() for figure in figures.all()]
+        below = [at for at in places if at["x"] > head["x"] - 40 and at["y"] > head["y"]]
+        return any(at["height"] >= 120 and at["y"] + at["height"] <= 768 for at in below)
+
+    visit.page.set_viewport_size({"width": 1024, "height": 768})
+    visit.until(boxes_are_whole)
+    visit.page.set_viewport_size({"width": 1366, "height": 768})
     assert len(visit.download("All results (TSV)").splitlines()) == 401
 
     visit.show_tab("Prediction")
@@ -124,6 +134,18 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
             menu.get_by_text(option, exact=True).click()
 
         visit.insist(press, lambda field=field, option=option: field.inner_text() == option)
+    field = visit.page.get_by_role("combobox", name="Covariates").locator("visible=true")
+    listed = visit.page.get_by_role("listbox", name="Covariates")
+    visit.insist(field.click, lambda: listed.count() == 1)
+    searched = visit.page.get_by_role("combobox", name="Search: Covariates")
+    searched.fill("hig")
+    options = visit.page.get_by_role("option")
+    visit.until(lambda: options.all_inner_texts() == ["high"])
+    assert breaches_at_rest(visit) == {}
+    focused = "(option) => option.getRootNode().activeElement === option"
+    visit.insist(lambda: searched.press("ArrowDown"), lambda: options.evaluate(focused))
+    searched.press("Escape")
+    visit.until(lambda: listed.count() == 0)
     words = "Firth's logistic regression: 400 variants tested in 120 samples"
     visit.insist(lambda: visit.press("Run"), lambda: visit.says(words))
     visit.until(lambda: visit.says("Odds ratio"))

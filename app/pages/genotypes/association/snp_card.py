@@ -18,6 +18,7 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
     card_html,
     find_graph_alleles,
     genotype_names,
+    head_html,
     paths_html,
     place_on_graph,
     variants_highlight,
@@ -63,8 +64,8 @@ class SnpCard:
 
     Attributes
     ----------
-    text, boxes, paths, tracks_button, layout_button, panel
-        Panel objects, and the figure.
+    head, text, boxes, paths, tracks_button, layout_button, panel
+        Panel objects, and the figure, which is seen in a low window too: facts are scrolled.
     facts
         Of the variant that is shown, or None.
     """
@@ -77,7 +78,8 @@ class SnpCard:
         self._alleles = Question(state.session, "alleles on the graph", self._on_alleles)
         self._nodes = Question(state.session, "nodes of a variant", self._on_nodes)
         html: dict[str, Any] = {"stylesheets": [NUMBERS, STYLE], "sizing_mode": "stretch_width"}
-        self.text = pn.pane.HTML(NOTHING, margin=(8, 12, 0, 12), **html)
+        self.head = pn.pane.HTML(NOTHING, margin=(8, 12, 0, 12), **html)
+        self.text = pn.pane.HTML("", margin=(4, 12, 0, 12), visible=False, **html)
         self.paths = pn.pane.HTML("", margin=(4, 12, 8, 12), visible=False, **html)
         self.boxes = GenotypeBoxes()
         self._turn = Turn(self.boxes.plot, self._draw_boxes)
@@ -102,7 +104,7 @@ class SnpCard:
             self.tracks_button, self.layout_button, self.light, margin=(0, 12), visible=False
         )
         self.panel = pmui.Column(
-            self.text, self.tools, self.paths, self.pane,
+            self.head, self.pane, self.text, self.tools, self.paths,
             sizing_mode="stretch_both", margin=0,
             styles={"overflow": "hidden auto", "min-height": "0", "flex": f"0 0 {WIDTH}"},
         )  # fmt: skip
@@ -156,8 +158,8 @@ class SnpCard:
             self._facts.drop()
             self.facts = None
             with pn.io.hold():
-                self.text.object = NOTHING
-                self.tools.visible = self.paths.visible = False
+                self.head.object = NOTHING
+                self.text.visible = self.tools.visible = self.paths.visible = False
             self._turn.ask()
         else:
             self._facts.ask(SnpFacts.of, state.subject, state.variant)
@@ -171,7 +173,9 @@ class SnpCard:
         is_other = self.facts is None or self.facts.variant != facts.variant
         self.facts = facts
         with pn.io.hold():
-            self.text.object = card_html(state.subject, facts, state.scan)
+            self.head.object = head_html(state.subject, facts)
+            facts_html = card_html(state.subject, facts, state.scan)
+            self.text.param.update(object=facts_html, visible=True)
             self.tools.visible = self.region is not None
             self._allow_layout()
             if is_other:

@@ -214,9 +214,21 @@ def short(allele: str, maximum: int = 8) -> str:
     return allele if len(allele) <= maximum else f"{allele[: maximum - 1]}…"
 
 
+def head_html(genotypes: Genotypes, facts: SnpFacts) -> str:
+    """Return the name of a variant and its genotypes with their counts as HTML."""
+    variants, variant = genotypes.variants, facts.variant
+    names = genotype_names(genotypes, variant)
+    cells = "".join(
+        f"<div><b>{count:,}</b><span>{escape(name)}</span></div>"
+        for name, count in zip(names, facts.counts.tolist(), strict=True)
+    )
+    title = escape(names_of(variants, np.array([variant]))[0])
+    return f'<h4>{title}</h4><div class="counts">{cells}</div>'
+
+
 def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
     """Return the facts of a variant as HTML; ``scan`` may be None."""
-    variants, variant = genotypes.variants, facts.variant
+    variant = facts.variant
     n_samples = genotypes.n_samples
     frequency, share = facts.frequency, 100 * facts.n_missing / max(n_samples, 1)
     first, second = (short(str(name[variant]), 24) for name in _alleles(genotypes))
@@ -229,13 +241,7 @@ def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
     if scan is not None:
         rows |= scan_rows(scan, variant)
     items = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows.items())
-    names = genotype_names(genotypes, variant)
-    cells = "".join(
-        f"<div><b>{count:,}</b><span>{escape(name)}</span></div>"
-        for name, count in zip(names, facts.counts.tolist(), strict=True)
-    )
-    title = escape(names_of(variants, np.array([variant]))[0])
-    return f'<h4>{title}</h4><div class="counts">{cells}</div><dl class="numbers">{items}</dl>'
+    return f'<dl class="numbers">{items}</dl>'
 
 
 def scan_rows(scan: Any, variant: int) -> dict[str, str]:
