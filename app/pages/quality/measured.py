@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,11 @@ def worst_frame(graph: PangenomeGraph, layout: GraphLayout, near: NearStress) ->
     steps = near.find_worst(graph, N_WORST)
     paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
     nodes = (graph.steps[steps] >> 1).astype(np.int64)
+    why = find_reasons(graph, layout, nodes, paths, near.is_torn[steps])
+    unclear = np.array([row for row, words in enumerate(why) if not words], np.int64)
+    pairs = find_worst_pairs(graph, layout, steps[unclear], near.reach)
+    for row, words in zip(unclear.tolist(), pairs, strict=True):
+        why[row] = words
     return pd.DataFrame(
         {
             "Node": [str(graph.node_names[node]) for node in nodes.tolist()],
@@ -91,7 +97,7 @@ def worst_frame(graph: PangenomeGraph, layout: GraphLayout, near: NearStress) ->
             "Position": graph.position_index.positions_of(steps),
             "Stress": near.steps[steps],
             "Gap behind (bp)": near.gaps[steps],
-            "Why": find_reasons(graph, layout, nodes, paths, near.is_torn[steps]),
+            "Why": why,
         },
         index=nodes,
     )
@@ -153,8 +159,7 @@ def find_reasons(
                 (torn, "torn from its neighbour"),
                 (
                     wrong,
-                    f"{length:,} bp drawn {length_drawn:{',.0f' if length_drawn > 99 else '.2g'}}"
-                    " long",
+                    f"{length:,} bp drawn {_bp(length_drawn)} long",
                 ),
                 (n_times > 1, f"the path comes {n_times:,} times"),
             )
@@ -162,6 +167,43 @@ def find_reasons(
         )
         for torn, wrong, length, length_drawn, n_times in rows
     ]
+
+
+def find_worst_pairs(
+    graph: PangenomeGraph, layout: GraphLayout, steps: np.ndarray, reach: int
+) -> list[str]:
+    """Return in words which of the next steps each step has the largest stress with."""
+    last = graph.path_offsets[np.searchsorted(graph.path_offsets, steps, side="right")] - 1
+    worst = np.full(len(steps), -1.0)
+    found = np.zeros((3, len(steps)))  # step, bp along the path, bp in the layout
+    for further in range(1, reach + 1):
+        others = np.minimum(steps + further, last)
+        for one, other in product((0, 1), (0, 1)):
+            a, b = _ends(graph, layout, steps, one), _ends(graph, layout, others, other)
+            along, apart = np.abs(b[0] - a[0]), np.hypot(*(b[1] - a[1]).T)
+            stress = (apart / np.maximum(along, 1) - 1) ** 2
+            is_worse = (others > steps) & (along > 0) & (stress > worst)
+            worst[is_worse] = stress[is_worse]
+            found[:, is_worse] = np.stack([others, along, apart])[:, is_worse]
+    return [
+        f"{_bp(apart)} bp from node {graph.node_names[int(graph.steps[int(step)]) >> 1]}, "
+        f"{along:,.0f} bp along the path" if stress >= 0 else ""
+        for step, along, apart, stress in zip(*found.tolist(), worst.tolist(), strict=True)
+    ]  # fmt: skip
+
+
+def _ends(
+    graph: PangenomeGraph, layout: GraphLayout, steps: np.ndarray, which: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return where steps begin (0) or end (1): bp along their paths, and in the layout."""
+    handles = graph.steps[steps]
+    nodes = (handles >> 1).astype(np.int64)
+    positions = graph.position_index.positions_of(steps) + which * graph.node_lengths[nodes]
+    return positions, layout.coordinates[nodes, (handles & 1) ^ which]
+
+
+def _bp(length: float) -> str:
+    return f"{length:,.0f}" if length > 99 else f"{length:.2g}"
 
 
 class QualityState(param.Parameterized):

@@ -139,6 +139,21 @@ def test_what_explains_stress_is_said_of_each_place():
     assert is_torn == [near.is_torn[step] for step in near.find_worst(graph, len(near.steps))]
 
 
+def test_a_place_without_another_reason_names_its_worst_pair():
+    graph = make_graph([10, 10, 10, 10], [[1, 2, -3, 4]])
+    # All have their lengths and nothing is torn. The path reads the third, from 60 to 70, where it
+    # should be at 20 to 30: base 20 of the path is 50 from base 10, base 40 is 30 from base 30.
+    places = np.array([[0, 10], [10, 20], [70, 60], [30, 40]], float)
+    layout = GraphLayout(np.stack([places, np.zeros((4, 2))], axis=2))
+    frame = worst_frame(graph, layout, near_stress(graph, layout))
+    why = dict(zip(frame["Node"], frame["Why"], strict=True))
+    assert why == {
+        "1": "50 bp from node 3, 10 bp along the path",
+        "2": "50 bp from node 3, 10 bp along the path",
+        "3": "30 bp from node 4, 10 bp along the path",
+    }
+
+
 def test_a_link_straight_to_the_page_shows_what_clicks_lead_to(graph_file, monkeypatch):
     monkeypatch.setattr(SETTINGS, "unfolds", True)
     dashboard = Dashboard(f"?page=quality&file={graph_file}")
