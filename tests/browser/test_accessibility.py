@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -101,3 +102,12 @@ def test_the_window_is_as_its_person_has_it(own_visit):
         visit.insist(name.click, lambda is_there=is_there: steps.is_visible() == is_there)
     visit.insist(page.get_by_role("button", name="Got it").click, steps.is_hidden)
     assert page.evaluate("localStorage.getItem('genoviz-steps')") == "closed"
+    dock = page.get_by_role("button", name=re.compile("^Keep the layout in sight.* below"))
+    below, legend = page.get_by_role("tab", name="Inspect"), page.locator(".legend:visible")
+    visit.insist(dock.click, lambda: below.bounding_box()["y"] < 450)
+
+    def legend_is_whole():
+        box = legend.first.bounding_box()
+        return 20 < box["height"] and box["y"] + box["height"] <= below.bounding_box()["y"]
+
+    visit.until(legend_is_whole)

@@ -61,7 +61,7 @@ class PictureFrames(FrameLoop):
     ) -> None:
         self._draw, self._has_news = draw, has_news
         self._on_shown, self._on_moved = on_shown, on_moved
-        self.view = view or GraphCanvas(sizing_mode="stretch_both", min_height=180, margin=0)
+        self.view = view or GraphCanvas(sizing_mode="stretch_both", min_height=110, margin=0)
         super().__init__(
             self.view,
             RENDERER,
