@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -136,12 +137,12 @@ def read_numbers(path: Path) -> np.ndarray:
         If a line has something else, or another number of them.
     """
     check_text(path)
-    text = read_bytes(path).tobytes()
+    text = read_bytes(path).tobytes().removeprefix(codecs.BOM_UTF8)
     try:
         found = np.loadtxt(io.BytesIO(text), ndmin=2, comments=None)
-    except ValueError:
+    except ValueError as error:
         _refuse_line(path, text)
-        raise
+        raise FileFormatError(path, "needs lines of numbers between blanks") from error
     wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
     if not found.size or len(wrong):
         raise FileFormatError(path, "needs lines of numbers")

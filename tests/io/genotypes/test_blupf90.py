@@ -328,6 +328,17 @@ def test_random_models_have_the_solutions_of_dense_algebra(tmp_path, seed):
     assert np.allclose(fitted @ solution[~is_random], fitted @ expected[~is_random], atol=1e-7)
 
 
+def test_files_of_other_systems_are_read(solve):
+    text = parameters(
+        ["2 2 cross", "1 8 cross"], "40.0", [("2", "add_animal", "animals.txt", "20.0")],
+        observations="5",
+    )  # fmt: skip
+    plain = solve(MRODE, text, animals=MRODE_PEDIGREE)
+    strange = ("\ufeff" + MRODE).replace("\n", "\r\n").replace(" ", "\t")
+    again = solve(strange, text.replace("\n", "\r\n"), animals=MRODE_PEDIGREE + "\n\n")
+    assert again == pytest.approx(plain, abs=1e-12)
+
+
 def test_parents_without_a_line_are_founders(solve, tmp_path):
     text = parameters(
         ["2 2 cross", "1 8 cross"], "40.0", [("2", "add_animal", "animals.txt", "20.0")],
@@ -415,6 +426,7 @@ def test_a_wrong_file_is_one_sentence(tmp_path, old, new, sentence):
         ("animals", "1 0 9\n", "animals.txt: has animal 9, and the effect 8 levels"),
         ("animals", "0 0 0\n", "needs whole numbers of animals and parents"),
         ("data", "1 1 0 0 nan\n", "data.txt: needs lines of numbers"),
+        ("data", "1 1 0 0 1_0\n", "data.txt: needs lines of numbers between blanks"),
         ("data", "", "data.txt"),
     ],
 )
