@@ -146,7 +146,8 @@ class OffTargetState(param.Parameterized):
                 self.step = step
                 rests = time.monotonic() - self._shown_at > SHOWN_EVERY
                 # The browser has shown what came before.
-                if step.result not in (None, self.result) and rests and not self._filtering.is_open:
+                is_asked = self._filtering.is_open or self._annotating.is_open
+                if step.result not in (None, self.result) and rests and not is_asked:
                     self._take(step.result)
             return
         self._job = None
@@ -192,19 +193,20 @@ class OffTargetState(param.Parameterized):
             )
 
     def _ask(self, *_events: Any) -> None:
-        if self.result is None:
+        result, genes = self.result, self.genes
+        is_current = genes is not None and genes.result is result
+        if result is None:
             self._filtering.drop()
-        else:
-            genes = self.genes
-            is_current = genes is not None and genes.result is self.result
+        # What arrives is listed once its genes are known: else their column would come and go.
+        elif is_current or not result.is_growing or self.gene_files.opened is None:
             self._filtering.ask(
-                filter_hits, self.result, self.filter, self.order, genes if is_current else None
+                filter_hits, result, self.filter, self.order, genes if is_current else None
             )
 
     def _annotate(self, *_events: Any) -> None:
         """Find the genes of other hits, or by another file; those before are out of date."""
         result, file = self.result, self.gene_files.opened
-        if result is not None and file is not None and not result.is_growing:
+        if result is not None and file is not None:
             self._annotating.ask(find_genes, result, file)
         else:
             self._annotating.drop()

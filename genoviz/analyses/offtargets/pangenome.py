@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numba import njit
@@ -13,7 +13,13 @@ from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.path_places import SiteMembers
 from genoviz.analyses.offtargets.paths import PathOffTargets
-from genoviz.analyses.offtargets.request import PLACEMENTS, SearchOptions, check_choice
+from genoviz.analyses.offtargets.request import (
+    PLACEMENTS,
+    OffTargetRequest,
+    SearchOptions,
+    check_choice,
+    make_request,
+)
 from genoviz.analyses.sequences.shared_stretches import (
     SharedStretches,
     iter_shared_stretches,
@@ -25,10 +31,12 @@ from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model import PangenomeGraph
-from genoviz.model.offtargets.hits import OffTargetHits
+from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 
 SHARING, SEARCHING, PLACING = "Finding what paths share", "Searching", "Placing"
 _SHARING_FRACTION, _SEARCHED_FRACTION = 0.3, 0.95
+_FIRST_GUIDES, _BATCH_SECONDS = 8, 0.5
+"""Guides that are searched at first, and then twice as many until they take so long."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -44,12 +52,18 @@ class PathOffTargetsProgress:
         Hits on stretches so far.
     result
         All sites, None until the last report.
+    n_guides
+        Guides, from the first on, that were searched on all paths.
+    place
+        Returns the sites of these guides, which takes a while; None where there are none new.
     """
 
     stage: str
     fraction: float
     n_found: int = 0
     result: PathOffTargets | None = None
+    n_guides: int = 0
+    place: Callable[[], PathOffTargets] | None = field(default=None, repr=False)
 
 
 def iter_find_offtargets_on_graph(
@@ -112,18 +126,47 @@ def iter_hits_on_graph(
     text = spell_stretches(graph, shared)
     planes = make_genome_planes(text.sequences)
     seconds[SHARING] = time.perf_counter() - began
-    for progress in iter_hits(guides, planes, pattern, replace(options, placements="all")):
-        share = progress.n_done / max(progress.n_total, 1)
-        fraction = _SHARING_FRACTION + (_SEARCHED_FRACTION - _SHARING_FRACTION) * share
-        yield PathOffTargetsProgress(SEARCHING, fraction, progress.n_found)
+    checked = make_request(guides, planes, pattern, replace(options, placements="all"))
+    parts: list[OffTargetHits] = []
+    first, n_at_once, n_found = 0, _FIRST_GUIDES, 0
+
+    def place() -> PathOffTargets:
+        hits = _join_guides(checked, parts)
+        found = _gather_sites(graph, shared, text.unit_starts, hits)
+        if options.placements == "best" and options.has_bulges:
+            found = _keep_best(found)
+        return _sort_sites(found)
+
+    while first < len(guides) or not parts:
+        stop, batch_began = min(first + n_at_once, len(guides)), time.perf_counter()
+        some = replace(checked.options, max_mismatches=checked.limits[first:stop].tolist())
+        for progress in iter_hits(guides[first:stop], planes, pattern, some):
+            share = progress.n_done / max(progress.n_total, 1)
+            share = (first + (stop - first) * share) / max(len(guides), 1)
+            fraction = _SHARING_FRACTION + (_SEARCHED_FRACTION - _SHARING_FRACTION) * share
+            yield PathOffTargetsProgress(
+                SEARCHING, fraction, n_found + progress.n_found, n_guides=first
+            )
+        parts.append(progress.hits)
+        first, n_found = stop, n_found + progress.n_found
+        if stop < len(guides):
+            yield PathOffTargetsProgress(SEARCHING, fraction, n_found, n_guides=stop, place=place)
+        if time.perf_counter() - batch_began < _BATCH_SECONDS:
+            n_at_once *= 2
     seconds[SEARCHING] = time.perf_counter() - began - seconds[SHARING]
-    found = _gather_sites(graph, shared, text.unit_starts, progress.hits)
-    if options.placements == "best" and options.has_bulges:
-        found = _keep_best(found)
-    found = _sort_sites(found)
+    found = place()
     seconds[PLACING] = time.perf_counter() - began - sum(seconds.values())
     found.seconds.update(seconds)
-    yield PathOffTargetsProgress(PLACING, 1.0, progress.n_found, found)
+    yield PathOffTargetsProgress(PLACING, 1.0, n_found, found, len(guides))
+
+
+def _join_guides(request: OffTargetRequest, parts: Sequence[OffTargetHits]) -> OffTargetHits:
+    """Return the hits of some guides after the other as those of all."""
+    firsts = np.cumsum([0, *(len(part.guides) for part in parts)])
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    shifts = np.repeat(firsts[:-1], [len(part) for part in parts]).astype(np.int32)
+    columns["guide_ids"] = columns["guide_ids"] + shifts
+    return replace(parts[0], guides=request.guides, **columns)
 
 
 def _gather_sites(

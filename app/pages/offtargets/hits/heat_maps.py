@@ -14,6 +14,7 @@ from bokeh.events import MouseLeave, MouseMove, Tap
 
 from genoviz.analyses.offtargets.differences import KINDS, MismatchKinds
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
+from genoviz_app.pages.offtargets.search.graph_sites import GraphSites
 from genoviz_app.pages.offtargets.search.guide_groups import mismatch_kinds_of
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question
@@ -210,9 +211,14 @@ def make_matrix(found: FoundHits) -> HaplotypeMatrix | None:
             hits.guide_ids[rows].tolist(), hits.mismatches[rows].tolist(), strict=True
         )
     ]
-    columns = list(result.sites.haplotypes.names[:MAX_COLUMNS])
-    counts = result.sites.count_copies(rows)[:, : len(columns)]
+    columns, counts = _copies(result.sites, rows)
     return HaplotypeMatrix(found, counts, names, columns)
+
+
+def _copies(sites: GraphSites, rows: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return the first haplotypes, and how often each has some sites."""
+    columns = list(sites.haplotypes.names[:MAX_COLUMNS])
+    return columns, sites.count_copies(rows)[:, : len(columns)]
 
 
 class HaplotypesPanel(MatrixPanel):

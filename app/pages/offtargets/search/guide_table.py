@@ -174,7 +174,9 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
              f"{n_lost:,} not found" if n_lost else "",
              f"{n_twice:,} with several perfect copies" if n_twice else "")  # fmt: skip
     note = "; ".join(filter(None, notes))
-    rows = np.arange(len(guides))
+    n_searched = len(guides) if result.n_guides is None else result.n_guides
+    # Of the others nothing is known: they would look as if they had no site.
+    frame, words, rows = frame.iloc[:n_searched], words[:n_searched], np.arange(n_searched)
     widths = _minimum_widths(frame, guide_width(result.query))
     return TableRows(frame, words, rows, note, tuple(hidden), widths)
 

@@ -10,19 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.graph.query.path_groups import PathGroups
 from genoviz.analyses.offtargets.counts import PieceProgress, iter_pieces
 from genoviz.analyses.offtargets.differences import PamClasses, count_seed_mismatches
-from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
 from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_hits_on_graph
 from genoviz.analyses.offtargets.path_hits import PlacedHits
-from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
 from genoviz.analyses.offtargets.request import make_request
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries
 from genoviz.errors import ParameterError
 from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 from genoviz_app.opening.genome_files import OpenGenome
+from genoviz_app.pages.offtargets.search.graph_sites import HAPLOTYPE, GraphSites, compare_sites
 from genoviz_app.pages.offtargets.search.guide_groups import (
     MixedHits,
     for_each_hit,
@@ -30,83 +28,13 @@ from genoviz_app.pages.offtargets.search.guide_groups import (
     summaries_of,
 )
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery
+from genoviz_app.parts.words import n_words
 
-HAPLOTYPE = "haplotype"
 MAX_HITS = 20_000_000
 MAX_SITES = 2_000_000
 N_COUNTED = 20_000
 SHOWN_EVERY, COSTS = 0.5, 4.0
 """Seconds between results of a search that goes on, and how many times as long as one takes."""
-
-
-@dataclass(frozen=True, eq=False)
-class ReferenceAnswer:
-    """What a reference has of the sites.
-
-    Attributes
-    ----------
-    name
-        The sample or path.
-    sites
-        What it has at each site.
-    risks
-        The worst site of each guide in any haplotype, and in the reference.
-    """
-
-    name: str
-    sites: ReferenceSites = field(repr=False)
-    risks: HaplotypeRisks = field(repr=False)
-
-
-@dataclass(frozen=True, eq=False)
-class GraphSites:
-    """Sites on the paths of a graph, in the order of the hits of a result.
-
-    Attributes
-    ----------
-    found
-        The sites and their places.
-    haplotypes
-        The paths in groups.
-    n_with
-        int64, shape (n_sites,): how many haplotypes have each.
-    reference
-        What the reference has, or None where none is chosen.
-    """
-
-    found: PathOffTargets = field(repr=False)
-    haplotypes: PathGroups = field(repr=False)
-    n_with: np.ndarray
-    reference: ReferenceAnswer | None = None
-
-    @property
-    def n_haplotypes(self) -> int:
-        """How many haplotypes the graph has."""
-        return len(self.haplotypes.names)
-
-    def count_copies(self, rows: np.ndarray) -> np.ndarray:
-        """Return how often haplotypes have sites; int64, shape (n_rows, n_haplotypes)."""
-        counts = np.zeros((len(rows), self.n_haplotypes), np.int64)
-        for part in self.found.iter_batches(rows):
-            places = self.found.places(rows[part])
-            order = np.argsort(rows[part], kind="stable")
-            at = order[np.searchsorted(rows[part], places.sites, sorter=order)] + part.start
-            np.add.at(counts, (at, self.haplotypes.of_path[places.paths]), 1)
-        return counts
-
-    def reference_words(self, rows: np.ndarray) -> list[str]:
-        """Return ``yes``, ``no``, or with how many mismatches; "" without a reference."""
-        if self.reference is None:
-            return [""] * len(rows)
-        return self.reference.sites.labels(rows)
-
-
-def compare_sites(found: PathOffTargets, name: str, cfd: np.ndarray) -> ReferenceAnswer | None:
-    """Return what a reference has of sites; None where none is named."""
-    if not name:
-        return None
-    sites = compare_with_reference(found, name)
-    return ReferenceAnswer(name, sites, haplotype_risks(found, sites, cfd=cfd))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +70,8 @@ class SearchResult:
         What hits have at most where they were too many to keep all; else None.
     left_out
         int64, as ``counts``: hits that are not kept; of those with bulges all placements.
+    n_guides
+        Guides, from the first on, whose hits these are; None for all.
     """
 
     genome: OpenGenome
@@ -158,20 +88,23 @@ class SearchResult:
     is_growing: bool = False
     most_differences: int | None = None
     left_out: np.ndarray | None = None
+    n_guides: int | None = None
 
     def __len__(self) -> int:
         return len(self.hits)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the genome was searched."""
-        return self.n_bases >= self.genome.planes.n_bases
+        """Whether all of the genome was searched, for all guides."""
+        return self.n_guides is None and self.n_bases >= self.genome.planes.n_bases
 
     @property
     def searched_words(self) -> str:
-        """Of how much of the genome the hits are; "" for all of it."""
+        """Of how much of the genome, or how many guides, the hits are; "" for all."""
         if self.is_whole:
             return ""
+        if self.n_guides is not None:
+            return f"the first {self.n_guides:,} of {n_words(len(self.query.guides), 'guide')}"
         n_all, unit = self.genome.planes.n_bases, 1_000_000
         if n_all < unit:
             return f"the first {self.n_bases:,} of {n_all:,} bp"
@@ -302,7 +235,7 @@ def make_result(
 def iter_search_graph(
     genome: OpenGenome, query: OffTargetQuery, reference: str, *, max_sites: int = MAX_SITES
 ) -> Iterator[SearchStep]:
-    """Search the paths of a graph; the last step has the result.
+    """Search the paths of a graph; the last step has the result, and those before some guides'.
 
     ``reference`` is the sample or path that sites are compared with; "" for none. More than
     ``max_sites`` are a ParameterError.
@@ -310,6 +243,7 @@ def iter_search_graph(
     start = time.perf_counter()
     guides, pattern = query.patterns
     found: PathOffTargets | None = None
+    next_at = start + SHOWN_EVERY
     for progress in iter_hits_on_graph(genome.planes.graph, guides, pattern, query.options):
         if progress.n_found > max_sites:
             raise ParameterError(
@@ -317,22 +251,47 @@ def iter_search_graph(
                 "allow fewer mismatches or bulges, or take fewer guides"
             )
         found, n_found = progress.result, progress.n_found
-        seconds = time.perf_counter() - start
-        yield SearchStep(0.9 * progress.fraction, 0, n_found, seconds)
-    groups = found.groups(HAPLOTYPE)
+        began, result = time.perf_counter(), None
+        seconds = began - start
+        if progress.place is not None and began > next_at:
+            some = progress.place()
+            rows = np.arange(len(some))
+            n_with = some.presence(rows, by=HAPLOTYPE).sum(axis=1)
+            result = graph_result(
+                genome, query, reference, some, n_with, seconds,
+                n_guides=progress.n_guides, is_growing=True,
+            )  # fmt: skip
+            now = time.perf_counter()
+            next_at = now + max(SHOWN_EVERY, COSTS * (now - began))
+        yield SearchStep(0.9 * progress.fraction, 0, n_found, seconds, result)
     n_with = np.zeros(len(found), np.int64)
     for first in range(0, len(found), N_COUNTED):
         rows = np.arange(first, min(first + N_COUNTED, len(found)))
         n_with[rows] = found.presence(rows, by=HAPLOTYPE).sum(axis=1)
         fraction = 0.9 + 0.08 * first / len(found)
         yield SearchStep(fraction, 0, len(found), time.perf_counter() - start)
-    hits = PlacedHits.of(found, genome.planes)
-    sites = GraphSites(found, groups, n_with, compare_sites(found, reference, cfd_scores(hits)))
     seconds = time.perf_counter() - start
-    n_compared = 2 * found.n_bases_searched * len(guides)
-    n_bases = genome.planes.n_bases
-    result = make_result(genome, query, hits, seconds, n_compared, n_bases=n_bases, sites=sites)
+    result = graph_result(genome, query, reference, found, n_with, seconds)
     yield SearchStep(1.0, 0, len(found), seconds, result)
+
+
+def graph_result(
+    genome: OpenGenome,
+    query: OffTargetQuery,
+    reference: str,
+    found: PathOffTargets,
+    n_with: np.ndarray,
+    seconds: float,
+    **others: Any,
+) -> SearchResult:
+    """Return sites on paths as a result; ``others`` as of `SearchResult`."""
+    hits, groups = PlacedHits.of(found, genome.planes), found.groups(HAPLOTYPE)
+    sites = GraphSites(found, groups, n_with, compare_sites(found, reference, cfd_scores(hits)))
+    n_compared = 2 * found.n_bases_searched * len(query.guides)
+    return make_result(
+        genome, query, hits, seconds, n_compared, n_bases=genome.planes.n_bases, sites=sites,
+        **others,
+    )  # fmt: skip
 
 
 def iter_compare(result: SearchResult, reference: str) -> Iterator[SearchStep]:

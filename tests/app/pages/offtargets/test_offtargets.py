@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.offtargets import counts as offtarget_counts
+from genoviz.analyses.offtargets.annotation import annotate_hits
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.sequences.index_text import make_index_text
@@ -777,6 +778,31 @@ def test_the_page_keeps_what_is_looked_at_while_hits_arrive(session, growing):
     wanted = listed.result.hits.positions[listed.rows[0]]
     assert state.result.hits.positions[state.hit] == wanted
     page.close()
+
+
+def test_hits_that_arrive_are_listed_with_their_genes(session, growing, tmp_path):
+    genome, _, steps = growing
+    state = OffTargetState(session)
+    session.genomes.opened = genome
+    path = tmp_path / "genes.bed"
+    path.write_text(f"{genome.planes.names[0]}\t100\t60000\tABC\t0\t+\n")
+    state.gene_files.opened = AnnotationFile("", "genes.bed", read_annotations(path))
+    listed = []
+    state.param.watch(lambda _: listed.append((state.found.result, state.found.genes)), "found")
+    shown = [step for step in steps if step.result is not None]
+    for step in (shown[1], shown[-2]):
+        state._shown_at = 0.0
+        state._job = job = SimpleNamespace(
+            snapshot=step, has_ended=False, state=JobState.FINISHED, cancel=lambda: None
+        )
+        state._on_job(job)
+        assert state.result is step.result
+        poll_until(session.poll, lambda: listed and listed[-1][0] is state.result)
+    assert [result for result, _ in listed] == [shown[1].result, shown[-2].result]
+    for result, genes in listed:
+        found = annotate_hits(result.hits, state.gene_files.opened.annotations)
+        np.testing.assert_array_equal(genes.classes, found.classes)
+    state.cancel()
 
 
 def test_a_search_that_is_stopped_keeps_what_it_has_found(session, growing):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from genoviz import (
     read_gfa,
 )
 from genoviz.analyses.graph.query.path_positions import find_region_steps
+from genoviz.analyses.offtargets import pangenome
 from genoviz.analyses.offtargets.path_hits import PathPlanes
 from genoviz.errors import GenovizError
 from genoviz.io.intervals.annotations import read_annotations
@@ -37,11 +39,12 @@ from genoviz_app.pages.offtargets.hits.listing import hit_rows
 from genoviz_app.pages.offtargets.hits.order import HitOrder
 from genoviz_app.pages.offtargets.hits.place_bins import CONTIGS, GENOME, PlaceView, make_place_bins
 from genoviz_app.pages.offtargets.link import LinkedHits
+from genoviz_app.pages.offtargets.search import running
 from genoviz_app.pages.offtargets.search.genes import find_genes
 from genoviz_app.pages.offtargets.search.guide_table import guide_rows
 from genoviz_app.pages.offtargets.search.query import Guide, OffTargetQuery, Pam
 from genoviz_app.pages.offtargets.search.running import iter_compare, iter_search_graph
-from genoviz_app.pages.offtargets.search.words import lost_words
+from genoviz_app.pages.offtargets.search.words import lost_words, result_words
 from genoviz_app.session.address import Address
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
@@ -107,6 +110,43 @@ def search(graph, query, reference):
 @pytest.fixture
 def result(gfa):
     return search(read_gfa(gfa), QUERY, REFERENCE)
+
+
+@pytest.mark.parametrize("dna_bulge", [0, 1])
+def test_what_is_found_of_some_guides_is_what_they_find_alone(gfa, monkeypatch, dna_bulge):
+    monkeypatch.setattr(pangenome, "_FIRST_GUIDES", 1)
+    monkeypatch.setattr(pangenome, "_BATCH_SECONDS", np.inf)
+    monkeypatch.setattr(running, "SHOWN_EVERY", 0.0)
+    monkeypatch.setattr(running, "COSTS", 0.0)
+    guides = (*QUERY.guides, Guide("three", SPACER[:3] + "T" + SPACER[4:]), Guide("four", SPACER))
+    query = replace(QUERY, guides=guides, max_mismatches=5, dna_bulge=dna_bulge)
+    graph = read_gfa(gfa)
+    genome = OpenGenome("graph", "test", Genome(PathPlanes.of(graph)))
+    shown = [step.result for step in iter_search_graph(genome, query, REFERENCE) if step.result]
+    assert [(part.n_guides, part.is_growing) for part in shown] == [
+        (1, True), (3, True), (None, False)
+    ]  # fmt: skip
+    letters, pattern = query.patterns
+    for part in shown:
+        n = len(guides) if part.n_guides is None else part.n_guides
+        alone = find_offtargets_on_graph(
+            graph, letters[:n], pattern, max_mismatches=5, dna_bulge=dna_bulge
+        )
+        assert len(part) == len(alone) > 0
+        for name in ("guide_ids", "mismatches", "strands", "bulge_types", "bulge_places"):
+            np.testing.assert_array_equal(getattr(part.hits, name), getattr(alone.hits, name))
+        rows, places = np.arange(len(part)), part.sites.found.places()
+        for name in ("sites", "paths", "starts", "strands"):
+            np.testing.assert_array_equal(getattr(places, name), getattr(alone.places(), name))
+        n_with = alone.presence(rows, by="haplotype").sum(axis=1)
+        np.testing.assert_array_equal(part.sites.n_with, n_with)
+        present = compare_with_reference(alone, REFERENCE).is_present
+        np.testing.assert_array_equal(part.sites.reference.sites.is_present, present)
+        listed = guide_rows(part)
+        assert len(listed.frame) == len(listed.words) == n, "of the others nothing is known"
+        assert part.is_whole == (n == len(guides))
+    assert shown[0].searched_words == "the first 1 of 4 guides"
+    assert "the first 3 of 4 guides" in result_words(replace(shown[1], is_growing=False))
 
 
 def test_paths_read_as_they_are_spelled(gfa):

@@ -1,0 +1,84 @@
+"""Which haplotypes of a graph have the hits of a search, and what a reference has of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from genoviz.analyses.graph.query.path_groups import PathGroups
+from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
+from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
+
+HAPLOTYPE = "haplotype"
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceAnswer:
+    """What a reference has of the sites.
+
+    Attributes
+    ----------
+    name
+        The sample or path.
+    sites
+        What it has at each site.
+    risks
+        The worst site of each guide in any haplotype, and in the reference.
+    """
+
+    name: str
+    sites: ReferenceSites = field(repr=False)
+    risks: HaplotypeRisks = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSites:
+    """Sites on the paths of a graph, in the order of the hits of a result.
+
+    Attributes
+    ----------
+    found
+        The sites and their places.
+    haplotypes
+        The paths in groups.
+    n_with
+        int64, shape (n_sites,): how many haplotypes have each.
+    reference
+        What the reference has, or None where none is chosen.
+    """
+
+    found: PathOffTargets = field(repr=False)
+    haplotypes: PathGroups = field(repr=False)
+    n_with: np.ndarray
+    reference: ReferenceAnswer | None = None
+
+    @property
+    def n_haplotypes(self) -> int:
+        """How many haplotypes the graph has."""
+        return len(self.haplotypes.names)
+
+    def count_copies(self, rows: np.ndarray) -> np.ndarray:
+        """Return how often haplotypes have sites; int64, shape (n_rows, n_haplotypes)."""
+        counts = np.zeros((len(rows), self.n_haplotypes), np.int64)
+        for part in self.found.iter_batches(rows):
+            places = self.found.places(rows[part])
+            order = np.argsort(rows[part], kind="stable")
+            at = order[np.searchsorted(rows[part], places.sites, sorter=order)] + part.start
+            np.add.at(counts, (at, self.haplotypes.of_path[places.paths]), 1)
+        return counts
+
+    def reference_words(self, rows: np.ndarray) -> list[str]:
+        """Return ``yes``, ``no``, or with how many mismatches; "" without a reference."""
+        if self.reference is None:
+            return [""] * len(rows)
+        return self.reference.sites.labels(rows)
+
+
+def compare_sites(found: PathOffTargets, name: str, cfd: np.ndarray) -> ReferenceAnswer | None:
+    """Return what a reference has of sites; None where none is named."""
+    if not name:
+        return None
+    sites = compare_with_reference(found, name)
+    return ReferenceAnswer(name, sites, haplotype_risks(found, sites, cfd=cfd))
