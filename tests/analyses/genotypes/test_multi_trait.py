@@ -110,6 +110,53 @@ def test_two_traits_equal_an_inverted_h(seed):
     assert np.allclose(found.effects, effects, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pedigree_alone_equals_an_inverted_a(seed):
+    generator = np.random.default_rng(seed)
+    n_groups, all_of_them = seed, seed % 2 > 0
+    pedigree = simulate_pedigree(9, 3, seed=seed)
+    if n_groups:
+        pedigree = in_groups(pedigree, generator, n_groups, all_of_them=all_of_them)
+    n = len(pedigree)
+    animals = generator.integers(0, n, 4 * n)
+    values = generator.normal(5, 1, size=(4 * n, 3))
+    values[generator.random(values.shape) < 0.3] = np.nan
+    weights = generator.uniform(0.2, 5, 4 * n)
+    covariances = [positive(generator, 3) for _ in range(3)]
+    found = multi_trait(
+        None, pedigree, values, genetic=covariances[0], residual=covariances[1],
+        permanent=covariances[2], animals=animals, weights=weights, tolerance=1e-24,
+    )  # fmt: skip
+    shares = group_shares(pedigree.sires, pedigree.dams, n_groups)
+    inverse = np.linalg.inv(relationships(pedigree.sires, pedigree.dams))
+    fixed, groups, animal_values, permanent = henderson(
+        values, np.ones((4 * n, 1)), animals, shares, inverse, covariances, weights
+    )
+    if n_groups and all_of_them:
+        fixed, groups = fixed + groups.mean(axis=0), groups - groups.mean(axis=0)
+    assert found.is_converged
+    assert found.effects.shape == (0, 3)
+    np.testing.assert_allclose(found.fixed_effects, fixed, atol=1e-8)
+    np.testing.assert_allclose(found.group_effects, groups, atol=1e-8)
+    np.testing.assert_allclose(found.breeding_values, animal_values + shares @ groups, atol=1e-8)
+    np.testing.assert_allclose(found.permanent_effects, permanent, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"phenotypes": [[1, np.inf], [2, 3], [3, 1]]}, "trait 2 has an infinite value, needs"),
+        ({"phenotypes": [[1, 7], [2, 7], [3, 7]]}, "trait 2 is 7 in all 3 records that have it"),
+        ({"animals": np.array([0.5, 1, 2])}, "animals are float64, need integers, one a record"),
+    ],
+)
+def test_values_that_teach_nothing(change, sentence):
+    arguments = {"phenotypes": [[1, 2], [2, 3], [3, 1]], "animals": np.arange(3)} | change
+    phenotypes = np.array(arguments.pop("phenotypes"), float)
+    with pytest.raises(ParameterError, match=sentence):
+        multi_trait(None, PEDIGREE, phenotypes, genetic=GENETIC, residual=RESIDUAL, **arguments)
+
+
 def test_one_trait_has_the_values_of_single_step():
     one = single_step(
         GENOTYPES, PEDIGREE, PHENOTYPE, covariates=AGE, heritability=0.4, polygenic_weight=WEIGHT,

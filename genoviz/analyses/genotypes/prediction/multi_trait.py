@@ -11,12 +11,14 @@ from genoviz.analyses.genotypes.prediction.mixed_model import (
     MixedSolution,
     iter_solve_mixed_model,
 )
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import relationship_inverse
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.mixed_model import (
+    MatrixElements,
     MixedModel,
     ModelEffect,
     RandomEffects,
@@ -74,7 +76,7 @@ class MultiTraitSnapshot:
 
 
 def iter_multi_trait(
-    genotypes: Genotypes,
+    genotypes: Genotypes | None,
     pedigree: Pedigree,
     phenotypes: np.ndarray,
     *,
@@ -102,6 +104,7 @@ def iter_multi_trait(
     ----------
     genotypes
         Of animals of the pedigree, found by their IIDs; a missing genotype counts as the mean.
+        None: H is the A of the pedigree, and there are no effects of variants.
     pedigree
         All animals, and groups of unknown parents if there are some.
     phenotypes
@@ -126,7 +129,7 @@ def iter_multi_trait(
     ------
     ParameterError
         If shapes do not fit, a covariance is none, genotyped samples are not in the pedigree, or a
-        trait has no value.
+        trait has no value, an infinite one, or the same value everywhere.
 
     References
     ----------
@@ -145,6 +148,8 @@ def iter_multi_trait(
     for name, found in (("animals", owners), ("weights", shares)):
         if found.shape != (len(values),):
             raise ParameterError(f"{name} have shape {found.shape}, need ({len(values)},)")
+    if owners.dtype.kind not in "iu":
+        raise ParameterError(f"animals are {owners.dtype}, need integers, one a record")
     if len(owners) and not (0 <= owners.min() and owners.max() < n_animals):
         raise ParameterError(f"animals have numbers that are not from 0 to {n_animals - 1}")
     if (shares <= 0).any():
@@ -156,6 +161,7 @@ def iter_multi_trait(
     if len(empty) or not is_used.any():
         raise ParameterError(f"trait {int(empty[0]) + 1 if len(empty) else 1} has no value")
     values, owners, columns = values[is_used], owners[is_used], columns[is_used]
+    _check_values(values)
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
     deviations[deviations == 0] = 1.0
     columns = (columns - means) / deviations
@@ -168,9 +174,12 @@ def iter_multi_trait(
     effects += [ModelEffect(repeat(none), 1, repeat(column)) for column in columns.T]
     first = len(effects)
     effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals + n_groups))
-    n_variants = genotypes.n_variants
-    genotypes, kept = take_autosomes(genotypes, contigs)
-    structure = SingleStep(pedigree, genotypes, polygenic_weight)
+    if genotypes is None:
+        n_variants, kept, structure = 0, slice(None), _of_pedigree(pedigree)
+    else:
+        n_variants = genotypes.n_variants
+        genotypes, kept = take_autosomes(genotypes, contigs)
+        structure = SingleStep(pedigree, genotypes, polygenic_weight)
     random = [RandomEffects((first,), np.asarray(genetic, np.float64), structure)]
     if permanent is not None:
         effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals))
@@ -190,6 +199,29 @@ def iter_multi_trait(
 def multi_trait(last: MultiTraitSnapshot) -> MultiTraitSnapshot:
     """Return the last snapshot of `iter_multi_trait`."""
     return last
+
+
+def _check_values(values: np.ndarray) -> None:
+    """Refuse traits from which nothing can be learned."""
+    for number, trait in enumerate(values.T, start=1):
+        own = trait[~np.isnan(trait)]
+        if not np.isfinite(own).all():
+            raise ParameterError(
+                f"trait {number} has an infinite value, needs numbers, or NaN for none"
+            )
+        if np.ptp(own) == 0:
+            raise ParameterError(
+                f"trait {number} is {own[0]:g} in all {len(own):,} records that have it: there is "
+                "nothing to learn"
+            )
+
+
+def _of_pedigree(pedigree: Pedigree) -> MatrixElements:
+    """Return A^-1, with groups of unknown parents after the animals."""
+    from scipy.sparse import triu
+
+    half = triu(relationship_inverse(pedigree)).tocoo()
+    return MatrixElements(half.row, half.col, half.data, is_inverse=True)
 
 
 def _columns(covariates: np.ndarray | None, n: int) -> np.ndarray:
@@ -215,12 +247,14 @@ def _read(
         # Equations are solved by any value that is added to all, as the intercept allows.
         common = values[n_animals:].mean(axis=0)
         values, fixed[0] = values - common, fixed[0] + common
+    no_effects = np.empty((0, n_traits))
+    effects = solution.variant_effects[0] if solution.variant_effects else no_effects
     has_permanent = (solution.effects == len(fixed) + 1).any()
     return MultiTraitSnapshot(
         values[:n_animals],
         values[n_animals:],
         fixed,
-        spread_rows(solution.variant_effects[0], kept, n_variants),
+        spread_rows(effects, kept, n_variants),
         solution.of_effect(len(fixed) + 1, n_traits) if has_permanent else None,
         solution.residuals,
         solution.is_converged,
