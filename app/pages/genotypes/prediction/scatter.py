@@ -34,7 +34,7 @@ TOGGLE: dict[str, Any] = {
 
 
 def write_values(path: Path, run: BlupRun, snapshot: BlupSnapshot) -> None:
-    """Write breeding values as a table with tabs, the highest first."""
+    """Write breeding values as a table with tabs, the highest first; then those of groups."""
     values = snapshot.breeding_values
     order = np.argsort(-values, kind="stable")
     frame = pd.DataFrame(
@@ -48,6 +48,16 @@ def write_values(path: Path, run: BlupRun, snapshot: BlupSnapshot) -> None:
             "converged": "yes" if snapshot.is_converged else "no",
         }
     )
+    if run.groups:
+        of_groups = {
+            "sample": list(run.groups),
+            "breeding_value": snapshot.group_effects,
+            "genotyped": 0,
+            "converged": frame["converged"].iloc[0],
+            "is_group": 1,
+        }
+        frame = pd.concat([frame.assign(is_group=0), pd.DataFrame(of_groups)])
+        frame["rank"] = frame["rank"].astype("Int64")  # groups have none
     frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.8g")
 
 

@@ -23,7 +23,7 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
 )
 from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high, scatter_dots
 from genoviz_app.pages.genotypes.prediction.panel import SIGNED, BreedingRows, PredictionPanel
-from genoviz_app.pages.genotypes.prediction.scatter import CHECKED
+from genoviz_app.pages.genotypes.prediction.scatter import CHECKED, write_values
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.prediction import residual_ends
 from tests.app.conftest import poll_until
@@ -169,6 +169,28 @@ def test_groups_of_unknown_parents_are_told(panel):
     first, second = panel.state.blup.group_effects
     assert first == pytest.approx(-second) != 0
     assert f"Groups of unknown parents: -1 {first:.4g}, -2 {second:.4g}." in panel.form.said.object
+
+
+def test_groups_have_rows_after_the_animals_in_the_file(tmp_path):
+    genotypes = simulate_genotypes(N, M, seed=4)
+    ids = genotypes.samples.ids.tolist()
+    pedigree = Pedigree.from_parents([*ids, "calf"], ["-1"] * (N + 1), ["-2"] * N + ["0"])
+    phenotype = simulate_trait(genotypes, n_causal=20, seed=5).phenotype
+    request = BlupRequest(next(iter(SINGLE_STEP)))
+    design = make_design(N, phenotype)
+    begun = begin_blup(genotypes, design, request, pedigree, {})
+    *_, found = begun.steps
+    write_values(tmp_path / "values.tsv", begun, found)
+    lines = (tmp_path / "values.tsv").read_text().splitlines()
+    titles, *rows = (line.split("\t") for line in lines)
+    rows = [dict(zip(titles, row, strict=True)) for row in rows]
+    assert [row["is_group"] for row in rows] == ["0"] * (N + 1) + ["1"] * 2
+    assert [row["rank"] for row in rows] == [*map(str, range(1, N + 2)), "NA", "NA"]
+    assert [row["sample"] for row in rows[N + 1 :]] == ["-1", "-2"]
+    told = [float(row["breeding_value"]) for row in rows[N + 1 :]]
+    np.testing.assert_allclose(told, found.group_effects, rtol=1e-6)
+    assert {row["converged"] for row in rows} == {"yes"}
+    assert {row["genotyped"] for row in rows[N + 1 :]} == {"0"}
 
 
 def test_single_step_allows_for_covariates():
