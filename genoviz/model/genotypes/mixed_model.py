@@ -146,7 +146,7 @@ class MixedModel:
     Raises
     ------
     ParameterError
-        If shapes do not fit each other.
+        If shapes do not fit each other, or observations are infinite.
     """
 
     observations: np.ndarray
@@ -157,6 +157,8 @@ class MixedModel:
 
     def __post_init__(self) -> None:
         n, n_traits = self.observations.shape
+        if np.isinf(self.observations).any():
+            raise ParameterError("observations are infinite; needs numbers, or NaN for none")
         if self.residual.shape != (n_traits, n_traits):
             raise ParameterError(
                 f"residual has shape {self.residual.shape}, needs ({n_traits}, {n_traits})"

@@ -6,6 +6,8 @@ chapters "Quick tour" and "Numerical examples from Mrode (2014)".
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -453,6 +455,15 @@ def test_covariances_that_are_none(tmp_path, old, new, sentence):
     (tmp_path / "model.par").write_text(GOOD.replace(old, new))
     with pytest.raises(ParameterError, match=sentence):
         next(iter_solve_mixed_model(read_blupf90(tmp_path / "model.par").model))
+
+
+def test_observations_that_are_none(tmp_path):
+    (tmp_path / "data.txt").write_text(MRODE)
+    (tmp_path / "animals.txt").write_text(MRODE_PEDIGREE)
+    (tmp_path / "model.par").write_text(GOOD)
+    model = read_blupf90(tmp_path / "model.par").model
+    with pytest.raises(ParameterError, match="observations are infinite"):
+        replace(model, observations=np.where(model.observations > 4, np.inf, model.observations))
 
 
 def test_the_command_writes_a_table(tmp_path, capfd):
