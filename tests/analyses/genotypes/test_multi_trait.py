@@ -186,6 +186,20 @@ def test_traits_that_have_nothing_in_common_are_predicted_as_alone(backend):
         assert np.allclose(apart.breeding_values[:, trait], alone.breeding_values, atol=1e-7)
 
 
+def test_units_of_traits_change_nothing_but_units():
+    both, units = np.column_stack([PHENOTYPE, np.roll(PHENOTYPE, 3)]), np.array([1.0, 1e4])
+    plain = multi_trait(GENOTYPES, PEDIGREE, both, genetic=GENETIC, residual=RESIDUAL,
+                        backend="cpu")  # fmt: skip
+    scale = units[:, None] * units
+    found = multi_trait(
+        GENOTYPES, PEDIGREE, both * units, genetic=GENETIC * scale, residual=RESIDUAL * scale,
+        backend="cpu",
+    )  # fmt: skip
+    assert found.iteration == plain.iteration
+    assert np.allclose(found.breeding_values / units, plain.breeding_values, atol=1e-9)
+    assert np.allclose(found.effects / units, plain.effects, atol=1e-9)
+
+
 def test_a_trait_informs_the_other_and_iterates_are_told():
     """Animals without a value of the second trait are told apart by the first."""
     both = np.column_stack([PHENOTYPE, np.where(np.arange(len(PHENOTYPE)) < 9, PHENOTYPE, np.nan)])
@@ -202,11 +216,11 @@ def test_a_trait_informs_the_other_and_iterates_are_told():
     [
         ({"phenotypes": PHENOTYPE}, r"phenotypes have shape \(\d+,\), need"),
         ({"phenotypes": np.ones((3, 2))}, "phenotypes have shape"),
-        ({"genetic": np.eye(3)}, "the covariance of effects 2 has shape"),
-        ({"genetic": -np.eye(2)}, "the covariance of effect 2 is not positive definite"),
+        ({"genetic": np.eye(3)}, r"genetic has shape \(3, 3\), needs \(2, 2\)"),
+        ({"genetic": -np.eye(2)}, "genetic is not positive definite"),
         (
             {"residual": np.array([[1, 2], [0, 1.0]])},
-            "the covariance of residuals is not symmetric",
+            "residual is not symmetric",
         ),
         ({"weights": np.ones(3)}, "weights have shape"),
         ({"weights": np.zeros(len(PEDIGREE))}, "weights have values that are not more than 0"),
@@ -304,7 +318,7 @@ def test_records_of_the_command_have_permanent_effects(herd, capfd, tmp_path):
         ("0.6", "x", "covariances.tsv, line 2: has 'x', needs a number"),
         ("fat\tprotein\t0.2", "fat\tprotein", "covariances.tsv, line 3: has 3 fields, needs 4"),
         ("fat\tprotein\t0.2", "fat\tmilk\t1", "has no covariance of fat and protein in component"),
-        ("0.6", "-1", "the covariance of effect 3 is not positive definite"),
+        ("0.6", "-1", "genetic is not positive definite"),
     ],
 )
 def test_covariances_of_the_command_that_are_none(herd, capfd, tmp_path, old, new, sentence):

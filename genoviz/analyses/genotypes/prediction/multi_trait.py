@@ -162,6 +162,16 @@ def iter_multi_trait(
         raise ParameterError(f"trait {int(empty[0]) + 1 if len(empty) else 1} has no value")
     values, owners, columns = values[is_used], owners[is_used], columns[is_used]
     _check_values(values)
+    given = {"genetic": genetic, "residual": residual, "permanent": permanent}
+    matrices = {
+        name: _check_covariance(name, matrix, n_traits)
+        for name, matrix in given.items()
+        if matrix is not None
+    }
+    # The residual at which to stop is that of all traits together: each in units of its own.
+    scales = np.sqrt(np.diag(matrices["residual"]))
+    values = values / scales
+    matrices = {name: matrix / (scales[:, None] * scales) for name, matrix in matrices.items()}
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
     deviations[deviations == 0] = 1.0
     columns = (columns - means) / deviations
@@ -180,19 +190,19 @@ def iter_multi_trait(
         n_variants = genotypes.n_variants
         genotypes, kept = take_autosomes(genotypes, contigs)
         structure = SingleStep(pedigree, genotypes, polygenic_weight)
-    random = [RandomEffects((first,), np.asarray(genetic, np.float64), structure)]
+    random = [RandomEffects((first,), matrices["genetic"], structure)]
     if permanent is not None:
         effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals))
-        random.append(RandomEffects((first + 1,), np.asarray(permanent, np.float64)))
-    residual = np.asarray(residual, np.float64)
-    model = MixedModel(values, tuple(effects), tuple(random), residual, shares[is_used])
+        random.append(RandomEffects((first + 1,), matrices["permanent"]))
+    weighted = shares[is_used]
+    model = MixedModel(values, tuple(effects), tuple(random), matrices["residual"], weighted)
     for solution in iter_solve_mixed_model(
         model, tolerance=tolerance, max_iterations=max_iterations, backend=backend
     ):
         fixed = np.vstack([solution.of_effect(k, n_traits) for k in range(first)])
         fixed[1:] /= deviations[:, None]
         fixed[0] -= means @ fixed[1:]
-        yield _read(solution, fixed, pedigree, kept, n_variants)
+        yield _read(solution, fixed, scales, pedigree, kept, n_variants)
 
 
 @in_one_go(iter_multi_trait)
@@ -216,6 +226,18 @@ def _check_values(values: np.ndarray) -> None:
             )
 
 
+def _check_covariance(name: str, matrix: np.ndarray, n_traits: int) -> np.ndarray:
+    """Return a covariance of traits as float64."""
+    found = np.asarray(matrix, np.float64)
+    if found.shape != (n_traits, n_traits):
+        raise ParameterError(f"{name} has shape {found.shape}, needs ({n_traits}, {n_traits})")
+    if not np.isfinite(found).all() or not np.allclose(found, found.T, rtol=1e-6):
+        raise ParameterError(f"{name} is not symmetric")
+    if np.linalg.eigvalsh(found)[0] <= 0:
+        raise ParameterError(f"{name} is not positive definite")
+    return found
+
+
 def _of_pedigree(pedigree: Pedigree) -> MatrixElements:
     """Return A^-1, with groups of unknown parents after the animals."""
     from scipy.sparse import triu
@@ -237,10 +259,12 @@ def _columns(covariates: np.ndarray | None, n: int) -> np.ndarray:
 def _read(
     solution: MixedSolution,
     fixed: np.ndarray,
+    scales: np.ndarray,
     pedigree: Pedigree,
     kept: slice | np.ndarray,
     n_variants: int,
 ) -> MultiTraitSnapshot:
+    """Return the solution in the units of the traits."""
     n_animals, n_traits = len(pedigree), fixed.shape[1]
     values = solution.of_effect(len(fixed), n_traits)
     if len(pedigree.groups) and not ((pedigree.sires == -1) | (pedigree.dams == -1)).any():
@@ -251,11 +275,11 @@ def _read(
     effects = solution.variant_effects[0] if solution.variant_effects else no_effects
     has_permanent = (solution.effects == len(fixed) + 1).any()
     return MultiTraitSnapshot(
-        values[:n_animals],
-        values[n_animals:],
-        fixed,
-        spread_rows(effects, kept, n_variants),
-        solution.of_effect(len(fixed) + 1, n_traits) if has_permanent else None,
+        values[:n_animals] * scales,
+        values[n_animals:] * scales,
+        fixed * scales,
+        spread_rows(effects * scales, kept, n_variants),
+        solution.of_effect(len(fixed) + 1, n_traits) * scales if has_permanent else None,
         solution.residuals,
         solution.is_converged,
         solution.seconds,
