@@ -91,6 +91,60 @@ def test_a_repeat_takes_a_round_whatever_its_length(unit, n_rounds):
         assert [stage for stage, *_ in steps].count("ties") <= n_rounds
 
 
+def fibonacci(n):
+    shorter, longer = "A", "AC"
+    while len(longer) < n:
+        shorter, longer = longer, longer + shorter
+    return longer[:n]
+
+
+def test_seeds_with_few_names_are_sorted_as_by_comparison(monkeypatch):
+    """Names that begin with each other, before a seed and before an exception, among them."""
+    monkeypatch.setattr(cpu, "LEAST_NAMED", cpu.SAMPLE_NAMES)
+    named = []
+    name = cpu._name
+    monkeypatch.setattr(cpu, "_name", lambda *given: named.append(name(*given)) or named[-1])
+    generator = np.random.default_rng(12)
+    for _ in range(40):
+        unit = random_letters(
+            generator, int(generator.integers(2, 9)), "ACGT"[: generator.integers(2, 5)]
+        )
+        runs = runs_of(generator, unit, 4, 40) + "A" * int(generator.integers(0, 3))
+        text = make_text(
+            runs, "N" + runs[: len(runs) // 2], unit * 60, unit * 60 + "A", fibonacci(300)
+        )
+        assert sort_text(text)[0].tolist() == sort_suffixes(text.symbols())
+    assert sum(given is not None for given in named) >= 30
+
+
+@pytest.mark.parametrize("letters", ["AC" * 150_000, fibonacci(300_000), "GATTACA" * 40_000])
+def test_long_repeats_are_sorted_by_names(letters):
+    text = make_text(letters, "N" + letters[1:200_001], "T" * 5000 + "G" * 3001)
+    for dtype in (np.uint32, np.int64):
+        order, steps = sort_text(text, dtype=dtype)
+        assert is_suffix_array(text, order)
+        assert "ties" not in [stage for stage, *_ in steps]
+
+
+def test_random_letters_get_no_names(monkeypatch):
+    """Of two letters, where all that lies between seeds has a name."""
+    letters = random_letters(np.random.default_rng(13), 400_000, "AC")
+    text = make_text(letters)
+    named = []
+    name = cpu._name
+    monkeypatch.setattr(cpu, "_name", lambda *given: named.append(name(*given)) or named[-1])
+    assert is_suffix_array(text, sort_text(text)[0])
+    assert named == [None]
+
+
+@pytest.mark.parametrize("letter", "ACGT")
+@pytest.mark.parametrize("step_rows", [1, 33, 1 << 23])
+def test_runs_of_a_letter_are_placed_a_word_at_a_time(monkeypatch, letter, step_rows):
+    monkeypatch.setattr(cpu, "STEP_ROWS", step_rows)
+    text = make_text(letter * 203, "AC" + letter * 129 + "GT", letter * 64, letter * 32 + "A", "T")
+    assert sort_text(text)[0].tolist() == sort_suffixes(text.symbols())
+
+
 @pytest.mark.parametrize("key_bases", [16, 21, 24])
 def test_ties_are_checked_once_for_each_doubling_of_depth(key_bases):
     doublings = [48, 96, 192, 384, 768, 1536]

@@ -22,7 +22,9 @@ Beside the text and the suffix array, in whose memory most work is done, this ta
 each symbol and 5 to 7 bytes for each seed: about 2 bytes a symbol in genomes, at most 4. So the
 peak is 6 to 6.5 bytes a symbol in genomes with text and result, at most 8.5; with int64 twice the
 result's and the seeds' share. Only a text that is one short repeat takes more: 40 bytes for each
-tied seed of its largest group while that is refined.
+tied seed of its largest group while that is refined. Where few different bases are between seeds,
+over and over, their names are sorted instead (``cpu_seeds.sort_names``), with at most 32 bytes for
+each seed.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ STEP_SEEDS = 1 << 21
 PIECES_PER_STEP = 16
 STEP_ROWS = 1 << 23
 AHEAD = 32
-THREE = np.uint64(3)
+LEAST_NAMED, MAX_NAMES = 1 << 16, 250
+N_SAMPLES, SAMPLE_NAMES = 1024, 32
+THREE, HALF, LOW_BITS = np.uint64(3), np.uint64(32), np.uint64(0x5555555555555555)
 
 
 def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
@@ -55,17 +59,27 @@ def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
     near = np.zeros((n_words >> 6) + 1, np.uint64)
     cpu_seeds.mark_exceptions(exceptions, marks, near)
     text = packed, marks, near
-    base_counts, prefix_bases, block_ends = yield from _part(text, n_symbols, suffix_array)
-    seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
+    base_counts, prefix_bases, block_ends, named = yield from _part(
+        text, n_symbols, exceptions, suffix_array
+    )
+    if named is None:
+        seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
+    else:
+        order = cpu_seeds.sort_names(*named)
+        seeds = np.empty(len(order), suffix_array.dtype)
+        cpu_seeds.list_seeds(marks, suffix_array, order, seeds)
+        del named, order
+        yield "blocks", len(seeds), len(seeds), 0
     first_of_base = block_ends[:: 4 ** (prefix_bases - 1)]
     yield from _induce(text, exceptions, base_counts, seeds, first_of_base, suffix_array)
     return np.diff(block_ends)
 
 
-def _part(text, n_symbols, suffix_array):
+def _part(text, n_symbols, exceptions, suffix_array):
     """Find the seeds, and put them in their blocks in the memory of the suffix array.
 
-    Return rising and all suffixes of each base, (2, 4); the bases of blocks; and the blocks' ends.
+    Return rising and all suffixes of each base, (2, 4); the bases of blocks; the blocks' ends; and
+    what `_name` returns of names: with these the seeds are in no blocks.
     """
     packed, marks, _ = text
     n_threads = get_num_threads()
@@ -80,6 +94,10 @@ def _part(text, n_symbols, suffix_array):
         yield "partition", step + 1, n_steps, n_symbols
     totals = counts.sum(axis=0).astype(np.int64)
     n_seeds = int(totals[7])
+    base_counts = np.stack([totals[:4], np.array([0, *totals[4:7]])])
+    named = _name(text, n_symbols, exceptions, n_seeds)
+    if named is not None:
+        return base_counts, 1, named[2], named[:2]
     prefix_bases = max(1, min(MAX_PREFIX, (n_seeds // BLOCK_SEEDS).bit_length() // 2))
     tallies = np.zeros((n_chunks, 4**prefix_bases), np.int64)
     for step, group in enumerate(groups, len(groups)):
@@ -95,8 +113,45 @@ def _part(text, n_symbols, suffix_array):
             packed, marks, edges, *group, prefix_bases, position_bits, slots, words
         )
         yield "partition", step + 1, n_steps, n_symbols
-    falling_counts = np.array([0, *totals[4:7]])
-    return np.stack([totals[:4], falling_counts]), prefix_bases, block_ends
+    return base_counts, prefix_bases, block_ends, None
+
+
+def _name(text, n_symbols, exceptions, n_seeds):
+    """Return the names of the seeds' bases, how many, and the seeds before each base's, or None.
+
+    None where names are many, or do not repeat: then blocks are faster.
+    """
+    if not LEAST_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_NAMES:
+        return None
+    packed, marks, _ = text
+    names, windows = np.empty(n_seeds, np.uint8), np.empty(MAX_NAMES, np.uint64)
+    lengths, ended = np.empty(MAX_NAMES, np.int64), np.empty(MAX_NAMES, np.int64)
+    counts = np.zeros(MAX_NAMES, np.int64)
+    n = cpu_seeds.name_seeds(
+        packed, marks, n_symbols, exceptions, names, windows, lengths, ended, counts
+    )
+    if n < 0:
+        return None
+    starts = np.linspace(0, n_seeds - SAMPLE_NAMES, N_SAMPLES).astype(np.int64)
+    samples = np.lib.stride_tricks.sliding_window_view(names, SAMPLE_NAMES)[starts]
+    if len({sample.tobytes() for sample in samples}) * 4 > N_SAMPLES:
+        return None
+
+    # Of two of which one begins with the other: one before an exception is smaller, and of two of
+    # these the shorter, then the later one. Of others the longer one is smaller: where the shorter
+    # one ends with a seed, which is rising, it is falling.
+    def key(name):
+        if ended[name] >= 0:
+            return int(windows[name]), 0, int(lengths[name]), -int(ended[name])
+        return int(windows[name]), 1, -int(lengths[name]), 0
+
+    by_order = sorted(range(n), key=key)
+    in_order = np.empty(n, np.uint8)
+    in_order[by_order] = np.arange(n)
+    bases = (windows[:n] >> np.uint64(62)).astype(np.int64)
+    tallies = np.bincount(bases, counts[:n], minlength=4).astype(np.int64)
+    cpu_seeds.rename(names, in_order)
+    return names, n, np.concatenate([[0], np.cumsum(tallies)])
 
 
 def _as_words(suffix_array):
@@ -176,7 +231,8 @@ def _induce(text, exceptions, base_counts, seeds, first_of_base, rows):
             yield "induction", row // 2, n, 0
     for base in range(3, -1, -1):
         row = int(ends[base])
-        for is_rising in (True, False):
+        # No base is less than A, so falling suffixes of A have none to place.
+        for is_rising in (True, False) if base else (True,):
             lowest = int(first_rising[base] if is_rising else firsts[base])
             while row > lowest:
                 row = _place_before_all(*text, base, is_rising, row, lowest, STEP_ROWS, rows, tails)
@@ -218,6 +274,7 @@ def _place_before_falling(packed, marks, near, base, first, n_rows, rows, heads)
     Return the next row; it is ``heads[base]`` when this base is done.
     """
     row = first
+    run = np.uint64(base) * LOW_BITS
     while row < heads[base] and row < first + n_rows:
         prefetch(packed, (np.int64(rows[min(row + AHEAD, len(rows) - 1)]) - 1) >> 5)
         position = np.int64(rows[row])
@@ -225,6 +282,21 @@ def _place_before_falling(packed, marks, near, base, first, n_rows, rows, heads)
         if position == 0:
             continue
         before = position - 1
+        if row == heads[base] and row + 32 <= len(rows):
+            # Only this suffix is left: a run of its base is placed a word at a time.
+            word = before >> 5
+            while before & 31 == 31 and packed[word] == run and not marks[word] >> HALF:
+                for i in range(32):
+                    rows[row + i] = before - i
+                before -= 32
+                word -= 1
+                row += 32
+                if before < 0 or row + 32 > len(rows) or row >= first + n_rows:
+                    break
+            heads[base] = row
+            position = before + 1
+            if before < 0:
+                continue
         other = _base(packed, before)
         is_placed = other >= base
         if base == 0 and other == 0 and _is_exception(marks, near, before):

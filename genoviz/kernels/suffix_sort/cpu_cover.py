@@ -169,4 +169,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: 46628eab36a5c080
+# Compiled with cpu_order.py, cpu_seeds.py: ac61b269851b851d

@@ -22,6 +22,9 @@ doubling of its length. There the seeds of a group stand a period apart, and a c
 with one whose next seed, a period further, is in another group. If that group is a smaller one, the
 chain's last seed is its smallest, else its largest, and so on along the chain: so the repeats that
 are left, and the rank behind the chain, sort all at once.
+
+Where a text has few different bases between seeds, and the same ones over and over, their names
+are a shorter text, and the order of its suffixes is that of the seeds (``sort_names``).
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ DIGIT_BITS = 11
 DIGIT = (1 << DIGIT_BITS) - 1
 ALL_HEADS = np.uint64(0x0101010101010101)
 HEAD, TIED, NEW_HEAD = 1, 0, 2
+NAME_SLOTS = 1024
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(nogil=True, cache=True)
@@ -463,6 +468,203 @@ def split_groups(seeds, is_head, edges, ranks, tied):
                 slot += 1
             n_tied += n if n > 1 else 0
         tied[chunk] = n_tied
+
+
+# Few names ----------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def name_seeds(packed, marks, n_symbols, exceptions, names, windows, lengths, ended, counts):
+    """Name the bases of each seed up to the first one of the next seed, at most 32.
+
+    ``names`` (uint8, one for each seed in the order of the text) gets places in ``windows`` and
+    ``lengths``, where bases after the length are T. Before an exception is no next seed: such
+    bases end with it, and have A after their length, and a name alone; ``ended`` gets the
+    position. ``counts`` gets the seeds of each name. Return how many names there are, or -1 if
+    they are more than that, or a name is longer.
+    """
+    table = np.full(NAME_SLOTS, -1, np.int64)
+    n_names, n, before, next_exception = 0, 0, np.int64(-1), 0
+    last = np.int64(0)
+    for word in range(len(marks)):
+        bits = marks[word] << HALF
+        if word == len(marks) - 1:
+            bits = np.uint64(0)
+        while bits or (word == len(marks) - 1 and before >= 0):
+            position = np.int64(n_symbols)
+            if bits:
+                offset = leading_zeros(bits)
+                bits ^= np.uint64(1 << 63) >> offset
+                position = (word << 5) + np.int64(offset) + 1
+            if before >= 0:
+                while exceptions[next_exception] < before:
+                    next_exception += 1
+                end = exceptions[next_exception]
+                has_ended = end < position
+                length = end - before if has_ended else position - before + 1
+                if length > 32:
+                    return -1
+                at, shift = before >> 5, np.uint64(2 * (before & 31))
+                window = packed[at] << shift | packed[at + 1] >> ONE >> (np.uint64(63) - shift)
+                rest = ~np.uint64(0) >> ONE >> np.uint64(2 * length - 1)
+                window = window & ~rest if has_ended else window | rest
+                slot = np.int64((window ^ window >> np.uint64(29)) * FACTOR >> np.uint64(54))
+                name = np.int64(-1)
+                if n and not has_ended and window == windows[last] and length == lengths[last]:
+                    name = last
+                while not has_ended and table[slot] >= 0 and name < 0:
+                    known = table[slot]
+                    if windows[known] == window and lengths[known] == length:
+                        name = known
+                    slot = (slot + 1) & (NAME_SLOTS - 1)
+                if name < 0:
+                    if n_names == len(windows):
+                        return -1
+                    name = n_names
+                    windows[name], lengths[name] = window, length
+                    ended[name] = before if has_ended else -1
+                    if not has_ended:
+                        table[slot] = name
+                    n_names += 1
+                last = name
+                names[n] = name
+                counts[name] += 1
+                n += 1
+            before = position if position < n_symbols else np.int64(-1)
+    return n_names
+
+
+@njit(nogil=True, cache=True)
+def rename(names, new_names):
+    """Replace each name by its new one."""
+    for i in range(len(names)):
+        names[i] = new_names[names[i]]
+
+
+@njit(nogil=True, cache=True)
+def list_seeds(marks, rows, order, seeds):
+    """Store the positions of the seeds in an order of them; ``rows`` is room for all of them."""
+    n = 0
+    for word in range(len(marks)):
+        bits = marks[word] << HALF
+        while bits:
+            offset = leading_zeros(bits)
+            bits ^= np.uint64(1 << 63) >> offset
+            rows[n] = (word << 5) + np.int64(offset) + 1
+            n += 1
+    for i in range(n):
+        seeds[i] = rows[order[i]]
+
+
+def sort_names(names, n_names):
+    """Return the order of all suffixes of names, by induction and recursion; int32.
+
+    After Nong, Zhang, Chan 2011 (SA-IS). The end is smaller than any name.
+    """
+    rising, starts, n_lowest = _type_names(names, n_names)
+    order = np.empty(len(names), np.int32)
+    lowest, places = _find_lowest(names, rising, n_lowest)
+    if n_lowest:
+        _induce_names(names, rising, starts, lowest, order)
+        reduced, n_reduced = _name_lowest(names, order, lowest, places)
+        if n_reduced == n_lowest:
+            inner = np.empty(n_lowest, np.int32)
+            inner[reduced] = np.arange(n_lowest, dtype=np.int32)
+        else:
+            inner = sort_names(reduced, n_reduced)
+        lowest = lowest[inner]
+    _induce_names(names, rising, starts, lowest, order)
+    return order
+
+
+@njit(nogil=True, cache=True)
+def _type_names(names, n_names):
+    """Return which suffixes are rising, where each name's falling and rising rows begin, and more.
+
+    The last is the number of rising suffixes after falling ones.
+    """
+    n = len(names)
+    rising = np.zeros(n, np.bool_)
+    counts = np.zeros((2, n_names + 1), np.int64)
+    counts[0, names[n - 1]] += 1
+    n_lowest = 0
+    for i in range(n - 2, -1, -1):
+        rises = rising[i + 1] if names[i] == names[i + 1] else names[i] < names[i + 1]
+        rising[i] = rises
+        n_lowest += rising[i + 1] and not rises
+        counts[np.int64(rises), names[i]] += 1
+    starts = np.zeros((2, n_names + 1), np.int64)
+    total = 0
+    for name in range(n_names + 1):
+        starts[0, name] = total
+        starts[1, name] = total + counts[0, name]
+        total += counts[0, name] + counts[1, name]
+    return rising, starts, n_lowest
+
+
+@njit(nogil=True, cache=True)
+def _find_lowest(names, rising, n_lowest):
+    """Return the rising suffixes after falling ones, and the place of each among these, or -1."""
+    lowest = np.empty(n_lowest, np.int32)
+    places = np.full(len(names) if n_lowest else 0, -1, np.int32)
+    n = 0
+    for i in range(1, len(names) if n_lowest else 0):
+        if rising[i] and not rising[i - 1]:
+            lowest[n] = i
+            places[i] = n
+            n += 1
+    return lowest, places
+
+
+@njit(nogil=True, cache=True)
+def _induce_names(names, rising, starts, lowest, order):
+    """Fill the order of all suffixes from that of the rising ones after falling ones."""
+    n = len(names)
+    order[:] = -1
+    slots = starts[1].copy()
+    for position in lowest:
+        order[slots[names[position]]] = position
+        slots[names[position]] += 1
+    slots = starts[0].copy()
+    order[slots[names[n - 1]]] = n - 1
+    slots[names[n - 1]] += 1
+    for i in range(n):
+        before = np.int64(order[i]) - 1
+        if before >= 0 and not rising[before]:
+            order[slots[names[before]]] = before
+            slots[names[before]] += 1
+    slots = starts[0].copy()
+    for i in range(n - 1, -1, -1):
+        before = np.int64(order[i]) - 1
+        if before >= 0 and rising[before]:
+            name = np.int64(names[before]) + 1
+            slots[name] -= 1
+            order[slots[name]] = before
+
+
+@njit(nogil=True, cache=True)
+def _name_lowest(names, order, lowest, places):
+    """Return names of what lies from each of the lowest suffixes to the next, and their number."""
+    n, n_lowest = len(names), len(lowest)
+    reduced = np.empty(n_lowest, np.int32)
+    before, name = np.int64(-1), np.int64(-1)
+    for i in range(n):
+        place = np.int64(places[order[i]])
+        if place < 0:
+            continue
+        is_same = before >= 0 and place + 1 < n_lowest and before + 1 < n_lowest
+        if is_same:
+            first, second = np.int64(lowest[place]), np.int64(lowest[before])
+            length = np.int64(lowest[place + 1]) - first
+            is_same = length == np.int64(lowest[before + 1]) - second
+            k = 0
+            while is_same and k <= length:
+                is_same = names[first + k] == names[second + k]
+                k += 1
+        name += not is_same
+        reduced[place] = name
+        before = place
+    return reduced, name + 1
 
 
 # Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
