@@ -1,0 +1,84 @@
+"""Models of several traits and reliabilities: a GPU finds what the CPU does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from genoviz import (
+    correlate,
+    drop_genotypes,
+    multi_trait,
+    reliability,
+    simulate_genotypes,
+    simulate_pedigree,
+)
+from genoviz.backend import cuda_is_available
+from genoviz.model.genotypes.genotypes import Genotypes
+from tests.oracles.genotypes import codes_of, pack
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not cuda_is_available(), reason="no NVIDIA GPU can be used here"),
+]
+COVARIANCES = {
+    "genetic": np.array([[0.6, 0.2, 0.1], [0.2, 0.5, 0.0], [0.1, 0.0, 0.4]]),
+    "residual": np.array([[0.9, -0.3, 0.0], [-0.3, 0.5, 0.1], [0.0, 0.1, 0.6]]),
+}
+
+
+def on_both(function, *arguments, **options):
+    """Results of the CPU and of the GPU."""
+    return [function(*arguments, **options, backend=backend) for backend in ("cpu", "cuda")]
+
+
+def traits(n, n_traits, missing):
+    """Values that are in part what all traits have in common, and some that were not measured."""
+    generator = np.random.default_rng(7)
+    values = generator.normal(size=(n, 1)) + generator.normal(size=(n, n_traits))
+    values[generator.random(values.shape) < missing] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("n_traits", [1, 2, 3])
+def test_single_step_of_several_traits(n_traits):
+    pedigree = simulate_pedigree(400, 5, seed=1)
+    everybody = drop_genotypes(pedigree, simulate_genotypes(400, 2500, seed=2), seed=3)
+    chosen = np.sort(np.random.default_rng(4).permutation(len(pedigree))[:1001])
+    codes = codes_of(everybody.packed, len(pedigree))[chosen]
+    genotypes = Genotypes(pack(codes), everybody.samples.take(chosen), everybody.variants)
+    values = traits(len(pedigree), n_traits, 0.2)
+    cpu, cuda = on_both(
+        multi_trait, genotypes, pedigree, values, tolerance=1e-18,
+        **{name: matrix[:n_traits, :n_traits] for name, matrix in COVARIANCES.items()},
+    )  # fmt: skip
+    assert cpu.is_converged
+    assert cuda.is_converged
+    for name in ("breeding_values", "effects", "fixed_effects"):
+        one, other = getattr(cpu, name), getattr(cuda, name)
+        np.testing.assert_allclose(one, other, atol=1e-6 * np.abs(one).max(), err_msg=name)
+
+
+@pytest.mark.parametrize(("method", "atol"), [("exact", 1e-9), ("random", 1e-6)])
+def test_reliabilities(method, atol):
+    genotypes = simulate_genotypes(1501, 3001, missing_rate=0.02, seed=5)
+    cpu, cuda = on_both(
+        reliability, genotypes, traits(1501, 1, 0.3)[:, 0], heritability=0.4, method=method,
+        n_draws=60, tolerance=1e-17,
+    )  # fmt: skip
+    assert cpu.n_draws == cuda.n_draws == 60 * (method == "random")
+    assert cuda.is_converged
+    np.testing.assert_allclose(cpu.reliabilities, cuda.reliabilities, atol=atol)
+    np.testing.assert_allclose(cpu.standard_errors, cuda.standard_errors, atol=atol)
+
+
+@pytest.mark.parametrize(("n", "missing"), [(1001, 0.0), (301, 0.1)])
+def test_correlations_of_traits(n, missing):
+    genotypes = simulate_genotypes(n, 2001, missing_rate=0.01, seed=6)
+    cpu, cuda = on_both(correlate, genotypes, traits(n, 2, missing), tolerance=1e-10)
+    assert cuda.is_converged
+    assert cpu.iteration == cuda.iteration
+    for name in ("genetic", "residual", "correlations", "correlation_errors"):
+        np.testing.assert_allclose(
+            getattr(cpu, name), getattr(cuda, name), rtol=1e-5, atol=1e-6, err_msg=name
+        )
