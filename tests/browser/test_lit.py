@@ -152,16 +152,14 @@ def test_a_guide_is_lit_with_all_its_places(visit, sample):
 
 
 def test_a_snp_is_lit_at_its_base(visit):
-    button = visit.page.get_by_role("button", name="Light up: this variant")
-    visit.find("rs700", button.is_visible)
-    words, colour = visit.light(button, "rs700")
-    assert "1 variant on 1 node" in words
     show = visit.page.get_by_role("button", name="Show on the layout")
-    visit.insist(show.click, visit.canvas.is_visible)
+    visit.find("rs700", show.is_visible)
+    words, colour = visit.light(show, "rs700")
+    assert "1 variant on 1 node" in words
+    visit.until(visit.canvas.is_visible)
+    visit.until(lambda: visit.count(colour) > 10)
     visit.show_tab("Inspect")
     visit.until(visit.button("FASTA").is_visible)  # its node is picked
-    # The picture may be elsewhere; a page that has the place goes there by itself.
-    visit.go("rs700", lambda: visit.count(colour) > 10)
     visit.show_page("Tracks", lambda: visit.named["rs700"] == 1)
     visit.page.get_by_role("button", name="Remove rs700").click()
     visit.until(lambda: "rs700" not in visit.named)

@@ -107,9 +107,30 @@ def test_genes_of_a_chromosome_are_on_the_path_of_its_stretch():
     assert placed.starts.tolist() == [start - first]
     assert placed.nodes.tolist() == nodes_met(graph, [(path, start - first, end - first)])
     assert count_groups_with(graph, placed.nodes) == 90
-    several = place_intervals(graph, intervals_of(["chr6"], [(0, start, end)]))
-    assert several.n_placed == 0
-    assert several.reasons[0].startswith("'chr6' could be any of 2 contigs")
+    # chm13's path ends before that.
+    for name in ("chr6", "6"):
+        alone = place_intervals(graph, intervals_of([name], [(0, start, end), (0, 5, 6)]))
+        assert alone.n_placed == 1
+        assert alone.nodes.tolist() == placed.nodes.tolist()
+        assert alone.reasons == ("the graph's paths do not reach that far",)
+
+
+def test_a_contig_of_several_samples_is_that_of_the_only_one_that_reaches_there(tmp_path):
+    path = tmp_path / "several.gfa"
+    path.write_text(
+        "S\t1\tACGTACGTAC\nS\t2\tGGGGGTTTTT\nP\tone#chr6:1000-1020\t1+,2+\t*\n"
+        "P\ttwo#chr6:1015-1035\t2+,1+\t*\nP\tthree#chr6:5000-5010\t1+\t*\n"
+        "P\tthree#chr6:5010-5020\t2+\t*\n"
+    )
+    rows = [(0, 1000, 1005), (0, 1014, 1016), (0, 1020, 1030), (0, 5005, 5015), (0, 9000, 9001)]
+    placed = place_intervals(read_gfa(path), intervals_of(["chr6"], rows))
+    found = zip(placed.rows, placed.paths, placed.starts, placed.ends, strict=True)
+    assert sorted(map(tuple, found)) == [
+        (0, 0, 0, 5), (2, 1, 5, 15), (3, 2, 5, 10), (3, 3, 0, 5)
+    ]  # fmt: skip
+    assert placed.n_placed == 3
+    assert placed.reasons[0].startswith("'chr6' could be any of 3 contigs")
+    assert placed.reasons[1] == "the graph's paths do not reach that far"
 
 
 @pytest.mark.parametrize("n", [0, 1])

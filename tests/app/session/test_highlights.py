@@ -10,6 +10,7 @@ import pytest
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.pages.pangenome.page import PangenomePage
+from genoviz_app.pages.pangenome.picture.shared_marks import PICKED_COLOUR, REGION_COLOUR
 from genoviz_app.parts.lighting import LitList, light_button
 from genoviz_app.plots.kmer_genome import GenomeFigures
 from genoviz_app.plots.lit_stretches import lit_along, lit_bars
@@ -177,7 +178,8 @@ def test_what_is_lit_is_drawn_over_the_region_and_the_picked_nodes(opened):
         page.poll()
 
     poll_until(look, lambda: len(page.view.picture.notes.marks) == 3)
-    assert page.view.picture.notes.marks[-1].colour == lit.colour
+    colours = [mark.colour for mark in page.view.picture.notes.marks]
+    assert colours == [REGION_COLOUR, PICKED_COLOUR, lit.colour]
     page.close()
 
 

@@ -93,7 +93,7 @@ class SnpCard:
         )  # fmt: skip
         self.layout_button = pmui.Button(
             label="Show on the layout", icon="hub", **BUTTON,
-            description="Show on the layout: its nodes. The paths of each allele are listed here",
+            description="Show on the layout: lit up. The paths of each allele are listed here",
         )  # fmt: skip
         self.light = light_button(
             state.session, self._lit, "this variant", **{**BUTTON, "icon": None}
@@ -140,11 +140,12 @@ class SnpCard:
         self._state.session.wanted_page = "tracks"
 
     def show_layout(self) -> None:
-        """Pick the nodes, go to them on the layout, and ask which paths carry which allele."""
+        """Light the variant up, go to its nodes on the layout, and ask which paths have what."""
         placed, graph = self.placed, self._state.session.opened
         if placed is None:
             self._state.session.problem = f"{NOT_ON_GRAPH[0].upper()}{NOT_ON_GRAPH[1:]}."
             return
+        self._state.session.highlights.light_up(self._lit())
         self._nodes.ask(nodes_of, graph.graph, [placed])
         self._alleles.ask(find_graph_alleles, graph.graph, placed, self._sites)
         self.paths.param.update(

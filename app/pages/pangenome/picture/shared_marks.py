@@ -81,7 +81,7 @@ class SharedMarks:
 
     def _on_region(self, mark: Mark) -> None:
         self._picture.set_mark(REGION_MARK, mark)
-        self._follow_lit()
+        self._follow_picked()  # the region may have them all
         if self._goes_there:
             self._picture.look_at_nodes(mark.nodes)
 

@@ -16,6 +16,7 @@ from genoviz.analyses.graph.query.path_groups import group_paths
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph
+from genoviz.model.intervals.intervals import aliases
 
 _N_REASONS = 2
 
@@ -54,7 +55,9 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
 
     A contig is that of a path by its exact name, where positions count from the path's first base,
     or by what the graph calls the contig, as in :func:`annotate_graph`; then positions are those of
-    the contig. What goes beyond a path is cut off. An empty interval is on the node of its base.
+    the contig. Where several samples have a contig of that name, an interval is on that of the one
+    sample whose paths reach there. What goes beyond a path is cut off. An empty interval is on the
+    node of its base.
     """
     ids = intervals.contig_ids
     order = _order(ids)
@@ -65,26 +68,22 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
     n_placed = n_outside = 0
     for contig in np.flatnonzero(np.diff(bounds)).tolist():
         rows = order[bounds[contig] : bounds[contig + 1]]
+        name = intervals.contigs[contig]
         try:
-            paths, is_local, _ = find_contig_paths(graph, intervals.contigs[contig], None)
+            paths, is_local, _ = find_contig_paths(graph, name, None)
+            owners = (paths,) if paths else ()
         except ParameterError as error:
-            reasons.append(str(error))
+            owners, is_local = _paths_by_owner(graph, name), False
+            ambiguous = str(error)
+        if not owners:
+            unknown.append(name)
             continue
-        if not paths:
-            unknown.append(intervals.contigs[contig])
-            continue
-        is_placed = np.zeros(len(rows), bool)
-        for path in paths:
-            length = int(graph.path_lengths[path])
-            first = 0 if is_local else int(graph.path_starts[path])
-            starts = intervals.starts[rows] - first
-            ends = np.maximum(intervals.ends[rows] - first, starts + 1)
-            is_there = (starts < length) & (ends > 0)
-            is_placed |= is_there
-            starts, ends = np.maximum(starts[is_there], 0), np.minimum(ends[is_there], length)
-            parts.append((rows[is_there], np.full(len(starts), path, np.int64), starts, ends))
-        n_placed += int(np.count_nonzero(is_placed))
-        n_outside += int(np.count_nonzero(~is_placed))
+        found, n_owners = _place_on(graph, intervals, rows, owners, is_local)
+        parts += found
+        n_placed += int(np.count_nonzero(n_owners == 1))
+        n_outside += int(np.count_nonzero(n_owners == 0))
+        if (n_owners > 1).any():
+            reasons.append(ambiguous)
     empty = np.empty(0, np.int64)
     found = [np.concatenate([empty, *column]) for column in zip(*parts, strict=True)] or [empty] * 4
     if unknown:
@@ -99,6 +98,45 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
         n_placed,
         tuple(reasons[:_N_REASONS]),
     )
+
+
+def _paths_by_owner(graph: PangenomeGraph, name: str) -> tuple[tuple[int, ...], ...]:
+    """Return the paths of each contig that a name may stand for."""
+    directory = graph.path_directory
+    for alias in (name, *aliases(name)):
+        owners = directory.meanings(alias)
+        if owners:
+            return tuple(directory.sub_paths(owner) for owner in owners)
+    return ()
+
+
+def _place_on(
+    graph: PangenomeGraph,
+    intervals: Intervals,
+    rows: np.ndarray,
+    owners: tuple[tuple[int, ...], ...],
+    is_local: bool,
+) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray]:
+    """Return rows, paths, starts and ends for each path, and how many owners have each row.
+
+    Rows that paths of several owners have are left out.
+    """
+    starts, ends = intervals.starts[rows], intervals.ends[rows]
+    ends = np.maximum(ends, starts + 1)
+    firsts = {path: 0 if is_local else int(graph.path_starts[path]) for path in sum(owners, ())}
+    stops = {path: first + int(graph.path_lengths[path]) for path, first in firsts.items()}
+    n_owners = np.zeros(len(rows), np.int64)
+    for paths in owners:
+        has = np.zeros(len(rows), bool)
+        for path in paths:
+            has |= (starts < stops[path]) & (ends > firsts[path])
+        n_owners += has
+    parts = []
+    for path, first in firsts.items():
+        here = (n_owners == 1) & (starts < stops[path]) & (ends > first)
+        low, high = np.maximum(starts[here], first), np.minimum(ends[here], stops[path])
+        parts.append((rows[here], np.full(len(low), path, np.int64), low - first, high - first))
+    return parts, n_owners
 
 
 def find_nodes_below(
