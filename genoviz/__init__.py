@@ -110,6 +110,7 @@ _MODULES = {
         "ReliabilitySnapshot", "iter_reliability", "reliability",
     ),
     "genoviz.analyses.genotypes.prediction.single_step": ("iter_single_step", "single_step"),
+    "genoviz.analyses.genotypes.prediction.single_step_parts": ("estimate_gamma",),
     "genoviz.analyses.genotypes.prediction.cross_validation": (
         "CrossValidation", "cross_validate", "iter_cross_validate",
     ),
@@ -281,7 +282,7 @@ _MODULES = {
     "genoviz.io.offtargets.output": ("write_offtargets",),
     "genoviz.io.graph.layout_files": ("read_layout", "write_layout"),
     "genoviz.io.genotypes.blupf90": ("Blupf90Run", "read_blupf90"),
-    "genoviz.io.genotypes.pedigree": ("read_pedigree",),
+    "genoviz.io.genotypes.pedigree": ("read_gamma", "read_pedigree"),
     "genoviz.io.genotypes.phenotypes": ("read_phenotypes",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
     "genoviz.io.genotypes.writers": ("write_plink", "write_vcf"),

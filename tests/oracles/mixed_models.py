@@ -13,6 +13,12 @@ def centred(dosages):
     return z, 2 * (frequencies * (1 - frequencies)).sum()
 
 
+def centred_by_half(dosages):
+    """Return Z and half of the number of variants, as if all frequencies were 1/2."""
+    means = np.nanmean(dosages, axis=0)
+    return np.where(np.isnan(dosages), means, dosages) - 1, dosages.shape[1] / 2
+
+
 def solve(phenotype, design, incidence, inverse, ratio):
     """Return fixed and random effects of y = Xb + Wu + e, u ~ N(0, K vg), given K^-1 or its like.
 

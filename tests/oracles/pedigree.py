@@ -19,6 +19,26 @@ def relationships(sires, dams):
     return table
 
 
+def metafounder_relationships(sires, dams, gamma):
+    """Return A^Gamma, metafounders first: float64 (n_groups + n, n_groups + n).
+
+    Parents are -1 where not known and unrelated, -2 - g where they are metafounder g.
+    """
+    n_groups, n = len(gamma), len(sires)
+    table = np.zeros((n_groups + n, n_groups + n))
+    table[:n_groups, :n_groups] = gamma
+    for i in range(n):
+        row = n_groups + i
+        parents = [
+            n_groups + p if p >= 0 else -2 - p for p in (int(sires[i]), int(dams[i])) if p != -1
+        ]
+        for parent in parents:
+            table[row, :row] += table[parent, :row] / 2
+        table[:row, row] = table[row, :row]
+        table[row, row] = 1 + (table[tuple(parents)] / 2 if len(parents) == 2 else 0)
+    return table
+
+
 def group_shares(sires, dams, n_groups):
     """Return Q: float64 (n, n_groups); parents are -1 where not known, -2 - g where of group g."""
     shares = np.zeros((len(sires), n_groups))

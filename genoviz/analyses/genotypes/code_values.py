@@ -24,7 +24,7 @@ def frequencies_of_counts(counts: np.ndarray) -> np.ndarray:
 def values_of_codes(
     frequencies: np.ndarray,
     *,
-    centre: bool = True,
+    centre: bool | Literal["half"] = True,
     standardise: bool = False,
     missing: Literal["mean", "zero"] = "mean",
 ) -> np.ndarray:
@@ -47,7 +47,7 @@ def values_of_codes(
     if missing == "mean":
         values[:, MISSING_CODE] = means
     if centre:
-        values -= means[:, None]
+        values -= 1.0 if centre == "half" else means[:, None]
     if standardise:
         deviations = np.sqrt(means * (1 - frequencies))
         is_varied = deviations > 0

@@ -82,7 +82,8 @@ class GenotypeMatrix:
     genotypes
         The packed genotypes.
     centre
-        Whether 2p is subtracted, for p the frequency of A1 at the variant.
+        Whether 2p is subtracted, for p the frequency of A1 at the variant; ``"half"``: 1 is, as if
+        all frequencies were 1/2.
     standardise
         Whether columns are divided by sqrt(2p(1 - p)); one without variation becomes 0.
     missing
@@ -129,7 +130,7 @@ class GenotypeMatrix:
         self,
         genotypes: Genotypes,
         *,
-        centre: bool = True,
+        centre: bool | Literal["half"] = True,
         standardise: bool = False,
         missing: Literal["mean", "zero"] = "mean",
         frequencies: np.ndarray | None = None,

@@ -10,7 +10,7 @@ import typer
 
 from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import sample_columns, with_groups, write_table
+from genoviz.cli.genotypes.tables import sample_columns, with_groups, write_predictions
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_numbers, take_records
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import ProgressBar, print_notes, show_progress
@@ -41,20 +41,19 @@ class Preconditioner(StrEnum):
 
 
 ASSUMED_HERITABILITY, ASSUMED_WEIGHT = 0.5, 0.2
-ESTIMATE = "estimate"
 _SINGLE_STEP = (Method.ss_snp_blup, Method.ss_gta_blup)
 
 
 def _parse_heritability(text: str) -> float | str:
     """Return a number from 0 to 1, or the word that asks for an estimate."""
-    if text == ESTIMATE:
+    if text == io.ESTIMATE:
         return text
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1:
-        raise typer.BadParameter(f"{text!r} is neither a number from 0 to 1 nor {ESTIMATE!r}")
+        raise typer.BadParameter(f"{text!r} is neither a number from 0 to 1 nor {io.ESTIMATE!r}")
     return value
 
 
@@ -93,6 +92,7 @@ def blup(
     pedigree: Annotated[
         Path | None, option("Animal, sire and dam a line; for the single-step forms.")
     ] = None,
+    gamma: io.GammaOption = None,
     polygenic_weight: Annotated[
         float | None,
         option(
@@ -165,6 +165,8 @@ def blup(
         raise typer.BadParameter(
             "--pedigree and the single-step methods ssSNPBLUP and ssGTABLUP need each other"
         )
+    if gamma is not None and not is_single_step:
+        raise typer.BadParameter("--gamma takes a single-step method and --pedigree")
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     if with_reliability and (is_single_step or cross_validate is not None):
@@ -172,7 +174,7 @@ def blup(
     if repeatability is not None or weight is not None:
         if method is Method.gblup or cross_validate is not None:
             raise typer.BadParameter("--repeatability and --weight take SNP-BLUP or single step")
-        if heritability == ESTIMATE:
+        if heritability == io.ESTIMATE:
             raise typer.BadParameter("--h2 estimate takes one record; see geno reml --repeated")
     common = {
         "contigs": contigs.value,
@@ -192,6 +194,7 @@ def blup(
                 genotypes,
                 traits,
                 bar,
+                gamma=gamma,
                 form=method.value,
                 polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
                 preconditioner=preconditioner.value,
@@ -200,7 +203,7 @@ def blup(
                 seed=seed,
                 **common,
             )
-            _write(columns, output, found, last, effects)
+            write_predictions(columns, output, found, last, effects)
             _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
             _tell_assumed("polygenic weight", polygenic_weight, ASSUMED_WEIGHT)
             _tell_assumed("repeatability", repeatability, None)
@@ -212,7 +215,7 @@ def blup(
         phenotype = take_numbers(name, taken.trait)
         notes = Training(phenotype, covariates, covariate_names=taken.covariate_names).notes
         print_notes(*notes)
-        if heritability == ESTIMATE:
+        if heritability == io.ESTIMATE:
             common["heritability"] = io.estimate_heritability(
                 found, phenotype, bar, covariates=covariates, contigs=contigs.value, seed=seed,
                 backend=backend.value,
@@ -247,29 +250,10 @@ def blup(
         if with_reliability:
             common |= {"covariates": covariates, "seed": seed}
             columns |= io.tell_reliability(found, phenotype, bar, **common)
-    _write(columns, output, found, last, effects)
+    write_predictions(columns, output, found, last, effects)
     _tell_assumed("heritability", heritability, ASSUMED_HERITABILITY)
     _tell_assumed("repeatability", repeatability, None)
     _tell_end(f"trait {name}: {last.sentence}", last)
-
-
-def _write(
-    values: dict[str, Any],
-    output: Path | None,
-    genotypes: Genotypes,
-    last: BlupSnapshot,
-    effects: Path | None,
-) -> None:
-    import numpy as np
-
-    def with_end(columns: dict[str, Any]) -> dict[str, Any]:
-        word = "yes" if last.is_converged else "no"
-        return columns | {"CONVERGED": np.full(len(next(iter(columns.values()))), word)}
-
-    write_table(with_end(values), output)
-    if effects is not None:
-        columns = genotypes.variants.columns | {"EFFECT": last.effects}
-        write_table(with_end(columns), effects)
 
 
 def _iter_solve(method: Method, *arguments: Any, **options: Any) -> Iterator[BlupSnapshot]:
@@ -287,6 +271,7 @@ def _solve_single_step(
     traits: TraitOptions,
     bar: ProgressBar,
     *,
+    gamma: str | None,
     weight: str | None,
     seed: int,
     **options: Any,
@@ -299,19 +284,18 @@ def _solve_single_step(
 
     from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
     from genoviz.errors import FileFormatError
-    from genoviz.io.genotypes.pedigree import read_pedigree
     from genoviz.model.genotypes.genotypes import SampleTable
 
-    pedigree = read_pedigree(path)
-    print_notes(*pedigree.notes)
+    of_products = {key: options[key] for key in ("contigs", "backend")}
+    pedigree = io.take_pedigree(path, gamma, genotypes, **of_products)
     if not np.isin(pedigree.ids, genotypes.samples.ids).any():
         raise FileFormatError(path, f"has none of the {genotypes.n_samples:,} genotyped samples, "
                                     f"such as {str(genotypes.samples.ids[0])!r}")  # fmt: skip
     animals, is_repeated = SampleTable.from_ids(pedigree.ids), options["repeatability"] is not None
     taken = take_records(genotypes_path, animals, traits, weight=weight, is_repeated=is_repeated)
     values, of_values = take_numbers(taken.name, taken.trait), taken.covariates
-    if options["heritability"] == ESTIMATE:
-        shared = {key: options[key] for key in ("contigs", "backend")} | {"seed": seed}
+    if options["heritability"] == io.ESTIMATE:
+        shared = of_products | {"seed": seed}
         number = {animal: k for k, animal in enumerate(pedigree.ids.tolist())}
         rows = [number.get(sample, -1) for sample in genotypes.samples.ids.tolist()]
         own = np.where(np.array(rows) >= 0, values[rows], np.nan)
@@ -332,7 +316,7 @@ def _solve_single_step(
 
 def _tell_assumed(what: str, given: float | str | None, assumed: float | None) -> None:
     """Tell what a number is that predictions depend on, and whether somebody chose it."""
-    if given == ESTIMATE or (given is None and assumed is None):
+    if given == io.ESTIMATE or (given is None and assumed is None):
         return
     if given is None:
         option = what.replace(" ", "-")

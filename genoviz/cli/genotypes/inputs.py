@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+    from genoviz.model.genotypes.pedigree import Pedigree
 
 GenotypesArgument = Annotated[
     Path,
@@ -47,11 +48,22 @@ AutosomesOption = Annotated[
 ContigsOption = Annotated[
     Contigs, option("Leave X, Y and MT out, or take them as they are in the file.", "--contigs")
 ]
-
+GammaOption = Annotated[
+    str | None,
+    option(
+        "Groups of unknown parents are metafounders with these relationships: a table of numbers, "
+        "in the order of groups or with their names; one number, for one group; or estimate them "
+        "from genotypes. Without groups, all unknown parents are of one.",
+        "--gamma",
+        metavar="FILE | NUMBER | estimate",
+    ),
+]
+ESTIMATE = "estimate"
 
 NOT_CONVERGED = 3
 """Exit status of a command that wrote what an iteration had not finished."""
 
+_MAX_ROWS = 8
 _HEADERS = ("#FID", "FID", "#IID", "IID")
 
 
@@ -234,6 +246,44 @@ def estimate_heritability(
             "--heritability"
         )
     return last.heritability
+
+
+def take_pedigree(
+    path: Path, gamma: str | None, genotypes: Genotypes | None, **options: Any
+) -> Pedigree:
+    """Return the pedigree of a file, with metafounders if there is a gamma; notes tell of both."""
+    from genoviz.errors import ParameterError
+    from genoviz.io.genotypes.pedigree import read_gamma, read_pedigree
+
+    pedigree = read_pedigree(path)
+    print_notes(*pedigree.notes)
+    if gamma is None:
+        return pedigree
+    names = pedigree.groups if len(pedigree.groups) else pedigree.with_gamma(1.0).groups
+    try:
+        found: Any = float(gamma)
+    except ValueError:
+        if gamma != ESTIMATE:
+            found = read_gamma(Path(gamma), names)
+        elif genotypes is None:
+            raise ParameterError("--gamma estimate needs genotypes") from None
+        else:
+            from genoviz.analyses.genotypes.prediction.single_step_parts import estimate_gamma
+
+            found = estimate_gamma(genotypes, pedigree, **options)
+    related = pedigree.with_gamma(found)
+    matrix = related.gamma
+    rows = [" ".join(f"{value:.4g}" for value in row) for row in matrix[:_MAX_ROWS]]
+    more = "; ..." if len(matrix) > _MAX_ROWS else ""
+    how = "is estimated" if gamma == ESTIMATE else "as given"
+    share = 1 + matrix.diagonal().mean() / 2 - matrix.mean()
+    print_notes(
+        *related.notes[len(pedigree.notes) :],
+        f"gamma {how}: {'; '.join(rows)}{more}",
+        f"the genetic variance is that of metafounders: {1 / share:.4g} times that of unrelated "
+        "founders",
+    )
+    return related
 
 
 def tell_reliability(

@@ -45,6 +45,7 @@ def multiblup(
             "of which an animal may have several."
         ),
     ],
+    gamma: io.GammaOption = None,
     polygenic_weight: Annotated[
         float, option("Part that the pedigree has beside the markers.", within=(0, 1))
     ] = 0.2,
@@ -68,14 +69,14 @@ def multiblup(
     """
     from genoviz.analyses.genotypes.prediction.multi_trait import iter_multi_trait
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
-    from genoviz.io.genotypes.pedigree import read_pedigree
     from genoviz.model.genotypes.genotypes import SampleTable
 
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
         print_notes(*note_left_out(found, contigs.value))
-        animals = read_pedigree(pedigree)
-        print_notes(*animals.notes)
+        animals = io.take_pedigree(
+            pedigree, gamma, found, contigs=contigs.value, backend=backend.value
+        )
         components = _read_components(covariances)
         recorded = take_records(
             genotypes, SampleTable.from_ids(animals.ids), traits, weight=weight,

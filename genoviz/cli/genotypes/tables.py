@@ -10,7 +10,8 @@ from genoviz.cli.intervals.options import write_output
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.model.genotypes.genotypes import SampleTable
+    from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
+    from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
 
 def sample_columns(samples: SampleTable) -> dict[str, Any]:
@@ -38,6 +39,26 @@ def with_groups(
     found["BREEDING_VALUE"][n_animals:] = effects
     is_group = np.repeat([0, 1], [n_animals, len(groups)])
     return {"#ID": np.append(columns["#ID"], groups), "IS_GROUP": is_group, **found}
+
+
+def write_predictions(
+    values: dict[str, Any],
+    output: Path | None,
+    genotypes: Genotypes,
+    last: BlupSnapshot,
+    effects: Path | None,
+) -> None:
+    """Write breeding values, and effects if there is a file for them, with CONVERGED each."""
+    import numpy as np
+
+    def with_end(columns: dict[str, Any]) -> dict[str, Any]:
+        word = "yes" if last.is_converged else "no"
+        return columns | {"CONVERGED": np.full(len(next(iter(columns.values()))), word)}
+
+    write_table(with_end(values), output)
+    if effects is not None:
+        columns = genotypes.variants.columns | {"EFFECT": last.effects}
+        write_table(with_end(columns), effects)
 
 
 def write_table(columns: dict[str, Any], output: Path | None) -> None:

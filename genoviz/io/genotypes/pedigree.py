@@ -63,6 +63,46 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
     return replace(pedigree, notes=(*pedigree.notes, *_note_both_sexes(sorted(both))))
 
 
+def read_gamma(path: str | PathLike[str], groups: np.ndarray) -> np.ndarray:
+    """Return the relationships of metafounders: float64, shape (n_groups, n_groups).
+
+    The file has a line for each group, with numbers between blanks. If the first line begins with
+    ``#``, it names the groups, the other lines begin with their names, and there may be more groups
+    than are wanted; else they are in the order of ``groups``.
+
+    Raises
+    ------
+    FileFormatError
+        If it is no such table, or has not all groups.
+    """
+    path = Path(path)
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    rows = [line.split() for line in lines if line.strip()]
+    names = groups.tolist()
+    if rows and rows[0][0].startswith("#"):
+        titles = " ".join(rows[0])[1:].split()
+        rows, first_of_rows = rows[1:], [row[0] for row in rows[1:]]
+        # What stands above the names of rows may have a name of its own.
+        titles = titles[len(titles) - len(rows) :]
+        if titles != first_of_rows:
+            raise FileFormatError(path, "names other groups in its first line than before its rows")
+        rows = [row[1:] for row in rows]
+        names = titles
+    try:
+        matrix = np.array([[float(word) for word in row] for row in rows])
+    except ValueError:
+        raise FileFormatError(path, "needs a line of numbers for each group") from None
+    if matrix.shape != (len(names), len(names)):
+        raise FileFormatError(
+            path, f"has a table of shape {matrix.shape}, needs ({len(names)}, {len(names)})"
+        )
+    absent = sorted({*groups.tolist()} - {*names})
+    if absent:
+        raise FileFormatError(path, f"has no group {absent[0]}")
+    places = [names.index(name) for name in groups.tolist()]
+    return matrix[np.ix_(places, places)]
+
+
 def _find_line(error: str, ids: list[str], numbers: list[int]) -> int | None:
     """Return the last line of the animal that an error begins with."""
     rows = [row for row, name in enumerate(ids) if error.startswith(f"animal {name!r} ")]

@@ -3,6 +3,9 @@
 With A = L D L', the diagonal of A is ``A[i, i] = sum_j L[i, j]**2 * D[j]`` over the ancestors j of
 i, and the inbreeding coefficient is ``A[i, i] - 1``. Row i of L is followed up the pedigree,
 generation by generation, so that an ancestor's share is whole before its parents get their halves.
+Where unknown parents are metafounders, whose relationships are Gamma, the sum has ``q Gamma q'``
+beside it, q being what i has of each; a metafounder's own coefficient is its diagonal element less
+1.
 A product is one with L', where each animal adds half of its numbers to each parent from the
 youngest on, one with D, and one with L, where each gets half of its parents' from the oldest on.
 
@@ -11,7 +14,11 @@ Arguments
 ============= ======= ============ ==============================================
 name          dtype   shape        meaning
 ============= ======= ============ ==============================================
-sires, dams   int64   (n_animals,) number of a parent, less than one's own, or -1
+sires, dams   int64   (n_animals,) number of a parent, less than one's own; -1, or
+                                   -2 - g for group g, where it is not known
+of_groups     float64 (n_animals,) what each has of Gamma: q Gamma q'
+group_        float64 (n_groups,)  those of groups: -1 if unrelated to all
+coefficients
 coefficients  float64 (n_animals,) out
 variances     float64 (n_animals,) D, of the Mendelian sampling
 columns       float64 (n_animals, in and out: A times what it was
@@ -26,4 +33,7 @@ Meuwissen and Luo 1992, Computing inbreeding coefficients in large populations,
 doi:10.1186/1297-9686-24-4-305
 Colleau 2002, An indirect approach to the extensive calculation of relationship coefficients,
 doi:10.1186/1297-9686-34-4-409
+Legarra, Christensen, Vitezica, Aguilar and Misztal 2015, Ancestral relationships using
+metafounders: finite ancestral populations and across population relationships,
+doi:10.1534/genetics.115.177014
 """

@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def inbreeding(sires, dams, coefficients):
+def inbreeding(sires, dams, of_groups, group_coefficients, coefficients):
     """Fill ``coefficients``."""
     n_animals = len(sires)
     generations = count_generations(sires, dams)
@@ -18,15 +18,17 @@ def inbreeding(sires, dams, coefficients):
     before = np.empty(n_animals, np.int64)
     for i in range(n_animals):
         sire, dam = sires[i], dams[i]
-        of_sire = coefficients[sire] if sire >= 0 else -1.0
-        of_dam = coefficients[dam] if dam >= 0 else -1.0
+        of_sire = _coefficient(sire, coefficients, group_coefficients)
+        of_dam = _coefficient(dam, coefficients, group_coefficients)
         variances[i] = 0.5 - 0.25 * (of_sire + of_dam)
-        if sire < 0 or dam < 0:
+        if of_sire == -1.0 or of_dam == -1.0:  # a parent that is related to nobody
             coefficients[i] = 0.0
         elif i > 0 and sires[i - 1] == sire and dams[i - 1] == dam:
             coefficients[i] = coefficients[i - 1]
         else:
-            coefficients[i] = _follow(i, sires, dams, generations, variances, shares, heads, before)
+            coefficients[i] = of_groups[i] + _follow(
+                i, sires, dams, generations, variances, shares, heads, before
+            )
 
 
 @njit(nogil=True, cache=True)
@@ -56,6 +58,13 @@ def count_generations(sires, dams):
             if parent >= 0:
                 generations[i] = max(generations[i], generations[parent] + 1)
     return generations
+
+
+@njit(nogil=True, cache=True)
+def _coefficient(parent, coefficients, group_coefficients):
+    if parent >= 0:
+        return coefficients[parent]
+    return group_coefficients[-2 - parent] if parent < -1 else -1.0
 
 
 @njit(nogil=True, cache=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numba import njit
@@ -57,11 +57,15 @@ class Pedigree:
         What was added or changed on the way, one sentence each.
     groups
         str, shape (n_groups,): names of the groups of unknown parents, each once.
+    gamma
+        float64, shape (n_groups, n_groups): the relationships of groups that are metafounders, as
+        `with_gamma` has it; None where groups have fixed effects.
 
     Raises
     ------
     ParameterError
-        If lengths differ, a parent does not come before its progeny, or a group has no name.
+        If lengths differ, a parent does not come before its progeny, or a group has no name; if
+        gamma is not symmetric and positive definite, or has 2 or more on its diagonal.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class Pedigree:
     dams: np.ndarray
     notes: tuple[str, ...] = ()
     groups: np.ndarray = field(default_factory=lambda: np.array([], np.str_))
+    gamma: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         n = len(self.ids)
@@ -93,6 +98,8 @@ class Pedigree:
                     f"{name}: animal {row:,} has parent {int(parents[row]):,}, needs {unknown} or "
                     "one that comes before it"
                 )
+        if self.gamma is not None:
+            _check_gamma(self.gamma, len(self.groups))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -101,6 +108,40 @@ class Pedigree:
         n_founders = int(np.count_nonzero((self.sires < 0) & (self.dams < 0)))
         groups = f", {len(self.groups):,} groups" if len(self.groups) else ""
         return f"Pedigree({len(self):,} animals, {n_founders:,} founders{groups})"
+
+    def with_gamma(self, gamma: np.ndarray | float) -> Pedigree:
+        """Return this pedigree with its groups of unknown parents as metafounders.
+
+        A metafounder stands for all unknown parents of its group: its relationship with itself is
+        how two gametes of the group are related, from 0 for a base that is not related, and 8
+        times the variance of its allele frequencies about 1/2. In a pedigree without groups, all
+        unknown parents become those of one group; else those of none stay unrelated, which a note
+        tells.
+
+        Parameters
+        ----------
+        gamma
+            float64, shape (n_groups, n_groups): relationships within and across groups, in the
+            order of ``groups``; a number if there is one group.
+
+        Raises
+        ------
+        ParameterError
+            If it is not symmetric and positive definite, or has 2 or more on its diagonal.
+
+        References
+        ----------
+        Legarra, Christensen, Vitezica, Aguilar and Misztal 2015, Ancestral relationships using
+        metafounders: finite ancestral populations and across population relationships,
+        doi:10.1534/genetics.115.177014
+        """
+        matrix = np.atleast_2d(np.asarray(gamma, np.float64))
+        if len(self.groups):
+            n = int(np.count_nonzero(self.sires == -1) + np.count_nonzero(self.dams == -1))
+            notes = [f"{n:,} unknown parents are of no group, and unrelated to all."] if n else []
+            return replace(self, gamma=matrix, notes=(*self.notes, *notes))
+        sires, dams = (np.where(column < 0, -2, column) for column in (self.sires, self.dams))
+        return replace(self, sires=sires, dams=dams, groups=np.array(["-1"]), gamma=matrix)
 
     @classmethod
     def from_parents(
@@ -160,6 +201,23 @@ class Pedigree:
             (*_note_added(len(added)), *_note_groups(groups)),
             np.array(groups, np.str_),
         )
+
+
+def _check_gamma(gamma: np.ndarray, n_groups: int) -> None:
+    """Refuse what cannot be the relationships of metafounders."""
+    if gamma.shape != (n_groups, n_groups) or gamma.dtype != np.float64:
+        raise ParameterError(
+            f"gamma is {gamma.dtype} of shape {gamma.shape}, needs float64 of "
+            f"({n_groups}, {n_groups}) for {n_groups:,} group{'s' * (n_groups != 1)} of unknown "
+            "parents"
+        )
+    if not np.isfinite(gamma).all() or not np.allclose(gamma, gamma.T, rtol=1e-6):
+        raise ParameterError("gamma is not symmetric")
+    if np.linalg.eigvalsh(gamma)[0] <= 0:
+        raise ParameterError("gamma is not positive definite")
+    most = float(np.diag(gamma).max())
+    if most >= 2:
+        raise ParameterError(f"gamma has {most:g} on its diagonal, needs less than 2")
 
 
 def _renumber(parents: np.ndarray, places: np.ndarray) -> np.ndarray:

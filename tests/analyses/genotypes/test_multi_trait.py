@@ -15,11 +15,13 @@ from tests.analyses.genotypes.test_single_step import (
     GENOTYPES,
     PEDIGREE,
     PHENOTYPE,
+    gamma_of,
     in_groups,
+    metafounder_inverse,
 )
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of, pack
-from tests.oracles.pedigree import group_shares, relationships
+from tests.oracles.pedigree import group_shares, metafounder_relationships, relationships
 
 WEIGHT = 0.3
 GENETIC, RESIDUAL = np.array([[0.6, 0.2], [0.2, 0.5]]), np.array([[0.9, -0.3], [-0.3, 0.5]])
@@ -142,6 +144,50 @@ def test_a_pedigree_alone_equals_an_inverted_a(seed):
     np.testing.assert_allclose(found.permanent_effects, permanent, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_metafounders_equal_an_inverted_h(seed):
+    """With genotypes and without; metafounders are random effects with no group beside them."""
+    generator = np.random.default_rng(seed)
+    n_groups, has_genotypes = 1 + seed % 3, seed % 2 > 0
+    pedigree = in_groups(
+        simulate_pedigree(9, 3, seed=seed), generator, n_groups, all_of_them=seed % 3 > 0
+    ).with_gamma(gamma_of(generator, n_groups))
+    n = len(pedigree)
+    genotyped = generator.permutation(n)[: n // 2]
+    codes = generator.choice([0, 1, 2, 3], (n // 2, 30), p=[0.3, 0.05, 0.4, 0.25])
+    genotypes = Genotypes(
+        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
+        EVERYBODY.variants.take(np.arange(30)),
+    )  # fmt: skip
+    animals = generator.integers(0, n, 4 * n)
+    values = np.array([0, 3]) + generator.normal(size=(4 * n, 2))
+    values[generator.random(values.shape) < 0.2] = np.nan
+    weights = generator.uniform(0.2, 5, 4 * n)
+    covariances = [positive(generator) for _ in range(3)]
+    found = multi_trait(
+        genotypes if has_genotypes else None, pedigree, values, genetic=covariances[0],
+        residual=covariances[1], permanent=covariances[2], animals=animals, weights=weights,
+        polygenic_weight=0.2, tolerance=1e-24, backend="cpu",
+    )  # fmt: skip
+    if has_genotypes:
+        inverse, to_effects = metafounder_inverse(pedigree, genotyped, genotypes)
+    else:
+        order = np.roll(np.arange(n_groups + n), -n_groups)
+        table = metafounder_relationships(pedigree.sires, pedigree.dams, pedigree.gamma)
+        inverse = np.linalg.inv(table[np.ix_(order, order)])
+    design, no_groups = np.ones((4 * n, 1)), np.empty((n + n_groups, 0))
+    fixed, _, breeding, permanent = henderson(
+        values, design, animals, no_groups, inverse, covariances, weights
+    )
+    assert found.is_converged
+    np.testing.assert_allclose(found.fixed_effects, fixed, atol=1e-8)
+    np.testing.assert_allclose(found.breeding_values, breeding[:n], atol=1e-8)
+    np.testing.assert_allclose(found.group_effects, breeding[n:], atol=1e-8)
+    np.testing.assert_allclose(found.permanent_effects, permanent[:n], atol=1e-8)
+    if has_genotypes:
+        np.testing.assert_allclose(found.effects, to_effects @ breeding[genotyped], atol=1e-8)
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -187,7 +233,8 @@ def test_traits_that_have_nothing_in_common_are_predicted_as_alone(backend):
 
 
 def test_units_of_traits_change_nothing_but_units():
-    both, units = np.column_stack([PHENOTYPE, np.roll(PHENOTYPE, 3)]), np.array([1.0, 1e4])
+    both, units = np.column_stack([PHENOTYPE, np.roll(PHENOTYPE, 3)]), np.array([1.0, 2.0**13])
+    # A power of two, so that nothing is rounded otherwise.
     plain = multi_trait(GENOTYPES, PEDIGREE, both, genetic=GENETIC, residual=RESIDUAL,
                         backend="cpu")  # fmt: skip
     scale = units[:, None] * units

@@ -9,7 +9,7 @@ from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_p
 from genoviz.analyses.genotypes.prediction import pedigree_inverse, preconditioners
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import GenotypedInverse
 from genoviz.model.genotypes.pedigree import Pedigree
-from tests.oracles.pedigree import group_shares, relationships
+from tests.oracles.pedigree import group_shares, metafounder_relationships, relationships
 
 
 @st.composite
@@ -47,6 +47,69 @@ def test_inverse_with_groups_equals_that_of_equations_with_q(pedigree, data):
     whole = np.hstack([np.eye(len(pedigree)), -shares])
     expected = whole.T @ np.linalg.inv(relationships(*parents)) @ whole
     np.testing.assert_allclose(relationship_inverse(grouped).toarray(), expected, atol=1e-9)
+
+
+def metafounders(rng, n_groups):
+    """Relationships of metafounders, some of which are negative; diagonals are up to 1."""
+    half = rng.normal(size=(n_groups, n_groups + 1))
+    gamma = half @ half.T
+    sizes = np.sqrt(np.diag(gamma) / rng.uniform(0.1, 1, n_groups))
+    return gamma / sizes[:, None] / sizes
+
+
+@settings(max_examples=40)
+@given(pedigrees(), st.data())
+def test_metafounders_equal_the_tabular_method(pedigree, data):
+    n, n_groups = len(pedigree), data.draw(st.integers(1, 3))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    gamma = metafounders(rng, n_groups)
+    parents = [
+        np.where(column >= 0, column, rng.integers(-1 - n_groups, 0, n))
+        for column in (pedigree.sires, pedigree.dams)
+    ]
+    groups = np.arange(n_groups).astype(np.str_)
+    found = Pedigree(pedigree.ids, *parents, groups=groups, gamma=gamma)
+    table = metafounder_relationships(*parents, gamma)
+    np.testing.assert_allclose(inbreeding(found), np.diag(table)[n_groups:] - 1, atol=1e-13)
+    order = np.roll(np.arange(n_groups + n), -n_groups)  # groups are last there
+    inverse = relationship_inverse(found).toarray()
+    np.testing.assert_allclose(inverse @ table[np.ix_(order, order)], np.eye(len(order)), atol=1e-8)
+    genotyped = rng.permutation(n)[: (n + 1) // 2]
+    among = table[np.ix_(n_groups + genotyped, n_groups + genotyped)]
+    for options in ({}, {"max_inverted": 0}, {"max_inverted": 0, "max_neighbours": 0}):
+        product = GenotypedInverse(found, genotyped, **options).multiply(among)
+        np.testing.assert_allclose(product, np.eye(len(genotyped)), atol=1e-8)
+
+
+def test_a_metafounder_of_no_relationship_is_an_unrelated_base():
+    """And one of gamma is that base with all relationships shrunk towards it (Legarra et al.)."""
+    pedigree = simulate_pedigree(12, 3, seed=5)
+    related = pedigree.with_gamma(1e-12)
+    assert related.groups.tolist() == ["-1"]
+    np.testing.assert_allclose(inbreeding(related), inbreeding(pedigree), atol=1e-11)
+    inverse = relationship_inverse(related).toarray()[:-1, :-1]
+    np.testing.assert_allclose(inverse, relationship_inverse(pedigree).toarray(), atol=1e-9)
+    table = relationships(pedigree.sires, pedigree.dams)
+    whole = np.linalg.inv(relationship_inverse(pedigree.with_gamma(0.4)).toarray())
+    np.testing.assert_allclose(whole[:-1, :-1], (1 - 0.4 / 2) * table + 0.4, atol=1e-9)
+    np.testing.assert_allclose(inbreeding(pedigree.with_gamma(0.4)), np.diag(whole)[:-1] - 1)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "sentence"),
+    [
+        (
+            np.eye(2),
+            r"gamma is float64 of shape \(2, 2\), needs float64 of \(1, 1\) for 1 group of",
+        ),
+        (0.0, "gamma is not positive definite"),
+        (np.nan, "gamma is not symmetric"),
+        (2.0, "gamma has 2 on its diagonal, needs less than 2"),
+    ],
+)
+def test_what_is_no_gamma(gamma, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        simulate_pedigree(3, 1).with_gamma(gamma)
 
 
 def test_text_book_pedigree():

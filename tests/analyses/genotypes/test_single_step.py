@@ -17,7 +17,7 @@ from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import codes_of, dosages_of, pack
-from tests.oracles.pedigree import group_shares, relationships
+from tests.oracles.pedigree import group_shares, metafounder_relationships, relationships
 
 PEDIGREE = simulate_pedigree(14, 4, seed=1)
 EVERYBODY = drop_genotypes(PEDIGREE, simulate_genotypes(14, 90, seed=2), seed=3)
@@ -155,6 +155,63 @@ def test_groups_of_unknown_parents_are_fixed_effects(seed):
     np.testing.assert_allclose(found.breeding_values, values + shares @ groups, atol=1e-8)
     np.testing.assert_allclose(found.fixed_effects, fixed[:2], atol=1e-8)
     np.testing.assert_allclose(found.permanent_effects, permanent, atol=1e-8)
+
+
+def gamma_of(rng, n_groups):
+    """Relationships of metafounders as populations that drifted apart have them."""
+    half = rng.normal(size=(n_groups, 8))
+    return 0.2 * half @ half.T / 8 + 0.3 + 0.05 * np.eye(n_groups)
+
+
+def metafounder_inverse(pedigree, genotyped, genotypes):
+    """The inverse of H of animals and, after them, metafounders; G is centred by 1/2."""
+    n_groups = len(pedigree.groups)
+    order = np.roll(np.arange(n_groups + len(pedigree)), -n_groups)
+    table = metafounder_relationships(pedigree.sires, pedigree.dams, pedigree.gamma)
+    dosages = dosages_of(genotypes.packed, len(genotyped))
+    z, scale = mixed_models.centred_by_half(dosages)
+    inverse, genomic = mixed_models.single_step_inverse(
+        table[np.ix_(order, order)], genotyped, z, scale, WEIGHT
+    )
+    return inverse, (1 - WEIGHT) / scale * z.T @ genomic
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_metafounders_equal_hendersons_equations(seed):
+    rng = np.random.default_rng(seed)
+    n_groups = 1 + seed % 4
+    pedigree = in_groups(
+        simulate_pedigree(9, 3, seed=seed), rng, n_groups, all_of_them=seed % 3 > 0
+    ).with_gamma(gamma_of(rng, n_groups))
+    n = len(pedigree)
+    genotyped = rng.permutation(n)[: n // 2]
+    codes = rng.choice([0, 1, 2, 3], (n // 2, 30), p=[0.3, 0.05, 0.4, 0.25])
+    genotypes = Genotypes(
+        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
+        EVERYBODY.variants.take(np.arange(30)),
+    )  # fmt: skip
+    animals = rng.integers(0, n, 4 * n)
+    covariate, phenotype = rng.normal(size=(2, 4 * n))
+    phenotype[::7] = np.nan
+    weights = rng.uniform(0.2, 5, 4 * n)
+    found = single_step(
+        genotypes, pedigree, phenotype,
+        form=("ssSNPBLUP", "ssGTABLUP")[seed % 2], covariates=covariate, animals=animals,
+        weights=weights, heritability=0.3, repeatability=0.5,
+        polygenic_weight=WEIGHT, tolerance=1e-22, backend="cpu",
+    )  # fmt: skip
+    inverse, to_effects = metafounder_inverse(pedigree, genotyped, genotypes)
+    design = np.column_stack([np.ones(4 * n), covariate])
+    incidence = np.eye(n, n + n_groups)[animals]
+    fixed, values, permanent = mixed_models.solve_records(
+        phenotype, design, incidence, inverse, (0.5 / 0.3, 0.5 / 0.2), weights
+    )
+    assert found.is_converged
+    np.testing.assert_allclose(found.breeding_values, values[:n], atol=1e-8)
+    np.testing.assert_allclose(found.group_effects, values[n:], atol=1e-8)
+    np.testing.assert_allclose(found.fixed_effects, fixed, atol=1e-8)
+    np.testing.assert_allclose(found.permanent_effects, permanent[:n], atol=1e-8)
+    np.testing.assert_allclose(found.effects, to_effects @ values[genotyped], atol=1e-8)
 
 
 def test_a_mean_of_measurements_is_as_the_measurements():

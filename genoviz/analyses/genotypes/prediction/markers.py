@@ -12,6 +12,13 @@ from genoviz.model.genotypes.genotypes import Genotypes
 class Markers:
     """Genotypes, and what equations need of them.
 
+    Parameters
+    ----------
+    genotypes, backend
+        What is multiplied, and where.
+    is_halved
+        Whether dosages are centred as if all frequencies were 1/2, as metafounders need it.
+
     Attributes
     ----------
     genotypes, backend
@@ -21,7 +28,8 @@ class Markers:
     matrix
         Z, the centred dosages; a missing genotype counts as the mean.
     scale
-        2 sum p(1 - p), which makes ZZ' over it a relationship matrix (VanRaden).
+        2 sum p(1 - p), which makes ZZ' over it a relationship matrix (VanRaden); half of the number
+        of variants where all frequencies are taken for 1/2.
 
     Raises
     ------
@@ -29,7 +37,7 @@ class Markers:
         If no variant differs between the samples.
     """
 
-    def __init__(self, genotypes: Genotypes, backend: Backend) -> None:
+    def __init__(self, genotypes: Genotypes, backend: Backend, *, is_halved: bool = False) -> None:
         self.genotypes = genotypes
         self.backend = backend
         self.counts = allele_counts(genotypes, backend=backend)
@@ -40,4 +48,7 @@ class Markers:
                 f"none of the {genotypes.n_variants:,} variants differs between the samples: there "
                 "is nothing to predict from"
             )
-        self.matrix = GenotypeMatrix(genotypes, counts=self.counts, backend=backend)
+        if is_halved:
+            self.scale = genotypes.n_variants / 2
+        centre = "half" if is_halved else True
+        self.matrix = GenotypeMatrix(genotypes, centre=centre, counts=self.counts, backend=backend)

@@ -12,6 +12,7 @@ from genoviz.analyses.genotypes.prediction.mixed_model import (
     iter_solve_mixed_model,
 )
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import relationship_inverse
+from genoviz.analyses.genotypes.prediction.single_step_parts import has_free_level
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -106,7 +107,7 @@ def iter_multi_trait(
         Of animals of the pedigree, found by their IIDs; a missing genotype counts as the mean.
         None: H is the A of the pedigree, and there are no effects of variants.
     pedigree
-        All animals, and groups of unknown parents if there are some.
+        All animals, and groups of unknown parents or metafounders if there are some.
     phenotypes
         float64, shape (n_animals, n_traits), in the order of ``pedigree.ids``; or (n_records,
         n_traits). NaN for none.
@@ -267,7 +268,7 @@ def _read(
     """Return the solution in the units of the traits."""
     n_animals, n_traits = len(pedigree), fixed.shape[1]
     values = solution.of_effect(len(fixed), n_traits)
-    if len(pedigree.groups) and not ((pedigree.sires == -1) | (pedigree.dams == -1)).any():
+    if has_free_level(pedigree):
         # Equations are solved by any value that is added to all, as the intercept allows.
         common = values[n_animals:].mean(axis=0)
         values, fixed[0] = values - common, fixed[0] + common

@@ -24,15 +24,31 @@ _COLUMNS_AT_ONCE = 256
 def inbreeding(pedigree: Pedigree) -> np.ndarray:
     """Return inbreeding coefficients: float64, shape (n_animals,); 0 for unknown parents.
 
+    Of a pedigree with `Pedigree.gamma` they are the diagonal of A^Gamma less 1, half of how the
+    parents are related, metafounders included.
+
     References
     ----------
     Meuwissen and Luo 1992, Computing inbreeding coefficients in large populations,
     doi:10.1186/1297-9686-24-4-305
+    Legarra, Christensen, Vitezica, Aguilar and Misztal 2015, Ancestral relationships using
+    metafounders: finite ancestral populations and across population relationships,
+    doi:10.1534/genetics.115.177014
     """
-    coefficients = np.zeros(len(pedigree))
+    coefficients, of_groups = np.zeros((2, len(pedigree)))
+    if pedigree.gamma is not None:
+        shares = group_shares(pedigree)
+        of_groups = ((shares @ pedigree.gamma) * shares).sum(axis=1)
     kernel = load_kernel("pedigree_inbreeding", "cpu")
-    kernel.inbreeding(pedigree.sires, pedigree.dams, coefficients)
+    kernel.inbreeding(pedigree.sires, pedigree.dams, of_groups, _of_groups(pedigree), coefficients)
     return coefficients
+
+
+def _of_groups(pedigree: Pedigree) -> np.ndarray:
+    """Return the coefficients of groups: -1 of those that are no metafounders."""
+    if pedigree.gamma is None:
+        return np.full(len(pedigree.groups), -1.0)
+    return np.diag(pedigree.gamma) - 1.0
 
 
 def relationship_inverse(pedigree: Pedigree) -> csc_array:
@@ -44,6 +60,9 @@ def relationship_inverse(pedigree: Pedigree) -> csc_array:
     Of a pedigree with groups of unknown parents it is A*, with a row for each group after those of
     the animals; t has -1/2 for the group of an unknown parent. In equations with A* the solutions
     of animals are their whole breeding values, those of their groups included.
+
+    If the groups are metafounders (`Pedigree.gamma`), it is the inverse of A^Gamma, of animals and
+    metafounders: Gamma^-1 is added to the rows of groups, and d is less, as parents are related.
 
     Returns
     -------
@@ -58,21 +77,31 @@ def relationship_inverse(pedigree: Pedigree) -> csc_array:
     matrix, doi:10.2307/2529279
     Quaas 1988, Additive genetic model with groups and relationships,
     doi:10.3168/jds.S0022-0302(88)79691-5
+    Legarra et al. 2015, doi:10.1534/genetics.115.177014
     """
     variances = mendelian_variances(pedigree)
-    return inverse_of(pedigree.sires, pedigree.dams, variances, len(pedigree.groups))
+    inverse = inverse_of(pedigree.sires, pedigree.dams, variances, len(pedigree.groups))
+    return inverse if pedigree.gamma is None else _add_gamma(inverse, pedigree.gamma)
+
+
+def _add_gamma(inverse: csc_array, gamma: np.ndarray) -> csc_array:
+    """Return an inverse whose last rows are of groups, with Gamma^-1 added to these."""
+    from scipy.sparse import block_array, csc_array
+
+    n = inverse.shape[0] - len(gamma)
+    own = csc_array(np.linalg.inv(gamma))
+    return (inverse + block_array([[csc_array((n, n)), None], [None, own]])).tocsc()
 
 
 def mendelian_variances(pedigree: Pedigree) -> np.ndarray:
     """Return the variance of each animal's Mendelian sampling, in units of the genetic one.
 
     float64, shape (n_animals,): 1 for a founder, 1/2 for progeny of two parents, less where these
-    are inbred.
+    are inbred or metafounders.
     """
-    # An unknown parent counts as one of coefficient -1, the last of the array.
-    coefficients = np.append(inbreeding(pedigree), -1.0)
-    sires, dams = np.maximum(pedigree.sires, -1), np.maximum(pedigree.dams, -1)
-    return 0.5 - 0.25 * (coefficients[sires] + coefficients[dams])
+    # Numbers below 0 count from the end: groups in reverse, and what is unknown last of all.
+    coefficients = np.concatenate([inbreeding(pedigree), _of_groups(pedigree)[::-1], [-1.0]])
+    return 0.5 - 0.25 * (coefficients[pedigree.sires] + coefficients[pedigree.dams])
 
 
 def inverse_of(
@@ -121,6 +150,8 @@ def group_shares(pedigree: Pedigree) -> np.ndarray:
 class GenotypedInverse:
     """Products with the inverse of A_gg, the pedigree relationships among genotyped animals.
 
+    Of a pedigree with metafounders they are those of A^Gamma, and these are ancestors.
+
     Of few animals it is a dense matrix, from columns of A by the recursion of Colleau. Else, with
     A^-1 in blocks of genotyped (g) and other animals (n), it is the Schur complement
     A^gg - A^gn (A^nn)^-1 A^ng, where A^nn is a `SparseInverse`. Only the animals and their
@@ -154,13 +185,18 @@ class GenotypedInverse:
         # The last stands for a parent that is not known.
         numbers = np.full(len(pedigree) + 1, -1)
         numbers[kept] = np.arange(len(kept))
-        parents = tuple(
-            numbers[np.maximum(column[kept], -1)] for column in (pedigree.sires, pedigree.dams)
-        )
+        parents = []
+        for column in (pedigree.sires[kept], pedigree.dams[kept]):
+            known = numbers[np.maximum(column, -1)]
+            parents.append(np.where(column < -1, column, known))
         variances = mendelian_variances(pedigree)[kept]
-        inverse = inverse_of(*parents, variances).tocsr()
+        if pedigree.gamma is None:
+            inverse = inverse_of(*parents, variances).tocsr()
+        else:
+            inverse = inverse_of(*parents, variances, len(pedigree.groups))
+            inverse = _add_gamma(inverse, pedigree.gamma).tocsr()
         inner = numbers[genotyped]
-        others = np.setdiff1d(np.arange(len(kept)), inner)
+        others = np.setdiff1d(np.arange(inverse.shape[0]), inner)
         rows = inverse[inner]
         self._among = rows[:, inner]
         self._across = rows[:, others]
@@ -169,7 +205,11 @@ class GenotypedInverse:
         self._dense = None
         # Lines that were selfed for long are nearly the same: A_gg is nearly singular then.
         if len(inner) <= max_inverted and variances.min() > _LEAST_VARIANCE:
-            self._dense = _invert(_relationships_among(*parents, variances, inner))
+            among = _relationships_among(*parents, variances, inner)
+            if pedigree.gamma is not None:
+                shares = group_shares(pedigree)[genotyped]
+                among += shares @ pedigree.gamma @ shares.T
+            self._dense = _invert(among)
             return
         self._others = SparseInverse(inverse[others][:, others], **options)
 

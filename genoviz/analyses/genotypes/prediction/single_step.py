@@ -206,6 +206,11 @@ def iter_single_step(
     A* + [-Q I]' (G^-1 - A_gg^-1) [-Q I] with the rows of genotyped animals. If all unknown parents
     have groups, these have the mean 0, as the intercept has what all have in common.
 
+    If the groups are metafounders (`Pedigree.with_gamma`), they are random instead, as ancestors of
+    animals: A is A^Gamma, and dosages are centred as if all frequencies were 1/2, so that both have
+    the same base; s is n_variants / 2. vg is the variance in it: that of unrelated founders over
+    1 + (mean diagonal of Gamma) / 2 - (mean of Gamma).
+
     Parameters
     ----------
     genotypes
@@ -258,6 +263,9 @@ def iter_single_step(
     beef cattle population having many genotyped animals, doi:10.2527/jas2017.1912 (ssGTBLUP)
     Misztal, Vitezica, Legarra, Aguilar and Swan 2013, Unknown-parent groups in single-step genomic
     evaluation, doi:10.1111/jbg.12025
+    Legarra, Christensen, Vitezica, Aguilar and Misztal 2015, Ancestral relationships using
+    metafounders: finite ancestral populations and across population relationships,
+    doi:10.1534/genetics.115.177014
     Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving
     genotype covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408
     """

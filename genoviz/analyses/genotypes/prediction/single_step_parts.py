@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from genoviz.analyses.genotypes.prediction.blup_training import Training
@@ -12,11 +14,14 @@ from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
     relationship_inverse,
 )
 from genoviz.analyses.genotypes.prediction.preconditioners import variant_preconditioner
+from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.mixed_model import SingleStep
 from genoviz.model.genotypes.pedigree import Pedigree
+
+LEAST_EIGENVALUE = 1e-9
 
 
 class SingleStepParts:
@@ -40,11 +45,13 @@ class SingleStepParts:
     genotyped
         int64, shape (n_genotyped,): the animal of each sample.
     inverse
-        A^-1, a sparse matrix; with groups of unknown parents A*, with these after the animals.
+        A^-1, a sparse matrix; with groups of unknown parents A*, with these after the animals;
+        with metafounders the inverse of A^Gamma.
     genotyped_inverse
         A_gg^-1, by its products.
     shares
-        float64, shape (n_genotyped, n_groups): Q, what genotyped animals have of each group.
+        float64, shape (n_genotyped, n_groups): Q, what genotyped animals have of each group; 0 with
+        metafounders, which are random, and related to animals by A^Gamma.
     n_animals, n_rows
         How many animals there are, and animals and groups.
     markers, matrix
@@ -66,16 +73,17 @@ class SingleStepParts:
         self.ratio = ratio
         self.weight = weight
         self.genotyped = find_animals(pedigree, genotypes.samples.ids)
-        self.markers = Markers(genotypes, backend)
+        has_gamma = pedigree.gamma is not None
+        self.markers = Markers(genotypes, backend, is_halved=has_gamma)
         self.matrix = self.markers.matrix
         self.ridge = self.markers.scale / (1 - weight)
         self.inverse = relationship_inverse(pedigree).tocsr()
         self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped)
-        self.shares = group_shares(pedigree)[self.genotyped]
+        self.shares = group_shares(pedigree)[self.genotyped] * (not has_gamma)
         self.n_animals = len(pedigree.ids)
         self.n_rows = self.n_animals + len(pedigree.groups)
         self.n_variants = genotypes.n_variants
-        self._is_shifted = len(pedigree.groups) > 0 and not _has_unknown(pedigree)
+        self._is_shifted = has_free_level(pedigree)
 
     def diagonal(self, weight: float = 1.0) -> np.ndarray:
         """Return roughly the diagonal of the equations of animals and groups.
@@ -133,9 +141,14 @@ class SingleStepParts:
         return values[: self.n_animals], values[self.n_animals :]
 
 
-def _has_unknown(pedigree: Pedigree) -> bool:
-    """Return whether some parents are not known, and of no group."""
-    return bool((pedigree.sires == -1).any() or (pedigree.dams == -1).any())
+def has_free_level(pedigree: Pedigree) -> bool:
+    """Return whether any value may be added to the fixed effects of all groups.
+
+    It is so if all unknown parents have groups, as the intercept has what all have in common.
+    """
+    if not len(pedigree.groups) or pedigree.gamma is not None:
+        return False
+    return not ((pedigree.sires == -1) | (pedigree.dams == -1)).any()
 
 
 def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:
@@ -158,6 +171,85 @@ def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:
     if len(twice):
         raise ParameterError(f"animal {pedigree.ids[twice[0]]!s} is genotyped more than once")
     return found
+
+
+def estimate_gamma(
+    genotypes: Genotypes,
+    pedigree: Pedigree,
+    *,
+    contigs: Contigs = "autosomes",
+    backend: Backend = "auto",
+) -> np.ndarray:
+    """Estimate the relationships of metafounders from the genotypes of their descendants.
+
+    At each variant, the mean dosage m of each group's founders is estimated by generalised least
+    squares, (Q'BQ)^-1 Q'B of the dosages with B = A_gg^-1. Gamma is twice the mean over variants of
+    (m - 1)(m - 1)', 8 times the covariance of allele frequencies about 1/2. It does not depend on
+    which allele is counted. What the errors of m add, in the mean (Q'BQ)^-1 (1 - gamma / 2), is
+    taken off.
+
+    Parameters
+    ----------
+    genotypes
+        Of animals of the pedigree, found by their IIDs.
+    pedigree
+        Its groups are the metafounders; all unknown parents are of one if it has no groups.
+    contigs, backend
+        As in `iter_single_step`.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (n_groups, n_groups), for `Pedigree.with_gamma`.
+
+    Raises
+    ------
+    ParameterError
+        If genotypes cannot tell the groups apart, or are of too few animals.
+
+    References
+    ----------
+    Garcia-Baccino et al. 2017, Metafounders are related to Fst fixation indices and reduce bias in
+    single-step genomic evaluations, doi:10.1186/s12711-017-0309-2
+    """
+    if not len(pedigree.groups):
+        pedigree = pedigree.with_gamma(1.0)
+    pedigree = replace(pedigree, gamma=None)
+    genotyped = find_animals(pedigree, genotypes.samples.ids)
+    shares = group_shares(pedigree)[genotyped]
+    weighted = GenotypedInverse(pedigree, genotyped).multiply(shares)
+    left = shares.T @ weighted
+    lost = find_lost(left)
+    if len(lost):
+        names = ", ".join(pedigree.groups[lost].tolist())
+        raise ParameterError(
+            f"genotypes cannot tell the groups of unknown parents apart: {names}; join them, or "
+            "give gamma"
+        )
+    matrix = Markers(take_autosomes(genotypes, contigs)[0], backend, is_halved=True).matrix
+    means = np.linalg.solve(left, matrix.multiply_transposed(weighted).T)
+    gamma, errors = 2 * means @ means.T / matrix.shape[1], np.linalg.inv(left)
+    own = (np.diag(gamma) - np.diag(errors)) / (1 - np.diag(errors) / 2)
+    gamma -= errors * (1 - (own[:, None] + own) / 4)
+    if np.linalg.eigvalsh(gamma)[0] <= 0:
+        raise ParameterError(
+            f"gamma cannot be estimated: {len(genotyped):,} genotyped animals are too few for "
+            f"{len(gamma):,} groups; join some, or give gamma"
+        )
+    return gamma
+
+
+def find_lost(left: np.ndarray) -> np.ndarray:
+    """Return which effects equations cannot tell from others: int64, numbers of rows.
+
+    ``left`` is their left side, symmetric and positive semidefinite.
+    """
+    sizes = np.sqrt(np.diag(left))
+    is_there = sizes > 0
+    scale = np.where(is_there, sizes, 1.0)
+    values, vectors = np.linalg.eigh(left / scale[:, None] / scale)
+    null = vectors[:, values < LEAST_EIGENVALUE * max(values[-1], 1.0)]
+    return np.flatnonzero((null**2).sum(axis=1) > LEAST_EIGENVALUE)
 
 
 class GenomicRows:
