@@ -19,10 +19,14 @@ import numpy as np
 from benchmarks.human_like import make_human_like
 from benchmarks.rows import Row, make_row
 from genoviz.kernels.fm_index import SUPER_SHIFT
+from genoviz.model.sequences.index_text import IndexText
 
 SORTING = "Suffix sorting on one GPU"
 STAGES = "Suffix sorting on one GPU, human-like 250 Mb: kernels"
 INDEXING = "FM-index on one GPU"
+IN_BLOCKS = "FM-index in blocks on GPUs: lines and every 32nd row, sent to the host"
+BYTES_A_BASE = 8
+N_STREAMS = 3
 QUERIES = "K-mer queries on one GPU, 1,000,000 k-mers"
 PAPER_RATE = 60e6 / 119.1 / 1e9
 HUMAN_SIZE = 3_100_000_000
@@ -45,7 +49,8 @@ def measure(backend: str) -> list[Row]:
         ("strains 60 Mb", make_strains()),
     ):
         rows += measure_text(case, symbols)
-    return sorted(rows + measure_human_size(human_like), key=lambda row: row["benchmark"])
+    rows += measure_human_size(human_like) + measure_blocks(human_like)
+    return sorted(rows, key=lambda row: row["benchmark"])
 
 
 def measure_text(case: str, symbols: np.ndarray) -> list[Row]:
@@ -102,6 +107,68 @@ def measure_human_size(piece: np.ndarray) -> list[Row]:
     return rows
 
 
+def measure_blocks(piece: np.ndarray) -> list[Row]:
+    """Return the rates of an index of human size that is made block by block, by 1, 2, 4 GPUs.
+
+    Its lines are those of the index that is sorted as a whole.
+    """
+    import cupy
+
+    text = TextOnGpu(np.tile(piece, -(-HUMAN_SIZE // len(piece)))[:HUMAN_SIZE], changed=0.15)
+    text.sort()
+    text.build_lines()
+    expected, of_text = text.lines.get(), text.as_index_text()
+    n, n_gpus, alone, rows = text.n, cupy.cuda.runtime.getDeviceCount(), None, []
+    del text
+    for devices in ([0], [0, 1], [0, 1, 2, 3]):
+        if len(devices) > n_gpus:
+            break
+        stream_index(of_text, devices, expected, 1)
+        found = [stream_index(of_text, devices, expected, 4096) for _ in range(N_STREAMS)]
+        seconds, sending, peak = np.median(found, axis=0)
+        alone = alone or seconds
+        note = (
+            f"{seconds:.2f} s, {alone / seconds:.2f}x of one; then {sending:.2f} s for sending the "
+            f"text; {peak / n:.1f} bytes of each GPU's memory a base"
+        )
+        name = "1 GPU" if len(devices) == 1 else f"{len(devices)} GPUs"
+        rows.append(rate_row(IN_BLOCKS, f"human size, {name}", n, seconds, note))
+    return rows
+
+
+def stream_index(
+    text: IndexText, devices: list[int], expected: np.ndarray, step: int
+) -> tuple[float, float, int]:
+    """Return seconds from the text on the GPUs to the last line, those before, and the memory.
+
+    Of the lines each so many-th is compared.
+    """
+    import cupy
+
+    from genoviz.analyses.sequences.index_blocks import build_index_in_parts
+
+    for device in devices:
+        with cupy.cuda.Device(device):
+            cupy.get_default_memory_pool().free_all_blocks()
+    limits = {"memory": BYTES_A_BASE * text.n_symbols, "sample_rate": 32}
+    began = time.perf_counter()
+    index = build_index_in_parts(text, **limits, devices=devices, backend="cuda")
+    sent, n_lines, is_right = None, 0, True
+    for part in index.parts:
+        sent = sent or time.perf_counter()
+        lines = part.arrays.get("lines", np.empty((0, 8), np.uint64))
+        is_right &= np.array_equal(lines[::step], expected[n_lines : n_lines + len(lines) : step])
+        n_lines += len(lines)
+    seconds = time.perf_counter() - sent
+    if not is_right or n_lines != len(expected):
+        raise AssertionError("the lines are not those of the index in memory")
+    peaks = []
+    for device in devices:
+        with cupy.cuda.Device(device):
+            peaks.append(cupy.get_default_memory_pool().total_bytes())
+    return seconds, sent - began, max(peaks)
+
+
 def make_symbols(n: int) -> np.ndarray:
     """Return a human-like text of one contig: 0 to 3, and 4 at its end."""
     return np.append(CODES[make_human_like(n - 1)], np.uint8(EXCEPTION))
@@ -138,6 +205,16 @@ class TextOnGpu:
         self.super_counts = cupy.empty((((n_lines - 1) >> SUPER_SHIFT) + 1, 4), np.int64)
         self.exception_ids = cupy.empty(len(self.exceptions), np.int64)
         self.start_table = cupy.empty((4**12, 2), np.uint32)
+
+    def as_index_text(self) -> IndexText:
+        """Return the text on the host."""
+        ends = self.exceptions.get()
+        n, nothing = len(ends), np.zeros(0, np.int64)
+        names, lengths = tuple(map(str, range(n))), np.diff(ends, prepend=-1) - 1
+        pieces = (np.zeros((0, 2), np.int64), np.zeros(n + 1, np.int64))
+        pieces = (*pieces, nothing.astype(np.uint8), nothing)
+        packed, lengths_of_runs = self.packed.get(), np.zeros(n, np.int64)
+        return IndexText(packed, self.n, ends, lengths_of_runs, names, lengths, *pieces)
 
     def sort(self, **options: Any) -> list[tuple[str, int, int, int]]:
         """Sort the suffixes, and return the steps."""

@@ -174,6 +174,15 @@ def real_data(name: str) -> Path:
     return path
 
 
+def count_gpus() -> int:
+    """Return how many GPUs can be used here."""
+    if not cuda_is_available():
+        return 0
+    import cupy
+
+    return cupy.cuda.runtime.getDeviceCount()
+
+
 @pytest.fixture(
     scope="session",
     params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)],

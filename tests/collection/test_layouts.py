@@ -24,7 +24,7 @@ from genoviz.collection.records import LayoutPlan, find_layout_files
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.graph.lay import read_lay
-from tests.conftest import ROOT, real_data
+from tests.conftest import ROOT, count_gpus, real_data
 from tests.waiting import PATIENCE
 
 SIZES = {"chr1": 400, "chr2": 300, "chr3": 200}
@@ -260,9 +260,7 @@ def test_a_killed_process_loses_what_it_was_at(genome, signal, workers, code):
 @pytest.mark.gpu
 @pytest.mark.skipif(not cuda_is_available(), reason="no NVIDIA GPU can be used here")
 def test_each_gpu_has_graphs_of_its_own(genome):
-    import cupy
-
-    devices = list(range(cupy.cuda.runtime.getDeviceCount()))
+    devices = list(range(count_gpus()))
     layouts = layout_collection(genome, "layouts", devices=devices, backend="cuda")
     assert [each.problem for each in layouts] == [""] * 3
     for member, found in zip(genome, layouts, strict=True):

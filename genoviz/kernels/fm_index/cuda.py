@@ -7,11 +7,13 @@ import cupy
 import numpy as np
 
 from genoviz.kernels.cuda_source import load_module, make_launcher
+from genoviz.kernels.fm_index import LINE_BITS
 
 THREADS = 256
 WARP = 32
 BLOCKS_PER_MULTIPROCESSOR = 64
 CHUNK_BITS = 6
+NO_SUPER_SHIFT = 62
 ROWS = {"uint32": "unsigned int", "int64": "long long"}
 
 
@@ -33,26 +35,76 @@ def build_lines(
     exception_ids,
 ):
     """Fill lines, super_counts and exception_ids from a suffix array."""
-    launch = _launcher(suffix_array.dtype)
-    n, n_lines = np.int64(n_symbols), np.int64(len(lines))
-    chunk_bits = min(super_shift, CHUNK_BITS)
-    n_chunks = np.int64(((len(lines) - 1) >> chunk_bits) + 1)
-    n_exceptions = np.int64(len(exceptions))
     excepted = cupy.zeros(len(packed), np.uint32)
+    n_exceptions = np.int64(len(exceptions))
+    launch = _launcher(suffix_array.dtype)
     launch("mark_exceptions", n_exceptions, (exceptions, n_exceptions, excepted))
-    counts = cupy.empty((5, int(n_chunks)), np.int64)
-    chunks = (n_lines, np.int32(chunk_bits))
-    arguments = (packed, excepted, n, suffix_array, *chunks, n_chunks, lines, counts)
-    launch("pack_bwt", WARP * n_chunks, arguments, is_limited=False)
-    totals = np.empty(5, np.int64)
-    for symbol in range(5):
-        sums = cupy.cumsum(counts[symbol])
-        totals[symbol] = int(sums[-1])
-        counts[symbol] = sums - counts[symbol]
+    text = (packed, excepted, n_symbols, exceptions)
+    chunk_bits, counts, totals = _pack(text, suffix_array, super_shift, lines)
     starts = cupy.asarray(len(exceptions) + np.append(0, np.cumsum(totals[:3])))
     super_counts[:] = counts[:4, :: 1 << (super_shift - chunk_bits)].T + starts
-    source = (suffix_array, n, exceptions, n_exceptions, *chunks, np.int32(super_shift), n_chunks)
-    arguments = (*source, counts, lines, exception_ids)
+    _finish(text, suffix_array, chunk_bits, super_shift, counts, lines, exception_ids)
+
+
+class LinesOfRows:
+    """Lines of some rows, with counts since the first of them, until those before are known.
+
+    Parameters
+    ----------
+    text
+        packed, a bit for each symbol that says whether it is an exception, n_symbols, exceptions;
+        on the GPU.
+    rows
+        As many as fill the lines.
+    """
+
+    def __init__(self, text, rows):
+        self.lines = cupy.empty((len(rows) >> LINE_BITS, 8), np.uint64)
+        chunk_bits, counts, self.totals = _pack(text, rows, CHUNK_BITS, self.lines)
+        self.exception_ids = cupy.empty(int(self.totals[4]), np.int64)
+        unshifted = (chunk_bits, NO_SUPER_SHIFT, counts)
+        _finish(text, rows, *unshifted, self.lines, self.exception_ids)
+
+    def add_counts(self, first_line, super_shift, counts, super_counts):
+        """Make the counts those since a line's superblock began, and add to those before.
+
+        ``counts`` and ``super_counts`` are on the host, and as ``add_lines`` takes them.
+        """
+        lines, first_super = self.lines, first_line >> super_shift
+        supers = super_counts[first_super : ((first_line + len(lines) - 1) >> super_shift) + 1]
+        starts = (np.arange(first_super, first_super + len(supers)) << super_shift) - first_line
+        starts = starts[starts >= 0]
+        since = lines[cupy.asarray(starts), :2].get().view(np.uint32).reshape(-1, 4)
+        supers[len(supers) - len(starts) :] = counts[:4] + since
+        numbers = (np.int64(len(lines)), np.int64(first_line), np.int32(super_shift))
+        before = (cupy.asarray(counts[:4]), cupy.asarray(supers))
+        arguments = (lines, *numbers, *before)
+        _launcher(np.dtype(np.uint32))("shift_counts", 4 * len(lines), arguments)
+        counts += self.totals
+
+
+def _pack(text, rows, super_shift, lines):
+    """Fill the lines of rows; return bits of chunks, the counts before each, and their sums."""
+    packed, excepted, n_symbols, _ = text
+    chunk_bits = min(super_shift, CHUNK_BITS)
+    n_chunks = ((len(lines) - 1) >> chunk_bits) + 1
+    counts = cupy.empty((5, n_chunks), np.int64)
+    chunks = (np.int64(len(lines)), np.int32(chunk_bits), np.int64(n_chunks))
+    source = (packed, excepted, np.int64(n_symbols), rows, np.int64(len(rows)))
+    launch = _launcher(rows.dtype)
+    launch("pack_bwt", WARP * n_chunks, (*source, *chunks, lines, counts), is_limited=False)
+    sums = cupy.cumsum(counts, axis=1)
+    return chunk_bits, sums - counts, sums[:, -1].get()
+
+
+def _finish(text, rows, chunk_bits, super_shift, counts, lines, exception_ids):
+    *_, n_symbols, exceptions = text
+    n_chunks = counts.shape[1]
+    source = (rows, np.int64(len(rows)), np.int64(n_symbols))
+    known = (exceptions, np.int64(len(exceptions)))
+    chunks = (np.int64(len(lines)), np.int32(chunk_bits), np.int32(super_shift), np.int64(n_chunks))
+    arguments = (*source, *known, *chunks, cupy.ascontiguousarray(counts), lines, exception_ids)
+    launch = _launcher(rows.dtype)
     launch("finish_lines", WARP * n_chunks, arguments, is_limited=False)
 
 

@@ -55,8 +55,8 @@ __device__ __forceinline__ int symbol_before(const u64* __restrict__ packed,
 // A warp packs the lines of a chunk, with counts since the chunk began, and counts its symbols.
 extern "C" __global__ void __launch_bounds__(THREADS)
     pack_bwt(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
-             const ROW* __restrict__ suffix_array, i64 n_lines, int chunk_bits, i64 n_chunks,
-             u64* __restrict__ lines, i64* __restrict__ chunk_counts) {
+             const ROW* __restrict__ suffix_array, i64 n_rows, i64 n_lines, int chunk_bits,
+             i64 n_chunks, u64* __restrict__ lines, i64* __restrict__ chunk_counts) {
     const i64 chunk = warp_number();
     if (chunk >= n_chunks) return;
     const int lane = threadIdx.x % WARP;
@@ -68,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         for (int k = 0; k < 4; k++) {
             const i64 row = line * LINE_ROWS + k * WARP + lane;
             int symbol = EXCEPTION;
-            if (row < n_symbols)
+            if (row < n_rows)
                 symbol = symbol_before(packed, excepted, n_symbols, (i64)suffix_array[row]);
             low[k] = __ballot_sync(ALL, symbol & 1);
             high[k] = __ballot_sync(ALL, symbol & 2);
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Counts since the superblock began, and the exceptions in the order of their rows. A lane a line.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    finish_lines(const ROW* __restrict__ suffix_array, i64 n_symbols,
+    finish_lines(const ROW* __restrict__ suffix_array, i64 n_rows, i64 n_symbols,
                  const i64* __restrict__ exceptions, i64 n_exceptions, i64 n_lines, int chunk_bits,
                  int super_shift, i64 n_chunks, const i64* __restrict__ chunk_counts,
                  u64* __restrict__ lines, i64* __restrict__ exception_ids) {
@@ -136,13 +136,27 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         for (int half = 0; half < 2; half++) {
             for (u64 word = exception[half]; word != 0; word &= word - 1, place++) {
                 const i64 row = line * LINE_ROWS + half * 64 + __ffsll((i64)word) - 1;
-                if (row >= n_symbols) break;
+                if (row >= n_rows) break;
                 const i64 position = (i64)suffix_array[row];
                 const i64 before = position > 0 ? position - 1 : n_symbols - 1;
                 exception_ids[place] = lower_bound(exceptions, n_exceptions, before);
             }
         }
         n_before += __shfl_sync(ALL, n_until, WARP - 1);
+    }
+}
+
+// Counts of lines since the first of them become counts since their superblock began.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    shift_counts(u32* __restrict__ lines, i64 n_lines, i64 first_line, int super_shift,
+                 const i64* __restrict__ counts, const i64* __restrict__ super_counts) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < 4 * n_lines; i += n_threads) {
+        const i64 line = i >> 2, symbol = i & 3;
+        const i64 super = (first_line + line) >> super_shift;
+        const i64 first_super = first_line >> super_shift;
+        const i64 before = super_counts[4 * (super - first_super) + symbol];
+        lines[16 * line + symbol] += (u32)(counts[symbol] - before);
     }
 }
 

@@ -92,3 +92,41 @@ def make_cover(cover_bits: int) -> np.ndarray:
     gaps = [1] * r + [r + 1] + [2 * r + 1] * r + [4 * r + 3] * (2 * r + 1)
     gaps += [2 * r + 2] * (r + 1) + [1] * r
     return np.unique(np.append(0, np.cumsum(gaps)) % v)
+
+
+def count_in_cover(n_symbols: int, cover_bits: int) -> int:
+    """Return how many positions of a text are at residues of a cover."""
+    residues = make_cover(cover_bits)
+    n_whole, n_rest = divmod(n_symbols, 1 << cover_bits)
+    return n_whole * len(residues) + int(np.searchsorted(residues, n_rest))
+
+
+def cover_tables(cover_bits: int) -> tuple[np.ndarray, ...]:
+    """Return the residues of a cover, and four tables of all residues; each int64.
+
+    These are the place of a residue among those of the cover, or -1; for each difference of two
+    residues the first of two in the cover that differ so; how far it is from a residue to one in
+    the cover; and which of these distances it is, of few different ones.
+    """
+    residues, v = make_cover(cover_bits), 1 << cover_bits
+    places, deltas = np.full(v, -1, np.int64), np.empty(v, np.int64)
+    places[residues] = np.arange(len(residues))
+    first, second = np.meshgrid(residues, residues, indexing="ij")
+    deltas[(second - first).ravel() % v] = first.ravel()
+    return residues, places, deltas, *_distances(residues, v)
+
+
+def _distances(residues: np.ndarray, v: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a distance from each residue into the cover, and its number."""
+    is_in = np.zeros(v, bool)
+    is_in[residues] = True
+    reached = is_in[(np.arange(v)[:, None] + np.arange(v)) % v]
+    offsets, classes = np.full(v, -1, np.int64), np.full(v, -1, np.int64)
+    for number in range(v):
+        is_left = offsets < 0
+        if not is_left.any():
+            break
+        best = int(np.argmax(reached[is_left].sum(axis=0)))
+        taken = is_left & reached[:, best]
+        offsets[taken], classes[taken] = best, number
+    return offsets, classes

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from genoviz.kernels.suffix_sort import make_cover
+from genoviz.kernels.suffix_sort import cover_tables
 from genoviz.kernels.suffix_sort.cpu_blocks import _distance, _is_near, _pad, _window
 
 
@@ -20,10 +20,8 @@ class Text(NamedTuple):
 class Cover(NamedTuple):
     """A difference cover, and the rank of each suffix at one of its residues.
 
-    The suffix at ``position`` has the number ``(position >> bits) * size + places[residue]``.
-    ``deltas`` has for each difference of two residues the first of two in the cover that differ so;
-    ``offsets`` how far it is from a residue to one in the cover, and ``classes`` which of these
-    distances it is.
+    The suffix at ``position`` has the number ``(position >> bits) * size + places[residue]``; the
+    tables are those of ``cover_tables``.
     """
 
     ranks: np.ndarray
@@ -37,30 +35,7 @@ class Cover(NamedTuple):
 
 def cover_of(cover_bits: int, ranks: np.ndarray) -> Cover:
     """Return a cover with its ranks."""
-    residues, v = make_cover(cover_bits), 1 << cover_bits
-    places = np.full(v, -1, np.int64)
-    places[residues] = np.arange(len(residues))
-    deltas = np.empty(v, np.int64)
-    first, second = np.meshgrid(residues, residues, indexing="ij")
-    deltas[(second - first).ravel() % v] = first.ravel()
-    offsets, classes = _distances(residues, v)
-    return Cover(ranks, residues, places, deltas, offsets, classes, cover_bits)
-
-
-def _distances(residues: np.ndarray, v: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a distance from each residue into the cover, of few different ones; each int64."""
-    is_in = np.zeros(v, bool)
-    is_in[residues] = True
-    reached = is_in[(np.arange(v)[:, None] + np.arange(v)) % v]
-    offsets, classes = np.full(v, -1, np.int64), np.full(v, -1, np.int64)
-    for number in range(v):
-        is_left = offsets < 0
-        if not is_left.any():
-            break
-        best = int(np.argmax(reached[is_left].sum(axis=0)))
-        taken = is_left & reached[:, best]
-        offsets[taken], classes[taken] = best, number
-    return offsets, classes
+    return Cover(ranks, *cover_tables(cover_bits), cover_bits)
 
 
 @njit(nogil=True, cache=True)

@@ -8,7 +8,7 @@ too. The suffixes have the numbers of ``Cover``; doubling knows them by twice th
 import numpy as np
 from numba import get_num_threads, njit, parallel_chunksize, prange
 
-from genoviz.kernels.suffix_sort import cpu_seeds, row_dtype
+from genoviz.kernels.suffix_sort import count_in_cover, cpu_seeds, row_dtype
 from genoviz.kernels.suffix_sort.cpu_blocks import SPARE
 from genoviz.kernels.suffix_sort.cpu_compare import cover_of
 from genoviz.kernels.suffix_sort.cpu_order import POSITION, TIED, sort_block
@@ -24,8 +24,7 @@ def iter_rank_cover(text, n_symbols, cover_bits):
     """Return the cover with its ranks; yields how many of its suffixes are sorted, and all."""
     cover = cover_of(cover_bits, np.empty(0, row_dtype(0)))
     size = len(cover.residues)
-    n_whole, n_rest = divmod(n_symbols, 1 << cover_bits)
-    n = n_whole * size + int(np.searchsorted(cover.residues, n_rest))
+    n = count_in_cover(n_symbols, cover_bits)
     dtype = row_dtype(2 * n)
     cover = cover_of(cover_bits, np.empty(0, dtype))
     words, room = np.empty(n, np.uint64), np.empty(n, row_dtype(n_symbols))
@@ -169,4 +168,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: ac61b269851b851d
+# Compiled with cpu_order.py, cpu_seeds.py: 07fe19cc8b6d94dd

@@ -299,4 +299,4 @@ def _sort_classes(cover, words, room, first, last, spare):
             words[i] = room[i]
 
 
-# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 1c411f0dbbe4198d
+# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: da625d4ef61bb21b

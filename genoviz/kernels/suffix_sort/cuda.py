@@ -11,14 +11,25 @@ are long, and about 50 for each tied suffix in place of those for sorting. From 
 array on the host is filled block by block; only text, ranks and ties are on the GPU whole.
 """
 
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import cupy
 import numpy as np
 
+from genoviz.kernels.suffix_sort import count_in_cover, row_dtype
+from genoviz.kernels.suffix_sort.cuda_blocks import (
+    BlockSorter,
+    Cover,
+    count_part,
+    list_block,
+    plan_blocks,
+    rank_cover,
+)
 from genoviz.kernels.suffix_sort.cuda_sort import (
-    DISTANCE_BITS,
+    AT_POSITIONS,
     FEW_TIED,
     INDICES,
     MAX_WIDTH,
@@ -29,13 +40,13 @@ from genoviz.kernels.suffix_sort.cuda_sort import (
     TieBreaker,
     compile_options,
     key_bits,
-    n_chunks,
 )
 
 COMPILE_OPTIONS = tuple(compile_options(name) for name in INDICES)
 WIDTHS = ((2**29, 21), (2**64, 25))
-PREFIX_BITS = 16
 BYTES_PER_SUFFIX = {"uint32": 28, "int64": 40}
+# Of a block in which all are tied, with what is kept of the one before.
+BYTES_PER_TIE = {"uint32": 80, "int64": 128}
 PART_OF_MEMORY = 0.85
 
 
@@ -87,10 +98,10 @@ def iter_sort_suffixes(
 def _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block):
     """Sort blocks of suffixes one after the other, then what is tied in all of them."""
     n, n_done, n_first, left = text.n_symbols, 0, 0, []
-    blocks = _plan_blocks(text, max_block)
+    blocks = plan_blocks(text, max_block)
     yield "partition", n, n, n
     for block in blocks:
-        keys, rows = sorter.sort(*_list_block(text, block), key_bits(MAX_WIDTH))
+        keys, rows = sorter.sort(*list_block(text, block), key_bits(MAX_WIDTH))
         ties = breaker.find_ties(keys, rows, n_done, MAX_WIDTH)
         del keys
         n_first += ties.n_tied
@@ -123,7 +134,7 @@ def _iter_by_ranks(text, breaker, ties, parts, n_first, suffix_array):
     first = 0
     for part in parts:
         rows = cupy.asarray(part)
-        arguments = (rows, np.int64(len(rows)), np.int64(first), ranks)
+        arguments = (rows, np.int64(len(rows)), np.int64(first), ranks, *AT_POSITIONS)
         text.launch("fill_ranks", len(rows), arguments)
         first += len(rows)
         del rows
@@ -147,58 +158,141 @@ def _free_memory():
     return int((free + cupy.get_default_memory_pool().free_bytes()) * PART_OF_MEMORY)
 
 
-# Blocks: suffixes whose keys of 29 bases lie in an interval ------------------------------------
+# Blocks, each given away before the next -------------------------------------------------------
 
 
-@dataclass
-class _Block:
-    low: int
-    high: int
-    n_suffixes: int
+def needed_bytes(n_symbols, block_rows, cover_bits):
+    """Return how many bytes of each GPU are needed at most, with the text."""
+    n = count_in_cover(n_symbols, cover_bits)
+    row_bytes = np.dtype(row_dtype(n_symbols)).itemsize
+    sorting = BYTES_PER_TIE[row_dtype(n_symbols).__name__]
+    text = 3 * n_symbols // 8 + n_symbols // 64
+    block = min(block_rows, n_symbols) * sorting
+    return text + max(n * sorting, n * row_bytes + block) + (64 << 20)
 
 
-def _plan_blocks(text, max_block):
-    """Return intervals of keys, in order, of at most so many suffixes each where that can be."""
-    blocks = []
-    for bucket in _iter_buckets(text, 0, key_bits(MAX_WIDTH), max_block):
-        if blocks and blocks[-1].n_suffixes + bucket.n_suffixes <= max_block:
-            blocks[-1].high = bucket.high
-            blocks[-1].n_suffixes += bucket.n_suffixes
-        else:
-            blocks.append(bucket)
-    return blocks
+def iter_sort_blocks(
+    packed,
+    n_symbols,
+    exceptions,
+    block_rows,
+    cover_bits,
+    seed,
+    *,
+    devices=None,
+    finish=None,
+    start_table=None,
+    dtype=None,
+):
+    """Yield the rows of the suffix array, a block at a time, sorted by one or several GPUs.
+
+    ``devices``: numbers of GPUs, by default the current one. ``finish(text, rows, first_row)``: its
+    result stands for the rows, which lie on the GPU that is current; it may be called for several
+    blocks at a time. ``start_table``: on the host, is filled, as ``fm_index`` has it, when all
+    blocks are sorted. ``dtype``: of rows, and of that table.
+    """
+    if n_symbols == 0:
+        return
+    numbers = [cupy.cuda.Device().id] if devices is None else list(devices)
+    with ThreadPoolExecutor(len(numbers)) as pool:
+
+        def on_all(work):
+            def run(k):
+                with cupy.cuda.Device(numbers[k]):
+                    found = work(k)
+                    cupy.cuda.get_current_stream().synchronize()
+                return found
+
+            return list(pool.map(run, range(len(numbers))))
+
+        dtype = dtype or row_dtype(n_symbols)
+        texts = on_all(lambda _: Text(packed, n_symbols, exceptions, dtype, nullcontext))
+        n_in_cover = count_in_cover(n_symbols, cover_bits)
+        yield "cover", 0, n_in_cover, None
+        first = on_all(lambda k: None if k else rank_cover(texts[0], cover_bits))[0]
+
+        def make_sorter(k):
+            cupy.get_default_memory_pool().free_all_blocks()
+            cover = first
+            if k:
+                ranks = cupy.empty(n_in_cover, dtype)
+                ranks.data.copy_from_device_async(first.ranks.data, ranks.nbytes)
+                cover = Cover(cover_bits, n_symbols, ranks)
+            return BlockSorter(texts[k], cover)
+
+        sorters = on_all(make_sorter)
+        yield "cover", n_in_cover, n_in_cover, None
+        edges = [n_symbols * k // len(numbers) for k in range(len(numbers) + 1)]
+
+        def count_prefixes(*of_keys):
+            return sum(on_all(lambda k: count_part(texts[k], *edges[k : k + 2], *of_keys)))
+
+        blocks = []
+        for block in plan_blocks(texts[0], block_rows, count_prefixes):
+            if block.n_suffixes > block_rows:
+                blocks += on_all(
+                    lambda k, b=block: None if k else sorters[0].split(b, block_rows, seed)
+                )[0]
+            else:
+                blocks.append(block)
+            yield "splitters", sum(block.n_suffixes for block in blocks), n_symbols, None
+        tables = [None] * len(numbers)
+        if start_table is not None:
+            tables = on_all(lambda _: _empty_table(len(start_table), dtype))
+        yield from _iter_blocks(pool, numbers, sorters, blocks, tables, finish or _to_host)
+        if start_table is not None:
+            found = on_all(lambda k: tables[k].get())
+            start_table[:, 0] = np.min([table[:, 0] for table in found], axis=0)
+            start_table[:, 1] = np.max([table[:, 1] for table in found], axis=0)
+            start_table[start_table[:, 1] == 0] = 0
+            if len(start_table) == 1:
+                start_table[0] = 0, n_symbols
 
 
-def _iter_buckets(text, low, shift, max_block):
-    """Give the suffixes with keys from ``low`` on, below ``low + 2**shift``, by their next bits."""
-    bits = min(PREFIX_BITS, shift)
-    high, shift = low + (1 << shift), shift - bits
-    counts = cupy.zeros(1 << bits, np.uint64)
-    mask = np.uint64((1 << bits) - 1)
-    source = (*_source(text), np.uint64(low), np.uint64(high))
-    arguments = (*source, np.int32(shift), mask, counts)
-    text.launch("count_prefixes", text.n_symbols, arguments)
-    counts = counts.get().astype(np.int64)
-    for prefix in np.flatnonzero(counts).tolist():
-        first = low + (prefix << shift)
-        if counts[prefix] > max_block and shift > DISTANCE_BITS:
-            yield from _iter_buckets(text, first, shift, max_block)
-        else:
-            yield _Block(first, first + (1 << shift), int(counts[prefix]))
+def _to_host(_text, rows, _first_row):
+    return rows.get()
 
 
-def _list_block(text, block):
-    """Return keys and positions of a block's suffixes, the last of the text first."""
-    n, bounds = text.n_symbols, (np.uint64(block.low), np.uint64(block.high))
-    counts = cupy.empty((n_chunks(n), 2), np.uint64)
-    text.launch_warps("count_block", n, (*_source(text), *bounds, counts))
-    text.sum_chunks(counts, cupy.empty(2, np.uint64))
-    keys = cupy.empty(block.n_suffixes, np.uint64)
-    positions = cupy.empty(block.n_suffixes, text.index_dtype)
-    arguments = (*_source(text), *bounds, counts, keys, positions)
-    text.launch_warps("list_block", n, arguments)
-    return keys, positions
+def _empty_table(n_kmers, dtype):
+    table = cupy.zeros((n_kmers, 2), dtype)
+    table[:, 0] = np.iinfo(dtype).max
+    return table
 
 
-def _source(text):
-    return text.packed, text.excepted, np.int64(text.n_symbols), np.int32(MAX_WIDTH)
+def _iter_blocks(pool, numbers, sorters, blocks, tables, finish):
+    """Yield what becomes of each block in order; each GPU takes the next one when it has time."""
+    first_rows = np.cumsum([0] + [block.n_suffixes for block in blocks]).tolist()
+    waiting, found = deque(range(len(blocks))), [Future() for _ in blocks]
+    # A block that was not asked for yet keeps memory, so that GPUs are not to be far ahead.
+    free, is_over = threading.Semaphore(2 * len(numbers)), threading.Event()
+
+    def work(k):
+        with cupy.cuda.Device(numbers[k]):
+            while True:
+                free.acquire()
+                try:
+                    number = waiting.popleft()
+                except IndexError:
+                    return
+                if is_over.is_set():
+                    return
+                try:
+                    rows = sorters[k].sort(blocks[number], tables[k], first_rows[number])
+                    done = finish(sorters[k].text, rows, first_rows[number])
+                    del rows
+                    cupy.cuda.get_current_stream().synchronize()
+                    found[number].set_result(done)
+                except BaseException as error:
+                    found[number].set_exception(error)
+
+    working = [pool.submit(work, k) for k in range(len(numbers))]
+    try:
+        for number, future in enumerate(found):
+            done = future.result()
+            yield "blocks", first_rows[number + 1], first_rows[-1], done
+            found[number] = None
+            free.release()
+    finally:
+        is_over.set()
+        for _ in working:
+            free.release()

@@ -22,6 +22,7 @@ SMALL_SIZE = 512
 FEW_TIED = 1 / 128
 LAST_WORDS = 140
 NULL = np.uint64(0)
+AT_POSITIONS = (NULL, np.int32(0), np.int64(0))
 
 
 def compile_options(index_dtype):
@@ -42,9 +43,9 @@ class Text:
         multiprocessors = cupy.cuda.Device().attributes["MultiProcessorCount"]
         self._max_blocks = multiprocessors * BLOCKS_PER_MULTIPROCESSOR
         self.excepted = cupy.zeros(len(packed), np.uint32)
-        exceptions = cupy.asarray(exceptions)
+        self.exceptions = cupy.asarray(exceptions)
         n_exceptions = np.int64(len(exceptions))
-        self.launch("mark_exceptions", n_exceptions, (exceptions, n_exceptions, self.excepted))
+        self.launch("mark_exceptions", n_exceptions, (self.exceptions, n_exceptions, self.excepted))
 
     def launch(self, name, n_items, arguments):
         """Run a kernel whose threads take items in turn."""
@@ -169,11 +170,14 @@ class Ties:
 class TieBreaker:
     """Rounds that each set tied suffixes apart by some bases more, or by known ranks."""
 
-    def __init__(self, text, sorter, small_size=SMALL_SIZE, few_tied=FEW_TIED):
+    def __init__(
+        self, text, sorter, small_size=SMALL_SIZE, few_tied=FEW_TIED, numbers=AT_POSITIONS
+    ):
         self._text = text
         self._sorter = sorter
         self._small_size = np.int64(small_size)
-        self._n_few = int(text.n_symbols * few_tied)
+        self._few_tied = few_tied
+        self._numbers = numbers
         self._totals = cupy.empty((2, 2), np.uint64)
 
     def find_ties(self, keys, suffix_array, first_slot, depth):
@@ -183,7 +187,7 @@ class TieBreaker:
         n_tied, n_groups = (int(value) for value in self._totals[0].get())
         outputs = self._empty_ties(n_tied, n_groups)
         source = (keys, NULL, np.int64(n), np.int32(1), counts, self._totals[0])
-        written = (suffix_array, NULL, np.int64(first_slot), NULL, NULL)
+        written = (suffix_array, NULL, np.int64(first_slot), NULL, NULL, *self._numbers)
         self._text.launch_warps("list_ties", n, (*source, *written, *outputs))
         return self._with_large(depth, outputs, n_groups)
 
@@ -205,8 +209,8 @@ class TieBreaker:
     def iter_by_text(self, ties, suffix_array, first_slot):
         """Give ties after each round of comparing bases, until ranks are the better way."""
         while ties.n_tied > 0:
-            if ties.n_large == 0 and ties.n_tied <= self._n_few:
-                yield self._order_by_text(ties, suffix_array, first_slot)
+            if ties.n_large == 0 and ties.n_tied <= self._few_tied * self._text.n_symbols:
+                yield self._order_by_text(ties, suffix_array, first_slot, LAST_WORDS)
                 return
             n_before = ties.n_tied
             ties = self._sort_by_text(ties, suffix_array, first_slot)
@@ -215,10 +219,26 @@ class TieBreaker:
             if kept == 1 or ties.n_tied * kept / (1 - kept) > self._text.n_symbols / 2:
                 return
 
+    def deepen(self, ties, rows, depth):
+        """Return what is tied when ``depth`` bases are compared; the others lie in their rows."""
+        while ties.n_tied > 0 and ties.depth < depth:
+            if ties.n_large == 0 and ties.n_tied <= self._few_tied * len(rows):
+                n_words = -(-(depth - ties.depth) // MAX_WIDTH)
+                ties = self._order_by_text(ties, rows, 0, n_words)
+            else:
+                ties = self._sort_by_text(ties, rows, 0)
+        return ties
+
+    def number_large(self, ties, small_size):
+        """Return ties of which groups of more suffixes than given count as large."""
+        outputs = (ties.positions, ties.slots, ties.groups, ties.firsts)
+        self._totals[0] = cupy.asarray([ties.n_tied, ties.n_groups], np.uint64)
+        return self._with_large(ties.depth, outputs, ties.n_groups, small_size)
+
     def sort_by_ranks(self, ties, ranks, suffix_array):
         """Return ties after a round that doubles the depth; ``suffix_array`` may be ``NULL``."""
         n_bits = int(self._text.n_symbols).bit_length()
-        source = (ranks, np.int64(ties.depth))
+        source = (ranks, *self._numbers, np.int64(ties.depth))
         keys, positions = self._sort_groups("fill_rank_keys", source, ties, n_bits)
         args = (ties, keys, positions, 2 * ties.depth, False, suffix_array, 0, ranks)
         ties = self._regroup(*args)
@@ -228,7 +248,8 @@ class TieBreaker:
     def fill_tied_ranks(self, ties, ranks):
         """Give tied suffixes the rank of their group."""
         arguments = (ties.positions, ties.slots, np.int64(ties.n_tied), ties.groups, ties.firsts)
-        self._text.launch("fill_tied_ranks", ties.n_tied, (*arguments, ranks))
+        arguments = (*arguments, ranks, *self._numbers)
+        self._text.launch("fill_tied_ranks", ties.n_tied, arguments)
 
     def _sort_by_text(self, ties, suffix_array, first_slot):
         group_bits = max(ties.n_large_groups - 1, 0).bit_length()
@@ -239,7 +260,7 @@ class TieBreaker:
         depth = ties.depth + width
         return self._regroup(ties, keys, positions, depth, True, suffix_array, first_slot, NULL)
 
-    def _order_by_text(self, ties, suffix_array, first_slot):
+    def _order_by_text(self, ties, suffix_array, first_slot, n_words):
         text = self._text
         keys = cupy.empty(ties.n_tied, np.uint64)
         positions = cupy.empty(ties.n_tied, text.index_dtype)
@@ -248,7 +269,7 @@ class TieBreaker:
             text.excepted,
             np.int64(ties.depth),
             np.int32(MAX_WIDTH),
-            np.int32(LAST_WORDS),
+            np.int32(n_words),
             ties.positions,
             np.int64(ties.n_tied),
             ties.groups,
@@ -257,7 +278,7 @@ class TieBreaker:
             positions,
         )
         text.launch("order_groups_by_text", ties.n_tied, arguments)
-        depth = ties.depth + MAX_WIDTH * LAST_WORDS
+        depth = ties.depth + MAX_WIDTH * n_words
         return self._regroup(ties, keys, positions, depth, False, suffix_array, first_slot, NULL)
 
     def _sort_groups(self, name, source, ties, n_bits):
@@ -290,7 +311,8 @@ class TieBreaker:
         outputs = self._empty_ties(n, n // 2)
         source = (keys, ties.groups, np.int64(n), np.int32(has_distances), counts, self._totals[0])
         written = (positions, ties.slots, np.int64(first_slot), suffix_array, ranks)
-        self._text.launch_warps("list_ties", n, (*source, *written, *outputs))
+        arguments = (*source, *written, *self._numbers, *outputs)
+        self._text.launch_warps("list_ties", n, arguments)
         return self._with_large(depth, outputs, n // 2)
 
     def _count_ties(self, keys, groups, n, has_distances):
@@ -304,11 +326,11 @@ class TieBreaker:
         dtype = self._text.index_dtype
         return (*(cupy.empty(n_tied, dtype) for _ in range(3)), cupy.empty(n_groups + 1, dtype))
 
-    def _with_large(self, depth, outputs, max_groups):
+    def _with_large(self, depth, outputs, max_groups, small_size=None):
         """Return the ties, with their large groups numbered."""
         text, firsts, totals = self._text, outputs[3], self._totals
         counts = cupy.empty((n_chunks(max_groups), 2), np.uint64)
-        source = (firsts, totals[0], self._small_size)
+        source = (firsts, totals[0], self._small_size if small_size is None else small_size)
         text.launch_warps("count_large", max_groups, (*source, np.int64(len(counts)), counts))
         text.sum_chunks(counts, totals[1])
         large = tuple(cupy.empty(max_groups, text.index_dtype) for _ in range(2))

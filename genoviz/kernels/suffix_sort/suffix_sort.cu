@@ -50,6 +50,33 @@ __device__ __forceinline__ bool has_exception(u64 key) {
     return (key & NO_EXCEPTION) != NO_EXCEPTION;
 }
 
+// Where the rank of a suffix is: at its position, or at its number among those of a cover.
+struct Numbers {
+    const int* __restrict__ places;
+    int cover_bits;
+    i64 size;
+
+    __device__ __forceinline__ i64 of(i64 position) const {
+        if (size == 0) return position;
+        const i64 residue = position & ((1ll << cover_bits) - 1);
+        return (position >> cover_bits) * size + places[residue];
+    }
+};
+
+// The ranks of the suffixes at the positions of a difference cover.
+struct Cover {
+    const INDEX* __restrict__ ranks;
+    const int* __restrict__ deltas;
+    Numbers numbers;
+
+    // Whether the first of two suffixes that share 2^cover_bits bases is the smaller one.
+    __device__ __forceinline__ bool is_before(i64 first, i64 second) const {
+        const i64 mask = (1ll << numbers.cover_bits) - 1;
+        const i64 distance = ((i64)deltas[(second - first) & mask] - first) & mask;
+        return ranks[numbers.of(first + distance)] < ranks[numbers.of(second + distance)];
+    }
+};
+
 extern "C" __global__ void __launch_bounds__(THREADS)
     mark_exceptions(const i64* __restrict__ exceptions, i64 n_exceptions,
                     u32* __restrict__ excepted) {
@@ -330,10 +357,11 @@ extern "C" __global__ void __launch_bounds__(THREADS)
               int has_distances, const ulonglong2* __restrict__ chunk_counts,
               const ulonglong2* __restrict__ total, const INDEX* __restrict__ positions,
               const INDEX* __restrict__ slots, i64 first_slot, INDEX* __restrict__ suffix_array,
-              INDEX* __restrict__ ranks, INDEX* __restrict__ positions_out,
-              INDEX* __restrict__ slots_out, INDEX* __restrict__ groups_out,
-              INDEX* __restrict__ firsts_out) {
+              INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits, i64 size,
+              INDEX* __restrict__ positions_out, INDEX* __restrict__ slots_out,
+              INDEX* __restrict__ groups_out, INDEX* __restrict__ firsts_out) {
     const Sorted sorted = {keys, groups, n_keys, has_distances != 0};
+    const Numbers numbers = {places, cover_bits, size};
     const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_keys);
     if (chunk == 0 && threadIdx.x == 0) firsts_out[total->y] = (INDEX)total->x;
     if (first >= n_keys) return;
@@ -355,8 +383,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 slots_out[place] = slot;
                 groups_out[place] = (INDEX)group;
                 if (begins) firsts_out[group] = (INDEX)place;
-            } else if (ranks != nullptr && ranks[position] != slot) {
-                ranks[position] = slot;
+            } else if (ranks != nullptr) {
+                const i64 number = numbers.of((i64)position);
+                if (ranks[number] != slot) ranks[number] = slot;
             }
             if (suffix_array != nullptr) suffix_array[slot - (INDEX)first_slot] = position;
         }
@@ -413,16 +442,59 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// How many suffixes of each chunk of the text, read backwards, have keys in [low, high).
+// The suffixes of a block: their keys are in [low, high), and they are not less than the one at
+// `first` and less than that at `last`, where these are not -1. A sample of them has mixed
+// positions below `n_of_2_64`; all are taken where that is 0.
+struct Block {
+    const u64* __restrict__ packed;
+    const u32* __restrict__ excepted;
+    int width;
+    u64 low, high;
+    i64 first, last;
+    u64 n_of_2_64, seed;
+    Cover cover;
+
+    __device__ __forceinline__ bool is_before(i64 one, i64 other) const {
+        if (one == other) return false;
+        for (i64 depth = 0; depth >> cover.numbers.cover_bits == 0; depth += width) {
+            const u64 key = key_at(packed, excepted, one + depth, width);
+            const u64 other_key = key_at(packed, excepted, other + depth, width);
+            if (key != other_key) return key < other_key;
+            if (has_exception(key)) return one > other;
+        }
+        return cover.is_before(one, other);
+    }
+
+    __device__ __forceinline__ bool has(i64 position, u64 key) const {
+        if (key < low || key >= high) return false;
+        if (n_of_2_64 != 0 && mix((u64)position ^ seed) >= n_of_2_64) return false;
+        if (first >= 0 && is_before(position, first)) return false;
+        return last < 0 || is_before(position, last);
+    }
+
+    static __device__ __forceinline__ u64 mix(u64 bits) {
+        bits = (bits ^ (bits >> 33)) * 0xFF51AFD7ED558CCDull;
+        bits = (bits ^ (bits >> 33)) * 0xC4CEB9FE1A85EC53ull;
+        return bits ^ (bits >> 33);
+    }
+};
+
+// How many suffixes of each chunk of the text, read backwards, a block has.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
-                int width, u64 low, u64 high, ulonglong2* __restrict__ chunk_counts) {
+                int width, u64 low, u64 high, i64 first_suffix, i64 last_suffix, u64 n_of_2_64,
+                u64 seed, const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
+                const int* __restrict__ places, int cover_bits, i64 size,
+                ulonglong2* __restrict__ chunk_counts) {
+    const Block block = {
+        packed,       excepted,    width,     low,  high,
+        first_suffix, last_suffix, n_of_2_64, seed, {ranks, deltas, {places, cover_bits, size}}};
     const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_symbols);
     if (first >= n_symbols) return;
     u32 n_chosen = 0;
     for (i64 i = first + threadIdx.x % WARP; i < last; i += WARP) {
-        const u64 key = key_at(packed, excepted, n_symbols - 1 - i, width);
-        n_chosen += key >= low && key < high;
+        const i64 position = n_symbols - 1 - i;
+        n_chosen += block.has(position, key_at(packed, excepted, position, width));
     }
     for (int step = WARP / 2; step > 0; step /= 2) n_chosen += __shfl_xor_sync(ALL, n_chosen, step);
     if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_chosen, 0);
@@ -430,16 +502,26 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     list_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
-               int width, u64 low, u64 high, const ulonglong2* __restrict__ chunk_counts,
-               u64* __restrict__ keys, INDEX* __restrict__ positions) {
+               int width, u64 low, u64 high, i64 first_suffix, i64 last_suffix, u64 n_of_2_64,
+               u64 seed, const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
+               const int* __restrict__ places, int cover_bits, i64 size,
+               const ulonglong2* __restrict__ chunk_counts, u64* __restrict__ keys,
+               INDEX* __restrict__ positions) {
+    const Block block = {
+        packed,       excepted,    width,     low,  high,
+        first_suffix, last_suffix, n_of_2_64, seed, {ranks, deltas, {places, cover_bits, size}}};
     const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_symbols);
     if (first >= n_symbols) return;
     const int lane = threadIdx.x % WARP;
     u64 n_chosen = chunk_counts[chunk].x;
     for (i64 k = first; k < last; k += WARP) {
         const i64 position = n_symbols - 1 - k - lane;
-        const u64 key = k + lane < last ? key_at(packed, excepted, position, width) : high;
-        const bool is_chosen = key >= low && key < high;
+        u64 key = 0;
+        bool is_chosen = false;
+        if (k + lane < last) {
+            key = key_at(packed, excepted, position, width);
+            is_chosen = block.has(position, key);
+        }
         const u32 chosen = __ballot_sync(ALL, is_chosen);
         if (is_chosen) {
             const i64 place = (i64)(n_chosen + __popc(chosen & ((1u << lane) - 1)));
@@ -450,12 +532,47 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Counts the keys in [low, high) by (key >> shift) & mask.
+// The suffixes of a cover with their keys, the last of the text first.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    count_prefixes(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
-                   int width, u64 low, u64 high, int shift, u64 mask, u64* __restrict__ counts) {
+    list_cover(const u64* __restrict__ packed, const u32* __restrict__ excepted, int width,
+               const int* __restrict__ residues, int cover_bits, i64 size, i64 n_suffixes,
+               u64* __restrict__ keys, INDEX* __restrict__ positions) {
     const i64 n_threads = (i64)gridDim.x * blockDim.x;
-    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_symbols; i += n_threads) {
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_suffixes; i += n_threads) {
+        const i64 number = n_suffixes - 1 - i, turn = number / size;
+        const i64 position = (turn << cover_bits) + residues[number - turn * size];
+        keys[i] = key_at(packed, excepted, position, width);
+        positions[i] = (INDEX)position;
+    }
+}
+
+// Widens the rows of each k-mer by those of sorted keys; there is none with an exception within.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    add_starts(const u64* __restrict__ keys, i64 n_keys, int key_bits, int table_k, i64 first_row,
+               INDEX* __restrict__ start_table) {
+    const auto code_of = [=](i64 i) {
+        const u64 key = keys[i];
+        if ((int)(key & NO_EXCEPTION) < table_k) return (i64)-1;
+        return (i64)(key >> (key_bits - 2 * table_k));
+    };
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_keys; i += n_threads) {
+        const i64 code = code_of(i);
+        if (code < 0) continue;
+        if (i == 0 || code_of(i - 1) != code)
+            atomicMin(start_table + 2 * code, (INDEX)(first_row + i));
+        if (i == n_keys - 1 || code_of(i + 1) != code)
+            atomicMax(start_table + 2 * code + 1, (INDEX)(first_row + i + 1));
+    }
+}
+
+// Counts the keys in [low, high) of some positions by (key >> shift) & mask.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    count_prefixes(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 first,
+                   i64 last, int width, u64 low, u64 high, int shift, u64 mask,
+                   u64* __restrict__ counts) {
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 i = first + (i64)blockIdx.x * blockDim.x + threadIdx.x; i < last; i += n_threads) {
         const u64 key = key_at(packed, excepted, i, width);
         if (key >= low && key < high) atomicAdd(counts + ((key >> shift) & mask), 1ull);
     }
@@ -506,14 +623,16 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-    fill_rank_keys(const INDEX* __restrict__ ranks, i64 depth, const INDEX* __restrict__ positions,
-                   i64 n_tied, const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+    fill_rank_keys(const INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits,
+                   i64 size, i64 depth, const INDEX* __restrict__ positions, i64 n_tied,
+                   const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
                    const INDEX* __restrict__ large_numbers, const INDEX* __restrict__ large_firsts,
                    i64 small_size, int key_bits, u64* __restrict__ keys,
                    u64* __restrict__ large_keys, INDEX* __restrict__ large_positions) {
-    fill_keys([=](i64 position) { return (u64)ranks[position + depth]; }, positions, n_tied,
-              {groups, firsts, large_numbers, large_firsts, small_size}, key_bits, keys, large_keys,
-              large_positions);
+    const Numbers numbers = {places, cover_bits, size};
+    fill_keys([=](i64 position) { return (u64)ranks[numbers.of(position + depth)]; }, positions,
+              n_tied, {groups, firsts, large_numbers, large_firsts, small_size}, key_bits, keys,
+              large_keys, large_positions);
 }
 
 // Orders each small group by counting, for each suffix, those before it; takes over the large ones.
@@ -581,19 +700,103 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // The rank of each suffix: where it lies in the suffix array, for tied ones where their group does.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_ranks(const INDEX* __restrict__ suffix_array, i64 n_suffixes, i64 first_slot,
-               INDEX* __restrict__ ranks) {
+               INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits,
+               i64 size) {
+    const Numbers numbers = {places, cover_bits, size};
     const i64 n_threads = (i64)gridDim.x * blockDim.x;
     for (i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x; i < n_suffixes; i += n_threads)
-        ranks[suffix_array[i]] = (INDEX)(first_slot + i);
+        ranks[numbers.of((i64)suffix_array[i])] = (INDEX)(first_slot + i);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_tied_ranks(const INDEX* __restrict__ positions, const INDEX* __restrict__ slots,
                     i64 n_tied, const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
-                    INDEX* __restrict__ ranks) {
+                    INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits,
+                    i64 size) {
+    const Numbers numbers = {places, cover_bits, size};
     const i64 n_threads = (i64)gridDim.x * blockDim.x;
     for (i64 t = (i64)blockIdx.x * blockDim.x + threadIdx.x; t < n_tied; t += n_threads) {
-        const INDEX position = positions[t], rank = slots[firsts[groups[t]]];
-        if (ranks[position] != rank) ranks[position] = rank;
+        const INDEX rank = slots[firsts[groups[t]]];
+        const i64 number = numbers.of((i64)positions[t]);
+        if (ranks[number] != rank) ranks[number] = rank;
+    }
+}
+
+// ---- ties of suffixes that share as many bases as a cover has residues
+
+// A key of large groups: by which distance a suffix reaches the cover, and the rank there. Those of
+// one distance are in the order of their ranks.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    fill_cover_keys(const INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits,
+                    i64 size, const int* __restrict__ offsets, const int* __restrict__ classes,
+                    int rank_bits, const INDEX* __restrict__ positions, i64 n_tied,
+                    const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+                    const INDEX* __restrict__ large_numbers, const INDEX* __restrict__ large_firsts,
+                    i64 small_size, int key_bits, u64* __restrict__ keys,
+                    u64* __restrict__ large_keys, INDEX* __restrict__ large_positions) {
+    const Numbers numbers = {places, cover_bits, size};
+    const auto key_of = [=](i64 position) {
+        const i64 residue = position & ((1ll << cover_bits) - 1);
+        const u64 rank = (u64)ranks[numbers.of(position + offsets[residue])];
+        return ((u64)classes[residue] << rank_bits) | rank;
+    };
+    fill_keys(key_of, positions, n_tied, {groups, firsts, large_numbers, large_firsts, small_size},
+              key_bits, keys, large_keys, large_positions);
+}
+
+__device__ __forceinline__ i64 lower_bound(const u64* __restrict__ keys, i64 first, i64 last,
+                                           u64 key) {
+    while (first < last) {
+        const i64 middle = (first + last) >> 1;
+        if (keys[middle] < key)
+            first = middle + 1;
+        else
+            last = middle;
+    }
+    return first;
+}
+
+// Puts tied suffixes in their rows: those of small groups by counting the smaller ones; of large
+// ones, whose keys are sorted, by looking up how many of each distance are smaller.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    order_by_cover(const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
+                   const int* __restrict__ places, int cover_bits, i64 size, int rank_bits,
+                   int n_classes, const INDEX* __restrict__ positions, i64 n_tied,
+                   const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
+                   const INDEX* __restrict__ slots, const INDEX* __restrict__ large_firsts,
+                   i64 small_size, int key_bits, const u64* __restrict__ large_keys,
+                   const INDEX* __restrict__ large_positions, INDEX* __restrict__ rows) {
+    const Cover cover = {ranks, deltas, {places, cover_bits, size}};
+    const i64 n_threads = (i64)gridDim.x * blockDim.x;
+    for (i64 t = (i64)blockIdx.x * blockDim.x + threadIdx.x; t < n_tied; t += n_threads) {
+        const INDEX group = groups[t];
+        const i64 first = (i64)firsts[group], last = (i64)firsts[group + 1];
+        i64 position, n_smaller = 0;
+        if (last - first <= small_size) {
+            position = (i64)positions[t];
+            for (i64 i = first; i < last; i++)
+                n_smaller += i != t && cover.is_before((i64)positions[i], position);
+        } else {
+            const i64 start = (i64)large_firsts[group], end = start + (last - first);
+            position = (i64)large_positions[start + t - first];
+            const u64 of_group = large_keys[start] >> key_bits << key_bits;
+            i64 next = start;
+            for (int number = 1; number <= n_classes; number++) {
+                const i64 begin = next;
+                next = number < n_classes ? lower_bound(large_keys, begin, end,
+                                                        of_group + ((u64)number << rank_bits))
+                                          : end;
+                i64 low = begin, high = next;
+                while (low < high) {
+                    const i64 middle = (low + high) >> 1, other = (i64)large_positions[middle];
+                    if (other != position && cover.is_before(other, position))
+                        low = middle + 1;
+                    else
+                        high = middle;
+                }
+                n_smaller += low - begin;
+            }
+        }
+        rows[slots[first + n_smaller]] = (INDEX)position;
     }
 }

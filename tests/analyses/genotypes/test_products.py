@@ -8,7 +8,7 @@ from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.backend import cuda_is_available
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
-from tests.conftest import real_data
+from tests.conftest import count_gpus, real_data
 from tests.oracles.genotypes import dosages_of, pack
 
 
@@ -190,7 +190,7 @@ def test_dense_matrices_of_other_shapes_are_refused():
 def test_gpus_share_the_variants():
     import cupy
 
-    n_devices = cupy.cuda.runtime.getDeviceCount()
+    n_devices = count_gpus()
     genotypes = make_genotypes(97, 50)
     rng = np.random.default_rng(3)
     right, left = rng.normal(size=(50, 4)), rng.normal(size=(97, 4))

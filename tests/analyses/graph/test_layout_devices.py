@@ -17,7 +17,7 @@ from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.backend import array_module, cuda_is_available, load_kernel, to_host
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
-from tests.conftest import real_data
+from tests.conftest import count_gpus, real_data
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def devices(backend, monkeypatch):
     if backend == "cpu":
         monkeypatch.setattr(path_records, "check_devices", lambda *_: None)
         return [0, 1, 2]
-    if array_module(backend).cuda.runtime.getDeviceCount() < 2:
+    if count_gpus() < 2:
         pytest.skip("needs two GPUs")
     kernel = load_kernel("path_sweep", backend)
     monkeypatch.setattr(kernel, "POINTS_TO_SHARE", 512)

@@ -21,6 +21,7 @@ from genoviz.analyses.sequences import index_blocks
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.gvfm_file import ArrayWriter
 from genoviz.kernels.suffix_sort import COVER_BITS
+from tests.conftest import count_gpus
 from tests.kernels.texts import TEXTS, make_text, random_letters
 
 OPTIONS = (
@@ -50,25 +51,25 @@ def many_blocks(monkeypatch):
 
 @pytest.mark.usefixtures("small_slices", "many_blocks")
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_file_is_that_of_the_index_in_memory(name, tmp_path):
+def test_the_file_is_that_of_the_index_in_memory(name, backend, tmp_path):
     text = make_text(*TEXTS[name]())
     for options in OPTIONS:
         index = build_fm_index(text, backend="cpu", **options)
         write_fm_index(index, tmp_path / "memory.gvfm")
-        write_index_in_parts(
-            build_index_in_parts(text, memory=ENOUGH, **options), tmp_path / "parts.gvfm"
-        )
+        parts = build_index_in_parts(text, memory=ENOUGH, **options, backend=backend)
+        write_index_in_parts(parts, tmp_path / "parts.gvfm")
         assert (tmp_path / "parts.gvfm").read_bytes() == (tmp_path / "memory.gvfm").read_bytes()
     np.testing.assert_array_equal(invert_bwt(index, backend="cpu"), text.symbols())
 
 
 @pytest.mark.usefixtures("many_blocks")
-@pytest.mark.parametrize("n", [127, 128, 129, 4096, 8191])
-def test_rows_end_within_at_and_after_a_line(n, tmp_path, monkeypatch):
+@pytest.mark.parametrize("n", [127, 128, 129, 4096, 8191, 8192, 81_920, 90_001])
+def test_rows_end_within_at_and_after_a_line(n, backend, tmp_path, monkeypatch):
     """The end of the contig is a row too."""
     monkeypatch.setattr(index_blocks, "SLICE_ROWS", 1 << 10)
     genome = Sequences.from_records([("a", random_letters(np.random.default_rng(n), n - 1))])
-    write_index_in_parts(build_index_in_parts(genome, memory=ENOUGH), tmp_path / "parts.gvfm")
+    parts = build_index_in_parts(genome, memory=ENOUGH, backend=backend)
+    write_index_in_parts(parts, tmp_path / "parts.gvfm")
     write_fm_index(build_fm_index(genome, backend="cpu"), tmp_path / "memory.gvfm")
     assert (tmp_path / "parts.gvfm").read_bytes() == (tmp_path / "memory.gvfm").read_bytes()
     verify_fm_index(tmp_path / "parts.gvfm")
@@ -126,6 +127,22 @@ def test_more_memory_means_fewer_blocks_and_a_cover_that_fits():
     for (_, bits, needed), memory in zip(plans, (2, 4, 8, 40), strict=True):
         assert needed <= memory * 10**9
         assert bits in COVER_BITS
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(count_gpus() < 2, reason="needs two GPUs")
+def test_several_gpus_make_the_same_file(tmp_path):
+    text = make_text(*TEXTS["strains"]())
+    index = build_fm_index(text, backend="cpu", sample_rate=32)
+    write_fm_index(index, tmp_path / "memory.gvfm")
+    options = {"memory": ENOUGH, "sample_rate": 32, "backend": "cuda", "devices": [0, 1]}
+    write_index_in_parts(build_index_in_parts(text, **options), tmp_path / "parts.gvfm")
+    assert (tmp_path / "parts.gvfm").read_bytes() == (tmp_path / "memory.gvfm").read_bytes()
+
+
+def test_devices_are_gpus():
+    with pytest.raises(ParameterError, match="devices are numbers of GPUs"):
+        build_index_in_parts(make_text("ACGT"), memory=ENOUGH, devices=[0])
 
 
 @pytest.mark.parametrize("options", [{"sample_rate": 3}, {"table_k": 13}, {"super_shift": 25}])

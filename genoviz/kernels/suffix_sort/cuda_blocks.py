@@ -1,0 +1,230 @@
+"""Blocks of suffixes on the GPU: those with keys in an interval, or between two suffixes.
+
+A block is collected by going along the text, and sorted by keys. What shares as many bases as a
+difference cover has residues is sorted by the ranks there, so a block needs no other one.
+"""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import cupy
+import numpy as np
+
+from genoviz.kernels.suffix_sort import count_in_cover, cover_tables
+from genoviz.kernels.suffix_sort.cuda_sort import (
+    AT_POSITIONS,
+    DISTANCE_BITS,
+    MAX_WIDTH,
+    NULL,
+    PairSorter,
+    Text,
+    TieBreaker,
+    key_bits,
+    n_chunks,
+)
+
+PREFIX_BITS = 16
+SAMPLES_PER_PART = 32
+SMALL_SIZE = np.int64(64)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Suffixes with keys in ``[low, high)``, from one suffix on and below another, or -1."""
+
+    low: int
+    high: int
+    n_suffixes: int
+    first: int = -1
+    last: int = -1
+    n_of_2_64: int = 0
+    seed: int = 0
+
+    @property
+    def arguments(self):
+        """What kernels take, but for the cover."""
+        return (
+            *(np.uint64(self.low), np.uint64(self.high), np.int64(self.first)),
+            *(np.int64(self.last), np.uint64(self.n_of_2_64), np.uint64(self.seed)),
+        )
+
+
+class Cover:
+    """A difference cover with its ranks, on the current GPU."""
+
+    def __init__(self, cover_bits, n_symbols, ranks):
+        residues, *tables = cover_tables(cover_bits)
+        self.bits, self.size = cover_bits, len(residues)
+        self.n_suffixes = count_in_cover(n_symbols, cover_bits)
+        self.residues = cupy.asarray(residues.astype(np.int32))
+        places, deltas, self.offsets, self.classes = (
+            cupy.asarray(table.astype(np.int32)) for table in tables
+        )
+        self.ranks = ranks
+        self.numbers = (places, np.int32(cover_bits), np.int64(self.size))
+        self.arguments = (ranks, deltas, *self.numbers)
+        self.n_classes = int(tables[-1].max()) + 1
+        self.class_bits = (self.n_classes - 1).bit_length()
+        self.rank_bits = self.n_suffixes.bit_length()
+
+
+NO_COVER = (NULL, NULL, *AT_POSITIONS)
+
+
+def rank_cover(text, cover_bits):
+    """Return a cover with its ranks: suffixes of it are sorted by bases, then by doubling."""
+    n = count_in_cover(text.n_symbols, cover_bits)
+    cover = Cover(cover_bits, text.n_symbols, cupy.empty(n, text.index_dtype))
+    sorter = PairSorter(text)
+    breaker = TieBreaker(text, sorter, numbers=cover.numbers)
+    keys, rows = cupy.empty(n, np.uint64), cupy.empty(n, text.index_dtype)
+    source = (text.packed, text.excepted, np.int32(MAX_WIDTH), cover.residues)
+    arguments = (*source, *cover.numbers[1:], np.int64(n), keys, rows)
+    text.launch("list_cover", n, arguments)
+    keys, rows = sorter.sort(keys, rows, key_bits(MAX_WIDTH))
+    ties = breaker.find_ties(keys, rows, 0, MAX_WIDTH)
+    del keys
+    ties = breaker.deepen(ties, rows, 1 << cover_bits)
+    text.launch("fill_ranks", n, (rows, np.int64(n), np.int64(0), cover.ranks, *cover.numbers))
+    del rows
+    # As many bases further as the cover has residues, or twice or four times, is the cover again.
+    ties.depth -= ties.depth % (1 << cover_bits)
+    breaker.fill_tied_ranks(ties, cover.ranks)
+    while ties.n_tied > 0:
+        ties = breaker.sort_by_ranks(ties, cover.ranks, NULL)
+    return cover
+
+
+class BlockSorter:
+    """Sorts blocks of a text on the current GPU; with a cover whatever they have in common."""
+
+    def __init__(self, text: Text, cover: Cover):
+        self.text, self.cover = text, cover
+        self._sorter = PairSorter(text)
+        self._breaker = TieBreaker(text, self._sorter)
+
+    def sort(self, block, start_table=None, first_row=0):
+        """Return the positions of a block's suffixes, the smallest suffix first.
+
+        A table of the first and last row of k-mers is told of them.
+        """
+        keys, rows = list_block(self.text, block, self.cover.arguments)
+        keys, rows = self._sorter.sort(keys, rows, key_bits(MAX_WIDTH))
+        if start_table is not None:
+            table_k = (len(start_table).bit_length() - 1) // 2
+            numbers = (np.int64(len(keys)), np.int32(key_bits(MAX_WIDTH)), np.int32(table_k))
+            arguments = (keys, *numbers, np.int64(first_row), start_table)
+            self.text.launch("add_starts", len(keys), arguments)
+        ties = self._breaker.find_ties(keys, rows, 0, MAX_WIDTH)
+        del keys
+        ties = self._breaker.deepen(ties, rows, 1 << self.cover.bits)
+        if ties.n_tied > 0:
+            self._order_by_cover(ties, rows)
+        return rows
+
+    def _order_by_cover(self, ties, rows):
+        """Put suffixes in their rows that share as many bases as the cover has residues."""
+        text, cover = self.text, self.cover
+        ties = self._breaker.number_large(ties, SMALL_SIZE)
+        n_bits = cover.rank_bits + cover.class_bits
+        large_keys = cupy.empty(ties.n_large, np.uint64)
+        large_positions = cupy.empty(ties.n_large, text.index_dtype)
+        groups = (ties.positions, np.int64(ties.n_tied), ties.groups, ties.firsts)
+        if ties.n_large > 0:
+            source = (cover.ranks, *cover.numbers, cover.offsets, cover.classes)
+            large = (ties.large_numbers, ties.large_firsts, SMALL_SIZE, np.int32(n_bits))
+            arguments = (*source, np.int32(cover.rank_bits), *groups, *large)
+            keys = cupy.empty(ties.n_tied, np.uint64)  # those of small groups, which nobody needs
+            arguments = (*arguments, keys, large_keys, large_positions)
+            text.launch("fill_cover_keys", ties.n_tied, arguments)
+            del keys, arguments
+            group_bits = (ties.n_large_groups - 1).bit_length()
+            sort = self._sorter.sort
+            large_keys, large_positions = sort(large_keys, large_positions, n_bits + group_bits)
+        source = (*cover.arguments, np.int32(cover.rank_bits), np.int32(cover.n_classes))
+        large = (ties.slots, ties.large_firsts, SMALL_SIZE, np.int32(n_bits))
+        arguments = (*source, *groups, *large, large_keys, large_positions, rows)
+        text.launch("order_by_cover", ties.n_tied, arguments)
+
+    def split(self, block, max_block, seed):
+        """Return blocks of about so many suffixes, or fewer, that a block consists of.
+
+        Suffixes of a sample part them, as their keys are the same.
+        """
+        block = replace(block, seed=seed)
+        n_parts = -(-2 * block.n_suffixes // max_block)
+        n_sampled = SAMPLES_PER_PART * n_parts
+        n_of_2_64 = 0 if n_sampled >= block.n_suffixes else (n_sampled << 64) // block.n_suffixes
+        n_found = count_block(self.text, block, self.cover.arguments, n_of_2_64)[0]
+        sample = self.sort(replace(block, n_suffixes=n_found, n_of_2_64=n_of_2_64))
+        chosen = sample[cupy.arange(1, n_parts) * n_found // n_parts].get() if n_found else []
+        edges = [block.first, *dict.fromkeys(int(position) for position in chosen), block.last]
+        blocks = []
+        for first, last in itertools.pairwise(edges):
+            part = replace(block, first=first, last=last)
+            n_found = count_block(self.text, part, self.cover.arguments)[0]
+            if n_found > 0:
+                blocks.append(replace(part, n_suffixes=n_found))
+        return blocks
+
+
+def plan_blocks(text, max_block, count_prefixes=None):
+    """Return intervals of keys, in order, of at most so many suffixes each where that can be.
+
+    ``count_prefixes`` counts suffixes by bits of their keys; by default on the current GPU.
+    """
+    count = count_prefixes or (lambda *of_keys: count_part(text, 0, text.n_symbols, *of_keys))
+    blocks = []
+    for bucket in _iter_buckets(count, 0, key_bits(MAX_WIDTH), max_block):
+        if blocks and blocks[-1].n_suffixes + bucket.n_suffixes <= max_block:
+            n_suffixes = blocks[-1].n_suffixes + bucket.n_suffixes
+            blocks[-1] = Block(blocks[-1].low, bucket.high, n_suffixes)
+        else:
+            blocks.append(bucket)
+    return blocks
+
+
+def _iter_buckets(count, low, shift, max_block):
+    """Give the suffixes with keys from ``low`` on, below ``low + 2**shift``, by their next bits."""
+    bits = min(PREFIX_BITS, shift)
+    high, shift = low + (1 << shift), shift - bits
+    counts = count(low, high, shift, bits)
+    for prefix in np.flatnonzero(counts).tolist():
+        first = low + (prefix << shift)
+        if counts[prefix] > max_block and shift > DISTANCE_BITS:
+            yield from _iter_buckets(count, first, shift, max_block)
+        else:
+            yield Block(first, first + (1 << shift), int(counts[prefix]))
+
+
+def count_part(text, first, last, low, high, shift, bits):
+    """Count keys in ``[low, high)`` of some positions by the bits from ``shift`` on; int64."""
+    counts = cupy.zeros(1 << bits, np.uint64)
+    source = (text.packed, text.excepted, np.int64(first), np.int64(last), np.int32(MAX_WIDTH))
+    bounds = (np.uint64(low), np.uint64(high), np.int32(shift), np.uint64((1 << bits) - 1))
+    text.launch("count_prefixes", last - first, (*source, *bounds, counts))
+    return counts.get().astype(np.int64)
+
+
+def count_block(text, block, cover, n_of_2_64=0):
+    """Return how many suffixes a block has, or a sample of it; and sums of those of chunks."""
+    n = text.n_symbols
+    counts, total = cupy.empty((n_chunks(n), 2), np.uint64), cupy.empty(2, np.uint64)
+    bounds = replace(block, n_of_2_64=n_of_2_64 or block.n_of_2_64).arguments
+    text.launch_warps("count_block", n, (*_source(text), *bounds, *cover, counts))
+    text.sum_chunks(counts, total)
+    return int(total[0]), counts
+
+
+def list_block(text, block, cover=NO_COVER):
+    """Return keys and positions of a block's suffixes, the last of the text first."""
+    _, counts = count_block(text, block, cover)
+    keys = cupy.empty(block.n_suffixes, np.uint64)
+    positions = cupy.empty(block.n_suffixes, text.index_dtype)
+    arguments = (*_source(text), *block.arguments, *cover, counts, keys, positions)
+    text.launch_warps("list_block", text.n_symbols, arguments)
+    return keys, positions
+
+
+def _source(text):
+    return text.packed, text.excepted, np.int64(text.n_symbols), np.int32(MAX_WIDTH)
