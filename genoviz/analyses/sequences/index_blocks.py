@@ -10,7 +10,14 @@ import numpy as np
 
 from genoviz.analyses.sequences.fm_index import check_options, default_table_k
 from genoviz.analyses.sequences.index_text import make_index_text
-from genoviz.backend import Backend, check_devices, load_kernel, resolve_backend
+from genoviz.backend import (
+    Backend,
+    array_module,
+    check_devices,
+    load_kernel,
+    resolve_backend,
+    use_device,
+)
 from genoviz.errors import ParameterError
 from genoviz.kernels.fm_index import LINE_BITS, SUPER_SHIFT
 from genoviz.kernels.suffix_sort import COVER_BITS, row_dtype
@@ -33,6 +40,7 @@ PROCESS_BYTES = 400 << 20
 READING_BYTES_A_BASE = 2.3
 # Of a GPU's lines, which begin and end at whole ones of these; the rows between are few.
 ALIGNED_LINE_BITS = 6
+PINNED_BYTES = 1 << 25
 # So many blocks keep each of several GPUs busy to the end.
 BLOCKS_PER_GPU = 4
 _ENDS = {"cover": (0.0, 0.12), "splitters": (0.12, 0.17), "blocks": (0.17, 0.99)}
@@ -280,12 +288,16 @@ class _Edge:
         )
         self._rows = np.empty(0, row_dtype(text.n_symbols))
         self._n_lines = 0
+        # The system locks what GPUs copy to, which takes as long as copying itself: a few MB.
+        pinned = array_module("cuda").cuda.alloc_pinned_memory(PINNED_BYTES)
+        self._pinned = np.frombuffer(pinned, np.uint8, PINNED_BYTES)
 
     def add(self, part: _PartOfGpu) -> Iterator[dict[str, np.ndarray]]:
         """Yield the lines and samples of a block that comes next."""
         tables, super_shift = self.tables, self.shape.super_shift
-        with part.device:
-            yield {"samples": part.samples.get()}
+        with use_device(part.device.id):
+            for samples in self._pieces(part.samples):
+                yield {"samples": samples}
             self._rows = np.concatenate([self._rows, part.head])
             unit = 1 << min(super_shift, ALIGNED_LINE_BITS)
             while len(self._rows) >= unit * LINE_ROWS:
@@ -296,10 +308,19 @@ class _Edge:
                 tables["exception_ids"][n_before : n_before + len(ids)] = ids
                 before = (part.first_line, super_shift, self._counts, tables["super_counts"])
                 part.lines.add_counts(*before)
-                found = part.lines.lines.get()
-                self._n_lines = part.first_line + len(found)
+                self._n_lines = part.first_line + len(part.lines.lines)
                 self._rows = part.tail
-                yield {"lines": found}
+                for lines in self._pieces(part.lines.lines):
+                    yield {"lines": lines}
+
+    def _pieces(self, array: Any) -> Iterator[np.ndarray]:
+        """Yield an array of a GPU piece by piece, each in place of the one before."""
+        row_bytes = array.nbytes // max(len(array), 1)
+        for first in range(0, len(array), PINNED_BYTES // max(row_bytes, 1)):
+            piece = array[first : first + PINNED_BYTES // row_bytes]
+            found = self._pinned[: piece.nbytes].view(piece.dtype).reshape(piece.shape)
+            piece.get(out=found)
+            yield found
 
     def last(self) -> dict[str, np.ndarray]:
         """Return the last lines."""

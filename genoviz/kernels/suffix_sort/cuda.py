@@ -187,9 +187,9 @@ def iter_sort_blocks(
     """Yield the rows of the suffix array, a block at a time, sorted by one or several GPUs.
 
     ``devices``: numbers of GPUs, by default the current one. ``finish(text, rows, first_row)``: its
-    result stands for the rows, which lie on the GPU that is current; it may be called for several
-    blocks at a time. ``start_table``: on the host, is filled, as ``fm_index`` has it, when all
-    blocks are sorted. ``dtype``: of rows, and of that table.
+    result stands for the rows, which lie on the GPU that is current and are written over when it
+    returns; it may be called for several blocks at a time. ``start_table``: on the host, is filled,
+    as ``fm_index`` has it, when all blocks are sorted. ``dtype``: of rows, and of that table.
     """
     if n_symbols == 0:
         return
@@ -236,6 +236,8 @@ def iter_sort_blocks(
             else:
                 blocks.append(block)
             yield "splitters", sum(block.n_suffixes for block in blocks), n_symbols, None
+        largest = max(block.n_suffixes for block in blocks)
+        on_all(lambda k: sorters[k].reserve(largest))
         tables = [None] * len(numbers)
         if start_table is not None:
             tables = on_all(lambda _: _empty_table(len(start_table), dtype))

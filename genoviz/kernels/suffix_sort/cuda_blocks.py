@@ -102,21 +102,30 @@ class BlockSorter:
         self.text, self.cover = text, cover
         self._sorter = PairSorter(text)
         self._breaker = TieBreaker(text, self._sorter)
+        self._pairs = []
+
+    def reserve(self, n_suffixes):
+        """Take the memory for blocks of so many suffixes, so that it is the same for all."""
+        self._pairs = [_empty_pairs(self.text, n_suffixes) for _ in range(2)]
 
     def sort(self, block, start_table=None, first_row=0):
         """Return the positions of a block's suffixes, the smallest suffix first.
 
-        A table of the first and last row of k-mers is told of them.
+        They are written over by the next block. A table of the first and last row of k-mers is told
+        of them.
         """
-        keys, rows = list_block(self.text, block, self.cover.arguments)
-        keys, rows = self._sorter.sort(keys, rows, key_bits(MAX_WIDTH))
+        n, pairs = block.n_suffixes, self._pairs
+        if not pairs or len(pairs[0][0]) < n:
+            pairs = [_empty_pairs(self.text, n) for _ in range(2)]
+        pairs, others = (tuple(array[:n] for array in some) for some in pairs)
+        keys, rows = list_block(self.text, block, self.cover.arguments, pairs)
+        keys, rows = self._sorter.sort(keys, rows, key_bits(MAX_WIDTH), others)
         if start_table is not None:
             table_k = (len(start_table).bit_length() - 1) // 2
             numbers = (np.int64(len(keys)), np.int32(key_bits(MAX_WIDTH)), np.int32(table_k))
             arguments = (keys, *numbers, np.int64(first_row), start_table)
             self.text.launch("add_starts", len(keys), arguments)
         ties = self._breaker.find_ties(keys, rows, 0, MAX_WIDTH)
-        del keys
         ties = self._breaker.deepen(ties, rows, 1 << self.cover.bits)
         if ties.n_tied > 0:
             self._order_by_cover(ties, rows)
@@ -216,14 +225,20 @@ def count_block(text, block, cover, n_of_2_64=0):
     return int(total[0]), counts
 
 
-def list_block(text, block, cover=NO_COVER):
-    """Return keys and positions of a block's suffixes, the last of the text first."""
+def list_block(text, block, cover=NO_COVER, pairs=None):
+    """Return keys and positions of a block's suffixes, the last of the text first.
+
+    ``pairs`` are arrays for them.
+    """
     _, counts = count_block(text, block, cover)
-    keys = cupy.empty(block.n_suffixes, np.uint64)
-    positions = cupy.empty(block.n_suffixes, text.index_dtype)
-    arguments = (*_source(text), *block.arguments, *cover, counts, keys, positions)
+    pairs = pairs or _empty_pairs(text, block.n_suffixes)
+    arguments = (*_source(text), *block.arguments, *cover, counts, *pairs)
     text.launch_warps("list_block", text.n_symbols, arguments)
-    return keys, positions
+    return pairs
+
+
+def _empty_pairs(text, n):
+    return cupy.empty(n, np.uint64), cupy.empty(n, text.index_dtype)
 
 
 def _source(text):

@@ -88,13 +88,16 @@ class PairSorter:
         self._n_taken_before = 0
         self._time = 0
 
-    def sort(self, keys, values, n_bits):
-        """Return the pairs sorted by the lowest bits of their keys; the arrays are used up."""
+    def sort(self, keys, values, n_bits, others=None):
+        """Return the pairs sorted by the lowest bits of their keys; the arrays are used up.
+
+        ``others`` are two more arrays alike, which are used up too.
+        """
         n = len(keys)
         n_passes = -(-n_bits // DIGIT_BITS)
         arguments = (keys, np.int64(n), np.int32(n_passes))
         starts = self._find_digit_starts("count_digits", n, n_passes, arguments)
-        other_keys, other_values = cupy.empty_like(keys), cupy.empty_like(values)
+        other_keys, other_values = others or (cupy.empty_like(keys), cupy.empty_like(values))
         for i in range(n_passes):
             source = (keys, values, np.int64(n), np.int32(DIGIT_BITS * i))
             self._run("sort_pairs", n, (*source, starts[i]), (other_keys, other_values))
