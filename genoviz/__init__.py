@@ -100,9 +100,11 @@ _MODULES = {
     "genoviz.analyses.genotypes.prediction.pedigree_inverse": (
         "inbreeding", "relationship_inverse",
     ),
+    "genoviz.analyses.genotypes.prediction.metafounders": ("estimate_gamma",),
     "genoviz.analyses.genotypes.prediction.mixed_model": (
-        "MixedSolution", "iter_solve_mixed_model", "solve_mixed_model",
+        "iter_solve_mixed_model", "solve_mixed_model",
     ),
+    "genoviz.analyses.genotypes.prediction.mixed_solution": ("MixedSolution",),
     "genoviz.analyses.genotypes.prediction.multi_trait": (
         "MultiTraitSnapshot", "iter_multi_trait", "multi_trait",
     ),
@@ -110,7 +112,6 @@ _MODULES = {
         "ReliabilitySnapshot", "iter_reliability", "reliability",
     ),
     "genoviz.analyses.genotypes.prediction.single_step": ("iter_single_step", "single_step"),
-    "genoviz.analyses.genotypes.prediction.single_step_parts": ("estimate_gamma",),
     "genoviz.analyses.genotypes.prediction.cross_validation": (
         "CrossValidation", "cross_validate", "iter_cross_validate",
     ),
@@ -291,7 +292,8 @@ _MODULES = {
     "genoviz.model.sequences.pangenome_index": ("PangenomeIndex",),
     "genoviz.model.genotypes.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
     "genoviz.model.genotypes.mixed_model": (
-        "Descent", "MatrixElements", "MixedModel", "ModelEffect", "RandomEffects", "SingleStep",
+        "Descent", "MarkerEffects", "MatrixElements", "MixedModel", "ModelEffect", "RandomEffects",
+        "SingleStep",
     ),
     "genoviz.model.genotypes.pedigree": ("Pedigree",),
     "genoviz.model.genotypes.phenotypes": ("PhenotypeTable",),

@@ -187,7 +187,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "multiblup": (
                 "genoviz.cli.genotypes.multiblup",
-                "Predict breeding values of several traits at once, by single step.",
+                "Predict breeding values of several traits at once.",
             ),
             "blupf90": (
                 "genoviz.cli.genotypes.blupf90",

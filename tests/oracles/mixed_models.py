@@ -48,6 +48,35 @@ def solve_records(phenotype, design, incidence, inverse, ratios, weights):
     return np.split(found, [n, n + m])
 
 
+def solve_traits(values, design, incidence, owners, covariances, weights, inverse=None):
+    """Return fixed, random and permanent effects of several traits, by Henderson's equations.
+
+    Rows of records and columns of effects have the traits within them. Random effects have the
+    covariance G0 x K, given K^-1 (I if None), and rows of ``incidence``; permanent ones P0 x I and
+    those of ``owners``, or there are none. Residuals of a record have R0 / weight of its traits.
+    """
+    genetic, residual, permanent = covariances
+    n, n_traits = values.shape
+    columns = [design, incidence] + ([] if owners is None else [owners])
+    rows = np.kron(np.hstack(columns), np.eye(n_traits))
+    precision = np.zeros((n * n_traits, n * n_traits))
+    for record, has in enumerate(~np.isnan(values)):
+        there = record * n_traits + np.flatnonzero(has)
+        precision[np.ix_(there, there)] = weights[record] * np.linalg.inv(
+            residual[np.ix_(has, has)]
+        )
+    left = rows.T @ precision @ rows
+    n_fixed, n_random = design.shape[1], incidence.shape[1]
+    first, second = n_fixed * n_traits, (n_fixed + n_random) * n_traits
+    inverse = np.eye(n_random) if inverse is None else inverse
+    left[first:second, first:second] += np.kron(inverse, np.linalg.inv(genetic))
+    if owners is not None:
+        left[second:, second:] += np.kron(np.eye(owners.shape[1]), np.linalg.inv(permanent))
+    right = rows.T @ precision @ np.nan_to_num(values).ravel()
+    found = np.linalg.lstsq(left, right, rcond=1e-12)[0].reshape(-1, n_traits)
+    return np.split(found, [n_fixed, n_fixed + n_random])
+
+
 def single_step_inverse(relationships, genotyped, z, scale, weight):
     """Return H^-1 and the inverse of the genomic relationships, with all matrices dense."""
     among = relationships[np.ix_(genotyped, genotyped)]

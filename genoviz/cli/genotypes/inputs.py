@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
     from genoviz.model.genotypes.pedigree import Pedigree
 
-GenotypesArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="GENOTYPES",
-        help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .npz or Parquet.",
-    ),
-]
+_ARGUMENT = typer.Argument(
+    metavar="GENOTYPES",
+    help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .npz or Parquet.",
+)
+GenotypesArgument = Annotated[Path, _ARGUMENT]
+SomeGenotypesArgument = Annotated[Path | None, _ARGUMENT]
 
 
 class Contigs(StrEnum):
@@ -268,7 +267,7 @@ def take_pedigree(
         elif genotypes is None:
             raise ParameterError("--gamma estimate needs genotypes") from None
         else:
-            from genoviz.analyses.genotypes.prediction.single_step_parts import estimate_gamma
+            from genoviz.analyses.genotypes.prediction.metafounders import estimate_gamma
 
             found = estimate_gamma(genotypes, pedigree, **options)
     related = pedigree.with_gamma(found)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from genoviz.cli.common_options import BackendName, BackendOption, option, with_examples
 from genoviz.cli.genotypes import inputs as io
-from genoviz.cli.genotypes.tables import write_table
+from genoviz.cli.genotypes.tables import sample_columns, write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_records, take_together
-from genoviz.cli.output_kinds import TableOption
+from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import print_notes, show_progress
 
 if TYPE_CHECKING:
@@ -19,6 +22,14 @@ if TYPE_CHECKING:
     from genoviz.model.genotypes.genotypes import Genotypes
     from genoviz.model.genotypes.pedigree import Pedigree
 
+
+class Form(StrEnum):
+    """Equations of single step, which have the same solution."""
+
+    ss_snp_blup = "ssSNPBLUP"
+    ss_gta_blup = "ssGTABLUP"
+
+
 _COLUMNS = ("#COMPONENT", "TRAIT1", "TRAIT2", "COVARIANCE")
 _PERMANENT = "permanent"
 _COMPONENTS = ("genotypes", "residual", _PERMANENT)
@@ -27,16 +38,24 @@ _COMPONENTS = ("genotypes", "residual", _PERMANENT)
 @with_examples(
     "genoviz geno multiblup herd.bed --pedigree herd.ped --pheno milk.csv --trait fat "
     "--with protein --covariances covariances.tsv -o values.tsv",
+    "genoviz geno multiblup --pedigree herd.ped --pheno milk.csv --trait fat --with protein "
+    "--covariances covariances.tsv -o values.tsv",
 )
 def multiblup(
-    genotypes: io.GenotypesArgument,
+    genotypes: io.SomeGenotypesArgument = None,
     *,
     output: TableOption = None,
     traits: TraitOptions,
     others: Annotated[
         list[str], option("Another trait; can be repeated.", "--with", metavar="TRAIT")
     ],
-    pedigree: Annotated[Path, option("Animal, sire and dam a line.")],
+    pedigree: Annotated[
+        Path | None,
+        option(
+            "Animal, sire and dam a line; alone, or with genotypes for single step. Without it, "
+            "samples are predicted from their genotypes, by SNP-BLUP."
+        ),
+    ] = None,
     covariances: Annotated[
         Path,
         option(
@@ -46,6 +65,9 @@ def multiblup(
         ),
     ],
     gamma: io.GammaOption = None,
+    form: Annotated[Form, option("Of the equations of single step.", case_sensitive=False)] = (
+        Form.ss_snp_blup
+    ),
     polygenic_weight: Annotated[
         float, option("Part that the pedigree has beside the markers.", within=(0, 1))
     ] = 0.2,
@@ -57,13 +79,17 @@ def multiblup(
         float, option("Squared relative residual at which to stop.", within=(1e-30, 1))
     ] = 1e-13,
     max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 5000,
+    effects: Annotated[
+        Path | None, option("Also write the effects of the variants on each trait.")
+    ] = None,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Predict breeding values of several traits at once, by single step.
+    """Predict breeding values of several traits at once.
 
-    Traits inform each other by their covariances; an animal may lack some or all of them. Each
+    They are predicted from genotypes, a pedigree or both, and inform each other by their
+    covariances; an animal may lack some or all of them. Each
     trait has columns of its own, and groups of unknown parents rows of their own. If the equations
     are not solved to the tolerance, CONVERGED is no, and the exit status is 3.
     """
@@ -71,15 +97,28 @@ def multiblup(
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
     from genoviz.model.genotypes.genotypes import SampleTable
 
+    table_only(effects, option="--effects")
+    if genotypes is None and pedigree is None:
+        raise typer.BadParameter("needs genotypes, --pedigree, or both")
+    if genotypes is None and traits.pheno is None:
+        raise typer.BadParameter("--pheno is needed where there are no genotypes")
+    if genotypes is None and effects is not None:
+        raise typer.BadParameter("--effects are of genotypes")
+    if pedigree is None and gamma is not None:
+        raise typer.BadParameter("--gamma takes a --pedigree")
     with show_progress() as bar:
-        found = io.open_genotypes(genotypes, bar, filters)
-        print_notes(*note_left_out(found, contigs.value))
-        animals = io.take_pedigree(
-            pedigree, gamma, found, contigs=contigs.value, backend=backend.value
-        )
+        found = animals = None
+        if genotypes is not None:
+            found = io.open_genotypes(genotypes, bar, filters)
+            print_notes(*note_left_out(found, contigs.value))
+        if pedigree is not None:
+            animals = io.take_pedigree(
+                pedigree, gamma, found, contigs=contigs.value, backend=backend.value
+            )
+        samples = found.samples if animals is None else SampleTable.from_ids(animals.ids)
         components = _read_components(covariances)
         recorded = take_records(
-            genotypes, SampleTable.from_ids(animals.ids), traits, weight=weight,
+            genotypes or Path(), samples, traits, weight=weight,
             is_repeated=_PERMANENT in components,
         )  # fmt: skip
         names, values = take_together(recorded, traits, others)
@@ -87,7 +126,8 @@ def multiblup(
             name: _matrix(covariances, name, pairs, names) for name, pairs in components.items()
         }
         steps = iter_multi_trait(
-            found, animals, values, genetic=matrices["genotypes"], residual=matrices["residual"],
+            found, animals, values, form=form.value,
+            genetic=matrices["genotypes"], residual=matrices["residual"],
             permanent=matrices.get(_PERMANENT), covariates=recorded.covariates,
             animals=recorded.animals, weights=recorded.weights, polygenic_weight=polygenic_weight,
             contigs=contigs.value, tolerance=tolerance, max_iterations=max_iterations,
@@ -95,6 +135,9 @@ def multiblup(
         )  # fmt: skip
         last = io.last_prediction(steps, bar)
     write_table(_columns(found, animals, names, last), output)
+    if effects is not None:
+        of_traits = {f"EFFECT_{name}": last.effects[:, k] for k, name in enumerate(names)}
+        write_table(_with_end(found.variants.columns | of_traits, last), effects)
     io.tell_end(
         f"traits {', '.join(names)}: {last.sentence}",
         is_converged=last.is_converged,
@@ -150,26 +193,40 @@ def _matrix(
 
 
 def _columns(
-    genotypes: Genotypes, pedigree: Pedigree, names: list[str], last: MultiTraitSnapshot
+    genotypes: Genotypes | None,
+    pedigree: Pedigree | None,
+    names: list[str],
+    last: MultiTraitSnapshot,
 ) -> dict[str, Any]:
     import numpy as np
 
-    n_groups = len(pedigree.groups)
+    n_groups = len(last.group_effects)
 
     def with_groups(values: np.ndarray, of_groups: np.ndarray) -> np.ndarray:
         return np.append(values, of_groups) if n_groups else values
 
     none = np.full(n_groups, np.nan)
-    has = np.isin(pedigree.ids, genotypes.samples.ids).astype(int)
-    columns: dict[str, Any] = {"#ID": with_groups(pedigree.ids, pedigree.groups)}
+    columns: dict[str, Any] = {}
+    if pedigree is None:
+        columns |= sample_columns(genotypes.samples)
+    else:
+        columns["#ID"] = with_groups(pedigree.ids, pedigree.groups)
     if n_groups:
         columns["IS_GROUP"] = np.repeat([0, 1], [len(pedigree), n_groups])
-    columns["HAS_GENOTYPES"] = with_groups(has, np.zeros(n_groups, int))
+    if pedigree is not None and genotypes is not None:
+        has = np.isin(pedigree.ids, genotypes.samples.ids).astype(int)
+        columns["HAS_GENOTYPES"] = with_groups(has, np.zeros(n_groups, int))
     for k, name in enumerate(names):
         columns[f"BREEDING_VALUE_{name}"] = with_groups(
             last.breeding_values[:, k], last.group_effects[:, k]
         )
         if last.permanent_effects is not None:
             columns[f"PERMANENT_EFFECT_{name}"] = with_groups(last.permanent_effects[:, k], none)
-    n_rows = len(columns["#ID"])
+    return _with_end(columns, last)
+
+
+def _with_end(columns: dict[str, Any], last: MultiTraitSnapshot) -> dict[str, Any]:
+    import numpy as np
+
+    n_rows = len(next(iter(columns.values())))
     return columns | {"CONVERGED": np.full(n_rows, "yes" if last.is_converged else "no")}

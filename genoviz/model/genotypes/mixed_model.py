@@ -89,11 +89,14 @@ class SingleStep:
         Of samples that are found among the animals by their IIDs.
     polygenic_weight
         The share of the variance of genotyped animals that variants do not account for.
+    form
+        ``"ssSNPBLUP"`` or ``"ssGTABLUP"``, as in `iter_single_step`.
     """
 
     pedigree: Pedigree
     genotypes: Genotypes
     polygenic_weight: float = 0.2
+    form: str = "ssSNPBLUP"
 
     def __post_init__(self) -> None:
         if not 0 < self.polygenic_weight < 1:
@@ -102,7 +105,20 @@ class SingleStep:
             )
 
 
-Structure = Descent | MatrixElements | SingleStep | None
+@dataclass(frozen=True, eq=False)
+class MarkerEffects:
+    """Relationships ZZ' / s of samples, by the effects of their variants.
+
+    Attributes
+    ----------
+    genotypes
+        The levels are its samples, in their order; Z has centred dosages, s = 2 sum p(1 - p).
+    """
+
+    genotypes: Genotypes
+
+
+Structure = Descent | MatrixElements | SingleStep | MarkerEffects | None
 """How levels are related; not at all if None."""
 
 

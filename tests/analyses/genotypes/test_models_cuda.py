@@ -40,16 +40,28 @@ def traits(n, n_traits, missing):
     return values
 
 
-@pytest.mark.parametrize("n_traits", [1, 2, 3])
-def test_single_step_of_several_traits(n_traits):
+@pytest.mark.parametrize(
+    ("n_traits", "form"),
+    [
+        (1, "ssSNPBLUP"),
+        (2, "ssSNPBLUP"),
+        (3, "ssSNPBLUP"),
+        (2, "ssGTABLUP"),
+        (2, "genotypes alone"),
+    ],
+)
+def test_several_traits(n_traits, form):
     pedigree = simulate_pedigree(400, 5, seed=1)
     everybody = drop_genotypes(pedigree, simulate_genotypes(400, 2500, seed=2), seed=3)
     chosen = np.sort(np.random.default_rng(4).permutation(len(pedigree))[:1001])
     codes = codes_of(everybody.packed, len(pedigree))[chosen]
     genotypes = Genotypes(pack(codes), everybody.samples.take(chosen), everybody.variants)
     values = traits(len(pedigree), n_traits, 0.2)
+    options = {"tolerance": 1e-18, "form": form}
+    if form == "genotypes alone":
+        values, pedigree, options = values[chosen], None, {"tolerance": 1e-18}
     cpu, cuda = on_both(
-        multi_trait, genotypes, pedigree, values, tolerance=1e-18,
+        multi_trait, genotypes, pedigree, values, **options,
         **{name: matrix[:n_traits, :n_traits] for name, matrix in COVARIANCES.items()},
     )  # fmt: skip
     assert cpu.is_converged

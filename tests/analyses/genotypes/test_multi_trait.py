@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from genoviz import iter_multi_trait, multi_trait, simulate_pedigree, single_step
+from genoviz import iter_multi_trait, multi_trait, simulate_pedigree, single_step, snp_blup
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from tests.analyses.genotypes.test_single_step import (
     AGE,
     EVERYBODY,
+    GENOTYPED,
     GENOTYPES,
     PEDIGREE,
     PHENOTYPE,
@@ -38,24 +39,11 @@ def henderson(values, design, owners, shares, inverse, covariances, weights):
 
     Rows of records and columns of effects have the traits within them; inverse is that of H.
     """
-    genetic, residual, permanent = covariances
-    n, n_traits = values.shape
     w = np.eye(len(inverse))[owners]
-    rows = np.kron(np.hstack([design, w @ shares, w, w]), np.eye(n_traits))
-    precision = np.zeros((n * n_traits, n * n_traits))
-    for record, has in enumerate(~np.isnan(values)):
-        there = record * n_traits + np.flatnonzero(has)
-        precision[np.ix_(there, there)] = weights[record] * np.linalg.inv(
-            residual[np.ix_(has, has)]
-        )
-    left = rows.T @ precision @ rows
-    n_fixed, n_animals = design.shape[1] + shares.shape[1], len(inverse)
-    first, second = n_fixed * n_traits, (n_fixed + n_animals) * n_traits
-    left[first:second, first:second] += np.kron(inverse, np.linalg.inv(genetic))
-    left[second:, second:] += np.kron(np.eye(n_animals), np.linalg.inv(permanent))
-    right = rows.T @ precision @ np.nan_to_num(values).ravel()
-    found = np.linalg.lstsq(left, right, rcond=1e-12)[0].reshape(-1, n_traits)
-    return np.split(found, [design.shape[1], n_fixed, n_fixed + n_animals])
+    fixed, animals, permanent = mixed_models.solve_traits(
+        values, np.hstack([design, w @ shares]), w, w, covariances, weights, inverse
+    )
+    return *np.split(fixed, [design.shape[1]]), animals, permanent
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -86,7 +74,8 @@ def test_two_traits_equal_an_inverted_h(seed):
     found = multi_trait(
         genotypes, pedigree, values, genetic=covariances[0], residual=covariances[1],
         permanent=covariances[2], covariates=covariate, animals=animals, weights=weights,
-        polygenic_weight=WEIGHT, tolerance=1e-22, backend="cpu",
+        form=("ssSNPBLUP", "ssGTABLUP")[seed % 2], polygenic_weight=WEIGHT, tolerance=1e-22,
+        backend="cpu",
     )  # fmt: skip
     z, scale = mixed_models.centred(dosages_of(genotypes.packed, n // 2))
     table = relationships(pedigree.sires, pedigree.dams)
@@ -145,6 +134,53 @@ def test_a_pedigree_alone_equals_an_inverted_a(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
+def test_genotypes_alone_equal_hendersons_equations_of_effects(seed):
+    """Of variants with the inverse covariance s G0^-1, with records, or one of each sample."""
+    generator = np.random.default_rng(seed)
+    n, m, is_repeated = 30, 45, seed % 2 > 0
+    codes = generator.choice([0, 1, 2, 3], (n, m), p=[0.3, 0.05, 0.4, 0.25])
+    samples = SampleTable.from_ids(np.arange(n).astype(np.str_))
+    genotypes = Genotypes(pack(codes), samples, EVERYBODY.variants.take(np.arange(m)))
+    animals = generator.integers(0, n, 4 * n) if is_repeated else np.arange(n)
+    covariate = generator.normal(size=len(animals))
+    values = np.array([0, 3, -1]) + generator.normal(size=(len(animals), 3))
+    values[generator.random(values.shape) < 0.3] = np.nan
+    weights = generator.uniform(0.2, 5, len(animals))
+    genetic, residual, permanent = (positive(generator, 3) for _ in range(3))
+    found = multi_trait(
+        genotypes, None, values, genetic=genetic, residual=residual,
+        permanent=permanent if is_repeated else None, covariates=covariate, weights=weights,
+        animals=animals if is_repeated else None, tolerance=1e-24, backend="cpu",
+    )  # fmt: skip
+    z, scale = mixed_models.centred(dosages_of(genotypes.packed, n))
+    # The oracle's animals are variants, whose rows of the incidence matrix are those of Z.
+    design = np.column_stack([np.ones(len(animals)), covariate])
+    fixed, effects, expected = mixed_models.solve_traits(
+        values, design, z[animals], np.eye(n)[animals] if is_repeated else None,
+        (genetic / scale, residual, permanent), weights,
+    )  # fmt: skip
+    assert found.is_converged
+    np.testing.assert_allclose(found.fixed_effects, fixed, atol=1e-8)
+    np.testing.assert_allclose(found.effects, effects, atol=1e-8)
+    np.testing.assert_allclose(found.breeding_values, z @ effects, atol=1e-8)
+    if is_repeated:
+        np.testing.assert_allclose(found.permanent_effects, expected, atol=1e-8)
+    else:
+        assert found.permanent_effects is None
+    assert found.group_effects.shape == (0, 3)
+
+
+def test_one_trait_of_genotypes_alone_has_the_values_of_snp_blup(backend):
+    own = PHENOTYPE[GENOTYPED]
+    options = {"covariates": AGE[GENOTYPED], "tolerance": 1e-22, "backend": backend}
+    one = snp_blup(GENOTYPES, own, heritability=0.4, **options)
+    found = multi_trait(GENOTYPES, None, own[:, None], genetic=[[0.8]], residual=[[1.2]], **options)
+    np.testing.assert_allclose(found.breeding_values[:, 0], one.breeding_values, atol=1e-9)
+    np.testing.assert_allclose(found.effects[:, 0], one.effects, atol=1e-9)
+    np.testing.assert_allclose(found.fixed_effects[:, 0], one.fixed_effects, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
 def test_metafounders_equal_an_inverted_h(seed):
     """With genotypes and without; metafounders are random effects with no group beside them."""
     generator = np.random.default_rng(seed)
@@ -166,7 +202,8 @@ def test_metafounders_equal_an_inverted_h(seed):
     covariances = [positive(generator) for _ in range(3)]
     found = multi_trait(
         genotypes if has_genotypes else None, pedigree, values, genetic=covariances[0],
-        residual=covariances[1], permanent=covariances[2], animals=animals, weights=weights,
+        form=("ssSNPBLUP", "ssGTABLUP")[seed % 4 // 2], residual=covariances[1],
+        permanent=covariances[2], animals=animals, weights=weights,
         polygenic_weight=0.2, tolerance=1e-24, backend="cpu",
     )  # fmt: skip
     if has_genotypes:
@@ -274,14 +311,17 @@ def test_a_trait_informs_the_other_and_iterates_are_told():
         ({"animals": np.full(len(PEDIGREE), 10**6)}, "animals have numbers that are not from 0"),
         ({"covariates": np.ones(3)}, "covariates have 3 rows"),
         ({"polygenic_weight": 0.0}, "polygenic_weight is 0.0"),
+        ({"form": "GBLUP"}, "form is 'GBLUP', needs one of ssSNPBLUP, ssGTABLUP"),
+        ({"genotypes": None, "pedigree": None}, "needs genotypes, a pedigree, or both"),
         ({"phenotypes": np.column_stack([PHENOTYPE, PHENOTYPE * np.nan])}, "trait 2 has no value"),
     ],
 )
 def test_what_cannot_be(change, sentence):
     both = np.column_stack([PHENOTYPE, PHENOTYPE])
-    options = {"phenotypes": both, "genetic": GENETIC, "residual": RESIDUAL} | change
+    options = {"genotypes": GENOTYPES, "pedigree": PEDIGREE, "phenotypes": both} | change
+    options = {"genetic": GENETIC, "residual": RESIDUAL} | options
     with pytest.raises(ParameterError, match=sentence):
-        multi_trait(GENOTYPES, PEDIGREE, options.pop("phenotypes"), backend="cpu", **options)
+        multi_trait(**options, backend="cpu")
 
 
 @pytest.fixture
@@ -337,6 +377,51 @@ def test_the_command_has_columns_for_each_trait(herd, capfd):
     code, table, err = run([*command, "--max-iterations", "3"], capfd)
     assert code == 3
     assert set(table["CONVERGED"]) == {"no"}
+
+
+def test_the_command_takes_a_pedigree_alone_or_genotypes_alone(herd, capfd, tmp_path):
+    values, command = herd
+    common = {"genetic": GENETIC, "residual": RESIDUAL, "backend": "cpu"}
+    genotypes, pedigree = command.index(str(tmp_path / "herd.bed")), command.index("--pedigree")
+    alone = command[:genotypes] + command[genotypes + 1 :]
+    code, table, _ = run(alone, capfd)
+    expected = multi_trait(None, PEDIGREE, values, covariates=AGE, **common)
+    assert code == 0
+    assert list(table)[:2] == ["#ID", "BREEDING_VALUE_fat"]
+    told = np.array(table["BREEDING_VALUE_protein"], float)
+    assert np.allclose(told, expected.breeding_values[:, 1], atol=1e-5)
+    alone = command[:pedigree] + command[pedigree + 2 :]
+    code, table, _ = run([*alone, "--effects", str(tmp_path / "effects.tsv")], capfd)
+    of_samples = {"covariates": AGE[GENOTYPED], **common}
+    expected = multi_trait(GENOTYPES, None, values[GENOTYPED], **of_samples)
+    assert code == 0
+    assert list(table)[:3] == ["#FID", "IID", "BREEDING_VALUE_fat"]
+    told = np.array(table["BREEDING_VALUE_protein"], float)
+    assert np.allclose(told, expected.breeding_values[:, 1], atol=1e-5)
+    header, *lines = (tmp_path / "effects.tsv").read_text().splitlines()
+    place = header.split("\t").index("EFFECT_fat")
+    told = np.array([line.split("\t")[place] for line in lines], float)
+    assert np.allclose(told, expected.effects[:, 0], atol=1e-6)
+    code, table, _ = run([*command, "--form", "ssGTABLUP"], capfd)
+    expected = multi_trait(GENOTYPES, PEDIGREE, values, covariates=AGE, **common)
+    told = np.array(table["BREEDING_VALUE_fat"], float)
+    assert np.allclose(told, expected.breeding_values[:, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("", "needs genotypes, --pedigree, or both"),
+        ("--pedigree herd.ped", "--pheno is needed where there are no genotypes"),
+        ("--pedigree herd.ped --pheno a --effects e.tsv", "--effects are of genotypes"),
+        ("herd.bed --gamma 0.5", "--gamma takes a --pedigree"),
+    ],
+)
+def test_inputs_of_the_command_that_do_not_fit(options, sentence, capfd):
+    common = "--trait fat --with milk --covariances covariances.tsv"
+    with pytest.raises(SystemExit, match="2"):
+        main(["geno", "multiblup", *options.split(), *common.split()])
+    assert sentence in " ".join(capfd.readouterr().err.split())
 
 
 def test_records_of_the_command_have_permanent_effects(herd, capfd, tmp_path):

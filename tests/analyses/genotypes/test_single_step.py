@@ -11,7 +11,7 @@ from genoviz import (
     simulate_trait,
     single_step,
 )
-from genoviz.analyses.genotypes.prediction import single_step as of_animals
+from genoviz.analyses.genotypes.prediction import single_step_parts
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
@@ -255,7 +255,7 @@ def test_a_large_factorisation_is_announced_and_a_huge_one_refused(monkeypatch):
     assert (first.iteration, second.iteration, third.iteration) == (0, 0, 0)
     assert not first.breeding_values.any()
     assert first.fixed_effects[0] == pytest.approx(np.nanmean(PHENOTYPE))
-    monkeypatch.setattr(of_animals, "MAX_VARIANTS", 80)
+    monkeypatch.setattr(single_step_parts, "MAX_VARIANTS", 80)
     with pytest.raises(ParameterError, match=r"a matrix of 90 x 90 variants, can do at most 80"):
         single_step(GENOTYPES, PEDIGREE, PHENOTYPE, **options)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +13,18 @@ from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
     GradientStep,
     iter_conjugate_gradient,
 )
-from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
-    MAX_INVERTED,
+from genoviz.analyses.genotypes.prediction.mixed_solution import MixedSolution
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import MAX_INVERTED
+from genoviz.analyses.genotypes.prediction.structures import (
+    GenomicRows,
+    MarkerRows,
     structure_inverse,
 )
-from genoviz.analyses.genotypes.prediction.single_step_parts import GenomicRows
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.mixed_model import (
+    MarkerEffects,
     MixedModel,
     RandomEffects,
     SingleStep,
@@ -32,56 +34,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _LEAST = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class MixedSolution:
-    """Solutions of a mixed model as they are after some iterations.
-
-    Attributes
-    ----------
-    traits, effects, levels
-        int64, shape (n,): what each is of; all from 0.
-    values
-        float64, shape (n,). Of effects that cannot be told apart, only differences mean something.
-    standard_errors
-        float64, shape (n,): of fixed effects, and of predictions of random ones; NaN where they
-        cannot be estimated alone. None unless asked for.
-    residuals
-        float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
-    is_converged
-        Whether the last one is within the tolerance.
-    seconds
-        Since the start.
-    variant_effects
-        float64, shape (n_variants, effects * traits): of one allele A1 on random effects of each
-        `SingleStep`, traits within effects.
-    """
-
-    traits: np.ndarray
-    effects: np.ndarray
-    levels: np.ndarray
-    values: np.ndarray
-    standard_errors: np.ndarray | None
-    residuals: np.ndarray
-    is_converged: bool
-    seconds: float
-    variant_effects: tuple[np.ndarray, ...] = ()
-
-    def of_effect(self, effect: int, n_traits: int) -> np.ndarray:
-        """Return the solutions of one effect: float64, shape (n_levels, n_traits), NaN for none."""
-        chosen = self.effects == effect
-        levels, traits = self.levels[chosen], self.traits[chosen]
-        found = np.full((levels.max(initial=-1) + 1, n_traits), np.nan)
-        found[levels, traits] = self.values[chosen]
-        return found
-
-    @property
-    def sentence(self) -> str:
-        """How exact the solution is, in words."""
-        n = len(self.residuals) - 1
-        words = f"{n:,} iteration{'s' * (n != 1)}, squared relative residual "
-        return f"{words}{self.residuals[-1]:.2g}{', not converged' * (not self.is_converged)}"
 
 
 def iter_solve_mixed_model(
@@ -167,27 +119,36 @@ class _Equations:
         weighted = design.T @ _residual_precision(model)
         right_side = weighted @ np.nan_to_num(model.observations).ravel()
         matrix = weighted @ design
-        self.genomic: list[GenomicRows] = []
+        self.genomic: list[GenomicRows | MarkerRows] = []
         end = self._n_rows
         for group in model.random:
             inverse = self._invert(group)
-            if isinstance(group.structure, SingleStep):
+            if isinstance(group.structure, SingleStep | MarkerEffects):
+                rows = GenomicRows if isinstance(group.structure, SingleStep) else MarkerRows
                 places = self._places(group)
-                self.genomic.append(GenomicRows(group.structure, inverse, places, end, backend))
+                self.genomic.append(rows(group.structure, inverse, places, end, backend))
                 end = self.genomic[-1].span.stop
             else:
                 matrix = matrix + self._penalty(group, inverse)
         self.right_side = np.pad(right_side, (0, end - self._n_rows))
+        for each in self.genomic:
+            each.begin(self.right_side)
         self.matrix = matrix.tocsr()
         self._inverses = self._invert_blocks()
 
     def multiply(self, direction: np.ndarray) -> tuple[np.ndarray]:
         """Return the left side times solutions."""
+        direction = self._fill(direction)
         image = np.zeros_like(direction)
         image[: self._n_rows] = self.matrix @ direction[: self._n_rows]
         for each in self.genomic:
             each.add(image, direction)
         return (image,)
+
+    def _fill(self, solution: np.ndarray) -> np.ndarray:
+        for each in self.genomic:
+            solution = each.fill(solution)
+        return solution
 
     def _invert(self, group: RandomEffects) -> np.ndarray:
         """Return the inverse of the covariance of effects that are correlated."""
@@ -267,7 +228,8 @@ class _Equations:
         by_effect = np.zeros((len(self._starts), self._n_traits), bool)
         np.logical_or.at(by_effect, (effects, traits), self._is_used)
         kept = by_effect[effects, traits]
-        values = np.where(self._is_used, step.solution[: self._n_rows], 0.0)
+        solution = self._fill(step.solution)
+        values = np.where(self._is_used, solution[: self._n_rows], 0.0)
         return MixedSolution(
             traits[kept],
             effects[kept],
@@ -277,7 +239,7 @@ class _Equations:
             step.residuals,
             step.is_converged,
             seconds,
-            tuple(each.read(step.solution) for each in self.genomic),
+            tuple(each.read(solution) for each in self.genomic),
         )
 
 

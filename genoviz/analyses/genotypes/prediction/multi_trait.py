@@ -1,9 +1,9 @@
-"""Single-step predictions of several traits at once, which inform each other."""
+"""Predictions of several traits at once, which inform each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,15 +11,19 @@ from genoviz.analyses.genotypes.prediction.mixed_model import (
     MixedSolution,
     iter_solve_mixed_model,
 )
-from genoviz.analyses.genotypes.prediction.pedigree_inverse import relationship_inverse
-from genoviz.analyses.genotypes.prediction.single_step_parts import has_free_level
+from genoviz.analyses.genotypes.prediction.single_step_parts import (
+    Form,
+    check_form,
+    has_free_level,
+)
+from genoviz.analyses.genotypes.prediction.structures import pedigree_structure
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.mixed_model import (
-    MatrixElements,
+    MarkerEffects,
     MixedModel,
     ModelEffect,
     RandomEffects,
@@ -35,7 +39,8 @@ class MultiTraitSnapshot:
     Attributes
     ----------
     breeding_values
-        float64, shape (n_animals, n_traits), those of groups included.
+        float64, shape (n_animals, n_traits), those of groups included; of samples, where there is
+        no pedigree.
     group_effects
         float64, shape (n_groups, n_traits): of the pedigree's groups of unknown parents.
     fixed_effects
@@ -78,9 +83,10 @@ class MultiTraitSnapshot:
 
 def iter_multi_trait(
     genotypes: Genotypes | None,
-    pedigree: Pedigree,
+    pedigree: Pedigree | None,
     phenotypes: np.ndarray,
     *,
+    form: Form = "ssSNPBLUP",
     genetic: np.ndarray,
     residual: np.ndarray,
     permanent: np.ndarray | None = None,
@@ -93,13 +99,14 @@ def iter_multi_trait(
     max_iterations: int = 5000,
     backend: Backend = "auto",
 ) -> Iterator[MultiTraitSnapshot]:
-    """Predict several traits of all animals of a pedigree, and yield each iterate.
+    """Predict several traits of all animals of a pedigree, or of samples; yield each iterate.
 
-    The model of each trait is that of `iter_single_step`, in its form ssSNPBLUP, with the same
-    covariates. Breeding values of an animal have the covariance G0 H, permanent effects P0 I,
-    residuals of a record R0 over its weight; a record without some of the traits has the inverse of
-    R0 for those that it has. An iteration is one product with Z, Z' and A_gg^-1, of a column for
-    each trait.
+    The model of each trait is that of `iter_single_step`, with the same covariates; without a
+    pedigree that of `iter_snp_blup`, and without genotypes that of the pedigree alone. Breeding
+    values of an animal have the covariance G0 H, permanent effects P0 I, residuals of a record R0
+    over its weight; a record without some of the traits has the inverse of R0 for those that it
+    has. An iteration is one product with Z, Z' and A_gg^-1, of a column for each trait; in the form
+    ssGTABLUP two of A_gg^-1.
 
     Parameters
     ----------
@@ -107,10 +114,14 @@ def iter_multi_trait(
         Of animals of the pedigree, found by their IIDs; a missing genotype counts as the mean.
         None: H is the A of the pedigree, and there are no effects of variants.
     pedigree
-        All animals, and groups of unknown parents or metafounders if there are some.
+        All animals, and groups of unknown parents or metafounders if there are some. None: samples
+        are the animals, and H is ZZ' / s, as of `iter_snp_blup` and `iter_gblup`.
     phenotypes
         float64, shape (n_animals, n_traits), in the order of ``pedigree.ids``; or (n_records,
         n_traits). NaN for none.
+    form
+        Which equations are solved where there are genotypes and a pedigree, as in
+        `iter_single_step`.
     genetic, residual, permanent
         float64, shape (n_traits, n_traits): G0, R0 and P0, as `correlate` finds the first two.
     polygenic_weight, contigs
@@ -129,8 +140,8 @@ def iter_multi_trait(
     Raises
     ------
     ParameterError
-        If shapes do not fit, a covariance is none, genotyped samples are not in the pedigree, or a
-        trait has no value, an infinite one, or the same value everywhere.
+        If shapes do not fit, a covariance is none, genotyped samples are not in the pedigree, there
+        is neither of both, or a trait has no value, an infinite one, or the same value everywhere.
 
     References
     ----------
@@ -138,7 +149,11 @@ def iter_multi_trait(
     Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving
     genotype covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408
     """
-    n_animals, n_groups = len(pedigree), len(pedigree.groups)
+    check_form(form)
+    if pedigree is None and genotypes is None:
+        raise ParameterError("needs genotypes, a pedigree, or both")
+    n_animals = genotypes.n_samples if pedigree is None else len(pedigree)
+    n_groups = 0 if pedigree is None else len(pedigree.groups)
     values = np.asarray(phenotypes, np.float64)
     if values.ndim != 2 or (animals is None and len(values) != n_animals):
         needed = f"({n_animals}, n_traits)" if animals is None else "(n_records, n_traits)"
@@ -186,24 +201,28 @@ def iter_multi_trait(
     first = len(effects)
     effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals + n_groups))
     if genotypes is None:
-        n_variants, kept, structure = 0, slice(None), _of_pedigree(pedigree)
+        n_variants, kept, structure = 0, slice(None), pedigree_structure(pedigree)
     else:
         n_variants = genotypes.n_variants
         genotypes, kept = take_autosomes(genotypes, contigs)
-        structure = SingleStep(pedigree, genotypes, polygenic_weight)
+        structure = MarkerEffects(genotypes)
+        if pedigree is not None:
+            structure = SingleStep(pedigree, genotypes, polygenic_weight, form)
     random = [RandomEffects((first,), matrices["genetic"], structure)]
     if permanent is not None:
         effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals))
         random.append(RandomEffects((first + 1,), matrices["permanent"]))
     weighted = shares[is_used]
     model = MixedModel(values, tuple(effects), tuple(random), matrices["residual"], weighted)
+    is_free = pedigree is not None and has_free_level(pedigree)
     for solution in iter_solve_mixed_model(
         model, tolerance=tolerance, max_iterations=max_iterations, backend=backend
     ):
         fixed = np.vstack([solution.of_effect(k, n_traits) for k in range(first)])
         fixed[1:] /= deviations[:, None]
         fixed[0] -= means @ fixed[1:]
-        yield _read(solution, fixed, scales, pedigree, kept, n_variants)
+        snapshot = _read(solution, fixed, scales, n_animals, is_free)
+        yield replace(snapshot, effects=spread_rows(snapshot.effects, kept, n_variants))
 
 
 @in_one_go(iter_multi_trait)
@@ -239,14 +258,6 @@ def _check_covariance(name: str, matrix: np.ndarray, n_traits: int) -> np.ndarra
     return found
 
 
-def _of_pedigree(pedigree: Pedigree) -> MatrixElements:
-    """Return A^-1, with groups of unknown parents after the animals."""
-    from scipy.sparse import triu
-
-    half = triu(relationship_inverse(pedigree)).tocoo()
-    return MatrixElements(half.row, half.col, half.data, is_inverse=True)
-
-
 def _columns(covariates: np.ndarray | None, n: int) -> np.ndarray:
     """Return covariates as columns."""
     if covariates is None:
@@ -261,14 +272,13 @@ def _read(
     solution: MixedSolution,
     fixed: np.ndarray,
     scales: np.ndarray,
-    pedigree: Pedigree,
-    kept: slice | np.ndarray,
-    n_variants: int,
+    n_animals: int,
+    is_free: bool,
 ) -> MultiTraitSnapshot:
     """Return the solution in the units of the traits."""
-    n_animals, n_traits = len(pedigree), fixed.shape[1]
+    n_traits = fixed.shape[1]
     values = solution.of_effect(len(fixed), n_traits)
-    if has_free_level(pedigree):
+    if is_free:
         # Equations are solved by any value that is added to all, as the intercept allows.
         common = values[n_animals:].mean(axis=0)
         values, fixed[0] = values - common, fixed[0] + common
@@ -279,7 +289,7 @@ def _read(
         values[:n_animals] * scales,
         values[n_animals:] * scales,
         fixed * scales,
-        spread_rows(effects * scales, kept, n_variants),
+        effects * scales,
         solution.of_effect(len(fixed) + 1, n_traits) * scales if has_permanent else None,
         solution.residuals,
         solution.is_converged,

@@ -9,12 +9,10 @@ import numpy as np
 
 from genoviz.analyses.genotypes.prediction.preconditioners import SparseInverse
 from genoviz.backend import load_kernel
-from genoviz.errors import ParameterError
-from genoviz.model.genotypes.mixed_model import Descent, Structure
 from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csc_array
 
 MAX_INVERTED = 6_000
 _LEAST_VARIANCE = 1e-4
@@ -256,44 +254,3 @@ def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:
         parents = parents[parents >= 0]
         young = parents[~is_kept[parents]]
     return np.flatnonzero(is_kept)
-
-
-def structure_inverse(structure: Structure, n_levels: int) -> csr_array:
-    """Return the inverse of the covariances of levels, in units of their variance.
-
-    Raises
-    ------
-    ParameterError
-        If covariances of more than 6,000 levels are to be inverted.
-    """
-    from scipy.sparse import coo_array, csr_array, diags_array, eye_array
-
-    if structure is None:
-        return eye_array(n_levels, format="csr")
-    if isinstance(structure, Descent):
-        row = np.arange(len(structure.animals))
-        has = structure.parents >= 0
-        rows = np.concatenate([row, row[has[:, 0]], row[has[:, 1]]])
-        columns = np.concatenate(
-            [structure.animals, structure.parents[has[:, 0], 0], structure.parents[has[:, 1], 1]]
-        )
-        own = np.ones(len(row))
-        shares = [np.full(has[:, k].sum(), -structure.shares[k]) for k in (0, 1)]
-        data = np.concatenate([own, *shares])
-        sampling = csr_array((data, (rows, columns)), shape=(len(row), n_levels))
-        return (sampling.T @ diags_array(structure.precisions) @ sampling).tocsr()
-    is_off = structure.rows != structure.columns
-    rows = np.concatenate([structure.rows, structure.columns[is_off]])
-    columns = np.concatenate([structure.columns, structure.rows[is_off]])
-    data = np.concatenate([structure.values, structure.values[is_off]])
-    matrix = coo_array((data, (rows, columns)), shape=(n_levels, n_levels)).tocsr()
-    if structure.is_inverse:
-        return matrix
-    if n_levels > MAX_INVERTED:
-        raise ParameterError(
-            f"covariances are of {n_levels:,} levels, can be inverted of at most {MAX_INVERTED:,}"
-        )
-    there = np.flatnonzero(matrix.diagonal())
-    dense = np.zeros((n_levels, n_levels))
-    dense[np.ix_(there, there)] = np.linalg.inv(matrix[there][:, there].toarray())
-    return csr_array(dense)

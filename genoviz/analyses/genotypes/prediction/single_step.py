@@ -7,7 +7,6 @@ Its equations have two forms: `VariantEquations` have an unknown for each varian
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 import numpy as np
 
@@ -25,22 +24,21 @@ from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientSte
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     Preconditioner,
     check_preconditioner,
-    read_values,
     variant_preconditioner,
 )
-from genoviz.analyses.genotypes.prediction.single_step_parts import SingleStepParts
+from genoviz.analyses.genotypes.prediction.single_step_parts import (
+    EliminatedEffects,
+    Form,
+    SingleStepParts,
+    check_form,
+    iter_factorise,
+)
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
-
-MAX_VARIANTS = 20_000
-_COLUMNS_AT_ONCE = 64
-Factor = tuple[np.ndarray, bool]
-Form = Literal["ssSNPBLUP", "ssGTABLUP"]
-FORMS = ("ssSNPBLUP", "ssGTABLUP")
 
 
 class VariantEquations:
@@ -88,67 +86,26 @@ class VariantEquations:
         return effects, *self._parts.split(values)
 
 
-def iter_factorise(parts: SingleStepParts) -> Iterator[Factor | None]:
-    """Factorise K = Z'BZ / w + ridge I, with B = A_gg^-1; yield None before each part of the work.
-
-    The last item is the Cholesky factor as `scipy.linalg.cho_solve` takes it.
-
-    Raises
-    ------
-    ParameterError
-        If there are more than 20,000 variants.
-    """
-    from scipy.linalg import cho_factor
-
-    n = parts.n_variants
-    if n > MAX_VARIANTS:
-        raise ParameterError(
-            f"form 'ssGTABLUP' factorises a matrix of {n:,} x {n:,} variants, can do at most "
-            f"{MAX_VARIANTS:,}; form 'ssSNPBLUP' has the same solution and no such matrix"
-        )
-    matrix = np.empty((n, n))
-    samples = np.arange(len(parts.genotyped))
-    for first in range(0, n, _COLUMNS_AT_ONCE):
-        yield None
-        variants = np.arange(first, min(n, first + _COLUMNS_AT_ONCE))
-        columns = read_values(parts.markers.genotypes, parts.matrix.values, variants, samples).T
-        solved = parts.genotyped_inverse.multiply(columns) / parts.weight
-        matrix[:, variants] = parts.matrix.multiply_transposed(solved)
-    matrix[np.diag_indices(n)] += parts.ridge
-    yield cho_factor(matrix, lower=True, overwrite_a=True)
-
-
 class AnimalEquations:
     """The equations of ssGTABLUP.
 
-    With the inverse of the genomic relationships as B / w - T'T, where T = L^-1 Z'B / w, LL' = K
-    (Woodbury), B = A_gg^-1 for the rows of genotyped animals, and l the variance ratio::
+    With the inverse of H by `EliminatedEffects`, and l the variance ratio::
 
         (P + l (A^-1 + (1/w - 1) B - T'T)) u = Py
-
-    The effects of variants are K^-1 Z'B u / w, which comes by the way.
     """
 
-    def __init__(
-        self, parts: SingleStepParts, factor: Factor, preconditioner: Preconditioner
-    ) -> None:
+    def __init__(self, eliminated: EliminatedEffects, preconditioner: Preconditioner) -> None:
+        parts = eliminated.parts
         self.training = parts.training
         self.right_side = _right_side(parts)
         self._parts = parts
-        self._factor = factor
+        self._eliminated = eliminated
         self._diagonal = np.ones(parts.n_rows) if preconditioner == "none" else parts.diagonal()
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times breeding values, and the effects of these."""
-        from scipy.linalg import cho_solve
-
-        parts, weight = self._parts, self._parts.weight
-        of_values = parts.genotyped_inverse.multiply(parts.take(direction))
-        projected = parts.matrix.multiply_transposed(of_values / weight)
-        effects = cho_solve(self._factor, projected, check_finite=False)
-        genomic = parts.genotyped_inverse.multiply(parts.matrix.multiply(effects))
-        animals = parts.inverse @ direction
-        parts.add(animals, (1 / weight - 1) * of_values - genomic / weight)
+        parts = self._parts
+        animals, effects = self._eliminated.multiply(direction)
         image = parts.ratio * animals
         parts.add_records(image, direction)
         return image, effects
@@ -269,8 +226,7 @@ def iter_single_step(
     Freudenberg et al. 2023, Accelerated matrix-vector multiplications for matrices involving
     genotype covariates with applications in genomic prediction, doi:10.3389/fgene.2023.1220408
     """
-    if form not in FORMS:
-        raise ParameterError(f"form is {form!r}, needs one of {', '.join(FORMS)}")
+    check_form(form)
     if not 0 < polygenic_weight < 1:
         raise ParameterError(
             f"polygenic_weight is {polygenic_weight}, needs more than 0 and less than 1"
@@ -288,10 +244,10 @@ def iter_single_step(
     if form == "ssSNPBLUP":
         equations = VariantEquations(parts, preconditioner)
     else:
-        for factor in iter_factorise(parts):
-            if factor is None:
+        for eliminated in iter_factorise(parts):
+            if eliminated is None:
                 yield from spread_effects(iter([_nothing_yet(parts)]), kept, n_variants)
-        equations = AnimalEquations(parts, factor, preconditioner)
+        equations = AnimalEquations(eliminated, preconditioner)
     steps = iter_blup(equations, tolerance=tolerance, max_iterations=max_iterations)
     yield from spread_effects(steps, kept, n_variants)
 

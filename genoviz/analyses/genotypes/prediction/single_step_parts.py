@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -13,15 +14,24 @@ from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
     group_shares,
     relationship_inverse,
 )
-from genoviz.analyses.genotypes.prediction.preconditioners import variant_preconditioner
-from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
+from genoviz.analyses.genotypes.prediction.preconditioners import (
+    read_values,
+)
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
-from genoviz.model.genotypes.mixed_model import SingleStep
 from genoviz.model.genotypes.pedigree import Pedigree
 
-LEAST_EIGENVALUE = 1e-9
+MAX_VARIANTS = 20_000
+_COLUMNS_AT_ONCE = 64
+Form = Literal["ssSNPBLUP", "ssGTABLUP"]
+FORMS = ("ssSNPBLUP", "ssGTABLUP")
+
+
+def check_form(form: str) -> None:
+    """Refuse what is not the name of a form of equations."""
+    if form not in FORMS:
+        raise ParameterError(f"form is {form!r}, needs one of {', '.join(FORMS)}")
 
 
 class SingleStepParts:
@@ -173,135 +183,60 @@ def find_animals(pedigree: Pedigree, ids: np.ndarray) -> np.ndarray:
     return found
 
 
-def estimate_gamma(
-    genotypes: Genotypes,
-    pedigree: Pedigree,
-    *,
-    contigs: Contigs = "autosomes",
-    backend: Backend = "auto",
-) -> np.ndarray:
-    """Estimate the relationships of metafounders from the genotypes of their descendants.
+def iter_factorise(parts: SingleStepParts) -> Iterator[EliminatedEffects | None]:
+    """Factorise K = Z'BZ / w + ridge I, with B = A_gg^-1; yield None before each part of the work.
 
-    At each variant, the mean dosage m of each group's founders is estimated by generalised least
-    squares, (Q'BQ)^-1 Q'B of the dosages with B = A_gg^-1. Gamma is twice the mean over variants of
-    (m - 1)(m - 1)', 8 times the covariance of allele frequencies about 1/2. It does not depend on
-    which allele is counted. What the errors of m add, in the mean (Q'BQ)^-1 (1 - gamma / 2), is
-    taken off.
-
-    Parameters
-    ----------
-    genotypes
-        Of animals of the pedigree, found by their IIDs.
-    pedigree
-        Its groups are the metafounders; all unknown parents are of one if it has no groups.
-    contigs, backend
-        As in `iter_single_step`.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64, shape (n_groups, n_groups), for `Pedigree.with_gamma`.
+    The last item has the factor.
 
     Raises
     ------
     ParameterError
-        If genotypes cannot tell the groups apart, or are of too few animals.
-
-    References
-    ----------
-    Garcia-Baccino et al. 2017, Metafounders are related to Fst fixation indices and reduce bias in
-    single-step genomic evaluations, doi:10.1186/s12711-017-0309-2
+        If there are more than 20,000 variants.
     """
-    if not len(pedigree.groups):
-        pedigree = pedigree.with_gamma(1.0)
-    pedigree = replace(pedigree, gamma=None)
-    genotyped = find_animals(pedigree, genotypes.samples.ids)
-    shares = group_shares(pedigree)[genotyped]
-    weighted = GenotypedInverse(pedigree, genotyped).multiply(shares)
-    left = shares.T @ weighted
-    lost = find_lost(left)
-    if len(lost):
-        names = ", ".join(pedigree.groups[lost].tolist())
+    from scipy.linalg import cho_factor
+
+    n = parts.n_variants
+    if n > MAX_VARIANTS:
         raise ParameterError(
-            f"genotypes cannot tell the groups of unknown parents apart: {names}; join them, or "
-            "give gamma"
+            f"form 'ssGTABLUP' factorises a matrix of {n:,} x {n:,} variants, can do at most "
+            f"{MAX_VARIANTS:,}; form 'ssSNPBLUP' has the same solution and no such matrix"
         )
-    matrix = Markers(take_autosomes(genotypes, contigs)[0], backend, is_halved=True).matrix
-    means = np.linalg.solve(left, matrix.multiply_transposed(weighted).T)
-    gamma, errors = 2 * means @ means.T / matrix.shape[1], np.linalg.inv(left)
-    own = (np.diag(gamma) - np.diag(errors)) / (1 - np.diag(errors) / 2)
-    gamma -= errors * (1 - (own[:, None] + own) / 4)
-    if np.linalg.eigvalsh(gamma)[0] <= 0:
-        raise ParameterError(
-            f"gamma cannot be estimated: {len(genotyped):,} genotyped animals are too few for "
-            f"{len(gamma):,} groups; join some, or give gamma"
-        )
-    return gamma
+    matrix = np.empty((n, n))
+    samples = np.arange(len(parts.genotyped))
+    for first in range(0, n, _COLUMNS_AT_ONCE):
+        yield None
+        variants = np.arange(first, min(n, first + _COLUMNS_AT_ONCE))
+        columns = read_values(parts.markers.genotypes, parts.matrix.values, variants, samples).T
+        solved = parts.genotyped_inverse.multiply(columns) / parts.weight
+        matrix[:, variants] = parts.matrix.multiply_transposed(solved)
+    matrix[np.diag_indices(n)] += parts.ridge
+    yield EliminatedEffects(parts, cho_factor(matrix, lower=True, overwrite_a=True))
 
 
-def find_lost(left: np.ndarray) -> np.ndarray:
-    """Return which effects equations cannot tell from others: int64, numbers of rows.
+class EliminatedEffects:
+    """The inverse of H without effects of variants, by products.
 
-    ``left`` is their left side, symmetric and positive semidefinite.
+    It is A^-1 + (1/w - 1) B - T'T with T = L^-1 Z'B / w, LL' = K (Woodbury), and B = A_gg^-1 for
+    the rows of genotyped animals. The effects of variants are K^-1 Z'B u / w, which comes by the
+    way.
     """
-    sizes = np.sqrt(np.diag(left))
-    is_there = sizes > 0
-    scale = np.where(is_there, sizes, 1.0)
-    values, vectors = np.linalg.eigh(left / scale[:, None] / scale)
-    null = vectors[:, values < LEAST_EIGENVALUE * max(values[-1], 1.0)]
-    return np.flatnonzero((null**2).sum(axis=1) > LEAST_EIGENVALUE)
 
+    def __init__(self, parts: SingleStepParts, factor: tuple[np.ndarray, bool]) -> None:
+        self.parts = parts
+        self._factor = factor
 
-class GenomicRows:
-    """What random effects with a `SingleStep` add to the left side, which is not built."""
+    def multiply(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the inverse times values of animals and groups, and the effects of these.
 
-    def __init__(
-        self,
-        structure: SingleStep,
-        inverse: np.ndarray,
-        places: np.ndarray,
-        start: int,
-        backend: Backend,
-    ) -> None:
-        pedigree, weight = structure.pedigree, structure.polygenic_weight
-        self._parts = SingleStepParts(structure.genotypes, pedigree, None, 1.0, weight, backend)
-        if len(places) != self._parts.n_rows:
-            raise ParameterError(
-                f"an effect has {len(places):,} levels, and its pedigree {self._parts.n_rows:,} "
-                "animals and groups"
-            )
-        self._inverse, self._places = inverse, places
-        self._rough = np.linalg.pinv(inverse)
-        self._width = places.shape[1]
-        self.span = slice(start, start + self._parts.n_variants * self._width)
-        self._precondition = variant_preconditioner(
-            "diagonal",
-            self._parts.markers,
-            np.arange(len(self._parts.genotyped)),
-            self._parts.ridge,
-            scale=self._parts.genotyped_inverse.diagonal.mean() / weight,
-        )
+        In units of the genetic variance; shape (n_rows,) or (n_rows, k).
+        """
+        from scipy.linalg import cho_solve
 
-    def add(self, image: np.ndarray, direction: np.ndarray) -> None:
-        """Add the product with solutions."""
-        effects = direction[self.span].reshape(-1, self._width)
-        animals, variants = self._parts.multiply(direction[self._places], effects)
-        image[self._places] += animals @ self._inverse
-        image[self.span] += (variants @ self._inverse).ravel()
-
-    def add_blocks(self, blocks: np.ndarray) -> None:
-        """Add roughly the blocks of traits of each level."""
-        n_traits = blocks.shape[1]
-        diagonal = self._parts.diagonal(self._parts.weight)
-        for first in range(0, self._width, n_traits):
-            own = slice(first, first + n_traits)
-            rows = self._places[:, first] // n_traits
-            blocks[rows] += diagonal[:, None, None] * self._inverse[own, own]
-
-    def precondition(self, residual: np.ndarray) -> np.ndarray:
-        """Return roughly the effects of variants for a right side."""
-        return (self._precondition(residual.reshape(-1, self._width)) @ self._rough).ravel()
-
-    def read(self, solution: np.ndarray) -> np.ndarray:
-        """Return the effects of variants."""
-        return solution[self.span].reshape(-1, self._width)
+        parts, weight = self.parts, self.parts.weight
+        of_values = parts.genotyped_inverse.multiply(parts.take(values))
+        projected = parts.matrix.multiply_transposed(of_values / weight)
+        effects = cho_solve(self._factor, projected, check_finite=False)
+        genomic = parts.genotyped_inverse.multiply(parts.matrix.multiply(effects))
+        animals = parts.inverse @ values
+        parts.add(animals, (1 / weight - 1) * of_values - genomic / weight)
+        return animals, effects
