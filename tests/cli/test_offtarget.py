@@ -9,6 +9,8 @@ import json
 import shutil
 from types import SimpleNamespace
 
+import numpy as np
+import polars
 import pytest
 import typer
 
@@ -465,6 +467,44 @@ def test_genes_and_specificities_are_given(run, genome, tmp_path):
     code, _, err = run(*options, "--format", "bed")
     assert code == 2
     assert "--genes needs a table" in err
+
+
+@pytest.mark.parametrize("form", ["v2", "bulge", "v3", "bed", "csv", "tsv", "parquet"])
+def test_output_that_is_larger_than_memory_is_the_same(run, tmp_path, monkeypatch, form):
+    """Guides of two lengths, one of them twice, in several files with ambiguous letters."""
+    random = np.random.default_rng(3)
+    (tmp_path / "folder").mkdir()
+    for number in range(2):
+        letters = "".join(random.choice([*"ACGTacgtACGTRN"], 9000))
+        text = f">c{2 * number} first\n{letters[:5000]}\n>c{2 * number + 1}\n{letters[5000:]}\n"
+        (tmp_path / "folder" / f"{number}.fa").write_text(text)
+    (tmp_path / "genes.bed").write_text("c0\t40\t3000\tABC1\nc3\t60\t800\tXYZ\n")
+    lines = [f"a{i},{''.join(random.choice([*'ACGT'], 20))},{i + 11}" for i in range(3)]
+    lines += [lines[0], "short,ACGTTACCTGACTGACG,8"]
+    (tmp_path / "guides.csv").write_text("\n".join(lines) + "\n")
+    options = ["--guides", "guides.csv", "--genome", "folder", "--format", form, "--json"]
+    options += ["--pam", "NRG"]
+    if form != "v2":
+        options += ["--dna-bulge", "1"]
+    if form in ("bed", "csv", "tsv", "parquet"):
+        options += ["--scores"] + ["--genes", "genes.bed"] * (form != "bed")
+    ending = form if form in ("bed", "csv", "parquet") else "tsv"
+    answers = []
+    for name in ("whole", "parts"):
+        output = tmp_path / f"{name}.{ending}"
+        code, out, err = run(*options, "-o", output)
+        assert code == 0, err
+        answers.append((output.read_bytes(), json.loads(out)["guides"], err))
+        for constant, value in {"PIECE_WORDS": (32, 32), "RUN_HITS": 60, "PART_HITS": 20}.items():
+            monkeypatch.setattr(f"genoviz.analyses.offtargets.pieces.{constant}", value)
+    (whole, summary, notes), (parts, of_parts, same_notes) = answers
+    if form == "parquet":
+        tables = [polars.read_parquet(io.BytesIO(content)) for content in (whole, parts)]
+        assert tables[0].equals(tables[1])
+    else:
+        assert parts == whole
+    assert sum(guide["n_hits"] for guide in summary) > 200
+    assert (of_parts, same_notes) == (summary, notes)
 
 
 def test_an_enzyme_is_its_pam(run, genome):

@@ -18,10 +18,11 @@ from genoviz.model.offtargets.hits import OffTargetHits
 
 @dataclass(frozen=True, eq=False)
 class GeneParts:
-    """Genes with their names, and the exons of all of them; both on the same contigs."""
+    """Genes with their names, the exons of all of them, both on the same contigs, and notes."""
 
     genes: Intervals
     exons: Intervals
+    notes: tuple[str, ...] = ()
 
 
 def find_gene_parts(annotations: Annotations) -> GeneParts:
@@ -50,7 +51,8 @@ def find_gene_parts(annotations: Annotations) -> GeneParts:
     blocks = _columns(annotations, whole), _blocks(annotations, of_bed)
     parts = [np.concatenate(pair) for pair in zip(*blocks, strict=True)]
     contigs = annotations.contigs.names
-    return GeneParts(_intervals(contigs, columns, names), _intervals(contigs, parts, None))
+    genes, exons = _intervals(contigs, columns, names), _intervals(contigs, parts, None)
+    return GeneParts(genes, exons, tuple(annotations.notes))
 
 
 def _rows_of(
@@ -255,7 +257,7 @@ def hit_intervals(hits: OffTargetHits) -> Intervals:
     )
 
 
-def annotate_hits(hits: OffTargetHits, annotations: Annotations) -> HitAnnotations:
+def annotate_hits(hits: OffTargetHits, annotations: Annotations | GeneParts) -> HitAnnotations:
     """Return the gene at or near each hit, and whether it is in an exon.
 
     Parameters
@@ -263,11 +265,12 @@ def annotate_hits(hits: OffTargetHits, annotations: Annotations) -> HitAnnotatio
     hits
         What `find_offtargets` returns.
     annotations
-        What `read_annotations` returns; `find_gene_parts` says what counts as a gene and an exon.
-        Contigs may be named 1 for chr1, or MT for chrM; the notes tell.
+        What `read_annotations` returns, or, where hits come part by part, what `find_gene_parts`
+        makes of that; it says what counts as a gene and an exon. Contigs may be named 1 for chr1,
+        or MT for chrM; the notes tell.
     """
     sites = hit_intervals(hits)
-    parts = find_gene_parts(annotations)
+    parts = annotations if isinstance(annotations, GeneParts) else find_gene_parts(annotations)
     genes, exons = (map_contigs(part, sites.contigs) for part in (parts.genes, parts.exons))
     nearest = nearest_intervals(sites, genes)
     in_exon = count_overlaps(sites, exons, backend="cpu") > 0
@@ -281,5 +284,5 @@ def annotate_hits(hits: OffTargetHits, annotations: Annotations) -> HitAnnotatio
         nearest.distances,
         classes,
         n_genes,
-        (*annotations.notes, *genes.notes),
+        (*parts.notes, *genes.notes),
     )

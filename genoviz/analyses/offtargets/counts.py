@@ -1,4 +1,4 @@
-"""Off-targets that are counted, kept piece by piece, or the closest: for results of any size."""
+"""Off-targets that are counted, or the closest: for results of any size."""
 
 from __future__ import annotations
 
@@ -7,23 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.analyses.offtargets.hits import HitCollector, KeptHits, OffTargetHits
+from genoviz.analyses.offtargets.hits import HitCollector, OffTargetHits
 from genoviz.analyses.offtargets.request import OffTargetRequest, SearchOptions, make_request
 from genoviz.analyses.offtargets.search import Found, WordRange, iter_search, make_parts
-from genoviz.backend import Backend, Scheduler, resolve_backend
+from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go, last_of
-from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, GenomePlanes
+from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
 
 MIN_NEW = 1 << 20
 """Hits that come before those that cannot be among the closest are dropped."""
-PIECE_COMPARISONS = {"cpu": 1 << 37, "cuda": 1 << 40}
-"""Bases times guides, with all bulges and both strands, of a piece: about a second."""
-PIECE_WORDS = 1 << 15, 1 << 20
-"""Of a piece, at least and at most: 2 to 67 Mb."""
-WORDS = 32
-"""Pieces have a multiple of these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,67 +103,6 @@ def iter_counts(
     """Yield the progress of a count; the last one has all counts."""
     request = make_request(guides, genome, pattern, options)
     yield from _iter_counts(request, make_parts(request))
-
-
-@dataclass(frozen=True, eq=False)
-class PieceProgress:
-    """How far a search is that goes piece by piece through the genome.
-
-    Parameters
-    ----------
-    n_done, n_total
-        Bases times strands times kinds of bulge that were searched, and in all.
-    n_bases
-        Bases of the genome whose pieces have ended.
-    n_found
-        Hits so far, all placements of bulges counted.
-    kept
-        What is kept of them.
-    """
-
-    n_done: int
-    n_total: int
-    n_bases: int
-    n_found: int
-    kept: KeptHits
-
-
-def iter_pieces(requests: Sequence[OffTargetRequest], most_hits: int) -> Iterator[PieceProgress]:
-    """Search one piece of a genome after the other, each for all that is asked.
-
-    So all hits of the first pieces are known while others are still to be searched, and they are
-    those of `find_offtargets`; `KeptHits` says which are kept where they are too many.
-
-    Parameters
-    ----------
-    requests
-        At least one, all in the same planes, without devices and without a scheduler.
-    most_hits
-        How many hits are kept.
-    """
-    planes, kept = requests[0].planes, KeptHits(requests, most_hits)
-    n_total = sum(request.n_total for request in requests)
-    n_rows = sum(
-        len(variant.masks) * len(request.signs)
-        for request in requests
-        for variant in request.variants
-    )
-    least, most = PIECE_WORDS
-    n_words = PIECE_COMPARISONS[resolve_backend(requests[0].options.backend)]
-    n_words = n_words // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
-    n_words = min(max(n_words, least), most)
-    n_done = n_bases = n_found = 0
-    for first in range(0, max(planes.n_words, 1), n_words):
-        piece = WordRange(first, min(first + n_words, planes.n_words))
-        for number, request in enumerate(requests):
-            for found in iter_search(request, [piece]):
-                n_done += found.n_bases
-                n_found += len(found.positions)
-                kept.add(number, found)
-                yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
-        n_bases = min(BASES_PER_WORD * piece.stop, planes.n_bases)
-        kept.end_piece(n_bases)
-        yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
 
 
 def find_closest_offtargets(

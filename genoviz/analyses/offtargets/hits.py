@@ -13,7 +13,15 @@ from genoviz.analyses.offtargets.search import Found
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.hits import COLUMNS, Alignment, OffTargetHits
 
-__all__ = ["Alignment", "HitCollector", "KeptHits", "OffTargetHits", "empty_hits"]
+__all__ = [
+    "Alignment",
+    "HitCollector",
+    "KeptHits",
+    "OffTargetHits",
+    "empty_hits",
+    "keeps_best",
+    "split_waiting",
+]
 
 _FIELDS = ("guide_ids", "positions", "is_minus", "variant_ids", "bulge_places", "mismatches")
 _WORD_BITS = 64
@@ -56,6 +64,19 @@ class HitCollector:
         self._bits = bits
         self._parts: list = []
 
+    def __len__(self) -> int:
+        return sum(len(part) if self._is_packed else part[0] for part in self._parts)
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether a hit fits in one word."""
+        return self._is_packed
+
+    def move_to(self, other: HitCollector) -> None:
+        """Hand all hits over to another collector of the same request."""
+        other._parts += self._parts
+        self._parts = []
+
     def add(self, found: Found) -> None:
         """Keep the hits of a step."""
         if not len(found.positions):
@@ -97,19 +118,39 @@ class HitCollector:
 
     def join(self) -> OffTargetHits:
         """Return all hits, sorted; the collector is empty then."""
-        parts, self._parts = self._parts, []
-        if not parts:
-            return self._empty
-        if not self._is_packed:
+        if self._parts and not self._is_packed:
+            parts, self._parts = self._parts, []
             return self._join_columns(parts)
-        n = sum(map(len, parts))
-        words = np.empty(n, np.uint64)
+        return self.hits_of(self.join_words())
+
+    def join_words(self) -> np.ndarray:
+        """Return all hits as words, sorted; uint64, shape (n,). The collector is empty then."""
+        parts, self._parts = self._parts, []
+        words = np.empty(sum(map(len, parts)), np.uint64)
         place = 0
         while parts:
             part = parts.pop()
             words[place : place + len(part)] = part
             place += len(part)
         words.sort()
+        return words
+
+    def add_words(self, words: np.ndarray) -> None:
+        """Keep hits that are words."""
+        self._parts.append(words)
+
+    def positions_of(self, words: np.ndarray) -> np.ndarray:
+        """Return the positions of hits that are words; uint64, shape (n,)."""
+        return words >> np.uint64(self._shifts[1]) & np.uint64((1 << self._bits[1]) - 1)
+
+    def guide_edges(self, words: np.ndarray) -> np.ndarray:
+        """Return where in sorted words each guide begins, and the end; int64, (n_guides + 1,)."""
+        edges = np.arange(len(self._empty.guides) + 1, dtype=np.uint64)
+        return np.searchsorted(words, edges << np.uint64(self._shifts[0])).astype(np.int64)
+
+    def hits_of(self, words: np.ndarray) -> OffTargetHits:
+        """Return the hits that words are, in their order."""
+        n = len(words)
         columns = {name: np.empty(n, getattr(self._empty, name).dtype) for name in COLUMNS}
         for first in range(0, n, _DECODED):
             some = slice(first, first + _DECODED)
@@ -203,15 +244,10 @@ class KeptHits:
         self._n_new = 0
         for request, new, whole in zip(self._requests, self._new, self._whole, strict=True):
             hits = new.join()
-            if request.options.placements == "best" and request.options.has_bulges:
-                is_left = (hits.strands > 0) == hits.is_pam_first
-                shortest = len(request.pattern) - request.options.rna_bulge
-                # Another alignment to the same PAM may begin behind the piece.
-                is_open = ~is_left & (hits.pam_ends - shortest >= stop)
-                waiting = hits.take(np.flatnonzero(is_open))
+            if keeps_best(request):
+                hits, waiting = split_waiting(hits, request, stop)
                 new.add_hits(waiting)
                 self._n_new += len(waiting)
-                hits = hits.take(np.flatnonzero(~is_open)).best_placements()
             whole.add_hits(hits)
             self._n_whole += len(hits)
 
@@ -252,6 +288,33 @@ class KeptHits:
         counts = self.left_out[number]
         keys = guide_ids.astype(np.int64) * counts.shape[1] + mismatches
         counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
+
+
+def keeps_best(request: OffTargetRequest) -> bool:
+    """Return whether one of several alignments of a site is kept."""
+    return request.options.placements == "best" and request.options.has_bulges
+
+
+def split_waiting(
+    hits: OffTargetHits, request: OffTargetRequest, stop: int
+) -> tuple[OffTargetHits, OffTargetHits]:
+    """Return the best placements of sites that are whole, and all hits of the others.
+
+    Parameters
+    ----------
+    hits
+        All that begin before a base of the genome, but for those that were returned before.
+    request
+        Whose hits they are.
+    stop
+        That base.
+    """
+    is_left = (hits.strands > 0) == hits.is_pam_first
+    shortest = len(request.pattern) - request.options.rna_bulge
+    # Another alignment to the same PAM may begin behind the piece.
+    is_open = ~is_left & (hits.pam_ends - shortest >= stop)
+    whole = hits.take(np.flatnonzero(~is_open)).best_placements()
+    return whole, hits.take(np.flatnonzero(is_open))
 
 
 def _differences_of(hits: OffTargetHits) -> np.ndarray:

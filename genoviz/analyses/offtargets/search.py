@@ -74,15 +74,17 @@ class Found:
     counts: np.ndarray | None = None
 
 
-def split_words(n_words: int, devices: Sequence[int | None]) -> tuple[WordRange, ...]:
-    """Return a part of a genome for each device, all about equal."""
+def split_words(
+    n_words: int, devices: Sequence[int | None], *, first: int = 0
+) -> tuple[WordRange, ...]:
+    """Return a part of some words of a genome for each device, all about equal."""
     unit = _MIN_BLOCK_WORDS
     n_units = -(-n_words // unit)
     edges = [min(n_units * k // len(devices) * unit, n_words) for k in range(len(devices) + 1)]
     edges[-1] = n_words
     return tuple(
-        WordRange(*ends, device)
-        for *ends, device in zip(edges[:-1], edges[1:], devices, strict=True)
+        WordRange(first + start, first + stop, device)
+        for start, stop, device in zip(edges[:-1], edges[1:], devices, strict=True)
     )
 
 

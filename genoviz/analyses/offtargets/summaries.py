@@ -97,48 +97,121 @@ def summarise_guides(
     ParameterError
         If an on-target is not a hit of its guide, or scores do not fit the hits.
     """
-    cfd = cfd_scores(hits) if cfd is None else cfd
-    mit = mit_scores(hits) if mit is None else mit
-    for name, scores in (("cfd", cfd), ("mit", mit)):
-        if np.shape(scores) != (len(hits),):
-            raise ParameterError(f"{name} has shape {np.shape(scores)}, needs ({len(hits)},)")
-    n_guides, owners = len(hits.guides), hits.guide_ids
-    is_plain = hits.bulge_sizes == 0
-    perfect = np.flatnonzero(is_plain & (hits.mismatches == 0))
-    if on_targets is None:
-        on_targets = first_best(perfect, owners, np.nan_to_num(cfd[perfect]), n_guides)
-    on_targets = np.array(on_targets, np.int64)
-    _check_on_targets(hits, on_targets)
-    counts_off = np.ones(len(hits), bool)
-    counts_off[on_targets[on_targets >= 0]] = False
-    off_cfd, off_mit = (np.where(counts_off, np.nan_to_num(scores), 0) for scores in (cfd, mit))
-    scored = np.flatnonzero(counts_off & ~np.isnan(cfd))
-    worst_hits = first_best(scored, owners, cfd[scored], n_guides)
-    worst = np.zeros(n_guides)
-    worst[worst_hits >= 0] = cfd[worst_hits[worst_hits >= 0]]
-    may_score = find_scored_guides(hits)
-    sum_cfd, sum_mit = (
-        np.bincount(owners, weights=scores, minlength=n_guides) for scores in (off_cfd, off_mit)
-    )
-    return GuideSummaries(
-        hits.guides,
-        hits.take(is_plain).count_by_mismatches(),
-        np.bincount(owners[~is_plain], minlength=n_guides),
-        np.bincount(owners[perfect], minlength=n_guides),
-        on_targets,
-        np.where(may_score, 1 / (1 + sum_cfd), np.nan),
-        np.where(may_score, 1e4 / (100 + sum_mit), np.nan),
-        np.where(may_score, worst, np.nan),
-        worst_hits,
-        np.bincount(owners[np.isnan(cfd)], minlength=n_guides),
-    )
+    collector = SummaryCollector(hits.guides, hits.pattern)
+    collector.add(hits, cfd=cfd, mit=mit, on_targets=on_targets)
+    return collector.join()
+
+
+class SummaryCollector:
+    """Adds up what guides amount to, of hits that come in parts, in the order of all of them."""
+
+    def __init__(self, guides: tuple[str, ...], pattern: str) -> None:
+        n = len(guides)
+        self._guides, self._pattern, self._n_hits = guides, pattern, 0
+        self._counts = np.zeros((n, 1), np.int64)
+        self._n_bulged, self._n_perfect, self._n_unscored = np.zeros((3, n), np.int64)
+        self._sums = np.zeros((2, n))
+        # The hit to be cut so far, with its two scores, and the worst of the others.
+        self._chosen, self._of_chosen = np.full(n, -1), np.zeros((2, n))
+        self._worst_hits, self._worst = np.full(n, -1), np.full(n, -np.inf)
+
+    def add(
+        self,
+        hits: OffTargetHits,
+        *,
+        cfd: np.ndarray | None = None,
+        mit: np.ndarray | None = None,
+        on_targets: np.ndarray | None = None,
+    ) -> None:
+        """Take the next hits; arguments are those of `summarise_guides`, of these hits.
+
+        Where on-targets are named, no other part is taken.
+        """
+        cfd = cfd_scores(hits) if cfd is None else cfd
+        mit = mit_scores(hits) if mit is None else mit
+        for name, scores in (("cfd", cfd), ("mit", mit)):
+            if np.shape(scores) != (len(hits),):
+                raise ParameterError(f"{name} has shape {np.shape(scores)}, needs ({len(hits)},)")
+        n_guides, owners = len(self._guides), hits.guide_ids
+        is_plain = hits.bulge_sizes == 0
+        perfect = np.flatnonzero(is_plain & (hits.mismatches == 0))
+        if on_targets is None:
+            on_targets = first_best(perfect, owners, np.nan_to_num(cfd[perfect]), n_guides)
+        on_targets = np.array(on_targets, np.int64)
+        _check_on_targets(hits, on_targets)
+        both = np.stack([np.nan_to_num(cfd), np.nan_to_num(mit)])
+        named = np.flatnonzero(on_targets >= 0)
+        is_better = self._chosen[named] < 0
+        is_better |= both[0, on_targets[named]] > np.nan_to_num(self._of_chosen[0, named])
+        named = named[is_better]
+        self._displace(named[self._chosen[named] >= 0])
+        rows = on_targets[named]
+        self._chosen[named] = rows + self._n_hits
+        self._of_chosen[:, named] = cfd[rows], mit[rows]
+        counts_off = np.ones(len(hits), bool)
+        counts_off[rows] = False
+        for total, scores in zip(self._sums, both, strict=True):
+            weights = np.where(counts_off, scores, 0)
+            total += np.bincount(owners, weights=weights, minlength=n_guides)
+        scored = np.flatnonzero(counts_off & ~np.isnan(cfd))
+        worst = first_best(scored, owners, cfd[scored], n_guides)
+        found = np.flatnonzero(worst >= 0)
+        self._find_worst(found, cfd[worst[found]], worst[found] + self._n_hits)
+        self._count(hits.take(is_plain).count_by_mismatches())
+        self._n_bulged += np.bincount(owners[~is_plain], minlength=n_guides)
+        self._n_perfect += np.bincount(owners[perfect], minlength=n_guides)
+        self._n_unscored += np.bincount(owners[np.isnan(cfd)], minlength=n_guides)
+        self._n_hits += len(hits)
+
+    def _displace(self, guides: np.ndarray) -> None:
+        """Count the hits that were to be cut among the others."""
+        self._sums[:, guides] += np.nan_to_num(self._of_chosen[:, guides])
+        guides = guides[~np.isnan(self._of_chosen[0, guides])]
+        self._find_worst(guides, self._of_chosen[0, guides], self._chosen[guides])
+
+    def _find_worst(self, guides: np.ndarray, cfd: np.ndarray, rows: np.ndarray) -> None:
+        """Take hits, one of each guide, for the worst where they are, the first of several."""
+        before = self._worst[guides]
+        is_worse = (cfd > before) | ((cfd == before) & (rows < self._worst_hits[guides]))
+        guides = guides[is_worse]
+        self._worst[guides], self._worst_hits[guides] = cfd[is_worse], rows[is_worse]
+
+    def _count(self, counts: np.ndarray) -> None:
+        n_more = counts.shape[1] - self._counts.shape[1]
+        if n_more > 0:
+            self._counts = np.pad(self._counts, ((0, 0), (0, n_more)))
+        self._counts[:, : counts.shape[1]] += counts
+
+    def join(self) -> GuideSummaries:
+        """Return the summaries; rows of hits are those of all parts together."""
+        is_found = self._counts.sum(axis=1) + self._n_bulged > 0
+        may_score = is_found & has_scored_letters(self._guides, self._pattern)
+        cfd, mit = self._sums
+        worst = np.where(self._worst_hits >= 0, self._worst, 0)
+        return GuideSummaries(
+            self._guides,
+            self._counts,
+            self._n_bulged,
+            self._n_perfect,
+            self._chosen,
+            np.where(may_score, 1 / (1 + cfd), np.nan),
+            np.where(may_score, 1e4 / (100 + mit), np.nan),
+            np.where(may_score, worst, np.nan),
+            self._worst_hits,
+            self._n_unscored,
+        )
 
 
 def find_scored_guides(hits: OffTargetHits) -> np.ndarray:
     """Return which guides have a hit, and are of those that scores are for; bool, (n_guides,)."""
-    is_plain = np.array([{*guide[:LENGTH]} <= {*"ACGT"} for guide in hits.guides], bool)
     is_found = np.bincount(hits.guide_ids, minlength=len(hits.guides)) > 0
-    return is_found & is_plain & has_scores(hits.pattern)
+    return is_found & has_scored_letters(hits.guides, hits.pattern)
+
+
+def has_scored_letters(guides: tuple[str, ...], pattern: str) -> np.ndarray:
+    """Return which guides are of those that scores are for; bool, (n_guides,)."""
+    is_plain = np.array([{*guide[:LENGTH]} <= {*"ACGT"} for guide in guides], bool)
+    return is_plain & has_scores(pattern)
 
 
 def first_best(

@@ -95,7 +95,6 @@ GuideOption = Annotated[
     list[str] | None,
     option("Guide, with its PAM or without (repeat).", "-g", "--guide", metavar="LETTERS"),
 ]
-
 GuidesOption = Annotated[
     Path | None,
     option(
@@ -332,7 +331,7 @@ def offtarget(
             answers = search_paths(query, planes, bar, options, reference)
         else:
             wanted = {"count_only": count_only, "closest": closest}
-            answers = run_searches(query, planes, bar, options, **wanted)
+            answers = run_searches(query, planes, bar, options, scores=scores, **wanted)
         seconds["search"] = time.perf_counter() - began
         began = time.perf_counter()
         if output is not None or not as_json:
@@ -340,7 +339,9 @@ def offtarget(
             if count_only:
                 write_output(results.count_lines(answers), output)
             else:
-                results.write_hits(answers, form, output, extras)
+                results.write_hits(answers, form, output, extras, bar)
+        elif scores:
+            results.sum_up(answers)
         seconds["writing"] = time.perf_counter() - began
     summary = results.summary(answers, planes, seconds, scores=scores and not count_only)
     if as_json:

@@ -1,4 +1,4 @@
-"""Guides searched on all paths of a graph, for ``genoviz offtarget`` and ``genoviz design``."""
+"""Guides searched on all paths of a graph, and the columns of what they find there."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ from genoviz.cli.sequences.kmer_index import is_graph
 from genoviz.errors import FileFormatError
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from genoviz.analyses.offtargets.annotation import HitAnnotations
     from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.request import SearchOptions
+    from genoviz.model import Annotations
+    from genoviz.model.offtargets.hits import OffTargetHits
 
 
 VcfOption = Annotated[
@@ -117,5 +122,65 @@ def search_paths(
         found = progress.result
         compared = compare_with_reference(found, chosen) if chosen else None
         hits = PlacedHits.of(found, planes)
-        answers.append(Answer(search, hits.count_by_mismatches(), hits, found, compared))
+        counts = hits.count_by_mismatches()
+        answers.append(Answer(search, counts, hits, sites=found, reference=compared))
     return answers
+
+
+def find_genes(
+    answer: Answer, hits: OffTargetHits, annotations: Annotations, *, by_place: bool
+) -> tuple[HitAnnotations, np.ndarray]:
+    """Return the genes of sites, and where genes are known at all; bool, shape (n,).
+
+    ``by_place`` is whether hits are the sites at each of their places, not at their first.
+    """
+    from genoviz.analyses.offtargets.annotation import annotate_hits
+    from genoviz.analyses.offtargets.path_hits import annotate_sites, annotations_on_paths
+
+    if not by_place:
+        return annotate_sites(hits, answer.sites, annotations)
+    on_paths, has_genes = annotations_on_paths(hits.planes, annotations)
+    return annotate_hits(hits, on_paths), has_genes[hits.contig_ids]
+
+
+def site_columns(
+    answer: Answer, populations: dict[str, str] | None, *, of_people: bool
+) -> dict[str, np.ndarray]:
+    """Return the haplotypes of the sites on a graph, and what the reference has there.
+
+    Parameters
+    ----------
+    answer
+        What a search found.
+    populations
+        The population of each sample, whose shares are given; or None.
+    of_people
+        Whether shares are those of the samples' haplotypes, without the genome's own.
+    """
+    import numpy as np
+
+    from genoviz.analyses.graph.construct import REFERENCE
+    from genoviz.analyses.offtargets.path_hits import (
+        group_shares,
+        haplotype_names,
+        reference_columns,
+        reference_letters,
+    )
+
+    sites, reference = answer.sites, answer.reference
+    parsed = sites.graph.parsed_path_names if of_people else ()
+    without = [path for path, name in enumerate(parsed) if name.sample == REFERENCE]
+    counts, n_haplotypes, names = haplotype_names(sites, without=without)
+    columns = {
+        "n_haplotypes": counts,
+        "of_haplotypes": np.full(len(counts), n_haplotypes, np.int64),
+        "frequency": counts / max(n_haplotypes, 1),
+        "haplotypes": names,
+        "places": sites.n_places,
+    }
+    if populations is not None:
+        columns |= group_shares(sites, populations)
+    if reference is not None:
+        columns |= reference_columns(reference, np.arange(len(counts)))
+        columns["reference_site"] = reference_letters(sites, reference)
+    return columns

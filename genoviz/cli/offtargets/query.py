@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.analyses.offtargets.paths import PathOffTargets
+    from genoviz.analyses.offtargets.pieces import HitSpool
     from genoviz.analyses.offtargets.reference import ReferenceSites
     from genoviz.analyses.offtargets.request import SearchOptions
+    from genoviz.analyses.offtargets.summaries import SummaryCollector
     from genoviz.model.offtargets.genome_planes import GenomePlanes
     from genoviz.model.offtargets.hits import OffTargetHits
 
@@ -194,7 +196,11 @@ class Answer:
     counts
         int64, shape (n_guides, n): hits of each guide by mismatches.
     hits
-        The hits, where they are wanted; of a graph, each site at its first place.
+        The hits, where they are wanted: all at once, or spooled; of a graph, each site at its
+        first place.
+    sums
+        What guides amount to, once every hit has been added; None where that is not wanted, and
+        of a graph.
     sites, reference
         Of a graph: the sites with all their places, and what the reference has there, if there is
         one.
@@ -202,7 +208,8 @@ class Answer:
 
     search: Search
     counts: np.ndarray
-    hits: OffTargetHits | None = None
+    hits: OffTargetHits | HitSpool | None = None
+    sums: SummaryCollector | None = None
     sites: PathOffTargets | None = None
     reference: ReferenceSites | None = None
 
@@ -215,6 +222,7 @@ def run_searches(
     *,
     count_only: bool,
     closest: int | None,
+    scores: bool,
 ) -> list[Answer]:
     """Return what each search of a query found.
 
@@ -228,7 +236,11 @@ def run_searches(
         Whether hits are counted and not kept.
     closest
         How many hits of each guide are kept; None for all.
+    scores
+        Whether guides are to be summed up.
     """
+    from genoviz.analyses.offtargets.summaries import SummaryCollector
+
     answers = []
     for search in query.searches:
         stage = f"Searching {len(search.guides):,} guides of {len(search.pattern)} nt"
@@ -239,24 +251,37 @@ def run_searches(
         if count_only and not may_repeat:
             answers.append(Answer(search, _count(asked, options, bar, stage)))
         else:
-            hits = _find(asked, options, closest, bar, stage)
-            counts = hits.count_by_mismatches()
-            answers.append(Answer(search, counts, None if count_only else hits))
+            hits, counts = _find(asked, options, closest, bar, stage, len(query.searches))
+            sums = SummaryCollector(search.guides, search.pattern) if scores else None
+            answers.append(Answer(search, counts, None if count_only else hits, sums))
     return answers
 
 
 def _find(
-    asked: tuple, options: SearchOptions, closest: int | None, bar: ProgressBar, stage: str
-) -> OffTargetHits:
+    asked: tuple,
+    options: SearchOptions,
+    closest: int | None,
+    bar: ProgressBar,
+    stage: str,
+    n_searches: int,
+) -> tuple[OffTargetHits | HitSpool, np.ndarray]:
+    """Return the hits of a search, spooled unless they are the closest, and how many there are."""
+    import numpy as np
+
     from genoviz.analyses.offtargets.counts import find_closest
-    from genoviz.analyses.offtargets.finding import iter_hits
+    from genoviz.analyses.offtargets.pieces import RUN_HITS, iter_spooled
+    from genoviz.analyses.offtargets.request import make_request
 
     if closest is not None:
         bar.update(stage, 0, None, "")
-        return find_closest(*asked, options, closest)
-    for progress in iter_hits(*asked, options):
+        hits = find_closest(*asked, options, closest)
+        return hits, hits.count_by_mismatches()
+    request = make_request(*asked, options)
+    for progress in iter_spooled(request, most_in_memory=RUN_HITS // n_searches):
         bar.update(stage, progress.n_done, progress.n_total, "bp")
-    return progress.hits
+    counts = progress.spool.counts
+    # As wide as what was found.
+    return progress.spool, counts[:, : max(1, len(np.trim_zeros(counts.sum(axis=0), "b")))]
 
 
 def _count(asked: tuple, options: SearchOptions, bar: ProgressBar, stage: str) -> np.ndarray:

@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from genoviz.cli.intervals.options import write_output
+from genoviz.cli.offtargets.paths import find_genes, site_columns
 from genoviz.cli.offtargets.query import Answer, Query
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
-from genoviz.cli.results import print_notes
+from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.offtargets.annotation import HitAnnotations
     from genoviz.analyses.offtargets.path_hits import PathPlanes
+    from genoviz.analyses.offtargets.pieces import HitSpool
     from genoviz.io.offtargets.hit_table import HitTable
     from genoviz.model import Annotations
     from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -98,44 +101,111 @@ def check_extras(extras: Extras, form: str, *, count_only: bool) -> None:
         raise typer.BadParameter(f"--populations needs {table}, without --every-place")
 
 
-def write_hits(answers: Sequence[Answer], form: str, output: Path | None, extras: Extras) -> None:
-    """Write hits to a file, or to standard output."""
+def write_hits(
+    answers: Sequence[Answer], form: str, output: Path | None, extras: Extras, bar: ProgressBar
+) -> None:
+    """Write hits to a file or standard output, part by part; sum up the guides on the way."""
     from genoviz.io.offtargets.output import iter_rows, write_tables
 
-    tables = _make_tables(answers, form, extras)
+    tables = _follow(_iter_tables(answers, form, extras), answers, bar)
     if output is None:
         write_output(iter_rows(tables, form), None)
     else:
         write_tables(tables, output, format=form)
 
 
-def _make_tables(answers: Sequence[Answer], form: str, extras: Extras) -> list[HitTable]:
-    from genoviz.analyses.offtargets.path_hits import PlacedHits
+def sum_up(answers: Sequence[Answer]) -> None:
+    """Sum up guides whose hits are not written."""
+    for answer in answers:
+        if answer.sums is not None and answer.hits is not None:
+            for hits in _iter_parts(answer.hits):
+                answer.sums.add(hits)
+
+
+def _follow(
+    tables: Iterator[HitTable], answers: Sequence[Answer], bar: ProgressBar
+) -> Iterator[HitTable]:
+    n_done, n_total = 0, sum(int(answer.counts.sum()) for answer in answers)
+    for table in tables:
+        yield table
+        n_done += len(table.hits)
+        bar.update("Writing", n_done, n_total, "hits")
+
+
+def _iter_parts(hits: OffTargetHits | HitSpool) -> Iterator[OffTargetHits]:
+    from genoviz.model.offtargets.hits import OffTargetHits
+
+    if isinstance(hits, OffTargetHits):
+        yield hits
+    else:
+        yield from hits.iter_parts()
+
+
+def _iter_tables(answers: Sequence[Answer], form: str, extras: Extras) -> Iterator[HitTable]:
     from genoviz.analyses.offtargets.scores import has_scores
-    from genoviz.io.offtargets.hit_table import HitTable
 
     annotations = None
     if extras.genes is not None:
         from genoviz.io.intervals.annotations import read_annotations
 
         annotations = read_annotations(extras.genes)
-    tables = []
     for answer in answers:
-        hits = answer.hits
-        by_place = answer.sites is not None and (extras.every_place or form not in _TABLES)
-        if by_place:
-            hits = PlacedHits.everywhere(answer.sites, hits.planes)
-        columns = _score_columns(hits, form, extras.scores)
-        if annotations is not None:
-            columns |= _gene_columns(answer, hits, by_place, annotations)
-        if answer.sites is not None and not by_place:
-            columns |= _site_columns(answer, extras)
-        tables.append(HitTable(hits, answer.search.ids, columns))
+        if answer.sites is None:
+            yield from _iter_spooled_tables(answer, form, extras, annotations)
+        else:
+            yield _make_table_of_sites(answer, form, extras, annotations)
     if extras.scores and form not in _ENDINGS:
         print_notes(f"--format {form} has no scores; bed, csv, tsv and parquet have")
     elif extras.scores and not all(has_scores(answer.search.pattern) for answer in answers):
         print_notes("only guides of 20 nt with the PAM NGG, NAG or NRG behind them have scores")
-    return tables
+
+
+def _iter_spooled_tables(
+    answer: Answer, form: str, extras: Extras, annotations: Annotations | None
+) -> Iterator[HitTable]:
+    """Yield the hits in a genome, part by part, and sum up the guides."""
+    import numpy as np
+
+    from genoviz.io.offtargets.hit_table import HitTable, is_no_repeat
+
+    if annotations is not None:
+        from genoviz.analyses.offtargets.annotation import annotate_hits, find_gene_parts
+
+        genes = find_gene_parts(annotations)
+    is_given = is_no_repeat(answer.search.guides, answer.counts.sum(axis=1))
+    for number, hits in enumerate(_iter_parts(answer.hits)):
+        columns = _score_columns(hits, form, extras.scores)
+        if annotations is not None:
+            found = annotate_hits(hits, genes)
+            print_notes(*found.notes if number == 0 else ())
+            columns |= _gene_columns(found, np.ones(len(hits), bool))
+        if answer.sums is not None:
+            answer.sums.add(hits, cfd=columns.get("cfd"), mit=columns.get("mit"))
+        table = HitTable(hits, answer.search.ids, columns)
+        if form == "bulge" and not is_given.all():
+            table = table.take(np.flatnonzero(is_given[hits.guide_ids]))
+        yield table
+
+
+def _make_table_of_sites(
+    answer: Answer, form: str, extras: Extras, annotations: Annotations | None
+) -> HitTable:
+    """Return the sites on a graph, at each place, or once with their haplotypes."""
+    from genoviz.analyses.offtargets.path_hits import PlacedHits
+    from genoviz.io.offtargets.hit_table import HitTable
+
+    hits = answer.hits
+    by_place = extras.every_place or form not in _TABLES
+    if by_place:
+        hits = PlacedHits.everywhere(answer.sites, hits.planes)
+    columns = _score_columns(hits, form, extras.scores)
+    if annotations is not None:
+        found, is_known = find_genes(answer, hits, annotations, by_place=by_place)
+        print_notes(*found.notes)
+        columns |= _gene_columns(found, is_known)
+    if not by_place:
+        columns |= site_columns(answer, extras.populations, of_people=extras.of_people)
+    return HitTable(hits, answer.search.ids, columns)
 
 
 def _score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np.ndarray]:
@@ -155,60 +225,15 @@ def _score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np
     return columns
 
 
-def _gene_columns(
-    answer: Answer, hits: OffTargetHits, by_place: bool, annotations: Annotations
-) -> dict[str, np.ndarray]:
-    """Return the gene of each hit, how far it is, and what the hit lies in; notes are printed."""
+def _gene_columns(found: HitAnnotations, is_known: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the gene of each hit, how far it is, and what the hit lies in."""
     import numpy as np
 
-    from genoviz.analyses.offtargets.annotation import annotate_hits
-    from genoviz.analyses.offtargets.path_hits import annotate_sites, annotations_on_paths
-
-    if answer.sites is None:
-        found, is_known = annotate_hits(hits, annotations), np.ones(len(hits), bool)
-    elif by_place:
-        on_paths, has_genes = annotations_on_paths(hits.planes, annotations)
-        found, is_known = annotate_hits(hits, on_paths), has_genes[hits.contig_ids]
-    else:
-        found, is_known = annotate_sites(hits, answer.sites, annotations)
-    print_notes(*found.notes)
     return {
         "gene": np.where(is_known, np.array(found.gene_names(), np.str_), ""),
         "gene_distance": np.where(is_known, found.distances, -1),
         "class": np.where(is_known, np.array(found.class_labels(), np.str_), "unknown"),
     }
-
-
-def _site_columns(answer: Answer, extras: Extras) -> dict[str, np.ndarray]:
-    """Return the haplotypes of the sites on a graph, and what the reference has there."""
-    import numpy as np
-
-    from genoviz.analyses.graph.construct import REFERENCE
-    from genoviz.analyses.offtargets.path_hits import (
-        group_shares,
-        haplotype_names,
-        reference_columns,
-        reference_letters,
-    )
-
-    sites, reference = answer.sites, answer.reference
-    parsed = sites.graph.parsed_path_names if extras.of_people else ()
-    without = [path for path, name in enumerate(parsed) if name.sample == REFERENCE]
-    counts, n_haplotypes, names = haplotype_names(sites, without=without)
-    columns = {
-        "n_haplotypes": counts,
-        "of_haplotypes": np.full(len(counts), n_haplotypes, np.int64),
-        "frequency": counts / max(n_haplotypes, 1),
-        "haplotypes": names,
-        "places": sites.n_places,
-    }
-    if extras.populations is not None:
-        columns |= group_shares(sites, extras.populations)
-    if reference is not None:
-        rows = np.arange(len(counts))
-        columns |= reference_columns(reference, rows)
-        columns["reference_site"] = reference_letters(sites, reference)
-    return columns
 
 
 def count_lines(answers: Sequence[Answer]) -> Iterator[bytes]:
@@ -253,7 +278,7 @@ def _specificities(answer: Answer) -> list[dict[str, Any]]:
     )
     from genoviz.analyses.offtargets.summaries import summarise_guides
 
-    found = summarise_guides(answer.hits)
+    found = answer.sums.join() if answer.sums is not None else summarise_guides(answer.hits)
     columns = {
         "n_perfect": found.n_perfect,
         "cfd_specificity": found.cfd_specificity,

@@ -51,20 +51,31 @@ class HitTable:
     def iter_parts(self) -> Iterator[HitTable]:
         """Yield the hits some at a time."""
         for first in range(0, len(self.hits), ROWS_AT_ONCE):
-            rows = slice(first, first + ROWS_AT_ONCE)
-            scores = {name: values[rows] for name, values in self.scores.items()}
-            yield HitTable(self.hits.take(rows), self.ids, scores)
+            yield self.take(slice(first, first + ROWS_AT_ONCE))
+
+    def take(self, rows: np.ndarray | slice) -> HitTable:
+        """Return some of the hits."""
+        scores = {name: values[rows] for name, values in self.scores.items()}
+        return HitTable(self.hits.take(rows), self.ids, scores)
 
     def without_repeats(self) -> HitTable:
         """Return the hits of one of the guides that are the same: that with the most hits."""
         hits = self.hits
         if len({*hits.guides}) == len(hits.guides):
             return self
-        counts = np.bincount(hits.guide_ids, minlength=len(hits.guides)).tolist()
-        best: dict[str, int] = {}
-        for number, guide in enumerate(hits.guides):
-            if guide not in best or counts[number] > counts[best[guide]]:
-                best[guide] = number
-        rows = np.flatnonzero(np.isin(hits.guide_ids, [*best.values()]))
-        scores = {name: values[rows] for name, values in self.scores.items()}
-        return HitTable(hits.take(rows), self.ids, scores)
+        counts = np.bincount(hits.guide_ids, minlength=len(hits.guides))
+        return self.take(np.flatnonzero(is_no_repeat(hits.guides, counts)[hits.guide_ids]))
+
+
+def is_no_repeat(guides: Sequence[str], counts: np.ndarray) -> np.ndarray:
+    """Return of which guides the hits are given where each is given once; bool, (n_guides,).
+
+    Of guides that are the same it is the one with the most hits; ``counts`` has how many.
+    """
+    best: dict[str, int] = {}
+    for number, guide in enumerate(guides):
+        if guide not in best or counts[number] > counts[best[guide]]:
+            best[guide] = number
+    is_given = np.zeros(len(guides), bool)
+    is_given[[*best.values()]] = True
+    return is_given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Literal
@@ -100,18 +101,30 @@ def write_offtargets(
 
 
 def write_tables(
-    tables: Sequence[HitTable], path: str | PathLike[str], *, format: HitFormat
+    tables: Iterable[HitTable], path: str | PathLike[str], *, format: HitFormat
 ) -> None:
-    """Write the hits of several searches one after the other; see :func:`write_offtargets`."""
+    """Write the hits of several searches one after the other; see :func:`write_offtargets`.
+
+    Tables may be made as they are asked for, and the hits of a search come in several.
+    """
     if format == "parquet":
-        names = {name: values.dtype for name, values in tables[0].scores.items()}
-        write_parquet(path, iter_rows(tables, "tsv"), names)
+        tables = iter(tables)
+        first = next(tables)
+        names = {name: values.dtype for name, values in first.scores.items()}
+        write_parquet(path, iter_rows(chain([first], tables), "tsv"), names)
     else:
         write_text(path, iter_rows(tables, format))
 
 
-def iter_rows(tables: Sequence[HitTable], format: HitFormat) -> Iterator[bytes]:
+def iter_rows(tables: Iterable[HitTable], format: HitFormat) -> Iterator[bytes]:
     """Yield the text of the hits of searches, its header first; not of Parquet.
+
+    Parameters
+    ----------
+    tables
+        One at least, as of `write_tables`.
+    format
+        One of ``FORMATS``.
 
     Raises
     ------
@@ -121,16 +134,17 @@ def iter_rows(tables: Sequence[HitTable], format: HitFormat) -> Iterator[bytes]:
     known = [name for name in FORMATS if name != "parquet"]
     if format not in known:
         raise ParameterError(f"the format is {format!r}, needs one of {', '.join(known)}")
-    if format == "v2" and any(table.hits.bulge_sizes.any() for table in tables):
-        raise ParameterError("rows of v2 have no bulges, which there are; needs another format")
     return _iter_rows(tables, format)
 
 
-def _iter_rows(tables: Sequence[HitTable], format: HitFormat) -> Iterator[bytes]:
+def _iter_rows(tables: Iterable[HitTable], format: HitFormat) -> Iterator[bytes]:
     mark = "," if format == "csv" else "\t"
-    for cells in header(format, tables[0]):
-        yield (mark.join(cells) + "\n").encode()
-    for table in tables:
+    for number, table in enumerate(tables):
+        if format == "v2" and table.hits.bulge_sizes.any():
+            raise ParameterError("rows of v2 have no bulges, which there are; needs another format")
+        if number == 0:
+            for cells in header(format, table):
+                yield (mark.join(cells) + "\n").encode()
         if format == "bulge":
             table = table.without_repeats()
         for part in table.iter_parts():

@@ -8,19 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genoviz.analyses.offtargets import counts as offtarget_counts
+from genoviz.analyses.offtargets import pieces as offtarget_pieces
 from genoviz.analyses.offtargets import search as offtarget_search
 from genoviz.analyses.offtargets.counts import (
     count_offtargets,
     find_closest_offtargets,
     iter_count_offtargets,
-    iter_pieces,
 )
 from genoviz.analyses.offtargets.finding import find_offtargets, stream_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.hits import HitCollector
+from genoviz.analyses.offtargets.pieces import iter_pieces, iter_spooled
 from genoviz.analyses.offtargets.request import SearchOptions, make_request
 from genoviz.analyses.offtargets.search import iter_search, split_words
-from genoviz.errors import ParameterError
+from genoviz.errors import GenovizError, ParameterError
+from genoviz.generators import last_of
 from genoviz.model.offtargets.hits import COLUMNS
 from genoviz.model.sequences.sequences import Sequences
 
@@ -175,7 +177,7 @@ def pieces_of(searches, genome, pattern, most, **options):
 
 @pytest.fixture
 def short_pieces(monkeypatch):
-    monkeypatch.setattr(offtarget_counts, "PIECE_WORDS", (32, 32))
+    monkeypatch.setattr(offtarget_pieces, "PIECE_WORDS", (32, 32))
 
 
 @pytest.mark.parametrize("pattern", ["NNNNNNNNGG", "TTNNNNNNNN", "NNNNNNNNNN"])
@@ -274,7 +276,59 @@ def test_of_too_many_hits_with_bulges_the_best_alignments_are_kept(short_pieces,
     assert kept.n_left_out >= len(expected) - len(hits) > 0
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("crowded", [150, 10**6])
+@pytest.mark.parametrize("bulges", [{}, {"dna_bulge": 2, "rna_bulge": 1}])
+@pytest.mark.parametrize("placements", ["best", "all"])
+@pytest.mark.parametrize("pattern", ["NNNNNNNNGG", "TTNNNNNNNN", "NNNNNNNNNN"])
+def test_hits_that_wait_on_disk_come_in_the_order_of_the_whole(
+    backend, monkeypatch, pattern, placements, bulges, crowded
+):
+    monkeypatch.setattr(offtarget_pieces, "PIECE_WORDS", (64, 64))
+    monkeypatch.setattr(offtarget_pieces, "CROWDED_HITS", crowded)
+    monkeypatch.setattr(offtarget_pieces, "PART_HITS", 70)
+    random = np.random.default_rng(13)
+    contigs = ["".join(random.choice(list("ACGTACGTACGTN"), n)) for n in (20_000, 0, 130, 7000)]
+    contigs[0] = contigs[0][:4080] + "A" * 40 + contigs[0][4120:]
+    genome = make_genome_planes(genome_of(contigs))
+    words = ["".join(random.choice(list("ACGT"), 8)) for _ in range(3)] + ["A" * 8, "ACGTRNTA"]
+    middle = {"N": words, "T": ["NN" + word for word in words]}[pattern[0]]
+    guides = [word if len(word) == 10 else f"{word}NN" for word in middle]
+    options = {**bulges, "placements": placements, "backend": backend}
+    limits = [3, 2, 0, 3, 2]
+    expected = find_offtargets(guides, genome, pattern, max_mismatches=limits, **options)
+    request = make_request(guides, genome, pattern, SearchOptions(max_mismatches=limits, **options))
+    *_, last = iter_spooled(request, most_in_memory=300)
+    parts = list(last.spool.iter_parts())
+    assert [row for part in parts for row in rows_of(part)] == rows_of(expected)
+    assert max(map(len, parts)) <= 70 < len(expected)
+    assert [len(part) for part in last.spool.iter_parts()] == [len(part) for part in parts]
+    found = expected.count_by_mismatches()
+    np.testing.assert_array_equal(last.spool.counts[:, : found.shape[1]], found)
+    assert last.spool.counts.sum() == len(expected)
+    assert last.n_done == last.n_total
+    monkeypatch.setattr("genoviz.analyses.offtargets.hits._WORD_BITS", 8)
+    *_, last = iter_spooled(request, most_in_memory=300)
+    assert [row for part in last.spool.iter_parts() for row in rows_of(part)] == rows_of(expected)
+
+
+def test_a_full_disk_is_told(monkeypatch):
+    genome = make_genome_planes(genome_of(["ACGT" * 300]))
+    request = make_request(["ACGTNN"], genome, "NNNNNN", SearchOptions(backend="cpu"))
+    assert sum(map(len, last_of(iter_spooled(request)).spool.iter_parts())) > 500
+
+    def refuse():
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(GenovizError, match=r"hits do not fit in .*: No space left on device"):
+        last_of(iter_spooled(request, most_in_memory=100))
+
+
 def test_pieces_of_nothing_have_no_hits():
+    for guides in ([], ["ACGTNN"]):
+        request = make_request(guides, genome_of([""]), "NNNNGG", SearchOptions(backend="cpu"))
+        assert [len(part) for part in last_of(iter_spooled(request)).spool.iter_parts()] == [0]
     kept, steps = pieces_of([["ACGTNN"]], genome_of([""]), "NNNNGG", 10, max_mismatches=1)
     assert [len(hits) for hits in kept.hits()] == [0]
     assert steps[-1].n_bases == 0

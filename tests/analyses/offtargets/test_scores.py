@@ -14,7 +14,7 @@ from genoviz.analyses.offtargets import scores as offtarget_scores
 from genoviz.analyses.offtargets.cuts import cut_sites, pam_lengths
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.scores import cctop_scores, cfd_scores, has_scores, mit_scores
-from genoviz.analyses.offtargets.summaries import summarise_guides
+from genoviz.analyses.offtargets.summaries import SummaryCollector, summarise_guides
 from genoviz.errors import ParameterError
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
@@ -211,6 +211,12 @@ def test_summaries_are_those_of_a_slow_count():
     assert summaries.cfd_specificity[0] < 0.5, "a second perfect copy counts in full"
     assert summaries.is_found.tolist() == [True, True, False]
     assert "1 / (1 + sum of CFD)" in summaries.definition
+    collector = SummaryCollector(hits.guides, hits.pattern)
+    for first in range(0, len(hits), 7):
+        collector.add(hits.take(slice(first, first + 7)))
+    for name, values in vars(collector.join()).items():
+        if isinstance(values, np.ndarray):
+            np.testing.assert_allclose(values, getattr(summaries, name), rtol=1e-12)
     chosen = summaries.worst_hits
     again = summarise_guides(hits, on_targets=chosen, cfd=cfd, mit=mit)
     assert again.on_targets.tolist() == chosen.tolist()

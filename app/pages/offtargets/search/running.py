@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.offtargets.counts import PieceProgress, iter_pieces
 from genoviz.analyses.offtargets.differences import PamClasses, count_seed_mismatches
 from genoviz.analyses.offtargets.pangenome import PathOffTargets, iter_hits_on_graph
 from genoviz.analyses.offtargets.path_hits import PlacedHits
+from genoviz.analyses.offtargets.pieces import PieceProgress, iter_pieces
 from genoviz.analyses.offtargets.request import make_request
 from genoviz.analyses.offtargets.scores import cfd_scores, has_scores
 from genoviz.analyses.offtargets.summaries import GuideSummaries

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from genoviz.analyses.offtargets import counts as offtarget_counts
+from genoviz.analyses.offtargets import pieces as offtarget_pieces
 from genoviz.analyses.offtargets.annotation import annotate_hits
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
@@ -679,7 +679,7 @@ def test_a_search_can_be_stopped(session, fasta):
 @pytest.fixture
 def growing(monkeypatch):
     """A genome of 120 kb, and the steps of a search in it that shows each piece of 2,048 bases."""
-    monkeypatch.setattr(offtarget_counts, "PIECE_WORDS", (32, 32))
+    monkeypatch.setattr(offtarget_pieces, "PIECE_WORDS", (32, 32))
     monkeypatch.setattr(running, "SHOWN_EVERY", 0.0)
     monkeypatch.setattr(running, "COSTS", 0.0)
     random = np.random.default_rng(77)

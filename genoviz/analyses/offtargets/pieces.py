@@ -1,0 +1,312 @@
+"""Searches that go through a genome piece by piece, for results that come early or are large."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.offtargets.hits import (
+    HitCollector,
+    KeptHits,
+    OffTargetHits,
+    keeps_best,
+    split_waiting,
+)
+from genoviz.analyses.offtargets.request import OffTargetRequest
+from genoviz.analyses.offtargets.search import (
+    Found,
+    WordRange,
+    expected_hits,
+    iter_search,
+    make_parts,
+    split_words,
+)
+from genoviz.backend import resolve_backend
+from genoviz.errors import GenovizError
+from genoviz.model.offtargets.genome_planes import BASES_PER_WORD
+
+PIECE_COMPARISONS = {"cpu": 1 << 37, "cuda": 1 << 40}
+"""Bases times guides, with all bulges and both strands, of a piece: about a second."""
+PIECE_WORDS = 1 << 15, 1 << 20
+"""Of a piece, at least and at most: 2 to 67 Mb."""
+WORDS = 32
+"""Pieces have a multiple of these."""
+PIECE_HITS = 1 << 21
+"""To expect in a piece of a search that is spooled."""
+CROWDED_HITS = 1 << 23
+"""More than this in a piece, and it is searched once more, in two."""
+RUN_HITS = 1 << 23
+"""Held in memory by a search that is spooled, 8 bytes each."""
+PART_HITS = 1 << 19
+"""Given at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class PieceProgress:
+    """How far a search is that goes piece by piece through the genome.
+
+    Parameters
+    ----------
+    n_done, n_total
+        Bases times strands times kinds of bulge that were searched, and in all.
+    n_bases
+        Bases of the genome whose pieces have ended.
+    n_found
+        Hits so far, all placements of bulges counted.
+    kept
+        What is kept of them.
+    """
+
+    n_done: int
+    n_total: int
+    n_bases: int
+    n_found: int
+    kept: KeptHits
+
+
+def iter_pieces(requests: Sequence[OffTargetRequest], most_hits: int) -> Iterator[PieceProgress]:
+    """Search one piece of a genome after the other, each for all that is asked.
+
+    So all hits of the first pieces are known while others are still to be searched, and they are
+    those of `find_offtargets`; `KeptHits` says which are kept where they are too many.
+
+    Parameters
+    ----------
+    requests
+        At least one, all in the same planes, without devices and without a scheduler.
+    most_hits
+        How many hits are kept.
+    """
+    planes, kept = requests[0].planes, KeptHits(requests, most_hits)
+    n_total = sum(request.n_total for request in requests)
+    n_words = _piece_words(requests)
+    n_done = n_bases = n_found = 0
+    for first in range(0, max(planes.n_words, 1), n_words):
+        piece = WordRange(first, min(first + n_words, planes.n_words))
+        for number, request in enumerate(requests):
+            for found in iter_search(request, [piece]):
+                n_done += found.n_bases
+                n_found += len(found.positions)
+                kept.add(number, found)
+                yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
+        n_bases = min(BASES_PER_WORD * piece.stop, planes.n_bases)
+        kept.end_piece(n_bases)
+        yield PieceProgress(n_done, n_total, n_bases, n_found, kept)
+
+
+def _piece_words(requests: Sequence[OffTargetRequest]) -> int:
+    """Return words of the genome that are searched in about a second."""
+    n_rows = sum(
+        len(variant.masks) * len(request.signs)
+        for request in requests
+        for variant in request.variants
+    )
+    least, most = PIECE_WORDS
+    n_words = PIECE_COMPARISONS[resolve_backend(requests[0].options.backend)]
+    n_words = n_words // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
+    return min(max(n_words, least), most)
+
+
+class HitSpool:
+    """The hits of one search in the order of `find_offtargets`, as many as a disk has room for.
+
+    Hits come piece by piece of the genome, as words that sort by guide, then by position. What
+    memory has of them makes up a *run*; a full one is sorted and put into an unnamed file in the
+    temporary folder. A later run is of a later stretch of the genome, so the hits of a guide are
+    those of the first run, then those of the second::
+
+        run 1  [guide 0 | guide 1 | guide 2]      bases      0 ... 1 M
+        run 2  [guide 0 | guide 1 | guide 2]      bases    1 M ... 2 M
+
+    Hits that do not fit in a word (`HitCollector`) stay in memory.
+
+    Parameters
+    ----------
+    request
+        The search.
+    most_in_memory
+        Hits of a run.
+
+    Attributes
+    ----------
+    counts
+        int64, shape (n_guides, maximum + 1): hits of each guide by mismatches, in the pieces that
+        have ended.
+    """
+
+    def __init__(self, request: OffTargetRequest, most_in_memory: int) -> None:
+        self._request, self._most = request, most_in_memory
+        self._new, self._run = HitCollector(request), HitCollector(request)
+        self._waiting: OffTargetHits | None = None
+        self._file = None
+        self._edges: list[np.ndarray] = []
+        self._last: np.ndarray | None = None
+        n_levels = int(request.limits.max(initial=0)) + 1
+        self.counts = np.zeros((len(request.guides), n_levels), np.int64)
+        self._new_counts = np.zeros_like(self.counts)
+
+    @property
+    def n_new(self) -> int:
+        """Hits of the piece that is searched."""
+        return len(self._new)
+
+    def add(self, found: Found) -> None:
+        """Take what a step of a search has found in the piece that is searched."""
+        self._new.add(found)
+        if not keeps_best(self._request):
+            guide_ids = found.search.variant.guide_ids[found.rows]
+            np.add.at(self._new_counts, (guide_ids, found.mismatches), 1)
+
+    def drop_piece(self) -> None:
+        """Forget what the piece that is searched has given."""
+        self._new = HitCollector(self._request)
+        self._new_counts[:] = 0
+        if self._waiting is not None:
+            self._new.add_hits(self._waiting)
+
+    def end_piece(self, stop: int) -> None:
+        """Note that all hits have come that begin before a base of the genome."""
+        if keeps_best(self._request):
+            hits, self._waiting = split_waiting(self._new.join(), self._request, stop)
+            self._new.add_hits(self._waiting)
+            self._run.add_hits(hits)
+            np.add.at(self.counts, (hits.guide_ids, hits.mismatches), 1)
+        else:
+            self._new.move_to(self._run)
+            self.counts += self._new_counts
+            self._new_counts[:] = 0
+        if self._run.is_packed and len(self._run) >= self._most:
+            self._put_away(stop)
+
+    def _put_away(self, stop: int) -> None:
+        """Write what memory has behind what the file has, but hits that come after others."""
+        words = self._run.join_words()
+        if keeps_best(self._request):
+            # Hits that wait begin before the end of the piece, and behind this.
+            first = stop - self._request.options.dna_bulge - self._request.options.rna_bulge
+            is_late = self._run.positions_of(words) >= max(first, 0)
+            self._run.add_words(words[is_late])
+            words = words[~is_late]
+        self._edges.append(self._run.guide_edges(words))
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()
+                weakref.finalize(self, self._file.close)
+            self._file.write(words.data)
+        except OSError as error:
+            raise GenovizError(
+                f"{int(self.counts.sum()):,} hits do not fit in {tempfile.gettempdir()}, where "
+                f"they wait to be written: {error.strerror or error}; TMPDIR names another folder"
+            ) from error
+
+    def iter_parts(self) -> Iterator[OffTargetHits]:
+        """Yield all hits, once every piece has ended; at least one part, which may be empty."""
+        if not self._run.is_packed:
+            hits = self._run.join()
+            self._run.add_hits(hits)
+            yield hits
+            return
+        if self._last is None:
+            self._last = self._run.join_words()
+            self._edges.append(self._run.guide_edges(self._last))
+        totals = np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
+        n_guides, first = len(totals) - 1, 0
+        while first < n_guides:
+            stop = int(np.searchsorted(totals, totals[first] + PART_HITS, side="right")) - 1
+            if stop > first:
+                runs = [self._read(run, *edges[[first, stop]]) for run, edges in self._numbered()]
+                words = np.concatenate(runs)
+                words.sort(kind="stable")
+                yield self._run.hits_of(words)
+                first = stop
+                continue
+            # One guide has more than a part.
+            for run, edges in self._numbered():
+                for start in range(edges[first], edges[first + 1], PART_HITS):
+                    words = self._read(run, start, min(start + PART_HITS, edges[first + 1]))
+                    yield self._run.hits_of(words)
+            first += 1
+        if n_guides == 0:
+            yield self._run.hits_of(self._last)
+
+    def _numbered(self) -> Iterator[tuple[int, np.ndarray]]:
+        return enumerate(self._edges)
+
+    def _read(self, run: int, start: int, stop: int) -> np.ndarray:
+        """Return some words of a run."""
+        if run == len(self._edges) - 1:
+            return self._last[start:stop]
+        before = sum(int(edges[-1]) for edges in self._edges[:run])
+        words = np.empty(stop - start, np.uint64)
+        self._file.seek((before + int(start)) * words.itemsize)
+        self._file.readinto(words.data)
+        return words
+
+
+@dataclass(frozen=True, eq=False)
+class SpoolProgress:
+    """How far a search is whose hits are spooled.
+
+    Parameters
+    ----------
+    n_done, n_total
+        Bases times strands times kinds of bulge that were searched, and in all.
+    spool
+        The hits so far.
+    """
+
+    n_done: int
+    n_total: int
+    spool: HitSpool
+
+
+def iter_spooled(
+    request: OffTargetRequest, *, most_in_memory: int = RUN_HITS
+) -> Iterator[SpoolProgress]:
+    """Yield the progress of a search whose hits are spooled; the last one has all of them.
+
+    They are those of `find_offtargets`. Memory beside the genome does not grow with their number,
+    but for a search that a scheduler shares out, whose hits come all at once.
+    """
+    planes, spool = request.planes, HitSpool(request, most_in_memory)
+    devices = [part.device for part in make_parts(request)]
+    pieces = _cut_pieces(request)[::-1]
+    n_done = 0
+    while pieces:
+        piece = pieces.pop()
+        n_before, n_words = n_done, piece.stop - piece.first
+        may_split = n_words > WORDS and request.options.scheduler is None
+        steps = iter_search(request, split_words(n_words, devices, first=piece.first))
+        for found in steps:
+            spool.add(found)
+            if may_split and spool.n_new > CROWDED_HITS:
+                steps.close()
+                spool.drop_piece()
+                middle = piece.first + n_words // 2 // WORDS * WORDS
+                middle = max(middle, piece.first + WORDS)
+                pieces += [WordRange(middle, piece.stop), WordRange(piece.first, middle)]
+                n_done = n_before
+                break
+            n_done += found.n_bases
+            yield SpoolProgress(n_done, request.n_total, spool)
+        else:
+            spool.end_piece(min(BASES_PER_WORD * piece.stop, planes.n_bases))
+    yield SpoolProgress(request.n_total, request.n_total, spool)
+
+
+def _cut_pieces(request: OffTargetRequest) -> list[WordRange]:
+    """Return pieces of the genome that give about as many hits as memory is meant for."""
+    n_all = max(request.planes.n_words, 1)
+    if request.options.scheduler is not None:
+        return [WordRange(0, request.planes.n_words)]
+    expected = BASES_PER_WORD * sum(map(expected_hits, request.iter_searches()))
+    n_words = min(_piece_words([request]), int(PIECE_HITS / max(expected, 1e-9)))
+    n_words = max(n_words // WORDS * WORDS, WORDS)
+    return [
+        WordRange(first, min(first + n_words, request.planes.n_words))
+        for first in range(0, n_all, n_words)
+    ]
