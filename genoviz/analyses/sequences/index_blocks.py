@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -38,8 +38,6 @@ FEW_BLOCKS = 12
 # Python, Numba and its compiled loops; and what the system keeps of the file while it is written.
 PROCESS_BYTES = 400 << 20
 READING_BYTES_A_BASE = 2.3
-# Of a GPU's lines, which begin and end at whole ones of these; the rows between are few.
-ALIGNED_LINE_BITS = 6
 PINNED_BYTES = 1 << 25
 # So many blocks keep each of several GPUs busy to the end.
 BLOCKS_PER_GPU = 4
@@ -228,7 +226,7 @@ def _empty_tables(text: IndexText, shape: _Shape) -> dict[str, np.ndarray]:
     }
 
 
-# On GPUs: lines are made where the rows are; the host makes those at the ends of blocks ----------
+# On GPUs: lines are made where the rows are, and those at the ends of blocks later ---------------
 
 
 def _iter_parts_of_gpus(
@@ -240,96 +238,106 @@ def _iter_parts_of_gpus(
     kernel: ModuleType,
 ) -> Iterator[IndexPart]:
     """Yield lines, samples and tables of blocks that GPUs sort."""
-    edge = _Edge(text, shape)
+    joined = _JoinedParts(text, shape)
     steps = kernel.iter_sort_blocks(
         *(text.packed, text.n_symbols, text.exceptions, block_rows, cover_bits, 0),
         devices=devices,
         finish=lambda on_gpu, rows, first: _PartOfGpu(on_gpu, rows, first, text, shape),
-        start_table=edge.tables["start_table"],
+        table_k=shape.table_k,
     )
-    for stage, n_done, n_total, part in steps:
-        low, high = _ENDS[stage]
-        fraction = low + (high - low) * n_done / max(n_total, 1)
-        yield IndexPart(stage, fraction)
-        if part is not None:
-            for arrays in edge.add(part):
-                yield IndexPart(stage, fraction, arrays)
-    yield IndexPart("blocks", _ENDS["blocks"][1], edge.last())
-    yield IndexPart("table", 1.0, edge.tables)
+    table = yield from joined.iter_parts(steps)
+    yield IndexPart("blocks", _ENDS["blocks"][1], joined.last())
+    if table is not None:
+        for starts in joined.iter_pieces(table):
+            yield IndexPart("table", _ENDS["blocks"][1], {"start_table": starts})
+        del joined.tables["start_table"]
+    yield IndexPart("table", 1.0, joined.tables)
 
 
 class _PartOfGpu:
     """What a block becomes on its GPU: whole lines and samples; its first and last rows as such."""
 
     def __init__(self, on_gpu: Any, rows: Any, first: int, text: IndexText, shape: _Shape) -> None:
-        unit = LINE_ROWS << min(shape.super_shift, ALIGNED_LINE_BITS)
-        begin, end = -(-first // unit) * unit, (first + len(rows)) // unit * unit
-        self.first_line, self.device = begin // LINE_ROWS, rows.device
-        rate = shape.sample_rate
-        self.samples, self.lines = rows[-first % rate :: rate].copy(), None
-        if begin >= end:
-            self.head, self.tail = rows.get(), rows[:0].get()
-            return
-        self.head, self.tail = rows[: begin - first].get(), rows[end - first :].get()
-        exceptions = on_gpu.exceptions
-        source = (on_gpu.packed, on_gpu.excepted, text.n_symbols, exceptions)
-        of_rows = load_kernel("fm_index", "cuda").LinesOfRows
-        self.lines = of_rows(source, rows[begin - first : end - first])
+        self.source = (on_gpu.packed, on_gpu.excepted, text.n_symbols, on_gpu.exceptions)
+        self.samples = rows[-first % shape.sample_rate :: shape.sample_rate].copy()
+        begin = -(-first // LINE_ROWS) * LINE_ROWS - first
+        end = max((first + len(rows)) // LINE_ROWS * LINE_ROWS - first, begin)
+        self.device, self.lines = rows.device, None
+        self.head, self.tail = rows[:begin].get(), rows[end:].get()
+        if begin < end:
+            self.lines = load_kernel("fm_index", "cuda").LinesOfRows(self.source, rows[begin:end])
 
 
-class _Edge:
-    """Where lines end that are done, and what comes before the next."""
+class _JoinedParts:
+    """Joins what GPUs made of blocks that follow each other."""
 
     def __init__(self, text: IndexText, shape: _Shape) -> None:
-        self.shape, self.tables = shape, _empty_tables(text, shape)
-        self._cpu = load_kernel("fm_index", "cpu")
-        self._text, self._counts = self._cpu.begin_lines(
-            text.packed, text.n_symbols, text.exceptions
-        )
-        self._rows = np.empty(0, row_dtype(text.n_symbols))
-        self._n_lines = 0
+        self.tables, self._super_shift = _empty_tables(text, shape), shape.super_shift
+        begin_lines = load_kernel("fm_index", "cpu").begin_lines
+        _, self._counts = begin_lines(text.packed, text.n_symbols, text.exceptions)
+        self._xp = array_module("cuda")
+        self._rows, self._n_lines = np.empty(0, row_dtype(text.n_symbols)), 0
+        self._part: _PartOfGpu | None = None
         # The system locks what GPUs copy to, which takes as long as copying itself: a few MB.
-        pinned = array_module("cuda").cuda.alloc_pinned_memory(PINNED_BYTES)
+        pinned = self._xp.cuda.alloc_pinned_memory(PINNED_BYTES)
         self._pinned = np.frombuffer(pinned, np.uint8, PINNED_BYTES)
 
-    def add(self, part: _PartOfGpu) -> Iterator[dict[str, np.ndarray]]:
-        """Yield the lines and samples of a block that comes next."""
-        tables, super_shift = self.tables, self.shape.super_shift
-        with use_device(part.device.id):
-            for samples in self._pieces(part.samples):
-                yield {"samples": samples}
-            self._rows = np.concatenate([self._rows, part.head])
-            unit = 1 << min(super_shift, ALIGNED_LINE_BITS)
-            while len(self._rows) >= unit * LINE_ROWS:
-                rows, self._rows = np.split(self._rows, [unit * LINE_ROWS])
-                yield self._make_lines(rows, unit)
-            if part.lines is not None:
-                ids, n_before = part.lines.exception_ids.get(), self._counts[4]
-                tables["exception_ids"][n_before : n_before + len(ids)] = ids
-                before = (part.first_line, super_shift, self._counts, tables["super_counts"])
-                part.lines.add_counts(*before)
-                self._n_lines = part.first_line + len(part.lines.lines)
-                self._rows = part.tail
-                for lines in self._pieces(part.lines.lines):
-                    yield {"lines": lines}
+    def iter_parts(
+        self, steps: Generator[tuple[str, int, int, _PartOfGpu | None], None, Any]
+    ) -> Generator[IndexPart, None, Any]:
+        """Yield lines and samples of blocks in their order; return what the steps return."""
+        while True:
+            try:
+                stage, n_done, n_total, part = next(steps)
+            except StopIteration as end:
+                return end.value
+            low, high = _ENDS[stage]
+            fraction = low + (high - low) * n_done / max(n_total, 1)
+            yield IndexPart(stage, fraction)
+            if part is not None:
+                for arrays in self._iter_arrays(part):
+                    yield IndexPart(stage, fraction, arrays)
 
-    def _pieces(self, array: Any) -> Iterator[np.ndarray]:
-        """Yield an array of a GPU piece by piece, each in place of the one before."""
-        row_bytes = array.nbytes // max(len(array), 1)
-        for first in range(0, len(array), PINNED_BYTES // max(row_bytes, 1)):
-            piece = array[first : first + PINNED_BYTES // row_bytes]
-            found = self._pinned[: piece.nbytes].view(piece.dtype).reshape(piece.shape)
-            piece.get(out=found)
-            yield found
+    def _iter_arrays(self, part: _PartOfGpu) -> Iterator[dict[str, np.ndarray]]:
+        self._part = part
+        for samples in self.iter_pieces(part.samples):
+            yield {"samples": samples}
+        self._rows = np.concatenate([self._rows, part.head])
+        if len(self._rows) >= LINE_ROWS:
+            rows, self._rows = np.split(self._rows, [len(self._rows) // LINE_ROWS * LINE_ROWS])
+            yield {"lines": self._make_lines(rows)}
+        self._rows = np.concatenate([self._rows, part.tail])
+        if part.lines is not None:
+            with use_device(part.device.id):
+                self._add(part.lines)
+            for lines in self.iter_pieces(part.lines.lines):
+                yield {"lines": lines}
 
     def last(self) -> dict[str, np.ndarray]:
         """Return the last lines."""
-        return self._make_lines(self._rows, len(self._rows) // LINE_ROWS + 1)
+        return {} if self._part is None else {"lines": self._make_lines(self._rows, is_last=True)}
 
-    def _make_lines(self, rows: np.ndarray, n_lines: int) -> dict[str, np.ndarray]:
-        lines = np.empty((n_lines, LINE_WORDS), np.uint64)
-        filled = self.tables["super_counts"], self.tables["exception_ids"]
-        before = self._n_lines, self._counts, self.shape.super_shift
-        self._cpu.add_lines(self._text, rows, *before, lines, *filled)
-        self._n_lines += n_lines
-        return {"lines": lines}
+    def _make_lines(self, rows: np.ndarray, *, is_last: bool = False) -> np.ndarray:
+        of_rows = load_kernel("fm_index", "cuda").LinesOfRows
+        with use_device(self._part.device.id):
+            made = of_rows(self._part.source, self._xp.asarray(rows), is_last)
+            self._add(made)
+            return made.lines.get()
+
+    def _add(self, made: Any) -> None:
+        """Take lines as those that come next."""
+        ids, n_before = made.exception_ids.get(), self._counts[4]
+        self.tables["exception_ids"][n_before : n_before + len(ids)] = ids
+        before = self._n_lines, self._super_shift, self._counts, self.tables["super_counts"]
+        made.add_counts(*before)
+        self._n_lines += len(made.lines)
+
+    def iter_pieces(self, array: Any) -> Iterator[np.ndarray]:
+        """Yield an array of a GPU piece by piece, each in place of the one before."""
+        n_rows = PINNED_BYTES * len(array) // max(array.nbytes, 1)
+        for first in range(0, len(array), max(n_rows, 1)):
+            piece = array[first : first + n_rows]
+            found = self._pinned[: piece.nbytes].view(piece.dtype).reshape(piece.shape)
+            with use_device(array.device.id):
+                piece.get(out=found)
+            yield found

@@ -55,12 +55,16 @@ class LinesOfRows:
         packed, a bit for each symbol that says whether it is an exception, n_symbols, exceptions;
         on the GPU.
     rows
-        As many as fill the lines.
+        The first one is that of a line.
+    is_last
+        Whether there are no rows after these. Then one more line has those that fill none.
     """
 
-    def __init__(self, text, rows):
-        self.lines = cupy.empty((len(rows) >> LINE_BITS, 8), np.uint64)
+    def __init__(self, text, rows, is_last=False):
+        n_lines = (len(rows) >> LINE_BITS) + is_last
+        self.lines = cupy.empty((n_lines, 8), np.uint64)
         chunk_bits, counts, self.totals = _pack(text, rows, CHUNK_BITS, self.lines)
+        self.totals[4] -= (n_lines << LINE_BITS) - len(rows)  # what is beyond the last row
         self.exception_ids = cupy.empty(int(self.totals[4]), np.int64)
         unshifted = (chunk_bits, NO_SUPER_SHIFT, counts)
         _finish(text, rows, *unshifted, self.lines, self.exception_ids)

@@ -181,18 +181,18 @@ def iter_sort_blocks(
     *,
     devices=None,
     finish=None,
-    start_table=None,
+    table_k=None,
     dtype=None,
 ):
     """Yield the rows of the suffix array, a block at a time, sorted by one or several GPUs.
 
     ``devices``: numbers of GPUs, by default the current one. ``finish(text, rows, first_row)``: its
     result stands for the rows, which lie on the GPU that is current and are written over when it
-    returns; it may be called for several blocks at a time. ``start_table``: on the host, is filled,
-    as ``fm_index`` has it, when all blocks are sorted. ``dtype``: of rows, and of that table.
+    returns; it may be called for several blocks at a time. ``dtype``: of rows. With ``table_k`` the
+    generator returns the start table of k-mers, as ``fm_index`` has it, on the first GPU.
     """
     if n_symbols == 0:
-        return
+        return None
     numbers = [cupy.cuda.Device().id] if devices is None else list(devices)
     with ThreadPoolExecutor(len(numbers)) as pool:
 
@@ -239,26 +239,35 @@ def iter_sort_blocks(
         largest = max(block.n_suffixes for block in blocks)
         on_all(lambda k: sorters[k].reserve(largest))
         tables = [None] * len(numbers)
-        if start_table is not None:
-            tables = on_all(lambda _: _empty_table(len(start_table), dtype))
+        if table_k is not None:
+            tables = on_all(lambda _: _empty_table(table_k, dtype))
         yield from _iter_blocks(pool, numbers, sorters, blocks, tables, finish or _to_host)
-        if start_table is not None:
-            found = on_all(lambda k: tables[k].get())
-            start_table[:, 0] = np.min([table[:, 0] for table in found], axis=0)
-            start_table[:, 1] = np.max([table[:, 1] for table in found], axis=0)
-            start_table[start_table[:, 1] == 0] = 0
-            if len(start_table) == 1:
-                start_table[0] = 0, n_symbols
+        if table_k is None:
+            return None
+        return on_all(lambda k: None if k else _join_tables(tables, n_symbols))[0]
 
 
 def _to_host(_text, rows, _first_row):
     return rows.get()
 
 
-def _empty_table(n_kmers, dtype):
-    table = cupy.zeros((n_kmers, 2), dtype)
+def _empty_table(table_k, dtype):
+    table = cupy.zeros((4**table_k, 2), dtype)
     table[:, 0] = np.iinfo(dtype).max
     return table
+
+
+def _join_tables(tables, n_symbols):
+    """Return the first and last rows of k-mers that any of the GPUs has seen."""
+    found, other = tables[0], cupy.empty_like(tables[0])
+    for table in tables[1:]:
+        other.data.copy_from_device_async(table.data, table.nbytes)
+        cupy.minimum(found[:, 0], other[:, 0], out=found[:, 0])
+        cupy.maximum(found[:, 1], other[:, 1], out=found[:, 1])
+    found[:, 0] *= found[:, 1] > 0
+    if len(found) == 1:
+        found[0] = cupy.asarray([0, n_symbols], found.dtype)
+    return found
 
 
 def _iter_blocks(pool, numbers, sorters, blocks, tables, finish):

@@ -183,27 +183,29 @@ def plan_blocks(text, max_block, count_prefixes=None):
     ``count_prefixes`` counts suffixes by bits of their keys; by default on the current GPU.
     """
     count = count_prefixes or (lambda *of_keys: count_part(text, 0, text.n_symbols, *of_keys))
-    blocks = []
-    for bucket in _iter_buckets(count, 0, key_bits(MAX_WIDTH), max_block):
-        if blocks and blocks[-1].n_suffixes + bucket.n_suffixes <= max_block:
-            n_suffixes = blocks[-1].n_suffixes + bucket.n_suffixes
-            blocks[-1] = Block(blocks[-1].low, bucket.high, n_suffixes)
-        else:
-            blocks.append(bucket)
-    return blocks
+    return list(_iter_buckets(count, 0, key_bits(MAX_WIDTH), max_block))
 
 
 def _iter_buckets(count, low, shift, max_block):
-    """Give the suffixes with keys from ``low`` on, below ``low + 2**shift``, by their next bits."""
+    """Give blocks of the suffixes with keys from ``low`` on, below ``low + 2**shift``.
+
+    Their next bits part them; those of one value that are too many are parted by the bits after.
+    """
     bits = min(PREFIX_BITS, shift)
-    high, shift = low + (1 << shift), shift - bits
-    counts = count(low, high, shift, bits)
-    for prefix in np.flatnonzero(counts).tolist():
-        first = low + (prefix << shift)
-        if counts[prefix] > max_block and shift > DISTANCE_BITS:
-            yield from _iter_buckets(count, first, shift, max_block)
-        else:
-            yield Block(first, first + (1 << shift), int(counts[prefix]))
+    end, shift = low + (1 << shift), shift - bits
+    counts = count(low, end, shift, bits)
+    n_before = np.concatenate([[0], np.cumsum(counts)])
+    first = 0
+    while n_before[first] < n_before[-1]:
+        first = int(np.searchsorted(n_before, n_before[first], side="right")) - 1
+        last = int(np.searchsorted(n_before, n_before[first] + max_block, side="right")) - 1
+        if last == first and shift > DISTANCE_BITS:
+            yield from _iter_buckets(count, low + (first << shift), shift, max_block)
+        last = max(last, first + 1)
+        if last > first + 1 or counts[first] <= max_block or shift <= DISTANCE_BITS:
+            n_suffixes = int(n_before[last] - n_before[first])
+            yield Block(low + (first << shift), low + (last << shift), n_suffixes)
+        first = last
 
 
 def count_part(text, first, last, low, high, shift, bits):

@@ -465,6 +465,23 @@ struct Block {
         return cover.is_before(one, other);
     }
 
+    // Whether the first 16 bases of a suffix tell that the block has it: 1; or that not: -1.
+    __device__ __forceinline__ int by_prefix(i64 position) const {
+        const i64 word = position >> 5, half = position >> 4;
+        if (__funnelshift_l(excepted[word + 1], excepted[word], (u32)position & 31) >> 16) return 0;
+        // The first symbols of a word are in its higher half, which lies behind the other one.
+        const u32* const halves = (const u32*)packed;
+        const u32 bases =
+            __funnelshift_l(halves[(half + 1) ^ 1], halves[half ^ 1], 2 * ((u32)position & 15));
+        const int shift = 2 * width + DISTANCE_BITS - 32;
+        const u64 rest = (1ull << shift) - 1;
+        const u32 least = (u32)(low >> shift), most = (u32)((high - 1) >> shift);
+        if (bases < least || bases > most) return -1;
+        if (bases == least && (low & rest) != 0) return 0;
+        if (bases == most && ((high - 1) & rest) != rest) return 0;
+        return n_of_2_64 == 0 && first < 0 && last < 0;
+    }
+
     __device__ __forceinline__ bool has(i64 position, u64 key) const {
         if (key < low || key >= high) return false;
         if (n_of_2_64 != 0 && mix((u64)position ^ seed) >= n_of_2_64) return false;
@@ -479,6 +496,28 @@ struct Block {
     }
 };
 
+// Lists, for a chunk of the text read backwards, what may be in a block, and returns how many.
+// Those that are for sure are not listed but added to `n_sure`, where that is asked for.
+__device__ __forceinline__ int list_candidates(const Block& block, i64 n_symbols, i64 first,
+                                               unsigned short* __restrict__ offsets, int* n_sure) {
+    const int lane = threadIdx.x % WARP;
+    int n_listed = 0;
+    for (int k = 0; k < CHUNK; k += WARP) {
+        const i64 position = n_symbols - 1 - first - k - lane;
+        int found = position < 0 ? -1 : block.by_prefix(position);
+        if (n_sure != nullptr && found == 1) {
+            ++*n_sure;
+            found = -1;
+        }
+        const u32 listed = __ballot_sync(ALL, found >= 0);
+        if (found >= 0)
+            offsets[n_listed + __popc(listed & ((1u << lane) - 1))] = (unsigned short)(k + lane);
+        n_listed += __popc(listed);
+    }
+    __syncwarp();
+    return n_listed;
+}
+
 // How many suffixes of each chunk of the text, read backwards, a block has.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
@@ -486,18 +525,22 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                 u64 seed, const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
                 const int* __restrict__ places, int cover_bits, i64 size,
                 ulonglong2* __restrict__ chunk_counts) {
-    const Block block = {
-        packed,       excepted,    width,     low,  high,
-        first_suffix, last_suffix, n_of_2_64, seed, {ranks, deltas, {places, cover_bits, size}}};
-    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_symbols);
+    __shared__ unsigned short listed[N_WARPS][CHUNK];
+    const Cover cover = {ranks, deltas, {places, cover_bits, size}};
+    const Block block = {packed,       excepted,    width,     low,  high,
+                         first_suffix, last_suffix, n_of_2_64, seed, cover};
+    const i64 chunk = warp_number(), first = chunk * CHUNK;
     if (first >= n_symbols) return;
-    u32 n_chosen = 0;
-    for (i64 i = first + threadIdx.x % WARP; i < last; i += WARP) {
-        const i64 position = n_symbols - 1 - i;
+    const unsigned short* const offsets = listed[threadIdx.x / WARP];
+    int n_chosen = 0;
+    const int n_listed =
+        list_candidates(block, n_symbols, first, listed[threadIdx.x / WARP], &n_chosen);
+    for (int i = threadIdx.x % WARP; i < n_listed; i += WARP) {
+        const i64 position = n_symbols - 1 - first - offsets[i];
         n_chosen += block.has(position, key_at(packed, excepted, position, width));
     }
     for (int step = WARP / 2; step > 0; step /= 2) n_chosen += __shfl_xor_sync(ALL, n_chosen, step);
-    if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_chosen, 0);
+    if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2((u64)n_chosen, 0);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -507,18 +550,23 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                const int* __restrict__ places, int cover_bits, i64 size,
                const ulonglong2* __restrict__ chunk_counts, u64* __restrict__ keys,
                INDEX* __restrict__ positions) {
-    const Block block = {
-        packed,       excepted,    width,     low,  high,
-        first_suffix, last_suffix, n_of_2_64, seed, {ranks, deltas, {places, cover_bits, size}}};
-    const i64 chunk = warp_number(), first = chunk * CHUNK, last = min(first + CHUNK, n_symbols);
+    __shared__ unsigned short listed[N_WARPS][CHUNK];
+    const Cover cover = {ranks, deltas, {places, cover_bits, size}};
+    const Block block = {packed,       excepted,    width,     low,  high,
+                         first_suffix, last_suffix, n_of_2_64, seed, cover};
+    const i64 chunk = warp_number(), first = chunk * CHUNK;
     if (first >= n_symbols) return;
     const int lane = threadIdx.x % WARP;
+    const unsigned short* const offsets = listed[threadIdx.x / WARP];
+    const int n_listed =
+        list_candidates(block, n_symbols, first, listed[threadIdx.x / WARP], nullptr);
     u64 n_chosen = chunk_counts[chunk].x;
-    for (i64 k = first; k < last; k += WARP) {
-        const i64 position = n_symbols - 1 - k - lane;
+    for (int k = 0; k < n_listed; k += WARP) {
         u64 key = 0;
+        i64 position = 0;
         bool is_chosen = false;
-        if (k + lane < last) {
+        if (k + lane < n_listed) {
+            position = n_symbols - 1 - first - offsets[k + lane];
             key = key_at(packed, excepted, position, width);
             is_chosen = block.has(position, key);
         }
