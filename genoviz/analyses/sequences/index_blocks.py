@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -16,7 +17,6 @@ from genoviz.backend import (
     check_devices,
     load_kernel,
     resolve_backend,
-    use_device,
 )
 from genoviz.errors import ParameterError
 from genoviz.kernels.fm_index import LINE_BITS, SUPER_SHIFT
@@ -110,8 +110,8 @@ def build_index_in_parts(
     block_rows, cover_bits, n_bytes = _plan(text, table_k, memory, kernel)
     shape = _Shape(super_shift, table_k, sample_rate)
     if backend == "cpu":
-        rows = _iter_rows(text, block_rows, cover_bits, seed, kernel)
-        parts = _iter_parts(text, rows, shape)
+        numbers = text.n_symbols, text.exceptions, block_rows, cover_bits, seed
+        parts = _iter_parts(text, kernel.iter_sort_blocks(text.packed, *numbers), shape)
     else:
         if devices is not None and len(devices) > 1:
             even = -(-text.n_symbols // (BLOCKS_PER_GPU * len(devices)))
@@ -168,20 +168,14 @@ def _plan(text: IndexText, table_k: int, memory: int, kernel: ModuleType) -> tup
     return max(rows, 1), cover_bits, max(needed(max(rows, 1), cover_bits), least)
 
 
-def _iter_rows(
-    text: IndexText, block_rows: int, cover_bits: int, seed: int, kernel: ModuleType
-) -> Iterator[tuple[str, float, np.ndarray | None]]:
-    steps = kernel.iter_sort_blocks(
-        text.packed, text.n_symbols, text.exceptions, block_rows, cover_bits, seed
-    )
-    for stage, n_done, n_total, rows in steps:
-        low, high = _ENDS[stage]
-        yield stage, low + (high - low) * n_done / max(n_total, 1), rows
+def _fraction(stage: str, n_done: int, n_total: int) -> float:
+    low, high = _ENDS[stage]
+    return low + (high - low) * n_done / max(n_total, 1)
 
 
 def _iter_parts(
     text: IndexText,
-    steps: Iterator[tuple[str, float, np.ndarray | None]],
+    steps: Iterator[tuple[str, int, int, np.ndarray | None]],
     shape: _Shape,
 ) -> Iterator[IndexPart]:
     """Yield lines, samples and tables of the rows of the suffix array."""
@@ -200,7 +194,8 @@ def _iter_parts(
         kernel.add_starts(flagged, rows, n_done, tables["start_table"])
         return IndexPart(stage, fraction, {"lines": lines, "samples": rows[::sample_rate]})
 
-    for stage, fraction, rows in steps:
+    for stage, *numbers, rows in steps:
+        fraction = _fraction(stage, *numbers)
         yield IndexPart(stage, fraction)
         n_taken = 0
         while rows is not None and n_taken < len(rows):
@@ -278,6 +273,7 @@ class _JoinedParts:
         self._xp = array_module("cuda")
         self._rows, self._n_lines = np.empty(0, row_dtype(text.n_symbols)), 0
         self._part: _PartOfGpu | None = None
+        self._streams: dict[int, Any] = {}
         # The system locks what GPUs copy to, which takes as long as copying itself: a few MB.
         pinned = self._xp.cuda.alloc_pinned_memory(PINNED_BYTES)
         self._pinned = np.frombuffer(pinned, np.uint8, PINNED_BYTES)
@@ -291,12 +287,10 @@ class _JoinedParts:
                 stage, n_done, n_total, part = next(steps)
             except StopIteration as end:
                 return end.value
-            low, high = _ENDS[stage]
-            fraction = low + (high - low) * n_done / max(n_total, 1)
+            fraction = _fraction(stage, n_done, n_total)
             yield IndexPart(stage, fraction)
-            if part is not None:
-                for arrays in self._iter_arrays(part):
-                    yield IndexPart(stage, fraction, arrays)
+            for arrays in self._iter_arrays(part) if part is not None else ():
+                yield IndexPart(stage, fraction, arrays)
 
     def _iter_arrays(self, part: _PartOfGpu) -> Iterator[dict[str, np.ndarray]]:
         self._part = part
@@ -308,7 +302,7 @@ class _JoinedParts:
             yield {"lines": self._make_lines(rows)}
         self._rows = np.concatenate([self._rows, part.tail])
         if part.lines is not None:
-            with use_device(part.device.id):
+            with self._on(part.device):
                 self._add(part.lines)
             for lines in self.iter_pieces(part.lines.lines):
                 yield {"lines": lines}
@@ -317,9 +311,19 @@ class _JoinedParts:
         """Return the last lines."""
         return {} if self._part is None else {"lines": self._make_lines(self._rows, is_last=True)}
 
+    @contextmanager
+    def _on(self, device: Any) -> Iterator[None]:
+        """Use a GPU by a stream that goes before the one that sorts."""
+        with device:
+            if device.id not in self._streams:
+                stream = self._xp.cuda.Stream(non_blocking=True, priority=-1)
+                self._streams[device.id] = stream
+            with self._streams[device.id]:
+                yield
+
     def _make_lines(self, rows: np.ndarray, *, is_last: bool = False) -> np.ndarray:
         of_rows = load_kernel("fm_index", "cuda").LinesOfRows
-        with use_device(self._part.device.id):
+        with self._on(self._part.device):
             made = of_rows(self._part.source, self._xp.asarray(rows), is_last)
             self._add(made)
             return made.lines.get()
@@ -338,6 +342,6 @@ class _JoinedParts:
         for first in range(0, len(array), max(n_rows, 1)):
             piece = array[first : first + n_rows]
             found = self._pinned[: piece.nbytes].view(piece.dtype).reshape(piece.shape)
-            with use_device(array.device.id):
+            with self._on(array.device):
                 piece.get(out=found)
             yield found

@@ -465,21 +465,37 @@ struct Block {
         return cover.is_before(one, other);
     }
 
-    // Whether the first 16 bases of a suffix tell that the block has it: 1; or that not: -1.
-    __device__ __forceinline__ int by_prefix(i64 position) const {
-        const i64 word = position >> 5, half = position >> 4;
-        if (__funnelshift_l(excepted[word + 1], excepted[word], (u32)position & 31) >> 16) return 0;
-        // The first symbols of a word are in its higher half, which lies behind the other one.
-        const u32* const halves = (const u32*)packed;
-        const u32 bases =
-            __funnelshift_l(halves[(half + 1) ^ 1], halves[half ^ 1], 2 * ((u32)position & 15));
+    // Of 32 positions from `start` on, the last one in the lowest bit: those whose first 16 bases
+    // are not before or after all of the block. Where these tell for sure that the suffix is in it,
+    // that is in `*sure`.
+    __device__ __forceinline__ u32 candidates(i64 start, u32* sure) const {
+        const i64 word = start >> 5;
+        const int offset = (int)(start & 31);
+        const u64 first_word = packed[word], second_word = packed[word + 1];
+        const u64 one = (first_word << (2 * offset)) | ((second_word >> 1) >> (63 - 2 * offset));
+        const u64 two =
+            (second_word << (2 * offset)) | ((packed[word + 2] >> 1) >> (63 - 2 * offset));
+        const u32 bases[3] = {(u32)(one >> 32), (u32)one, (u32)(two >> 32)};
         const int shift = 2 * width + DISTANCE_BITS - 32;
+        const u32 least = (u32)(low >> shift), range = (u32)((high - 1) >> shift) - least;
+        u32 found = 0;
+#pragma unroll
+        for (int k = 0; k < WARP; k++) {
+            const u32 prefix = __funnelshift_l(bases[k / 16 + 1], bases[k / 16], 2 * (k % 16));
+            found |= (u32)(prefix - least <= range) << (WARP - 1 - k);
+        }
+        u64 marks = ((u64)excepted[word] << 32) | excepted[word + 1];
+        marks = (marks << offset) | ((u64)excepted[word + 2] >> 1 >> (31 - offset));
+        u32 unsure = 0;
+        if (marks != 0) {
+            // Each position from which one of 16 symbols is an exception.
+            for (int step = 1; step < 16; step *= 2) marks |= marks << step;
+            unsure = (u32)(marks >> 32);
+        }
         const u64 rest = (1ull << shift) - 1;
-        const u32 least = (u32)(low >> shift), most = (u32)((high - 1) >> shift);
-        if (bases < least || bases > most) return -1;
-        if (bases == least && (low & rest) != 0) return 0;
-        if (bases == most && ((high - 1) & rest) != rest) return 0;
-        return n_of_2_64 == 0 && first < 0 && last < 0;
+        const bool is_whole = (low & rest) == 0 && ((high - 1) & rest) == rest;
+        *sure = is_whole && n_of_2_64 == 0 && first < 0 && last < 0 ? found & ~unsure : 0;
+        return found | unsure;
     }
 
     __device__ __forceinline__ bool has(i64 position, u64 key) const {
@@ -501,21 +517,26 @@ struct Block {
 __device__ __forceinline__ int list_candidates(const Block& block, i64 n_symbols, i64 first,
                                                unsigned short* __restrict__ offsets, int* n_sure) {
     const int lane = threadIdx.x % WARP;
-    int n_listed = 0;
-    for (int k = 0; k < CHUNK; k += WARP) {
-        const i64 position = n_symbols - 1 - first - k - lane;
-        int found = position < 0 ? -1 : block.by_prefix(position);
-        if (n_sure != nullptr && found == 1) {
-            ++*n_sure;
-            found = -1;
-        }
-        const u32 listed = __ballot_sync(ALL, found >= 0);
-        if (found >= 0)
-            offsets[n_listed + __popc(listed & ((1u << lane) - 1))] = (unsigned short)(k + lane);
-        n_listed += __popc(listed);
+    const i64 last = n_symbols - 1 - first - lane * WARP, start = last - (WARP - 1);
+    u32 found = 0, sure = 0;
+    if (start >= 0)
+        found = block.candidates(start, &sure);
+    else if (last >= 0)
+        found = (2u << last) - 1;  // the first symbols of the text
+    if (n_sure != nullptr) {
+        *n_sure += __popc(sure);
+        found &= ~sure;
     }
+    int n_until = __popc(found);
+    for (int step = 1; step < WARP; step *= 2) {
+        const int other = __shfl_up_sync(ALL, n_until, step);
+        if (lane >= step) n_until += other;
+    }
+    int place = n_until - __popc(found);
+    for (; found != 0; found &= found - 1)
+        offsets[place++] = (unsigned short)(lane * WARP + __ffs((int)found) - 1);
     __syncwarp();
-    return n_listed;
+    return __shfl_sync(ALL, n_until, WARP - 1);
 }
 
 // How many suffixes of each chunk of the text, read backwards, a block has.
