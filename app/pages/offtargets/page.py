@@ -45,11 +45,13 @@ PILED: dict[str, Any] = {
 """Of two figures: one below the other, where the page is narrow."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
-    "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, and "
-    "their sites are found with mismatches and bulges, on both strands."
+    "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, or "
+    "have those of a gene designed, and their sites are found with mismatches and bulges, on both "
+    "strands."
 )
 NO_SEARCH = (
-    "Write guides at the left, one a line and without their PAM, or take the example; then Search."
+    "Name a gene or region at the left and press Design: its best guides are written and searched. "
+    "Or write guides, one a line and without their PAM, or take the example; then Search."
 )
 
 
@@ -64,7 +66,8 @@ class OffTargetsPage(Page):
         "genome or on all paths of the open graph.",
         (
             "Open a genome at the left, or search the open graph.",
-            "Write guides without their PAM, one a line, or take the example; then Search.",
+            "Name a gene or region to have its best guides designed; or write guides without their "
+            "PAM, one a line, or take the example; then Search.",
             "Choose a guide, filter and sort its hits, and click one for its alignment.",
             "Light up shows the hits on the layout and in the tracks; Export saves them.",
         ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,25 +31,12 @@ from genoviz.model.offtargets.protospacer import ENZYMES
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.analyses.offtargets.annotation import Gene
     from genoviz.analyses.offtargets.design import GuideCandidates, GuideDesign
     from genoviz.analyses.offtargets.path_hits import PathPlanes
-    from genoviz.model import Annotations
+    from genoviz.analyses.offtargets.targets import Target
     from genoviz.model.offtargets.genome_planes import GenomePlanes
 
 _LOOKED_AT_ONCE = 1 << 22
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """What is to be cut: a part of a contig, which may be a gene, or a sequence of its own."""
-
-    contig: str
-    letters: np.ndarray
-    start: int
-    end: int
-    gene: Gene | None = None
-    is_foreign: bool = False
 
 
 @with_examples(
@@ -105,6 +91,7 @@ def design(
         raise typer.BadParameter("--reference is for graphs (GFA)")
     protect_genome(genome, output)
     from genoviz.analyses.offtargets.design import design_guides, find_guides
+    from genoviz.analyses.offtargets.targets import reference_of
 
     rows: list[list[str]] = []
     with show_progress() as bar:
@@ -125,7 +112,7 @@ def design(
                 planes.graph if graph else planes,
                 contig=None if part.is_foreign else part.contig,
                 max_mismatches=mismatches,
-                reference=_reference_of(part, planes, reference) if graph else None,
+                reference=reference_of(part, planes, reference) if graph else None,
                 backend=backend.value,
             )
             rows += _rows(part, found, designed)
@@ -143,13 +130,6 @@ def design(
         print_results(results, [], as_json=True)
 
 
-def _reference_of(target: Target, planes: PathPlanes, reference: str | None) -> str:
-    """Return the path of a target; of a sequence that is on none, the reference."""
-    if not target.is_foreign:
-        return target.contig
-    return reference or planes.usual_reference or planes.names[0]
-
-
 def _find_targets(
     text: str,
     planes: GenomePlanes | PathPlanes,
@@ -158,13 +138,16 @@ def _find_targets(
     bar: ProgressBar,
 ) -> list[Target]:
     """Return what a target means: sequences of a file, a region, or a gene."""
+    from genoviz.analyses.offtargets.targets import find_gene_target, find_region_target
+    from genoviz.io.intervals.annotations import read_annotations
+
     if is_file(text):
         sequences = read_sequences(Path(text), bar)
         parts = zip(sequences.names, sequences.offsets[:-1], sequences.offsets[1:], strict=True)
         return [
             _find_sequence(name, sequences.bases[first:last], planes) for name, first, last in parts
         ]
-    region = _find_region(text, planes, reference)
+    region = find_region_target(text, planes, reference)
     if region is not None:
         return [region]
     if genes is None:
@@ -172,12 +155,16 @@ def _find_targets(
             f"{text!r} is neither a FASTA file nor a region such as "
             f"{next(iter(planes.names), 'chr1')}:1000-2000; a gene needs --genes"
         )
-    gene = _find_gene(text, planes, genes, reference)
-    return [Target(gene.contig, _letters_of(planes, gene.contig), gene.start, gene.end, gene)]
+    gene, notes = find_gene_target(text, planes, read_annotations(genes), reference)
+    print_notes(*notes)
+    if gene is None:
+        raise ParameterError(f"{genes.name} has no gene {text!r} on a contig that is searched")
+    return [gene]
 
 
 def _find_sequence(name: str, letters: np.ndarray, planes: GenomePlanes | PathPlanes) -> Target:
     """Return where a sequence stands in the genome, on any strand; as foreign if it does not."""
+    from genoviz.analyses.offtargets.targets import Target, letters_of
     from genoviz.model.sequences.bases import COMPLEMENTS
 
     n = len(letters)
@@ -191,80 +178,9 @@ def _find_sequence(name: str, letters: np.ndarray, planes: GenomePlanes | PathPl
                 print_notes(
                     f"{name} is {contig}:{at}-{at + n}; its guides have the coordinates of {contig}"
                 )
-                return Target(contig, _letters_of(planes, contig), at, at + n)
+                return Target(contig, letters_of(planes, contig), at, at + n)
     print_notes(f"{name} is not in the genome as a whole: every site there counts as one elsewhere")
     return Target(name, letters, 0, n, is_foreign=True)
-
-
-def _find_region(
-    text: str, planes: GenomePlanes | PathPlanes, reference: str | None
-) -> Target | None:
-    """Return the region that a text names, of the reference where several paths have it."""
-    from genoviz.analyses.graph.query.regions import resolve_region
-    from genoviz.model.graph.path_region import split_region
-
-    if text not in planes.names and split_region(text) is None:
-        return None
-    if not _is_of_paths(planes):
-        name, start, end = (text, 0, None) if text in planes.names else split_region(text)
-        if name not in planes.names:
-            raise ParameterError(f"no contig is named {name!r}; {_some(planes)}")
-        letters = _letters_of(planes, name)
-        last = len(letters) if end is None else end
-        if last > len(letters):
-            raise ParameterError(f"{name} ends at {len(letters):,}, needs to reach {last:,}")
-        return Target(name, letters, start, last)
-    preferred = _preferred_paths(planes, reference)
-    found = sorted(resolve_region(planes.graph, text), key=lambda part: part.path not in preferred)
-    return Target(found[0].path, _letters_of(planes, found[0].path), found[0].start, found[0].end)
-
-
-def _is_of_paths(planes: GenomePlanes | PathPlanes) -> bool:
-    """Return whether contigs are paths of a graph."""
-    return hasattr(planes, "graph")
-
-
-def _some(planes: GenomePlanes | PathPlanes) -> str:
-    names = list(planes.names)
-    return f"there are {len(names):,}, such as {', '.join(names[:3])}" if names else "there is none"
-
-
-def _preferred_paths(planes: PathPlanes, reference: str | None) -> set[str]:
-    from genoviz.analyses.offtargets.reference import find_reference_paths
-
-    chosen = reference or planes.usual_reference
-    if not chosen:
-        return set()
-    return {planes.names[row] for row in find_reference_paths(planes.graph, chosen).tolist()}
-
-
-def _letters_of(planes: GenomePlanes | PathPlanes, contig: str) -> np.ndarray:
-    number = list(planes.names).index(contig)
-    first, last = planes.offsets[number : number + 2].tolist()
-    return planes.cut(first, last)
-
-
-def _find_gene(
-    name: str, planes: GenomePlanes | PathPlanes, path: Path, reference: str | None
-) -> Gene:
-    """Return a gene on a contig or a path, of the reference where several have it."""
-    from genoviz.analyses.offtargets.annotation import find_genes_named
-    from genoviz.analyses.offtargets.path_hits import annotations_on_paths
-    from genoviz.io.intervals.annotations import read_annotations
-
-    annotations: Annotations = read_annotations(path)
-    preferred: set[str] = set()
-    if _is_of_paths(planes):
-        annotations, _ = annotations_on_paths(planes, annotations)
-        preferred = _preferred_paths(planes, reference)
-    found, notes = find_genes_named(annotations, name, tuple(planes.names))
-    print_notes(*notes)
-    if not found:
-        raise ParameterError(f"{path.name} has no gene {name!r} on a contig that is searched")
-    found.sort(key=lambda gene: gene.contig not in preferred)
-    if len(found) > 1:
-        print_notes(f"{len(found):,} genes are named {name}; taken is {found[0].label}")
-    return found[0]
 
 
 def _header(mismatches: int) -> list[str]:

@@ -222,7 +222,7 @@ HTML_PANES = Counter(
     {
         "pages/genotypes": 14,
         "pages/kmers": 12,
-        "pages/offtargets": 5,
+        "pages/offtargets": 6,
         "pages/pangenome": 15,
         "pages/quality": 10,
         "pages/tracks": 2,

@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.offtargets.guide_files import GuideList, read_guides
 from genoviz.model.offtargets.protospacer import ENZYMES
+from genoviz_app.pages.offtargets.search.genes import BestGuides
 from genoviz_app.pages.offtargets.search.query import (
     MAX_BULGE,
     MAX_MISMATCHES,
@@ -24,6 +25,7 @@ from genoviz_app.pages.offtargets.search.query import (
     parse_guides,
     pick_guides,
 )
+from genoviz_app.pages.offtargets.search.sources import GuideDesigner
 from genoviz_app.pages.offtargets.search.words import (
     left_out_words,
     lost_words,
@@ -119,7 +121,7 @@ class SearchForm:
 
     Attributes
     ----------
-    guides, pam, mismatches, dna_bulge, rna_bulge
+    designer, guides, pam, mismatches, dna_bulge, rna_bulge
         The fields.
     run_button, cancel_button, panel
         Panel objects.
@@ -149,6 +151,7 @@ class SearchForm:
             variant="text", margin=(2, 0), directory=False,
         )  # fmt: skip
         self.pam = PamField()
+        self.designer = GuideDesigner(state, lambda: self.pam.value, self._on_designed)
         limits = list(range(MAX_MISMATCHES + 1)), list(range(MAX_BULGE + 1))
         self.mismatches = self._limit("Mismatches", limits[0], 4)
         self.dna_bulge = self._limit("DNA bulge", limits[1], 0)
@@ -173,6 +176,7 @@ class SearchForm:
         state.param.watch(self._show, ["step", "result", "genome"])
         row: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
         self.panel = pmui.Column(
+            self.designer.panel,
             self.guides,
             pmui.Row(self.example, self.file, **row),
             self.pam.panel,
@@ -241,6 +245,10 @@ class SearchForm:
         self._write_guides(guides)
         if self._then_search:
             self.search()
+
+    def _on_designed(self, best: BestGuides) -> None:
+        self._write_guides(best.guides)
+        self.search()
 
     def _on_upload(self, event: Any) -> None:
         if event.new:

@@ -1,4 +1,4 @@
-"""Genes at the hits of off-targets: the file that they are of, and what it says of each hit."""
+"""Genes of the page: the file that they are of, what it says of each hit, and their guides."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ import numpy as np
 import param
 
 from genoviz.analyses.offtargets.annotation import HitAnnotations, SiteClass, annotate_hits
+from genoviz.analyses.offtargets.design import GuideDesign, design_guides, find_guides
 from genoviz.analyses.offtargets.path_hits import (
     PathPlanes,
     annotate_sites,
 )
-from genoviz.errors import GenovizError
+from genoviz.analyses.offtargets.targets import (
+    Target,
+    find_gene_target,
+    find_region_target,
+    reference_of,
+)
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations
+from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.annotations import join_annotations
 from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import (
@@ -25,11 +33,16 @@ from genoviz_app.opening.files import (
     iter_after_writing,
     iter_open_source,
 )
+from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.pages.offtargets.search.query import Pam
 from genoviz_app.pages.offtargets.search.running import SearchResult
+from genoviz_app.parts.words import n_words
 
 N_KEPT_FILES = 3
+N_BEST, MOST_CANDIDATES = 20, 50_000
+DESIGN_LENGTH, DESIGN_MISMATCHES = 20, 3
 
 UNKNOWN = len(SiteClass)
 
@@ -128,6 +141,12 @@ class GeneFiles(OpeningFiles):
             joined = join_annotations([file.annotations for file in files])
             self.opened = AnnotationFile(GRAPH_SOURCE, "annotations of the graph", joined)
 
+    @property
+    def at_hand(self) -> Annotations | None:
+        """The genes that hits are named by, or else the annotations of the open graph, if any."""
+        files = self._session.annotation_files.files if self.opened is None else (self.opened,)
+        return join_annotations([file.annotations for file in files]) if files else None
+
     def close(self) -> None:
         """Name hits by no genes."""
         self.cancel()
@@ -140,3 +159,94 @@ def _iter_open(path: Path, source: str, title: str) -> Iterator[OpeningProgress 
             yield OpeningProgress("Ready", 1.0, AnnotationFile(source, title, step))
         else:
             yield step
+
+
+@dataclass(frozen=True, eq=False)
+class BestGuides:
+    """The best guides of a gene or region, names and letters, and what is to be said of them."""
+
+    guides: list[tuple[str, str]]
+    words: str
+
+
+def find_best_guides(
+    genome: OpenGenome, text: str, genes: Annotations | None, pam: Pam, reference: str
+) -> BestGuides | str:
+    """Return the best guides of a gene, or of ``CONTIG:START-END`` counted from 1.
+
+    Where there is no such gene or region, or it has no guide, or too many, that is returned.
+    """
+    try:
+        return _find_best(genome, text, genes, pam, reference)
+    except GenovizError as error:
+        return str(error)
+
+
+def _find_best(
+    genome: OpenGenome, text: str, genes: Annotations | None, pam: Pam, reference: str
+) -> BestGuides:
+    planes = genome.planes
+    target = _find_target(genome, text, genes, reference)
+    found = find_guides(
+        target.letters, pam.letters, length=DESIGN_LENGTH, is_pam_first=pam.is_first,
+        start=target.start, end=target.end,
+    )  # fmt: skip
+    if not len(found):
+        raise ParameterError(f"{text} has no guide of {DESIGN_LENGTH} nt with the PAM {pam}")
+    if len(found) > MOST_CANDIDATES:
+        raise ParameterError(
+            f"{text} has {len(found):,} guides, needs {MOST_CANDIDATES:,} at most: take a part"
+        )
+    is_graph = isinstance(planes, PathPlanes)
+    designed = design_guides(
+        found, planes.graph if is_graph else planes, contig=target.contig,
+        max_mismatches=DESIGN_MISMATCHES,
+        reference=reference_of(target, planes, reference or None) if is_graph else None,
+    )  # fmt: skip
+    stem = text if target.gene is None else target.gene.name
+    best = designed.order[:N_BEST].tolist()
+    stem = "".join(stem.split())
+    names = [f"{stem}.{rank}" for rank in range(1, len(best) + 1)]
+    guides = [(name, found.guides[row]) for name, row in zip(names, best, strict=True)]
+    return BestGuides(guides, _best_words(designed, names[0], stem))
+
+
+def _find_target(
+    genome: OpenGenome, text: str, genes: Annotations | None, reference: str
+) -> Target:
+    place = split_region(text)
+    if place is not None:
+        contig, start, end = place
+        first = max(start - 1, 0)
+        text = f"{contig}:{first}-{start if end is None else end}"
+    target = find_region_target(text, genome.planes, reference or None)
+    if target is None and genes is not None:
+        target, _ = find_gene_target(text, genome.planes, genes, reference or None)
+        if target is None:
+            raise ParameterError(f"the genes that are open have no {text!r} on what is searched")
+    if target is None:
+        raise ParameterError(f"no genes are open to find {text!r} in: open some under Genes")
+    return target
+
+
+def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
+    """Return how guides were ranked, and how good the best one is."""
+    best, n = int(designed.order[0]), len(designed.order)
+    counts, worst = designed.counts[best], float(designed.worst_cfd[best])
+    by, says = "by ", []
+    if designed.of_haplotypes:
+        by = "by haplotypes that have the target, then by "
+        n_with = int(designed.n_haplotypes[best])
+        says.append(f"target in {n_with:,} of {designed.of_haplotypes:,} haplotypes")
+    if not np.isnan(worst):
+        where = " in any of them" if designed.of_haplotypes else ""
+        says.append(f"highest CFD elsewhere{where} {worst:.3g}")
+    n_sites = n_words(int(counts.sum()), "other site")
+    says.append(f"{n_sites} with up to {len(counts) - 1} mismatches")
+    words = (
+        f"the best {min(n, N_BEST)} of {n_words(n, 'guide')} of {stem}, {by}the worst site "
+        f"elsewhere. {name}: {', '.join(says)}"
+    )
+    if worst >= 1 and designed.of_haplotypes:
+        words += ". It cuts twice in some haplotype, as guides of a gene with a copy do"
+    return words

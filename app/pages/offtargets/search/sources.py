@@ -1,20 +1,25 @@
-"""What the search uses of the open files: the graph with its reference, and genes."""
+"""What the search uses of the open files: the graph with its reference, genes and their guides."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.errors import GenovizError, ParameterError
 from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.opening.track_data import TrackKind
+from genoviz_app.pages.offtargets.search.genes import BestGuides, find_best_guides
+from genoviz_app.pages.offtargets.search.query import Pam
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import UploadButton
-from genoviz_app.parts.questions import allow
+from genoviz_app.parts.questions import Question, allow
 
 NO_REFERENCE = "None"
 TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
@@ -24,6 +29,9 @@ LONGEST_TITLE = 20
 NONE, OTHER, OPEN = "", "other", "open"
 UPLOADED = "uploaded:"
 FORMATS = ".bed,.gff,.gff3,.gtf,.gz"
+NO_GENE_YET = "contig:start-end"
+DESIGN = "Design: find the best guides of a gene or region, and all their sites"
+SAID = ":host { font-size: 12.5px; line-height: 1.45; } p { margin: 4px 0 0; opacity: 0.85; }"
 
 
 class GraphSource:
@@ -238,3 +246,99 @@ class GenePicker:
 
 def _key_of(file: AnnotationFile) -> str:
     return file.source or f"{UPLOADED}{file.title}"
+
+
+class GuideDesigner:
+    """A field for a gene or region, and a button that has its best guides found.
+
+    Parameters
+    ----------
+    pam
+        Returns the PAM; raises a `GenovizError`.
+    take
+        Called with what was found.
+
+    Attributes
+    ----------
+    target, button, said, panel
+        Panel objects; the third has what is wrong, or how good the guides are.
+    """
+
+    def __init__(
+        self,
+        state: OffTargetState,
+        pam: Callable[[], Pam],
+        take: Callable[[BestGuides], None],
+    ) -> None:
+        self._state, self._pam, self._take = state, pam, take
+        self._best = Question(state.session, "guides of a gene", self._on_best)
+        self.target = pmui.TextInput(
+            label="Gene or region", placeholder=NO_GENE_YET, size="small",
+            description="What to cut: a gene of the open annotations, or contig:start-end from 1; "
+            "empty for the region that pages show. Its best guides are written below",
+            sizing_mode="stretch_width", margin=(10, 0, 0, 0),
+        )  # fmt: skip
+        self.button = pmui.Button(
+            label="Design", icon="design_services", size="small", variant="outlined",
+            description=DESIGN, margin=(12, 0, 0, 6),
+        )  # fmt: skip
+        self.said = pn.pane.HTML("", sizing_mode="stretch_width", margin=0, stylesheets=[SAID])
+        row = pmui.Row(self.target, self.button, sizing_mode="stretch_width", margin=0)
+        self.panel = pmui.Column(row, self.said, sizing_mode="stretch_width", margin=0)
+        self.button.on_click(lambda _: self.design())
+        self.target.param.watch(lambda _: self.design(), "enter_pressed")
+        state.param.watch(self._forget, "genome")
+        state.param.watch(self._follow, "step")
+        state.session.param.watch(self._follow, "annotation_files")
+        state.gene_files.param.watch(self._follow, "opened")
+        self._follow()
+
+    def design(self) -> None:
+        """Find the best guides of what the field names, or say what is wrong with it."""
+        state, region = self._state, self._state.session.region
+        text = (self.target.value_input or self.target.value or "").strip()
+        if self.button.disabled:
+            return
+        try:
+            pam = self._pam()
+            if not text and region is None:
+                raise ParameterError("name a gene or a region, or choose a region on any page")
+            if not pam.letters:
+                raise ParameterError("guides are designed for a PAM; choose one")
+        except GenovizError as error:
+            self._say(str(error))
+            return
+        text = text or f"{region.path}:{region.start + 1}-{region.end}"
+        self._say(f"finding the guides of {text} …")
+        self._best.ask(
+            find_best_guides, state.genome, text, state.gene_files.at_hand, pam, state.reference
+        )
+        self._follow()
+
+    def _on_best(self, found: BestGuides | str) -> None:
+        self._follow()
+        if isinstance(found, str):
+            self._say(found)
+        else:
+            self._say(found.words)
+            self._take(found)
+
+    def _say(self, words: str) -> None:
+        end = "" if words.endswith("…") else "."
+        self.said.object = f"<p>{escape(words[:1].upper() + words[1:])}{end}</p>"
+
+    def _forget(self, *_events: Any) -> None:
+        self._best.drop()  # guides of another genome
+        self.said.object = ""
+        self._follow()
+
+    def _follow(self, *_events: Any) -> None:
+        state, genes = self._state, self._state.gene_files.at_hand
+        names = [] if genes is None else [*genes.names.take(np.arange(min(len(genes), 20)))]
+        example = next(filter(None, names), "")
+        no_genome = "open a genome or a graph first" if state.genome is None else ""
+        is_under_way = "guides are being found" if self._best.is_open else ""
+        is_searching = "a search is under way" if state.is_searching else ""
+        with pn.io.hold():
+            self.target.placeholder = f"{example}, or {NO_GENE_YET}" if example else NO_GENE_YET
+            allow(self.button, no_genome or is_under_way or is_searching)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from genoviz import (
     cfd_scores,
     compare_with_reference,
+    design_guides,
+    find_guides,
     find_offtargets,
     find_offtargets_on_graph,
     path_sequences,
@@ -417,3 +420,48 @@ def test_real_haplotypes_have_what_the_library_finds():
     chosen = PathRegion(graph.path_names[0], int(starts[0]), int(starts[0]) + 23)
     is_target = (result.hits.contig_ids == 0) & (result.hits.starts == chosen.start)
     assert (result.hits.mismatches[is_target] == 0).any()
+
+
+def test_the_best_guides_of_a_gene_are_written_and_searched(session, gfa, tmp_path):
+    """They are those of the library, whose tests compare them with a search of each haplotype."""
+    genes = tmp_path / "genes.bed"
+    genes.write_text("GRCh38#0#chr1\t1380\t1460\tABC1\t0\t+\n")
+    page = OffTargetsPage(session)
+    form, designer = page.form, page.form.designer
+
+    def design(text):
+        designer.target.param.update(value=text, value_input=text)
+        designer.design()
+        poll_until(session.poll, lambda: "…" not in designer.said.object)
+        return designer.said.object
+
+    assert designer.button.disabled
+    session.opened = OpenGraph(str(gfa), "six", read_gfa(gfa))
+    page.graph.open()
+    poll_until(session.poll, lambda: page.state.genome is not None)
+    assert not designer.button.disabled
+    assert "No genes are open to find 'ABC1' in" in unescape(design("ABC1"))
+    page.state.gene_files.open(str(genes))
+    poll_until(session.poll, lambda: page.state.gene_files.opened is not None)
+    assert designer.target.placeholder.startswith("ABC1")
+    assert "have no 'ABC2'" in unescape(design("ABC2"))
+    assert "Name a gene or a region" in design("")
+    assert "<b>" not in design("<b>")
+    words = design("abc1")
+
+    path, graph = f"{REFERENCE}#0#chr1:1000-2000", session.opened.graph
+    letters = np.frombuffer(SPELLED[path].encode(), np.uint8)
+    found = find_guides(letters, "NGG", start=380, end=460)
+    best = design_guides(found, graph, contig=path, backend="cpu")
+    wanted = [found.guides[row] for row in best.order]
+    assert 1 < len(wanted) <= 20
+    lines = [f"ABC1.{rank} {guide}" for rank, guide in enumerate(wanted, start=1)]
+    assert form.guides.value.splitlines() == lines
+    assert f"best {len(wanted)} of {len(wanted)} guides of ABC1" in words
+    assert f"target in {best.n_haplotypes[best.order[0]]} of 6 haplotypes" in words
+    poll_until(session.poll, lambda: page.state.result is not None)
+    assert [guide.letters for guide in page.state.result.query.guides] == wanted
+
+    session.region = PathRegion(path, 380, 460)
+    design("")
+    assert [line.split()[-1] for line in form.guides.value.splitlines()] == wanted

@@ -1,0 +1,133 @@
+"""What guides are designed for: a gene or a region of a contig, or of a path of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from genoviz.analyses.graph.query.regions import resolve_region
+from genoviz.analyses.offtargets.annotation import Gene, find_genes_named
+from genoviz.analyses.offtargets.path_hits import PathPlanes, annotations_on_paths
+from genoviz.analyses.offtargets.reference import find_reference_paths
+from genoviz.errors import ParameterError
+from genoviz.model import Annotations
+from genoviz.model.graph.path_region import split_region
+from genoviz.model.offtargets.genome_planes import GenomePlanes
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What is to be cut: a part of a contig, which may be a gene, or a sequence of its own.
+
+    Attributes
+    ----------
+    contig
+        The contig or path.
+    letters
+        uint8, shape (n,): all of the contig, in upper case.
+    start, end
+        The part, bp, 0-based half-open.
+    gene
+        The gene, where it is one.
+    is_foreign
+        Whether the sequence stands nowhere in the genome.
+    """
+
+    contig: str
+    letters: np.ndarray
+    start: int
+    end: int
+    gene: Gene | None = None
+    is_foreign: bool = False
+
+
+def reference_of(target: Target, planes: PathPlanes, reference: str | None) -> str:
+    """Return the path of a target; of a sequence that is on none, the reference."""
+    if not target.is_foreign:
+        return target.contig
+    return reference or planes.usual_reference or planes.names[0]
+
+
+def letters_of(planes: GenomePlanes | PathPlanes, contig: str) -> np.ndarray:
+    """Return the letters of a contig; uint8."""
+    number = list(planes.names).index(contig)
+    first, last = planes.offsets[number : number + 2].tolist()
+    return planes.cut(first, last)
+
+
+def find_region_target(
+    text: str, planes: GenomePlanes | PathPlanes, reference: str | None = None
+) -> Target | None:
+    """Return the region that a text names, or None if it is not written as one.
+
+    Where several paths of a graph have it, it is taken on those of the reference.
+
+    Parameters
+    ----------
+    text
+        ``CONTIG:START-END``, 0-based half-open, or a contig.
+    planes
+        The genome, or the paths of a graph.
+    reference
+        A path or sample of a graph; by default what is usual.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such contig, or it ends before the region does.
+    """
+    if text not in planes.names and split_region(text) is None:
+        return None
+    if not isinstance(planes, PathPlanes):
+        name, start, end = (text, 0, None) if text in planes.names else split_region(text)
+        if name not in planes.names:
+            raise ParameterError(f"no contig is named {name!r}; {_some(planes)}")
+        letters = letters_of(planes, name)
+        last = len(letters) if end is None else end
+        if last > len(letters):
+            raise ParameterError(f"{name} ends at {len(letters):,}, needs to reach {last:,}")
+        return Target(name, letters, start, last)
+    preferred = _preferred_paths(planes, reference)
+    found = sorted(resolve_region(planes.graph, text), key=lambda part: part.path not in preferred)
+    return Target(found[0].path, letters_of(planes, found[0].path), found[0].start, found[0].end)
+
+
+def _some(planes: GenomePlanes | PathPlanes) -> str:
+    names = list(planes.names)
+    return f"there are {len(names):,}, such as {', '.join(names[:3])}" if names else "there is none"
+
+
+def _preferred_paths(planes: PathPlanes, reference: str | None) -> set[str]:
+    chosen = reference or planes.usual_reference
+    if not chosen:
+        return set()
+    return {planes.names[row] for row in find_reference_paths(planes.graph, chosen).tolist()}
+
+
+def find_gene_target(
+    name: str,
+    planes: GenomePlanes | PathPlanes,
+    annotations: Annotations,
+    reference: str | None = None,
+) -> tuple[Target | None, tuple[str, ...]]:
+    """Return the gene of a name, None if no contig that is searched has it, and notes on it.
+
+    Parameters
+    ----------
+    planes, reference
+        As of `find_region_target`.
+    annotations
+        What has the genes.
+    """
+    preferred: set[str] = set()
+    if isinstance(planes, PathPlanes):
+        annotations, _ = annotations_on_paths(planes, annotations)
+        preferred = _preferred_paths(planes, reference)
+    found, notes = find_genes_named(annotations, name, tuple(planes.names))
+    if not found:
+        return None, notes
+    gene = min(found, key=lambda gene: gene.contig not in preferred)
+    if len(found) > 1:
+        notes += (f"{len(found):,} genes are named {name}; taken is {gene.label}",)
+    return Target(gene.contig, letters_of(planes, gene.contig), gene.start, gene.end, gene), notes
