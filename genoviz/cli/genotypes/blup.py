@@ -128,8 +128,8 @@ def blup(
     with_reliability: Annotated[
         bool,
         option(
-            "Also tell how reliable each breeding value is: exactly up to 4,000 samples, else by "
-            "200 random draws; for SNP-BLUP and GBLUP.",
+            "Also tell how reliable each breeding value is: exactly up to 4,000 samples or "
+            "animals, else by 200 random draws.",
             "--reliability",
         ),
     ] = False,
@@ -169,8 +169,8 @@ def blup(
         raise typer.BadParameter("--gamma takes a single-step method and --pedigree")
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
-    if with_reliability and (is_single_step or cross_validate is not None):
-        raise typer.BadParameter("--reliability takes SNP-BLUP or GBLUP, and no --cross-validate")
+    if with_reliability and cross_validate is not None:
+        raise typer.BadParameter("--reliability takes no --cross-validate")
     if repeatability is not None or weight is not None:
         if method is Method.gblup or cross_validate is not None:
             raise typer.BadParameter("--repeatability and --weight take SNP-BLUP or single step")
@@ -195,6 +195,7 @@ def blup(
                 traits,
                 bar,
                 gamma=gamma,
+                with_reliability=with_reliability,
                 form=method.value,
                 polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
                 preconditioner=preconditioner.value,
@@ -272,6 +273,7 @@ def _solve_single_step(
     bar: ProgressBar,
     *,
     gamma: str | None,
+    with_reliability: bool,
     weight: str | None,
     seed: int,
     **options: Any,
@@ -309,6 +311,9 @@ def _solve_single_step(
         "HAS_GENOTYPES": np.isin(pedigree.ids, genotypes.samples.ids).astype(int),
         **taken.columns_of(last),
     }
+    if with_reliability:
+        options |= {"samples": options["animals"], "pedigree": pedigree, "seed": seed}
+        columns |= io.tell_reliability(genotypes, values, bar, **options)
     if len(pedigree.groups):
         columns = with_groups(columns, pedigree.groups, last.group_effects)
     return taken.name, columns, last

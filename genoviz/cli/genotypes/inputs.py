@@ -294,7 +294,8 @@ def tell_reliability(
     """
     from genoviz.analyses.genotypes.prediction.reliability import iter_reliability
 
-    of_solver = ("preconditioner", "tolerance", "max_iterations")
+    of_solver = ("preconditioner", "tolerance", "max_iterations", "form")
+    of_solver += ("animals", "covariate_names")
     taken = {name: value for name, value in options.items() if name not in of_solver}
     for last in iter_reliability(genotypes, phenotype, **taken):
         bar.update("Finding reliabilities", last.fraction, 1.0, "")

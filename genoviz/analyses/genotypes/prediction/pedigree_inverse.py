@@ -126,10 +126,25 @@ def group_shares(pedigree: Pedigree) -> np.ndarray:
     An unknown parent counts half; a row of an animal all of whose unknown ancestors have groups
     has the sum 1.
     """
-    n, n_groups = len(pedigree), len(pedigree.groups)
-    shares = np.zeros((n + 1 + n_groups, n_groups))
-    shares[n + 1 :] = np.eye(n_groups)
+    n_groups = len(pedigree.groups)
+    return hand_down(pedigree, np.zeros((len(pedigree), n_groups)), np.eye(n_groups))
+
+
+def hand_down(pedigree: Pedigree, own: np.ndarray, of_groups: np.ndarray) -> np.ndarray:
+    """Return the mean of each animal's parents and what it has beside these.
+
+    Parameters
+    ----------
+    pedigree
+        The animals.
+    own
+        float64, shape (n_animals, k): what animals have beside their parents.
+    of_groups
+        float64, shape (n_groups, k): what unknown parents of groups have; those of none have 0.
+    """
+    n = len(pedigree)
     # Row n is that of an unknown parent of no group; those of groups come after it.
+    values = np.concatenate([own, np.zeros((1, own.shape[1])), of_groups])
     sires, dams = (
         np.where(parents >= 0, parents, n - 1 - parents)
         for parents in (pedigree.sires, pedigree.dams)
@@ -141,8 +156,40 @@ def group_shares(pedigree: Pedigree) -> np.ndarray:
     ends = np.cumsum(np.bincount(generations))
     for first, last in pairwise([0, *ends.tolist()]):
         young = order[first:last]
-        shares[young] = (shares[sires[young]] + shares[dams[young]]) / 2
-    return shares[:n]
+        values[young] += (values[sires[young]] + values[dams[young]]) / 2
+    return values[:n]
+
+
+class PedigreeDraws:
+    """Draws of breeding values, and products with the relationships that these have.
+
+    They are A, or A^Gamma of a pedigree with metafounders, without a matrix.
+    """
+
+    def __init__(self, pedigree: Pedigree) -> None:
+        self._pedigree = pedigree
+        self._variances = mendelian_variances(pedigree)
+        self._gamma = pedigree.gamma
+        if pedigree.gamma is None:  # fixed effects
+            self._gamma = np.zeros((len(pedigree.groups),) * 2)
+            self._root = self._gamma
+        else:
+            self._root = np.linalg.cholesky(self._gamma)
+        self.shares = group_shares(pedigree)
+
+    def draw(self, generator: np.random.Generator, k: int) -> np.ndarray:
+        """Return k draws in units of the genetic deviation: shape (n_animals, k)."""
+        n, n_groups = self.shares.shape
+        own = np.sqrt(self._variances)[:, None] * generator.standard_normal((n, k))
+        of_groups = self._root @ generator.standard_normal((n_groups, k))
+        return hand_down(self._pedigree, own, of_groups)
+
+    def multiply(self, columns: np.ndarray) -> np.ndarray:
+        """Return the relationships times columns, shape (n_animals, k)."""
+        product = columns.copy()
+        relate = load_kernel("pedigree_inbreeding", "cpu").relate
+        relate(self._pedigree.sires, self._pedigree.dams, self._variances, product)
+        return product + self.shares @ (self._gamma @ (self.shares.T @ columns))
 
 
 class GenotypedInverse:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from genoviz.analyses.genotypes.prediction.blup_training import Training, make_records
-from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
+from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
+    GradientStep,
+    iter_conjugate_gradient,
+)
 from genoviz.analyses.genotypes.prediction.markers import Markers
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import PedigreeDraws, inbreeding
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     squared_lengths,
     variant_preconditioner,
 )
+from genoviz.analyses.genotypes.prediction.single_step import VariantEquations
+from genoviz.analyses.genotypes.prediction.single_step_parts import SingleStepParts
 from genoviz.analyses.genotypes.prediction.snp_blup import SnpEquations
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.variances.estimate import (
@@ -26,6 +32,7 @@ from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.pedigree import Pedigree
 
 _COLUMNS_AT_ONCE = 25
 _LEAST = 0.02
@@ -38,8 +45,9 @@ class ReliabilitySnapshot:
     Attributes
     ----------
     reliabilities
-        float64, shape (n_samples,): 1 - PEV / (K_ii vg), the squared correlation of predicted and
-        true breeding values. NaN while nothing is known, and of samples that have no variance.
+        float64, shape (n_samples,), or (n_animals,) of a pedigree: 1 - PEV / (K_ii vg), the squared
+        correlation of predicted and true breeding values. NaN while nothing is known, and of those
+        that have no variance.
     standard_errors
         float64, of that shape: what random draws leave open; 0 where there are none.
     n_draws
@@ -73,6 +81,8 @@ def iter_reliability(
     genotypes: Genotypes,
     phenotype: np.ndarray,
     *,
+    pedigree: Pedigree | None = None,
+    polygenic_weight: float = 0.2,
     covariates: np.ndarray | None = None,
     samples: np.ndarray | None = None,
     weights: np.ndarray | None = None,
@@ -86,21 +96,28 @@ def iter_reliability(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[ReliabilitySnapshot]:
-    """Tell how reliable the breeding values of `iter_snp_blup` are, and yield what is known.
+    """Tell how reliable breeding values are, and yield what is known.
 
-    Only who has records, weights and covariates matters, and not what the records are. With K =
-    ZZ' / s, P = W'MW of a `Training` and l = ve / vg, the prediction error variance in units of vg
-    is the diagonal of K (I + PK / l)^-1. Without that inverse, effects and residuals are drawn from
-    the model and predicted again: û and u - û are independent, so that the mean squares of both
-    tell the reliability, and are weighed by how well they do.
+    They are those of `iter_snp_blup`, or with a pedigree of `iter_single_step`. Only who has
+    records, weights and covariates matters, and not what the records are. With K = ZZ' / s or H of
+    single step, P = W'MW of a `Training` and l = ve / vg, the prediction error variance in units of
+    vg is the diagonal of K (I + PK / l)^-1. Without that inverse, breeding values and residuals are
+    drawn from the model and predicted again: u^ and u - u^ are independent, so that the mean
+    squares of both tell the reliability, and are weighed by how well they do.
+
+    Groups of unknown parents are fixed effects: what is told is how reliable an animal's difference
+    from its groups is. Metafounders are random, and breeding values have them.
 
     Parameters
     ----------
     genotypes, phenotype, covariates, samples, weights, repeatability, contigs, heritability
-        As in `iter_snp_blup`.
+        As in `iter_snp_blup`; with a pedigree as in `iter_single_step`, of its animals, and
+        ``samples`` are their numbers.
+    pedigree, polygenic_weight
+        As in `iter_single_step`; None for samples by their genotypes alone.
     method
-        ``"exact"``: K is built and equations are inverted, which takes memory of n_samples² and
-        time of n_samples³. ``"random"``: draws. ``"auto"``: exact up to 4,000 samples.
+        ``"exact"``: K is built and equations are inverted, which takes memory of n² and time of n³
+        for n samples, or animals. ``"random"``: draws. ``"auto"``: exact up to 4,000.
     n_draws
         How many. The standard error of a reliability is at most 0.36 √(2 / n_draws).
     tolerance
@@ -127,42 +144,42 @@ def iter_reliability(
         raise ParameterError(f"method is {method!r}, needs one of {', '.join(TRACES)}")
     if n_draws < 2:
         raise ParameterError(f"n_draws is {n_draws}, needs at least 2")
+    if not 0 < polygenic_weight < 1:
+        raise ParameterError(
+            f"polygenic_weight is {polygenic_weight}, needs more than 0 and less than 1"
+        )
+    who = "samples" if pedigree is None else "animals"
+    n = genotypes.n_samples if pedigree is None else len(pedigree)
     values, records, ratio = make_records(
-        phenotype, genotypes.n_samples, animals=samples, weights=weights,
-        heritability=heritability, repeatability=repeatability, what="samples",
+        phenotype, n, animals=samples, weights=weights, heritability=heritability,
+        repeatability=repeatability, what=who,
     )  # fmt: skip
-    what = "samples" if samples is None else "records"
-    training = Training(values, covariates, what, records=records)
-    markers = Markers(take_autosomes(genotypes, contigs)[0], backend)
-    if method == "exact" or (method == "auto" and genotypes.n_samples <= MAX_EXACT):
-        yield from _iter_exact(markers, training, ratio)
+    training = Training(values, covariates, who if samples is None else "records", records=records)
+    genotypes = take_autosomes(genotypes, contigs)[0]
+    if pedigree is None:
+        model: _OfSamples | _OfPedigree = _OfSamples(Markers(genotypes, backend), training, ratio)
+    else:
+        parts = SingleStepParts(genotypes, pedigree, training, ratio, polygenic_weight, backend)
+        model = _OfPedigree(parts, pedigree)
+    if method == "exact" or (method == "auto" and n <= MAX_EXACT):
+        yield from model.iter_exact()
         return
-    equations = SnpEquations(
-        markers.matrix, training, ratio * markers.scale,
-        variant_preconditioner(
-            "diagonal", markers, np.flatnonzero(training.is_trained), ratio * markers.scale,
-            scale=training.diagonal[training.is_trained].mean(),
-        ),
-    )  # fmt: skip
-    sums = _Sums(squared_lengths(markers) / (ratio * markers.scale))
+    sums = _Sums(model.find_variances())
     generator = np.random.default_rng(seed)
     is_converged, limits = True, {"tolerance": tolerance, "max_iterations": max_iterations}
     for first in range(0, n_draws, _COLUMNS_AT_ONCE):
         k = min(_COLUMNS_AT_ONCE, n_draws - first)
         # In units of the residual variance.
-        shape = markers.matrix.shape[1], k
-        effects = generator.standard_normal(shape) / np.sqrt(ratio * markers.scale)
-        drawn = markers.matrix.multiply(effects)
+        drawn = model.draw(generator, k) / np.sqrt(ratio)
         of_records = training.project(drawn) + training.draw_residuals(generator, k)
-        right_side = markers.matrix.multiply_transposed(of_records)
+        equations = model.equations
         for step in iter_conjugate_gradient(
-            equations.multiply, right_side, equations.precondition, **limits
+            equations.multiply, model.gather(of_records), equations.precondition, **limits
         ):
             if not step.is_last:
                 yield sums.read(first / n_draws, is_converged)
         is_converged &= step.is_converged
-        predicted = step.images[0] if step.images else np.zeros_like(drawn)
-        sums.add(drawn, predicted)
+        sums.add(drawn, model.predict(step))
         yield sums.read((first + k) / n_draws, is_converged)
 
 
@@ -172,19 +189,117 @@ def reliability(last: ReliabilitySnapshot) -> ReliabilitySnapshot:
     return last
 
 
-def _iter_exact(
-    markers: Markers, training: Training, ratio: float
-) -> Iterator[ReliabilitySnapshot]:
-    n = markers.genotypes.n_samples
-    unknown = np.full(n, np.nan)
-    for matrix in iter_relationships_of(markers, np.arange(n)):
-        if matrix is None:
-            yield ReliabilitySnapshot(unknown, unknown, 0, 0.0)
-    variances = matrix / ratio
-    left = np.eye(n) + training.project(variances)
-    # K (I + PK)^-1 = (I + KP)^-1 K, whose diagonal is that of its transpose.
-    errors = np.einsum("ij,ji->i", variances, np.linalg.solve(left, np.eye(n)))
-    yield ReliabilitySnapshot(_share(errors, np.diag(variances)), np.zeros(n), 0, 1.0)
+class _OfSamples:
+    """SNP-BLUP: draws of its effects, and the inverse of its equations."""
+
+    def __init__(self, markers: Markers, training: Training, ratio: float) -> None:
+        self._markers, self._training, self._ratio = markers, training, ratio
+        ridge = ratio * markers.scale
+        self.equations = SnpEquations(
+            markers.matrix, training, ridge,
+            variant_preconditioner(
+                "diagonal", markers, np.flatnonzero(training.is_trained), ridge,
+                scale=training.diagonal[training.is_trained].mean(),
+            ),
+        )  # fmt: skip
+
+    def iter_exact(self) -> Iterator[ReliabilitySnapshot]:
+        n = self._markers.genotypes.n_samples
+        for matrix in _iter_kinship(self._markers):
+            if matrix is None:
+                yield _nothing_yet(n)
+        variances = matrix / self._ratio
+        left = np.eye(n) + self._training.project(variances)
+        # K (I + PK)^-1 = (I + KP)^-1 K, whose diagonal is that of its transpose.
+        errors = np.einsum("ij,ji->i", variances, np.linalg.solve(left, np.eye(n)))
+        yield ReliabilitySnapshot(_share(errors, np.diag(variances)), np.zeros(n), 0, 1.0)
+
+    def find_variances(self) -> np.ndarray:
+        return squared_lengths(self._markers) / (self._ratio * self._markers.scale)
+
+    def draw(self, generator: np.random.Generator, k: int) -> np.ndarray:
+        effects = generator.standard_normal((self._markers.matrix.shape[1], k))
+        return self._markers.matrix.multiply(effects / np.sqrt(self._markers.scale))
+
+    def gather(self, of_records: np.ndarray) -> np.ndarray:
+        return self._markers.matrix.multiply_transposed(of_records)
+
+    def predict(self, step: GradientStep) -> np.ndarray:
+        return self.equations.read(step)[1]
+
+
+class _OfPedigree:
+    """Single step: draws of a pedigree given the genomic values of some, and the inverse of H."""
+
+    def __init__(self, parts: SingleStepParts, pedigree: Pedigree) -> None:
+        self._parts, self._pedigree = parts, pedigree
+        self._draws = PedigreeDraws(pedigree)
+        self.equations = VariantEquations(parts, "diagonal")
+        self._n = len(pedigree)
+
+    def iter_exact(self) -> Iterator[ReliabilitySnapshot]:
+        parts, n = self._parts, self._n
+        for matrix in _iter_kinship(parts.markers):
+            if matrix is None:
+                yield _nothing_yet(n)
+        has_gamma = self._pedigree.gamma is not None
+        n_rows = parts.n_rows if has_gamma else n
+        inverse = parts.inverse[:n_rows, :n_rows].toarray()
+        of_genotyped = parts.genotyped_inverse.multiply(np.eye(len(matrix)))
+        genomic = (1 - parts.weight) * matrix + parts.weight * np.linalg.inv(of_genotyped)
+        place = np.ix_(parts.genotyped, parts.genotyped)
+        inverse[place] += np.linalg.inv(genomic) - of_genotyped
+        said = parts.training.project(np.eye(n))
+        if not has_gamma and len(self._pedigree.groups):
+            # The effects of groups are projected out, as those of covariates are.
+            known = said @ self._draws.shares
+            inner = np.linalg.pinv(self._draws.shares.T @ known, rcond=1e-9, hermitian=True)
+            said -= known @ inner @ known.T
+        left = parts.ratio * inverse
+        left[:n, :n] += said
+        errors = parts.ratio * np.diag(np.linalg.inv(left))[:n]
+        variances = np.diag(np.linalg.inv(inverse))[:n]
+        yield ReliabilitySnapshot(_share(errors, variances), np.zeros(n), 0, 1.0)
+
+    def find_variances(self) -> np.ndarray:
+        """Return those of genotyped animals, and NaN for those that are not known without H."""
+        parts, variances = self._parts, np.full(self._n, np.nan)
+        of_variants = squared_lengths(parts.markers) / parts.markers.scale
+        own = 1 + inbreeding(self._pedigree)[parts.genotyped]
+        found = (1 - parts.weight) * of_variants + parts.weight * own
+        variances[parts.genotyped] = found / parts.ratio
+        return variances
+
+    def draw(self, generator: np.random.Generator, k: int) -> np.ndarray:
+        """Return values of covariance H: of A, moved by what genotyped animals have beside them."""
+        parts = self._parts
+        values = self._draws.draw(generator, k)
+        polygenic = self._draws.draw(generator, k)[parts.genotyped]
+        effects = generator.standard_normal((parts.n_variants, k))
+        genomic = parts.matrix.multiply(effects * np.sqrt((1 - parts.weight) / parts.markers.scale))
+        genomic += np.sqrt(parts.weight) * polygenic
+        moved = np.zeros_like(values)
+        moved[parts.genotyped] = parts.genotyped_inverse.multiply(genomic - values[parts.genotyped])
+        return values + self._draws.multiply(moved)
+
+    def gather(self, of_records: np.ndarray) -> np.ndarray:
+        n_others = self._parts.n_rows - self._n + self._parts.n_variants
+        return np.pad(of_records, ((0, n_others), (0, 0)))
+
+    def predict(self, step: GradientStep) -> np.ndarray:
+        """Return breeding values, without the fixed effects of groups."""
+        values = step.solution[: self._n]
+        if self._pedigree.gamma is not None:
+            return values
+        return values - self._draws.shares @ step.solution[self._n : self._parts.n_rows]
+
+
+def _iter_kinship(markers: Markers) -> Iterator[np.ndarray | None]:
+    return iter_relationships_of(markers, np.arange(markers.genotypes.n_samples))
+
+
+def _nothing_yet(n: int) -> ReliabilitySnapshot:
+    return ReliabilitySnapshot(np.full(n, np.nan), np.full(n, np.nan), 0, 0.0)
 
 
 def _share(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -198,12 +313,12 @@ class _Sums:
     Parameters
     ----------
     variances
-        float64, shape (n,): of breeding values.
+        float64, shape (n,): of breeding values; NaN where the draws tell it.
     """
 
     def __init__(self, variances: np.ndarray) -> None:
         self._variances = variances
-        self._of_errors, self._of_predicted = np.zeros_like(variances), np.zeros_like(variances)
+        self._of_errors, self._of_predicted = np.zeros((2, len(variances)))
         self._n = 0
 
     def add(self, drawn: np.ndarray, predicted: np.ndarray) -> None:
@@ -215,13 +330,17 @@ class _Sums:
     def read(self, fraction: float, is_converged: bool) -> ReliabilitySnapshot:
         """Return the reliabilities so far."""
         if not self._n:
-            unknown = np.full_like(self._variances, np.nan)
-            return ReliabilitySnapshot(unknown, unknown, 0, fraction)
-        by_errors = _share(self._of_errors / self._n, self._variances)
-        by_predicted = 1 - _share(self._of_predicted / self._n, self._variances)
+            return replace(_nothing_yet(len(self._variances)), fraction=fraction)
+        of_errors, of_predicted = self._of_errors / self._n, self._of_predicted / self._n
+        is_known = ~np.isnan(self._variances)
+        variances = np.where(is_known, self._variances, of_errors + of_predicted)
+        by_errors = _share(of_errors, variances)
+        by_predicted = 1 - _share(of_predicted, variances)
         rough = np.clip((by_errors + by_predicted) / 2, _LEAST, 1 - _LEAST)
         # The relative error of a mean square is the same, so the smaller one tells more.
         precise, loose = (1 - rough) ** -2, rough**-2
         found = (precise * by_errors + loose * by_predicted) / (precise + loose)
         errors = np.sqrt(2 / self._n / (precise + loose))
+        # By the ratio of both, which vary apart from each other.
+        errors = np.where(is_known, errors, rough * (1 - rough) * 2 / np.sqrt(self._n))
         return ReliabilitySnapshot(np.clip(found, 0, 1), errors, self._n, fraction, is_converged)

@@ -78,7 +78,8 @@ class VariantEquations:
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return roughly the breeding values and effects for a right side."""
         animals, variants = np.split(residual, [self._parts.n_rows])
-        return np.concatenate([animals / self._diagonal, self._precondition_effects(variants)])
+        animals = (animals.T / self._diagonal).T
+        return np.concatenate([animals, self._precondition_effects(variants)])
 
     def read(self, step: GradientStep) -> Solution:
         """Return effects, breeding values and those of groups."""
