@@ -109,13 +109,16 @@ def build_index_in_parts(
     kernel = load_kernel("suffix_sort", backend)
     block_rows, cover_bits, n_bytes = _plan(text, table_k, memory, kernel)
     shape = _Shape(super_shift, table_k, sample_rate)
-    if backend == "cpu":
+    if backend == "cpu" or text.n_symbols == 0:
+        kernel = load_kernel("suffix_sort", "cpu")
         numbers = text.n_symbols, text.exceptions, block_rows, cover_bits, seed
         parts = _iter_parts(text, kernel.iter_sort_blocks(text.packed, *numbers), shape)
     else:
         if devices is not None and len(devices) > 1:
-            even = -(-text.n_symbols // (BLOCKS_PER_GPU * len(devices)))
-            block_rows = min(block_rows, max(even, 1))
+            # As many for each, and a little more room, as blocks end between first bases.
+            n_each = max(-(-text.n_symbols // (block_rows * len(devices))), BLOCKS_PER_GPU)
+            even = 1 + int(1.03 * text.n_symbols / (n_each * len(devices)))
+            block_rows = min(block_rows, even)
         parts = _iter_parts_of_gpus(text, block_rows, cover_bits, devices, shape, kernel)
     n_blocks = -(-text.n_symbols // max(block_rows, 1))
     return IndexInParts(text, super_shift, sample_rate, table_k, n_blocks, n_bytes, parts)

@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 
 import cupy
 import numpy as np
@@ -196,20 +197,32 @@ def iter_sort_blocks(
     numbers = [cupy.cuda.Device().id] if devices is None else list(devices)
     with ThreadPoolExecutor(len(numbers)) as pool:
 
-        def on_all(work):
-            def run(k):
-                with cupy.cuda.Device(numbers[k]):
-                    found = work(k)
-                    cupy.cuda.get_current_stream().synchronize()
-                return found
+        def run(k, work):
+            with cupy.cuda.Device(numbers[k]):
+                found = work(k)
+                cupy.cuda.get_current_stream().synchronize()
+            return found
 
-            return list(pool.map(run, range(len(numbers))))
+        def on(some, work):
+            return list(pool.map(partial(run, work=work), some))
 
-        dtype = dtype or row_dtype(n_symbols)
-        texts = on_all(lambda _: Text(packed, n_symbols, exceptions, dtype, nullcontext))
+        everyone, dtype = range(len(numbers)), dtype or row_dtype(n_symbols)
+        texts = on(everyone, lambda _: Text(packed, n_symbols, exceptions, dtype, nullcontext))
         n_in_cover = count_in_cover(n_symbols, cover_bits)
         yield "cover", 0, n_in_cover, None
-        first = on_all(lambda k: None if k else rank_cover(texts[0], cover_bits))[0]
+        ranking = pool.submit(run, 0, lambda _: rank_cover(texts[0], cover_bits))
+        planning = everyone[1:] or everyone  # beside it, where there are others
+        edges = [n_symbols * k // len(planning) for k in range(len(planning) + 1)]
+
+        def count_prefixes(*of_keys):
+            def count(k):
+                first = k - planning[0]
+                return count_part(texts[k], *edges[first : first + 2], *of_keys)
+
+            return sum(on(planning, count))
+
+        planned = plan_blocks(texts[0], block_rows, count_prefixes)
+        first = ranking.result()
 
         def make_sorter(k):
             cupy.get_default_memory_pool().free_all_blocks()
@@ -220,31 +233,25 @@ def iter_sort_blocks(
                 cover = Cover(cover_bits, n_symbols, ranks)
             return BlockSorter(texts[k], cover)
 
-        sorters = on_all(make_sorter)
+        sorters = on(everyone, make_sorter)
         yield "cover", n_in_cover, n_in_cover, None
-        edges = [n_symbols * k // len(numbers) for k in range(len(numbers) + 1)]
-
-        def count_prefixes(*of_keys):
-            return sum(on_all(lambda k: count_part(texts[k], *edges[k : k + 2], *of_keys)))
-
         blocks = []
-        for block in plan_blocks(texts[0], block_rows, count_prefixes):
+        for block in planned:
             if block.n_suffixes > block_rows:
-                blocks += on_all(
-                    lambda k, b=block: None if k else sorters[0].split(b, block_rows, seed)
-                )[0]
+                split = partial(sorters[0].split, block, block_rows, seed)
+                blocks += on([0], lambda _, split=split: split())[0]
+                yield "splitters", sum(some.n_suffixes for some in blocks), n_symbols, None
             else:
                 blocks.append(block)
-            yield "splitters", sum(block.n_suffixes for block in blocks), n_symbols, None
         largest = max(block.n_suffixes for block in blocks)
-        on_all(lambda k: sorters[k].reserve(largest))
+        on(everyone, lambda k: sorters[k].reserve(largest))
         tables = [None] * len(numbers)
         if table_k is not None:
-            tables = on_all(lambda _: _empty_table(table_k, dtype))
+            tables = on(everyone, lambda _: _empty_table(table_k, dtype))
         yield from _iter_blocks(pool, numbers, sorters, blocks, tables, finish or _to_host)
         if table_k is None:
             return None
-        return on_all(lambda k: None if k else _join_tables(tables, n_symbols))[0]
+        return on([0], lambda _: _join_tables(tables, n_symbols))[0]
 
 
 def _to_host(_text, rows, _first_row):

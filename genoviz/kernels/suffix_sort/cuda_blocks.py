@@ -13,6 +13,7 @@ import numpy as np
 from genoviz.kernels.suffix_sort import count_in_cover, cover_tables
 from genoviz.kernels.suffix_sort.cuda_sort import (
     AT_POSITIONS,
+    CHUNK,
     DISTANCE_BITS,
     MAX_WIDTH,
     NULL,
@@ -24,6 +25,7 @@ from genoviz.kernels.suffix_sort.cuda_sort import (
 )
 
 PREFIX_BITS = 16
+LISTED_CHUNK = 8 * CHUNK
 SAMPLES_PER_PART = 32
 SMALL_SIZE = np.int64(64)
 
@@ -220,9 +222,11 @@ def count_part(text, first, last, low, high, shift, bits):
 def count_block(text, block, cover, n_of_2_64=0):
     """Return how many suffixes a block has, or a sample of it; and sums of those of chunks."""
     n = text.n_symbols
-    counts, total = cupy.empty((n_chunks(n), 2), np.uint64), cupy.empty(2, np.uint64)
+    counts = cupy.empty((n_chunks(n, LISTED_CHUNK), 2), np.uint64)
+    total = cupy.empty(2, np.uint64)
     bounds = replace(block, n_of_2_64=n_of_2_64 or block.n_of_2_64).arguments
-    text.launch_warps("count_block", n, (*_source(text), *bounds, *cover, counts))
+    arguments = (*_source(text), *bounds, *cover, counts)
+    text.launch_warps("count_block", n, arguments, LISTED_CHUNK)
     text.sum_chunks(counts, total)
     return int(total[0]), counts
 
@@ -235,7 +239,7 @@ def list_block(text, block, cover=NO_COVER, pairs=None):
     _, counts = count_block(text, block, cover)
     pairs = pairs or _empty_pairs(text, block.n_suffixes)
     arguments = (*_source(text), *block.arguments, *cover, counts, *pairs)
-    text.launch_warps("list_block", text.n_symbols, arguments)
+    text.launch_warps("list_block", text.n_symbols, arguments, LISTED_CHUNK)
     return pairs
 
 

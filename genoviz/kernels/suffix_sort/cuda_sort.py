@@ -52,9 +52,9 @@ class Text:
         n_blocks = min(-(-int(n_items) // THREADS), self._max_blocks)
         self.run(name, n_blocks, THREADS, arguments)
 
-    def launch_warps(self, name, n_items, arguments):
+    def launch_warps(self, name, n_items, arguments, chunk=CHUNK):
         """Run a kernel whose warps take a chunk of items each."""
-        self.run(name, -(-n_chunks(n_items) // (THREADS // 32)), THREADS, arguments)
+        self.run(name, -(-n_chunks(n_items, chunk) // (THREADS // 32)), THREADS, arguments)
 
     def run(self, name, n_blocks, n_threads, arguments):
         """Run a kernel on so many blocks; none is no work."""
@@ -68,9 +68,9 @@ class Text:
         self.run("scan_pairs", 1, SCAN_THREADS, arguments)
 
 
-def n_chunks(n_items):
+def n_chunks(n_items, chunk=CHUNK):
     """Return how many warps share the items."""
-    return -(-int(n_items) // CHUNK)
+    return -(-int(n_items) // chunk)
 
 
 def key_bits(width):

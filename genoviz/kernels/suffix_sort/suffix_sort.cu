@@ -18,6 +18,7 @@ constexpr int DIGIT_BITS = 8;
 constexpr int N_DIGITS = 1 << DIGIT_BITS;
 constexpr int MAX_PASSES = 8;
 constexpr int CHUNK = 1024;
+constexpr int CHUNKS_TO_LIST = 8;
 constexpr int SCAN_THREADS = 1024;
 constexpr int SCAN_ITEMS = 8;
 constexpr int SORT_BLOCKS = 4;
@@ -539,29 +540,32 @@ __device__ __forceinline__ int list_candidates(const Block& block, i64 n_symbols
     return __shfl_sync(ALL, n_until, WARP - 1);
 }
 
-// How many suffixes of each chunk of the text, read backwards, a block has.
+// How many suffixes of some chunks of the text, read backwards, a block has.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
                 int width, u64 low, u64 high, i64 first_suffix, i64 last_suffix, u64 n_of_2_64,
                 u64 seed, const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
                 const int* __restrict__ places, int cover_bits, i64 size,
-                ulonglong2* __restrict__ chunk_counts) {
+                ulonglong2* __restrict__ warp_counts) {
     __shared__ unsigned short listed[N_WARPS][CHUNK];
     const Cover cover = {ranks, deltas, {places, cover_bits, size}};
     const Block block = {packed,       excepted,    width,     low,  high,
                          first_suffix, last_suffix, n_of_2_64, seed, cover};
-    const i64 chunk = warp_number(), first = chunk * CHUNK;
-    if (first >= n_symbols) return;
-    const unsigned short* const offsets = listed[threadIdx.x / WARP];
+    const i64 warp = warp_number();
+    if (warp * CHUNKS_TO_LIST * CHUNK >= n_symbols) return;
+    unsigned short* const offsets = listed[threadIdx.x / WARP];
     int n_chosen = 0;
-    const int n_listed =
-        list_candidates(block, n_symbols, first, listed[threadIdx.x / WARP], &n_chosen);
-    for (int i = threadIdx.x % WARP; i < n_listed; i += WARP) {
-        const i64 position = n_symbols - 1 - first - offsets[i];
-        n_chosen += block.has(position, key_at(packed, excepted, position, width));
+    for (int k = 0; k < CHUNKS_TO_LIST; k++) {
+        const i64 first = (warp * CHUNKS_TO_LIST + k) * CHUNK;
+        const int n_listed = list_candidates(block, n_symbols, first, offsets, &n_chosen);
+        for (int i = threadIdx.x % WARP; i < n_listed; i += WARP) {
+            const i64 position = n_symbols - 1 - first - offsets[i];
+            n_chosen += block.has(position, key_at(packed, excepted, position, width));
+        }
+        __syncwarp();
     }
     for (int step = WARP / 2; step > 0; step /= 2) n_chosen += __shfl_xor_sync(ALL, n_chosen, step);
-    if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2((u64)n_chosen, 0);
+    if (threadIdx.x % WARP == 0) warp_counts[warp] = make_ulonglong2((u64)n_chosen, 0);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -569,35 +573,38 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                int width, u64 low, u64 high, i64 first_suffix, i64 last_suffix, u64 n_of_2_64,
                u64 seed, const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
                const int* __restrict__ places, int cover_bits, i64 size,
-               const ulonglong2* __restrict__ chunk_counts, u64* __restrict__ keys,
+               const ulonglong2* __restrict__ warp_counts, u64* __restrict__ keys,
                INDEX* __restrict__ positions) {
     __shared__ unsigned short listed[N_WARPS][CHUNK];
     const Cover cover = {ranks, deltas, {places, cover_bits, size}};
     const Block block = {packed,       excepted,    width,     low,  high,
                          first_suffix, last_suffix, n_of_2_64, seed, cover};
-    const i64 chunk = warp_number(), first = chunk * CHUNK;
-    if (first >= n_symbols) return;
+    const i64 warp = warp_number();
+    if (warp * CHUNKS_TO_LIST * CHUNK >= n_symbols) return;
     const int lane = threadIdx.x % WARP;
-    const unsigned short* const offsets = listed[threadIdx.x / WARP];
-    const int n_listed =
-        list_candidates(block, n_symbols, first, listed[threadIdx.x / WARP], nullptr);
-    u64 n_chosen = chunk_counts[chunk].x;
-    for (int k = 0; k < n_listed; k += WARP) {
-        u64 key = 0;
-        i64 position = 0;
-        bool is_chosen = false;
-        if (k + lane < n_listed) {
-            position = n_symbols - 1 - first - offsets[k + lane];
-            key = key_at(packed, excepted, position, width);
-            is_chosen = block.has(position, key);
+    unsigned short* const offsets = listed[threadIdx.x / WARP];
+    u64 n_chosen = warp_counts[warp].x;
+    for (int chunk = 0; chunk < CHUNKS_TO_LIST; chunk++) {
+        const i64 first = (warp * CHUNKS_TO_LIST + chunk) * CHUNK;
+        const int n_listed = list_candidates(block, n_symbols, first, offsets, nullptr);
+        for (int k = 0; k < n_listed; k += WARP) {
+            u64 key = 0;
+            i64 position = 0;
+            bool is_chosen = false;
+            if (k + lane < n_listed) {
+                position = n_symbols - 1 - first - offsets[k + lane];
+                key = key_at(packed, excepted, position, width);
+                is_chosen = block.has(position, key);
+            }
+            const u32 chosen = __ballot_sync(ALL, is_chosen);
+            if (is_chosen) {
+                const i64 place = (i64)(n_chosen + __popc(chosen & ((1u << lane) - 1)));
+                keys[place] = key;
+                positions[place] = (INDEX)position;
+            }
+            n_chosen += __popc(chosen);
         }
-        const u32 chosen = __ballot_sync(ALL, is_chosen);
-        if (is_chosen) {
-            const i64 place = (i64)(n_chosen + __popc(chosen & ((1u << lane) - 1)));
-            keys[place] = key;
-            positions[place] = (INDEX)position;
-        }
-        n_chosen += __popc(chosen);
+        __syncwarp();
     }
 }
 
