@@ -134,6 +134,7 @@ def multiblup(
             backend=backend.value,
         )  # fmt: skip
         last = io.last_prediction(steps, bar)
+    print_notes(*last.notes)
     write_table(_columns(found, animals, names, last), output)
     if effects is not None:
         of_traits = {f"EFFECT_{name}": last.effects[:, k] for k, name in enumerate(names)}

@@ -225,6 +225,23 @@ def test_metafounders_equal_an_inverted_h(seed):
         np.testing.assert_allclose(found.effects, to_effects @ breeding[genotyped], atol=1e-8)
 
 
+def test_groups_that_a_trait_does_not_tell_apart_are_named():
+    generator = np.random.default_rng(1)
+    pedigree = in_groups(simulate_pedigree(9, 3, seed=1), generator, 3, all_of_them=True)
+    values = generator.normal(size=(len(pedigree), 2))
+    shares = group_shares(pedigree.sires, pedigree.dams, 3)
+    values[shares[:, 2] > 0, 1] = np.nan  # of the third group the second trait has nothing
+    options = {"genetic": GENETIC, "residual": RESIDUAL, "max_iterations": 1}
+    found = multi_trait(None, pedigree, values, **options)
+    assert len(found.notes) == 1
+    assert found.notes[0].startswith("Trait 2: Records cannot tell these groups")
+    assert "fixed effects: -3; breeding values" in found.notes[0]
+    found = multi_trait(None, pedigree, values[:, 1:], genetic=[[1]], residual=[[1]])
+    assert found.notes[0].startswith("Records cannot tell these groups of unknown parents from")
+    related = pedigree.with_gamma(gamma_of(generator, 3))
+    assert multi_trait(None, related, values, **options).notes == ()
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [

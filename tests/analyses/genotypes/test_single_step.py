@@ -157,6 +157,42 @@ def test_groups_of_unknown_parents_are_fixed_effects(seed):
     np.testing.assert_allclose(found.permanent_effects, permanent, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_that_records_do_not_tell_apart_are_named(seed):
+    """Those that differ from the mean of groups by what no records tell, by ranks of the design."""
+    rng = np.random.default_rng(seed)
+    n_groups, all_of_them = 2 + seed % 4, seed % 3 > 0
+    pedigree = in_groups(simulate_pedigree(4, 2, seed=seed), rng, n_groups, all_of_them=all_of_them)
+    n = len(pedigree)
+    shares = group_shares(pedigree.sires, pedigree.dams, n_groups)
+    owners = rng.integers(0, n, 3 + seed)
+    covariates = np.column_stack([rng.normal(size=len(owners)), owners > n / 2])
+    genotypes = Genotypes(pack(rng.choice([0, 2, 3], (4, 30))),
+                          SampleTable.from_ids(pedigree.ids[:4]),
+                          EVERYBODY.variants.take(np.arange(30)))  # fmt: skip
+    found = single_step(
+        genotypes, pedigree, rng.normal(size=len(owners)), animals=owners, backend="cpu",
+        covariates=covariates[:, 1] if seed % 2 else None, max_iterations=1,
+    )  # fmt: skip
+    design = np.ones((len(owners), 1))
+    if seed % 2:
+        design = np.column_stack([design, covariates[:, 1]])
+    rows = np.hstack([design, shares[owners]])
+    weights = (shares[owners] ** 2).sum(axis=0)
+    lost = []
+    for group in range(n_groups):
+        contrast = np.eye(n_groups)[group]
+        if all_of_them:
+            contrast = contrast - weights / weights.sum()
+        asked = np.append(np.zeros(design.shape[1]), contrast)
+        if np.linalg.matrix_rank(np.vstack([rows, asked])) > np.linalg.matrix_rank(rows):
+            lost.append(pedigree.groups[group])
+    told = [note for note in found.notes if "groups" in note]
+    expected = "from fixed effects: " + ", ".join(lost) + "; breeding values cannot be compared"
+    assert len(told) == (len(lost) > 0)
+    assert not lost or expected in told[0]
+
+
 def gamma_of(rng, n_groups):
     """Relationships of metafounders as populations that drifted apart have them."""
     half = rng.normal(size=(n_groups, 8))

@@ -273,6 +273,7 @@ class PredictionForm:
         whom = "animals" if run.request.method in SINGLE_STEP else "samples"
         words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}; "
         notes = [*run.design.notes, *_tell_groups(run.groups, snapshot.group_effects)]
+        notes += [note for note in snapshot.notes if note not in notes]
         return f"{words}{run.request.assumed}. " + " ".join(map(escape, notes))
 
     def _pedigree_words(self) -> str:

@@ -8,7 +8,10 @@ import numpy as np
 
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import GenotypedInverse, group_shares
-from genoviz.analyses.genotypes.prediction.single_step_parts import find_animals
+from genoviz.analyses.genotypes.prediction.single_step_parts import (
+    find_animals,
+    has_free_level,
+)
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -16,6 +19,7 @@ from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
 _LEAST_EIGENVALUE = 1e-9
+_MAX_NAMED = 8
 
 
 def estimate_gamma(
@@ -64,7 +68,7 @@ def estimate_gamma(
     shares = group_shares(pedigree)[genotyped]
     weighted = GenotypedInverse(pedigree, genotyped).multiply(shares)
     left = shares.T @ weighted
-    lost = find_lost(left)
+    lost = find_lost(left, np.diag(left))
     if len(lost):
         names = ", ".join(pedigree.groups[lost].tolist())
         raise ParameterError(
@@ -84,14 +88,39 @@ def estimate_gamma(
     return gamma
 
 
-def find_lost(left: np.ndarray) -> np.ndarray:
+def find_lost(left: np.ndarray, sizes: np.ndarray, *, is_free: bool = False) -> np.ndarray:
     """Return which effects equations cannot tell from others: int64, numbers of rows.
 
-    ``left`` is their left side, symmetric and positive semidefinite.
+    Parameters
+    ----------
+    left
+        Their left side, symmetric and positive semidefinite, float64, shape (n, n).
+    sizes
+        float64, shape (n,): its diagonal before other effects were projected out.
+    is_free
+        Whether one value may be added to all effects, and does not count.
     """
-    sizes = np.sqrt(np.diag(left))
-    is_there = sizes > 0
-    scale = np.where(is_there, sizes, 1.0)
+    roots = np.sqrt(sizes)
+    scale = np.where(roots > 0, roots, 1.0)
     values, vectors = np.linalg.eigh(left / scale[:, None] / scale)
-    null = vectors[:, values < _LEAST_EIGENVALUE * max(values[-1], 1.0)]
+    null = vectors[:, values < _LEAST_EIGENVALUE]
+    if is_free and roots.any():
+        common = roots / np.linalg.norm(roots)
+        null = null - common[:, None] * (common @ null)
     return np.flatnonzero((null**2).sum(axis=1) > _LEAST_EIGENVALUE)
+
+
+def note_lost_groups(pedigree: Pedigree, left: np.ndarray, sizes: np.ndarray) -> tuple[str, ...]:
+    """Return a sentence that names groups of unknown parents that records do not tell apart.
+
+    ``left`` and ``sizes`` are as in `find_lost`, of the groups' fixed effects.
+    """
+    lost = find_lost(left, sizes, is_free=has_free_level(pedigree))
+    if not len(lost):
+        return ()
+    names, n_more = ", ".join(pedigree.groups[lost[:_MAX_NAMED]].tolist()), len(lost) - _MAX_NAMED
+    more = f" and {n_more:,} more" if n_more > 0 else ""
+    return (
+        f"Records cannot tell these groups of unknown parents from others or from fixed effects: "
+        f"{names}{more}; breeding values cannot be compared across them.",
+    )

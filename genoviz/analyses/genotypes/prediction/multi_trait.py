@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from genoviz.analyses.genotypes.prediction.metafounders import note_lost_groups
 from genoviz.analyses.genotypes.prediction.mixed_model import (
     MixedSolution,
     iter_solve_mixed_model,
 )
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import group_shares
 from genoviz.analyses.genotypes.prediction.single_step_parts import (
     Form,
     check_form,
@@ -57,6 +59,8 @@ class MultiTraitSnapshot:
         Whether the last one is within the tolerance.
     seconds
         Since the start.
+    notes
+        Which groups of unknown parents the records of a trait cannot tell apart.
     """
 
     breeding_values: np.ndarray
@@ -67,6 +71,7 @@ class MultiTraitSnapshot:
     residuals: np.ndarray
     is_converged: bool
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def iteration(self) -> int:
@@ -215,6 +220,7 @@ def iter_multi_trait(
     weighted = shares[is_used]
     model = MixedModel(values, tuple(effects), tuple(random), matrices["residual"], weighted)
     is_free = pedigree is not None and has_free_level(pedigree)
+    notes = _note_groups(pedigree, values, owners, columns) if n_groups else ()
     for solution in iter_solve_mixed_model(
         model, tolerance=tolerance, max_iterations=max_iterations, backend=backend
     ):
@@ -222,7 +228,8 @@ def iter_multi_trait(
         fixed[1:] /= deviations[:, None]
         fixed[0] -= means @ fixed[1:]
         snapshot = _read(solution, fixed, scales, n_animals, is_free)
-        yield replace(snapshot, effects=spread_rows(snapshot.effects, kept, n_variants))
+        effects = spread_rows(snapshot.effects, kept, n_variants)
+        yield replace(snapshot, effects=effects, notes=notes)
 
 
 @in_one_go(iter_multi_trait)
@@ -244,6 +251,27 @@ def _check_values(values: np.ndarray) -> None:
                 f"trait {number} is {own[0]:g} in all {len(own):,} records that have it: there is "
                 "nothing to learn"
             )
+
+
+def _note_groups(
+    pedigree: Pedigree, values: np.ndarray, owners: np.ndarray, columns: np.ndarray
+) -> tuple[str, ...]:
+    """Return sentences on groups that the records of a trait cannot tell apart."""
+    if pedigree.gamma is not None:
+        return ()
+    shares, found = group_shares(pedigree)[owners], {}
+    for number, trait in enumerate(values.T, start=1):
+        has = ~np.isnan(trait)
+        design = np.column_stack([np.ones(has.sum()), columns[has]])
+        own = shares[has]
+        rest = own - design @ np.linalg.lstsq(design, own, rcond=None)[0]
+        for note in note_lost_groups(pedigree, rest.T @ rest, (own**2).sum(axis=0)):
+            found.setdefault(note, []).append(number)
+    of_all = range(1, values.shape[1] + 1)
+    return tuple(
+        note if numbers == [*of_all] else f"Trait {', '.join(map(str, numbers))}: {note}"
+        for note, numbers in found.items()
+    )
 
 
 def _check_covariance(name: str, matrix: np.ndarray, n_traits: int) -> np.ndarray:

@@ -21,6 +21,8 @@ from genoviz.analyses.genotypes.prediction.blup_training import (
     make_records,
 )
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import GradientStep, Products
+from genoviz.analyses.genotypes.prediction.metafounders import note_lost_groups
+from genoviz.analyses.genotypes.prediction.pedigree_inverse import group_shares
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     Preconditioner,
     check_preconditioner,
@@ -162,7 +164,8 @@ def iter_single_step(
     Groups of unknown parents have fixed effects q, and the breeding values that are told are Qq +
     u, Q being what animals have of the groups. The inverse of H is then that of Misztal et al.,
     A* + [-Q I]' (G^-1 - A_gg^-1) [-Q I] with the rows of genotyped animals. If all unknown parents
-    have groups, these have the mean 0, as the intercept has what all have in common.
+    have groups, these have the mean 0, as the intercept has what all have in common. A note names
+    groups that records cannot tell apart.
 
     If the groups are metafounders (`Pedigree.with_gamma`), they are random instead, as ancestors of
     animals: A is A^Gamma, and dosages are centred as if all frequencies were 1/2, so that both have
@@ -241,6 +244,11 @@ def iter_single_step(
     training = Training(values, covariates, what, covariate_names=covariate_names, records=records)
     n_variants = genotypes.n_variants
     genotypes, kept = take_autosomes(genotypes, contigs)
+    if len(pedigree.groups) and pedigree.gamma is None:
+        shares = group_shares(pedigree)
+        sizes = training.diagonal @ shares**2
+        left = shares.T @ training.project(shares)
+        training.notes = (*training.notes, *note_lost_groups(pedigree, left, sizes))
     parts = SingleStepParts(genotypes, pedigree, training, ratio, polygenic_weight, backend)
     if form == "ssSNPBLUP":
         equations = VariantEquations(parts, preconditioner)

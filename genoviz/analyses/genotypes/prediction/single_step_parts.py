@@ -104,6 +104,7 @@ class SingleStepParts:
         of_genotyped = (1 / weight - 1) * self.genotyped_inverse.diagonal
         diagonal[self.genotyped] += of_genotyped
         diagonal[self.n_animals :] += self.shares.T**2 @ of_genotyped
+        diagonal[diagonal == 0] = 1.0  # of a group that nobody is of
         diagonal *= self.ratio
         if self.training is not None:
             diagonal[: self.n_animals] += self.training.diagonal
