@@ -21,6 +21,7 @@ from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.parts.words import n_words, shorten, write_place
+from genoviz_app.session.graph_places import on_graph
 
 NO_NODES = np.empty(0, np.int64)
 MAX_IN_LINK, LONGEST_IN_LINK = 40, 1500
@@ -124,6 +125,19 @@ class LitSet:
     def title(self) -> str:
         """What it is called."""
         return self.highlight.title
+
+    def only_place(self, graph: PangenomeGraph) -> PathRegion | None:
+        """Return where it is on a path, if that is one place, and as long as it is."""
+        intervals = self.highlight.intervals
+        if intervals is None or len(intervals) != 1:
+            return None
+        contig = intervals.contigs[int(intervals.contig_ids[0])]
+        start, end = int(intervals.starts[0]), int(intervals.ends[0])
+        region = on_graph(graph, PathRegion(contig, start, end))
+        if region.path not in graph.path_names:
+            return None
+        is_there = region.end <= graph.path_lengths[graph.find_path(region.path)]
+        return region if is_there else None
 
     def among(self, samples: np.ndarray) -> np.ndarray:
         """Return which samples, by their names, it has itself or by a haplotype; bool."""

@@ -37,6 +37,7 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
     REGION_COLOUR,
     REGION_MARK,
     region_nodes,
+    region_parts,
 )
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.layout_run import LayoutRun, RunState
@@ -253,7 +254,7 @@ class LayoutWidget(LayoutTraits):
                 return
             nodes = region_nodes(self.graph, change.new)
             self._picture.set_mark(REGION_MARK, Mark(nodes, REGION_COLOUR))
-            self._picture.look_at_nodes(nodes)
+            self._picture.look_at(region_parts(self.graph, change.new))
 
     @t.observe("view")
     def _on_view(self, change: Any) -> None:

@@ -6,14 +6,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.analyses.graph.query.path_groups import GROUPINGS
-from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.errors import ParameterError
 from genoviz_app.pages.pangenome.controls import SettingsForm
 from genoviz_app.pages.pangenome.cut_and_keep import CutAndKeep
@@ -28,7 +26,7 @@ from genoviz_app.pages.pangenome.paths.listing import PathList
 from genoviz_app.pages.pangenome.paths.rows import RowsPanel
 from genoviz_app.pages.pangenome.paths.variation import Variation
 from genoviz_app.pages.pangenome.picture.fitting import Shape
-from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks
+from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks, region_parts
 from genoviz_app.pages.pangenome.statistics import Statistics, facts_html
 from genoviz_app.parts.dock import Dock, DockArea
 from genoviz_app.parts.file_picker import FilePicker
@@ -317,10 +315,10 @@ class LinkFollower:
             picture.show(Viewport(*link.view, size.width, size.height))
         elif region is not None:
             try:
-                nodes = find_region_steps(self._session.opened.graph, region).nodes
+                parts = region_parts(self._session.opened.graph, region)
             except ParameterError as error:
                 return f"The link's region is not shown: {error}."
-            picture.look_at_nodes(np.unique(nodes))
+            picture.look_at(parts)
         elif not picture.frames.follows:
             picture.fit()
         return ""

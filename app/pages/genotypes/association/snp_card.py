@@ -215,7 +215,7 @@ class SnpCard:
         if len(nodes):
             session.picked = nodes
             session.wanted_page = "pangenome"
-            session.highlights.want(LitSet.of_found(None, nodes))
+            session.highlights.want(LitSet.of_found(self.placed, nodes))
 
     def _follow_graph(self, *_events: Any) -> None:
         self._sites = None

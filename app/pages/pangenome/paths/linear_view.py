@@ -20,7 +20,7 @@ from genoviz_app.pages.pangenome.paths.annotations import boxes_on_path
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.picture.shared_marks import (
     find_seen,
-    region_nodes,
+    region_parts,
     region_title,
 )
 from genoviz_app.parts.lighting import light_button
@@ -90,7 +90,7 @@ class PathView:
         self.track.on_box = self._on_box
         self.track.on_select = self._select
         self._contents = Question(session, "a path from left to right", self._on_content)
-        self._nodes = Question(session, "nodes of a region", view.picture.look_at_nodes)
+        self._nodes = Question(session, "nodes of a region", view.picture.look_at)
         self._positions = Question(session, "node at a position", self._on_node)
         self._views = Question(session, "what the picture shows of a path", self._on_view)
         self.path.param.watch(self._on_path, "value")
@@ -162,7 +162,7 @@ class PathView:
         """Show the region on the layout, or the stretch that is seen here."""
         region = self._region or self._region_of(*self.track.shown)
         if region is not None and self._graph is not None:
-            self._nodes.ask(region_nodes, self._graph, region)
+            self._nodes.ask(region_parts, self._graph, region)
 
     def _lit(self) -> Highlight:
         """Return the region, or the stretch that is seen here, as a highlight."""

@@ -29,11 +29,11 @@ from genoviz_app.pages.pangenome.picture.frame import Frame, Overview
 from genoviz_app.pages.pangenome.picture.frames import Hovering
 from genoviz_app.pages.pangenome.picture.marks import Mark, PictureNotes, make_layers
 from genoviz_app.pages.pangenome.picture.shapes import (
+    NodeParts,
     find_shapes,
     make_shapes,
     node_colours,
     place_labels,
-    plane_ends,
 )
 from genoviz_app.server.right_of_way import CORES
 from genoviz_app.session.layout_run import LayoutRun, RunState
@@ -50,7 +50,6 @@ LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
 STRESS_SECONDS = 2.0
-NODES_MARGIN, NEAREST_EXTENT = 0.2, 80.0
 RESTING_SECONDS = 0.1
 """After so long a rest, a picture that was made by moving the last one is drawn anew."""
 
@@ -153,7 +152,7 @@ class FrameMaker:
     get_choice
         Returns by what to colour.
     target
-        int64, the nodes that the view follows; None to follow the whole layout.
+        The nodes that the view follows, and which parts of them; None to follow the whole layout.
     only
         int64, the nodes that are drawn; None for all.
     drawing
@@ -174,11 +173,11 @@ class FrameMaker:
     ) -> None:
         self._run, self._fitting, self._colourings = run, fitting, colourings
         self._notes, self._hovering, self._get_choice = notes, hovering, get_choice
-        self.target: np.ndarray | None = None
+        self.target: NodeParts | None = None
         self.only: np.ndarray | None = None
         self.drawing: LayoutDrawing | None = None
         self._drawn: tuple = (None, None, None)
-        self._fitted: tuple[np.ndarray | None, Viewport | None] = (None, None)
+        self._fitted: tuple[NodeParts | None, Viewport | None] = (None, None)
         self._measured: tuple[Any, GraphLayout | None, float] = (None, None, 0.0)
         self._overview_due, self.waits_for_edges = 0.0, False
         self._last_image, self._drawn_view = LastImage(), None
@@ -302,11 +301,8 @@ class FrameMaker:
         if target is None:
             view = self._fitting.fit(drawing.bounds, width, height, last)
         else:
-            ends = plane_ends(drawing, target, self._fitting.fold).reshape(-1, 2)
-            low, high = ends.min(axis=0), ends.max(axis=0)
-            spare = np.maximum(NEAREST_EXTENT - (high - low).max(), 0) / 2
-            bounds = (*(low - spare).tolist(), *(high + spare).tolist())
-            view = Viewport.fit(bounds, width, height, margin=NODES_MARGIN)
+            bounds = target.bounds(drawing, self._fitting.fold)
+            view = Viewport.fit(bounds, width, height, margin=target.margin)
             if last is not None and will_do(last, view, bounds):
                 view = last
         self._fitted = (target, view)

@@ -28,7 +28,7 @@ from genoviz_app.pages.pangenome.picture.frames import (
 )
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, GraphView, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
-from genoviz_app.pages.pangenome.picture.shapes import has_edge_index, plane_ends
+from genoviz_app.pages.pangenome.picture.shapes import NodeParts, has_edge_index, plane_ends
 from genoviz_app.session.layout_run import LayoutRun
 
 log = logging.getLogger(__name__)
@@ -153,8 +153,12 @@ class LivePicture:
 
     def look_at_nodes(self, nodes: np.ndarray) -> None:
         """Show these nodes with a margin around them, and follow them while the layout moves."""
-        if len(nodes):
-            self._maker.target = np.asarray(nodes, np.int64)
+        self.look_at(NodeParts(np.asarray(nodes, np.int64)))
+
+    def look_at(self, parts: NodeParts) -> None:
+        """Show parts of nodes, and follow them while the layout moves."""
+        if len(parts.nodes):
+            self._maker.target = parts
             self.frames.follow()
 
     def set_mark(self, name: str, mark: Mark | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,6 +26,9 @@ from genoviz_app.pages.pangenome.picture.marks import NodeLabel
 
 log = logging.getLogger(__name__)
 
+NODES_MARGIN, NEAREST_EXTENT = 0.2, 80.0
+PARTS_MARGIN, NEAREST_PARTS = 0.1, 36.0
+"""Around parts of nodes, whose letters are to be read: in a picture of 400 pixels, 55 bp are."""
 MAX_SHAPES = 1200
 MAX_NAMES = 400
 MAX_LABELS = 300
@@ -36,6 +40,39 @@ INDEXER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-edges")
 """Indexes the edges of large graphs, which would hold frames up."""
 
 _INDEXING: WeakKeyDictionary[PangenomeGraph, Future] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class NodeParts:
+    """Nodes that a view shows, whole or in part.
+
+    Attributes
+    ----------
+    nodes
+        int64, shape (n,); one may come several times.
+    shares
+        float64, shape (n, 2): from which share of each node to which; None for whole nodes.
+    """
+
+    nodes: np.ndarray
+    shares: np.ndarray | None = None
+
+    @property
+    def margin(self) -> float:
+        """Which share of the extent is left free on each side."""
+        return NODES_MARGIN if self.shares is None else PARTS_MARGIN
+
+    def bounds(
+        self, drawing: LayoutDrawing, fold: Fold | None
+    ) -> tuple[float, float, float, float]:
+        """Return the box around them in the plane of a picture, at least a few bases large."""
+        ends = plane_ends(drawing, self.nodes, fold)
+        ends = ends if self.shares is None else cut_segments(ends, self.shares)
+        ends = ends.reshape(-1, 2)
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        nearest = NEAREST_EXTENT if self.shares is None else NEAREST_PARTS
+        spare = np.maximum(nearest - (high - low).max(), 0) / 2
+        return (*(low - spare).tolist(), *(high + spare).tolist())
 
 
 def has_edge_index(graph: PangenomeGraph) -> bool:

@@ -13,12 +13,14 @@ from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark
+from genoviz_app.pages.pangenome.picture.shapes import NodeParts
 from genoviz_app.parts.questions import Question
 from genoviz_app.session.session import Session
 
 REGION_MARK, REGION_COLOUR = "region", "#ffb454"
 PICKED_MARK, PICKED_COLOUR = "picked", "#ff7ac6"
 MAX_VISIBLE_NODES = 2_000_000
+MAX_PARTS = 1000
 REST_SECONDS = 0.4
 
 
@@ -82,8 +84,9 @@ class SharedMarks:
     def _on_region(self, mark: Mark) -> None:
         self._picture.set_mark(REGION_MARK, mark)
         self._follow_picked()  # the region may have them all
-        if self._goes_there:
-            self._picture.look_at_nodes(mark.nodes)
+        if self._goes_there and self._session.opened is not None:
+            graph, region = self._session.opened.graph, self._session.region
+            self._picture.look_at(region_parts(graph, region))
 
     def _on_sight(self, region: PathRegion | None) -> None:
         if region is not None and region != self._session.region and self._session.is_split:
@@ -106,13 +109,37 @@ class SharedMarks:
         self._n_marks = len(shown)
 
     def _go_to(self, event: Any) -> None:
-        if event.new is not None:
-            self._picture.look_at_nodes(event.new.nodes)
+        lit, opened = event.new, self._session.opened
+        if lit is None or opened is None or not len(lit.nodes):
+            return
+        region = lit.only_place(opened.graph)
+        if region is None:
+            self._picture.look_at_nodes(lit.nodes)
+        else:
+            self._picture.look_at(region_parts(opened.graph, region))
 
 
 def region_nodes(graph: PangenomeGraph, region: PathRegion) -> np.ndarray:
     """Return the nodes of a region, each once; int64, ascending."""
     return np.unique(find_region_steps(graph, region).nodes)
+
+
+def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
+    """Return the nodes of a region, of the first and the last of which only a part is meant.
+
+    Raises
+    ------
+    ParameterError
+        As `find_region_steps`.
+    """
+    steps = find_region_steps(graph, region)
+    if len(steps.nodes) > MAX_PARTS:  # their ends are a small matter
+        return NodeParts(np.unique(steps.nodes))
+    lengths = graph.node_lengths[steps.nodes]
+    ends = np.array([region.start, max(region.end, region.start + 1)]) - steps.positions[:, None]
+    shares = np.clip(ends / np.maximum(lengths, 1)[:, None], 0.0, 1.0)
+    is_reverse = steps.is_reverse[:, None]
+    return NodeParts(steps.nodes, np.where(is_reverse, 1 - shares[:, ::-1], shares))
 
 
 def region_title(graph: PangenomeGraph, region: PathRegion) -> str:

@@ -201,11 +201,13 @@ def test_a_region_and_a_view_are_gone_to_and_told(graph):
         widget.region = "alt:5-8"
         assert widget.region == PathRegion("alt", 5, 8)
         await cell.settle()
-        nodes = find_region_steps(graph, widget.region).nodes
-        assert nodes.tolist() == [2]
+        steps = find_region_steps(graph, widget.region)
+        assert steps.nodes.tolist() == [2]
         x_min, x_max, y_min, y_max = widget.view
-        assert 200 < x_min < 410
-        assert 1010 < x_max < 1220
+        per_base = 600 / graph.node_lengths[2]  # along the node's line, from x 410 to 1010
+        first, last = (410 + per_base * (place - steps.positions[0]) for place in (5, 8))
+        assert first - 100 < x_min < first
+        assert last < x_max < last + 100
         assert (y_min + y_max) / 2 == pytest.approx(-50)
         assert (cell.image == MAX_INDEX + 1).any()
         cell.tell("view", bounds=[0, 40, -15, 15], **SIZE, moves=1)

@@ -18,6 +18,7 @@ from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.frame_maker import RESTING_SECONDS
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel
+from genoviz_app.pages.pangenome.picture.shapes import NodeParts
 from genoviz_app.server.jobs import JobPool
 from genoviz_app.session.layout_run import LayoutRun
 from genoviz_app.session.layout_settings import LayoutSettings
@@ -240,6 +241,16 @@ def test_a_view_of_nodes_follows_them_until_the_person_moves(tab):
     tab.tell("view", bounds=[0, 400, 0, 300], width=WIDTH, height=HEIGHT, moves=1)
     tab.load(ENDS)
     assert tab.picture.viewport == Viewport(0, 400, 0, 300, WIDTH, HEIGHT)
+
+
+def test_a_view_of_a_part_of_a_node_shows_its_letters(tab):
+    tab.picture.look_at(NodeParts(np.array([2]), np.array([[0.5, 0.5 + 50 / 600]])))
+    tab.settle()
+    view = tab.picture.viewport
+    assert view.x_min < 710 < 760 < view.x_max
+    pixels_per_base = WIDTH / (view.x_max - view.x_min)
+    assert pixels_per_base > 6  # as detail.js needs them
+    assert len(tab.arrays["base_letters"]) >= 50
 
 
 def test_a_very_short_node_is_seen_with_what_is_around_it(tab):

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PathRegion
@@ -15,11 +17,13 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
     SharedMarks,
     find_seen,
     region_nodes,
+    region_parts,
     region_title,
 )
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
-from tests.graphs import make_graph
+from tests.graphs import make_graph, random_graph
+from tests.oracles.paths import walk_bases
 
 
 @pytest.fixture
@@ -112,7 +116,7 @@ def test_a_click_picks_the_node_at_that_position(opened):
 def test_the_picture_is_zoomed_to_the_region_or_to_what_is_seen(opened, monkeypatch):
     looked = []
     monkeypatch.setattr(
-        opened.panel._nodes, "_on_answer", lambda nodes: looked.append(nodes.tolist())
+        opened.panel._nodes, "_on_answer", lambda parts: looked.append(parts.nodes.tolist())
     )
     opened.panel.zoom_picture()
     poll_until(opened.poll, lambda: looked)
@@ -120,6 +124,25 @@ def test_the_picture_is_zoomed_to_the_region_or_to_what_is_seen(opened, monkeypa
     opened.panel.zoom_picture()
     poll_until(opened.poll, lambda: len(looked) == 2)
     assert looked == [[0, 1, 3], [1]]
+
+
+@given(seed=st.integers(0, 10_000))
+def test_parts_of_nodes_are_the_bases_of_the_region(seed):
+    graph = random_graph(seed)
+    bases = walk_bases(graph, 0)
+    if not bases:
+        return
+    start, end = sorted(np.random.default_rng(seed).integers(0, len(bases), 2).tolist())
+    end = max(end, start + 1)
+    parts = region_parts(graph, PathRegion(graph.path_names[0], start, end))
+    found = parts.shares * graph.node_lengths[parts.nodes][:, None]
+    expected = {}
+    for node, offset, _, step in bases[start:end]:
+        expected.setdefault((step, node), []).append(offset)
+    visited = [(node, min(at), max(at) + 1) for (_, node), at in expected.items()]
+    is_long = graph.node_lengths[parts.nodes] > 0
+    assert parts.nodes[is_long].tolist() == [node for node, *_ in visited]
+    np.testing.assert_allclose(found[is_long], [ends for _, *ends in visited], atol=1e-9)
 
 
 def test_the_stretches_that_the_picture_shows_are_those_of_its_nodes():
