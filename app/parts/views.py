@@ -132,6 +132,8 @@ class Views:
     def _settle(self) -> None:
         """Have the browser make the view that is shown, unless it has it.
 
+        A late view is made here: the one before has left the screen by then.
+
         A table that is made before its place is there finds no width; and a figure that is made
         while its place appears is measured too early, so figures are made with the page.
         """
@@ -139,13 +141,17 @@ class Views:
         if not len(place) and self.panel.visible:
             self._waiting += 1
             if self._waiting > PATIENCE:
-                place.append(self._make(self._views[self.shown]).panel)
+                chosen = self._make(self._views[self.shown])
+                chosen.is_shown = True
+                self._poll_shown = getattr(chosen, "poll", _rest)
+                place.append(chosen.panel)
         self._is_settled = bool(len(place))
 
     def _show(self, shown: int) -> None:
         """Show one view; it is made in the browser when it is first shown, and then kept."""
         self.shown, self._waiting, self._is_settled = shown, 0, False
-        chosen = self._make(self._views[shown])
+        chosen = self._views[shown]
+        chosen = chosen.view if isinstance(chosen, LateView) else chosen
         self._poll_shown: Callable[[], None] = getattr(chosen, "poll", _rest)
         with pn.io.hold():
             for place, (column, view) in enumerate(zip(self._places, self._views, strict=True)):

@@ -237,6 +237,9 @@ class RatioFigure:
             x_range=Range1d(0.5, 10), y_range=FactorRange(factors=[]), x_axis_type="log",
         )  # fmt: skip
         self.plot.ygrid.visible = False
+        # Bokeh's own ticks of a short logarithmic axis leave 1 out, where the line is.
+        self._ticker = FixedTicker(ticks=[1])
+        self.plot.xaxis[0].ticker = self.plot.xgrid[0].ticker = self._ticker
         self._source = ColumnDataSource({"case": [], "ratio": [], "says": [], "word": []})
         bars = self.plot.hbar(
             y="case", right="ratio", left=1, height=0.6, source=self._source, color=COLOURS[0]
@@ -262,7 +265,22 @@ class RatioFigure:
             "says": [row[2] for row in rows],
         }
         if rows:
-            self.plot.x_range.update(start=min(0.8, *ratios) / 1.2, end=max(2.0, *ratios) * 2.5)
+            start, end = min(0.8, *ratios) / 1.2, max(2.0, *ratios) * 2.5
+            self.plot.x_range.update(start=start, end=end)
+            self._ticker.ticks = ratio_ticks(start, end)
+
+
+def ratio_ticks(start: float, end: float) -> list[float]:
+    """Return the powers of ten between two ratios, and 2 and 5 times them where there is room.
+
+    Examples
+    --------
+    >>> ratio_ticks(0.6, 7), ratio_ticks(0.6, 3e4)
+    ([1.0, 2.0, 5.0], [1.0, 10.0, 100.0, 1000.0, 10000.0])
+    """
+    powers = range(int(np.floor(np.log10(start))), int(np.ceil(np.log10(end))) + 1)
+    parts = (1, 2, 5) if end < 1000 * start else (1,)
+    return [tick for k in powers for m in parts if start <= (tick := float(f"{m}e{k}")) <= end]
 
 
 def say_bin(found: DistanceStress, k: int) -> str:

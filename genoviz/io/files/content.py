@@ -28,6 +28,11 @@ from genoviz.io.files.reading_rules import RULES
 MAX_BYTES_IN_MEMORY = 64 << 20
 GROUP = "snapshots"
 
+_BINARY = {
+    ".2bit": "sequences in the 2bit format",
+    ".gbz": "a graph in the GBZ format",
+    ".db": "a database of GBZ-base (SQLite)",
+}
 _SLICE = 16 << 20
 _CANNOT_SHARE = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
@@ -36,7 +41,7 @@ State = tuple[int, int, int]
 
 
 def open_content(
-    path: Path, *, needs: str = "at least one line", may_be_empty: bool = False
+    path: Path, *, needs: str = "", may_be_empty: bool = False
 ) -> Generator[Progress, None, np.ndarray]:
     """Return what a file holds as it is; uint8, read-only, shape (n_bytes,).
 
@@ -47,7 +52,7 @@ def open_content(
     path
         The file.
     needs
-        What an empty file is told to have.
+        What an empty file is told to have; by default what its name promises, or else a line.
     may_be_empty
         Whether a file without a byte is one too.
 
@@ -64,6 +69,7 @@ def open_content(
             if before[0] == 0:
                 if may_be_empty:
                     return np.empty(0, np.uint8)
+                needs = needs or _BINARY.get(path.suffix.lower(), "at least one line")
                 raise FileFormatError(path, f"the file is empty, needs {needs}")
             if not RULES.snapshots:
                 return _map(file)

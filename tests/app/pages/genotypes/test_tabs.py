@@ -71,6 +71,9 @@ def test_the_tab_of_prediction_is_made_when_it_is_needed(session, page):
     assert page.link.blup == page.link.pedigree == ""
     assert page.views.made("Prediction") is None
     page.views.show("Prediction")
+    assert page.views.made("Prediction") is None, "the tab before has left the screen first"
+    assert [place.visible for place in page.views.panel[1:]] == [False, False, False, True]
+    poll_until(poll, lambda: page.views.made("Prediction") is not None)
     made = page.views.made("Prediction")
     assert made is page.views.view("Prediction")
     assert made.is_shown

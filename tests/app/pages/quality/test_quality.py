@@ -309,5 +309,6 @@ def test_measurements_of_other_machines_are_drawn(tmp_path):
     figure = RatioFigure()
     figure.show(found["Sort (CPU)"])
     assert figure.plot.y_range.factors == ["10"]
+    assert figure.plot.xaxis[0].ticker.ticks == [1, 2, 5]
     assert measured_elsewhere(tmp_path / "none.json") == {}
     assert measured_elsewhere(), "those of the project"
