@@ -8,9 +8,11 @@ import importlib.util
 import os
 import platform
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from genoviz.backend import cuda_is_available
 from genoviz.io.files.reading_rules import RULES, ReadingRules
@@ -135,12 +137,28 @@ def pytest_xdist_make_scheduler(config, log):
 OBJECTS_BEFORE_A_COLLECTION = (20_000, 20, 20)
 
 
+KERNELS_IN_COLLECTION: list[str] = []
+"""Kernels that had run when all tests were collected; test_project has none of them."""
+
+
+def loaded_kernels() -> list[str]:
+    """Return the names of the package's compiled functions that have run in this process."""
+    modules = [(name, module) for name, module in sys.modules.items() if name[:7] == "genoviz"]
+    return [
+        f"{name}.{function}"
+        for name, module in modules
+        for function, value in list(vars(module).items())
+        if isinstance(value, Dispatcher) and value.__module__ == name and value.signatures
+    ]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """Let the garbage collector look at what tests make, and not at all that they import."""
     gc.disable()
     try:
-        return (yield)
+        yield
+        KERNELS_IN_COLLECTION.extend(loaded_kernels())
     finally:
         gc.enable()
         gc.collect()

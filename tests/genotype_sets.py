@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from genoviz import Genotypes, SampleTable, VariantTable
-from tests.oracles.genotypes import pack
+from tests.oracles.genotypes import dosages_of, pack
 
 SAMPLE_NAMES = ("family_ids", "ids", "father_ids", "mother_ids", "sexes")
 VARIANT_NAMES = ("positions", "ids", "allele1", "allele2", "centimorgans")
@@ -34,6 +36,46 @@ def genotypes_of(codes: np.ndarray) -> Genotypes:
     )
     samples = SampleTable.from_ids([f"s{number}" for number in range(n_samples)])
     return Genotypes(pack(codes), samples, variants)
+
+
+def draw_genotypes(
+    n_samples: int, n_variants: int, seed: int, *, n_contigs: int = 1, n_populations: int = 1,
+    missing_rate: float = 0.0,
+) -> Genotypes:  # fmt: skip
+    """Return genotypes of unlinked variants, by NumPy alone; samples are of populations in turn.
+
+    What is made while tests are collected must need no kernel: each process would compile it.
+    """
+    generator = np.random.default_rng(seed)
+    spread = 0.2 * (n_populations > 1)
+    frequencies = generator.normal(0, spread, (n_populations, n_variants))
+    frequencies = np.clip(frequencies + generator.uniform(0.1, 0.9, n_variants), 0.1, 0.9)
+    dosages = generator.binomial(2, frequencies[np.arange(n_samples) % n_populations])
+    dosages[generator.random(dosages.shape) < missing_rate] = -1
+    return with_contigs(np.array([3, 2, 0, 1])[dosages], n_contigs)
+
+
+def with_contigs(codes: np.ndarray, n_contigs: int) -> Genotypes:
+    """Return genotypes of 2-bit codes whose contigs have equally many variants."""
+    found = genotypes_of(codes)
+    n_variants = codes.shape[1]
+    contig_ids = (np.arange(n_variants) * n_contigs // n_variants).astype(np.int32)
+    contigs = tuple(str(number + 1) for number in range(n_contigs))
+    return replace(found, variants=replace(found.variants, contigs=contigs, contig_ids=contig_ids))
+
+
+def draw_trait(
+    genotypes: Genotypes, seed: int, *, heritability: float = 0.5, n_causal: int = 30
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a phenotype of each sample and its genetic part, float64 both, by NumPy alone."""
+    generator = np.random.default_rng(seed)
+    dosages = dosages_of(genotypes.packed, genotypes.n_samples)
+    causal = generator.choice(genotypes.n_variants, n_causal, replace=False)
+    z = np.nan_to_num(dosages - np.nanmean(dosages, axis=0))[:, causal]
+    values = z @ generator.standard_normal(n_causal)
+    values *= np.sqrt(heritability) / values.std()
+    noise = generator.standard_normal(genotypes.n_samples) * np.sqrt(1 - heritability)
+    return values + noise, values
 
 
 def assert_same(found: Genotypes, wanted: Genotypes, *, but: tuple[str, ...] = ()) -> None:

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 import genoviz
 import genoviz_app
 from tests import pins as writer
-from tests.conftest import ROOT
+from tests.conftest import KERNELS_IN_COLLECTION, ROOT
 from tests.pins import HASHED
 from tests.waiting import PATIENCE
 
@@ -177,6 +177,11 @@ def test_a_users_own_app_hides_nothing_of_ours(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (shown.stdout, shown.returncode) == ("genoviz_app.server.serving LayoutView\n", 0)
+
+
+def test_no_kernel_runs_while_tests_are_collected():
+    """In a fresh checkout each process would compile it, all of them at the same time."""
+    assert KERNELS_IN_COLLECTION == []
 
 
 def test_scripts_can_be_run():

@@ -7,17 +7,15 @@ from genoviz import (
     cross_validate,
     iter_cross_validate,
     read_genotypes,
-    simulate_genotypes,
-    simulate_trait,
     snp_blup,
 )
 from genoviz.errors import ParameterError
 from tests.conftest import real_data
+from tests.genotype_sets import draw_genotypes, draw_trait
 
-GENOTYPES = simulate_genotypes(120, 150, missing_rate=0.02, seed=1)
-TRAIT = simulate_trait(GENOTYPES, n_causal=10, heritability=0.8, seed=1, backend="cpu")
+GENOTYPES = draw_genotypes(120, 150, 1, missing_rate=0.02)
 AGE = np.random.default_rng(2).standard_normal(120)
-PHENOTYPE = TRAIT.phenotype + 3 * AGE
+PHENOTYPE = draw_trait(GENOTYPES, 1, n_causal=10, heritability=0.8)[0] + 3 * AGE
 PHENOTYPE[:10] = np.nan
 
 

@@ -15,20 +15,20 @@ from genoviz import (
     read_genotypes,
     read_phenotypes,
     simulate_genotypes,
-    simulate_trait,
 )
 from genoviz.analyses.genotypes.association import mixed_fits
 from genoviz.errors import ParameterError
 from tests.conftest import real_data
+from tests.genotype_sets import draw_genotypes, draw_trait
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
 
 N, M = 90, 150
-GENOTYPES = simulate_genotypes(N, M, n_contigs=3, n_populations=3, missing_rate=0.03, seed=1)
+GENOTYPES = draw_genotypes(N, M, 1, n_contigs=3, n_populations=3, missing_rate=0.03)
 DOSAGES = dosages_of(GENOTYPES.packed, N)
 CONTIGS = GENOTYPES.variants.contig_ids
 AGE = np.random.default_rng(2).standard_normal(N)
-PHENOTYPE = simulate_trait(GENOTYPES, heritability=0.7, seed=4, backend="cpu").phenotype + AGE
+PHENOTYPE = draw_trait(GENOTYPES, 7, heritability=0.7)[0] + AGE
 PHENOTYPE[::9] = np.nan
 USED = np.flatnonzero(~np.isnan(PHENOTYPE))
 Y = PHENOTYPE[USED]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from genoviz import iter_reliability, reliability, simulate_genotypes, simulate_pedigree
+from genoviz import iter_reliability, reliability, simulate_pedigree
 from genoviz.cli.main import main
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from tests.analyses.genotypes.test_single_step import gamma_of, in_groups, metafounder_inverse
+from tests.genotype_sets import draw_genotypes
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of, pack
 from tests.oracles.pedigree import group_shares, relationships
 
 N, M = 60, 90
-GENOTYPES = simulate_genotypes(N, M, missing_rate=0.02, seed=1)
+GENOTYPES = draw_genotypes(N, M, 1, missing_rate=0.02)
 AGE = np.random.default_rng(2).standard_normal(N)
 PHENOTYPE = np.random.default_rng(3).standard_normal(N)
 PHENOTYPE[::4] = np.nan

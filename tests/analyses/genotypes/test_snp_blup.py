@@ -10,19 +10,19 @@ from genoviz import (
     iter_gblup,
     iter_snp_blup,
     simulate_genotypes,
-    simulate_trait,
     snp_blup,
 )
 from genoviz.analyses.genotypes.prediction import blup_run
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.errors import ParameterError
+from tests.genotype_sets import draw_genotypes, draw_trait
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
 
-GENOTYPES = simulate_genotypes(90, 130, n_populations=2, missing_rate=0.05, seed=1)
-TRAIT = simulate_trait(GENOTYPES, n_causal=20, seed=1, backend="cpu")
+GENOTYPES = draw_genotypes(90, 130, 1, n_populations=2, missing_rate=0.05)
+TRAIT, _ = draw_trait(GENOTYPES, 1, n_causal=20)
 COVARIATES = np.random.default_rng(2).standard_normal((90, 2))
-PHENOTYPE = TRAIT.phenotype + COVARIATES @ [1.0, -2.0] + 10
+PHENOTYPE = TRAIT + COVARIATES @ [1.0, -2.0] + 10
 PHENOTYPE[::9] = np.nan
 COVARIATES[5, 1] = np.nan
 HERITABILITY = 0.4
@@ -62,7 +62,7 @@ def test_repeated_records_are_predicted_as_by_the_inverse_of_their_covariance(
 ):
     rng = np.random.default_rng(3)
     samples = rng.integers(0, 90, 200)
-    phenotype = TRAIT.phenotype[samples] + rng.normal(size=200)
+    phenotype = TRAIT[samples] + rng.normal(size=200)
     phenotype[::9] = np.nan
     age, weights = rng.normal(size=200), rng.uniform(0.5, 4, 200)
     weights[7] = np.nan

@@ -9,18 +9,17 @@ from genoviz import (
     iter_reml,
     reml,
     reml_of_relationships,
-    simulate_genotypes,
-    simulate_trait,
 )
 from genoviz.analyses.genotypes.variances import estimate
 from genoviz.errors import ParameterError
+from tests.genotype_sets import draw_genotypes, draw_trait
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of
 
 N, M = 70, 120
-GENOTYPES = simulate_genotypes(N, M, missing_rate=0.02, seed=1)
+GENOTYPES = draw_genotypes(N, M, 1, missing_rate=0.02)
 AGE = np.random.default_rng(2).standard_normal(N)
-PHENOTYPE = simulate_trait(GENOTYPES, heritability=0.5, seed=3, backend="cpu").phenotype + AGE
+PHENOTYPE = draw_trait(GENOTYPES, 3)[0] + AGE
 PHENOTYPE[::10] = np.nan
 USED = np.flatnonzero(~np.isnan(PHENOTYPE))
 DESIGN = np.column_stack([np.ones(N), AGE])[USED]
@@ -148,7 +147,7 @@ def test_relationships_from_elsewhere_give_the_same_as_genotypes():
 def test_repeated_records_have_the_dense_likelihood_of_their_rows(sets):
     rng = np.random.default_rng(6)
     owners = rng.integers(0, N, 110)
-    common = simulate_trait(GENOTYPES, heritability=0.6, seed=3, backend="cpu").phenotype
+    common, _ = draw_trait(GENOTYPES, 4, heritability=0.6)
     values = common[owners] + rng.standard_normal(110) + AGE[owners]
     values[:5] = np.nan
     options = {"covariates": AGE[owners], "variant_sets": sets, "samples": owners}

@@ -30,7 +30,6 @@ from genoviz import backend
 from genoviz.errors import BackendError, GenovizError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
-from genoviz_app.opening import loaded_readers
 from genoviz_app.opening.apart import READERS, iter_apart
 from genoviz_app.opening.files import _iter_graph
 from genoviz_app.server.jobs import JobPool, describe_problem
@@ -205,6 +204,8 @@ def test_readers_are_loaded_where_no_cache_can_be_written(monkeypatch, tmp_path)
     (tmp_path / "file").touch()
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "file" / "cache"))
     monkeypatch.setattr("genoviz.samples.BUNDLED_FOLDER", tmp_path)  # as in an installed wheel
+    from genoviz_app.opening import loaded_readers  # which reads them, to be forked
+
     with pytest.raises(GenovizError, match=r"sample 'reads' was not made: .* cannot be written"):
         get_sample("reads")
     loaded_readers.read_samples()

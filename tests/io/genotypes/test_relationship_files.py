@@ -8,35 +8,40 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from genoviz import read_relationships, relationship_matrix, simulate_genotypes
+from genoviz import read_relationships, relationship_matrix
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.relationship_files import write_relationships
 from genoviz.io.genotypes.writers import write_plink
+from tests.genotype_sets import draw_genotypes
 from tests.plink import Plink
 
-GENOTYPES = simulate_genotypes(60, 80, missing_rate=0.05, seed=1)
-MATRIX = relationship_matrix(GENOTYPES, method="gcta", backend="cpu")
+GENOTYPES = draw_genotypes(60, 80, 1, missing_rate=0.05)
 
 
-def test_what_is_written_is_read(tmp_path):
+@pytest.fixture(scope="module")
+def matrix():
+    return relationship_matrix(GENOTYPES, method="gcta", backend="cpu")
+
+
+def test_what_is_written_is_read(matrix, tmp_path):
     path = tmp_path / "g.grm.bin"
-    write_relationships(MATRIX.values, MATRIX.samples, MATRIX.pair_variants, path)
+    write_relationships(matrix.values, matrix.samples, matrix.pair_variants, path)
     found = read_relationships(path)
-    np.testing.assert_array_equal(found.values, MATRIX.values.astype(np.float32))
-    np.testing.assert_array_equal(found.pair_variants, MATRIX.pair_variants)
-    assert found.samples.ids.tolist() == MATRIX.samples.ids.tolist()
-    assert found.samples.family_ids.tolist() == MATRIX.samples.family_ids.tolist()
+    np.testing.assert_array_equal(found.values, matrix.values.astype(np.float32))
+    np.testing.assert_array_equal(found.pair_variants, matrix.pair_variants)
+    assert found.samples.ids.tolist() == matrix.samples.ids.tolist()
+    assert found.samples.family_ids.tolist() == matrix.samples.family_ids.tolist()
     (tmp_path / "g.grm.N.bin").unlink()
     assert read_relationships(path).pair_variants is None
 
 
-def test_what_plink_writes_is_read(tmp_path):
+def test_what_plink_writes_is_read(matrix, tmp_path):
     write_plink(GENOTYPES, tmp_path / "g")
     Plink("plink2", tmp_path)(tmp_path / "g", "--make-grm-bin", "--mac", "1")
     found = read_relationships(tmp_path / "out.grm.bin")
-    np.testing.assert_allclose(found.values, MATRIX.values, atol=1e-5)
-    np.testing.assert_array_equal(found.pair_variants, MATRIX.pair_variants)
-    assert found.samples.ids.tolist() == MATRIX.samples.ids.tolist()
+    np.testing.assert_allclose(found.values, matrix.values, atol=1e-5)
+    np.testing.assert_array_equal(found.pair_variants, matrix.pair_variants)
+    assert found.samples.ids.tolist() == matrix.samples.ids.tolist()
 
 
 def put(folder, names, n_numbers):

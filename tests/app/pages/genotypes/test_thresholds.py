@@ -32,12 +32,12 @@ GENOTYPES = replace(GENOTYPES, variants=replace(GENOTYPES.variants, contigs=("1"
         ("min_maf", np.arange(21) / 40),
         ("max_variant_missing", np.arange(21) / 20),
         ("max_sample_missing", np.arange(31) / 30),
-        ("min_hwe_p", np.unique(variant_statistics(GENOTYPES).hwe_p)),
+        ("min_hwe_p", None),  # those of the variants
     ],
 )
 def test_the_page_counts_as_passing_what_the_filter_keeps(name, values):
     variants, samples = variant_statistics(GENOTYPES), sample_statistics(GENOTYPES)
-    for value in values:
+    for value in np.unique(variants.hwe_p) if values is None else values:
         thresholds = Thresholds(**{name: float(value)})
         options = FilterOptions(**asdict(thresholds))
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,12 +23,15 @@ from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
 
-STEPS = prepare(Intervals.from_columns(["c"], [0], [9], scores=[1.0]), "bedgraph")
+
+@cache
+def steps():
+    return prepare(Intervals.from_columns(["c"], [0], [9], scores=[1.0]), "bedgraph")
 
 
 def tracks_of(n):
-    files = [TrackFile(f"/d/{k}.bw", f"{k}.bw", STEPS) for k in range(n)]
-    return [Track(f.title, STEPS, new_look(TrackKind.SIGNAL, k), f) for k, f in enumerate(files)]
+    files = [TrackFile(f"/d/{k}.bw", f"{k}.bw", steps()) for k in range(n)]
+    return [Track(f.title, steps(), new_look(TrackKind.SIGNAL, k), f) for k, f in enumerate(files)]
 
 
 def sources_of(tracks):
@@ -226,7 +231,7 @@ def test_where_the_view_rests_on_a_path_is_where_other_pages_go(session, page, g
 
 def test_the_depth_of_the_graph_comes_before_its_annotations_and_the_files():
     tracks = tracks_of(1)
-    built_in = [Track(title, STEPS, new_look(TrackKind.SIGNAL, 0)) for title in
+    built_in = [Track(title, steps(), new_look(TrackKind.SIGNAL, 0)) for title in
                 ("Annotations", "Depth of paths", "Depth of ref")]  # fmt: skip
     found = [*tracks, *built_in]
     assert follow_looks(found, sources_of(tracks), ()) == []
