@@ -119,11 +119,18 @@ def too_much(megabytes: int, group: str = "") -> str:
     )
 
 
+GROWS = """
+:host { min-height: 92px; }
+.filepond--root { max-height: 240px; overflow: hidden auto; margin-bottom: 6px; }
+"""
+"""Of a place to drop files: how far each of them is, is seen, and what is below it makes room."""
+
+
 def upload_field(take: Callable[[dict[str, Any]], None], *, multiple: bool = False) -> UploadField:
     """Return the place to drop files; ``take`` gets their contents by their names."""
     field = UploadField(
-        multiple=multiple, max_file_size=f"{UPLOAD_MEGABYTES}MB", layout="compact", height=92,
-        **WIDE,
+        multiple=multiple, max_file_size=f"{UPLOAD_MEGABYTES}MB", layout="compact",
+        stylesheets=[GROWS], **WIDE,
     )  # fmt: skip
 
     def hand_over(event: Any) -> None:

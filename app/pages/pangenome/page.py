@@ -25,7 +25,7 @@ from genoviz_app.pages.pangenome.paths.linear_view import PathView
 from genoviz_app.pages.pangenome.paths.listing import PathList
 from genoviz_app.pages.pangenome.paths.rows import RowsPanel
 from genoviz_app.pages.pangenome.paths.variation import Variation
-from genoviz_app.pages.pangenome.picture.fitting import Shape
+from genoviz_app.pages.pangenome.picture.fitting import Shape, unstretched
 from genoviz_app.pages.pangenome.picture.shared_marks import SharedMarks, region_parts
 from genoviz_app.pages.pangenome.statistics import Statistics, facts_html
 from genoviz_app.parts.dock import Dock, DockArea
@@ -312,7 +312,9 @@ class LinkFollower:
         picture, region = self._view.picture, self._session.region
         if link.view is not None:
             size = picture.viewport
-            picture.show(Viewport(*link.view, size.width, size.height))
+            view = Viewport(*link.view, size.width, size.height)
+            # The canvas of the link had another height, or this one has not got its own yet.
+            picture.show(view if link.shape == Shape.STRETCHED else unstretched(view))
         elif region is not None:
             try:
                 parts = region_parts(self._session.opened.graph, region)

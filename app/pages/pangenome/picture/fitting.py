@@ -112,6 +112,15 @@ def will_do(last: Viewport, fitted: Viewport, bounds: Bounds) -> bool:
     return holds_all and min(x_share, y_share) > REFIT_SHARE
 
 
+def unstretched(view: Viewport) -> Viewport:
+    """Return a view in true shape, as wide as it is; one that is meant to be stretched as it is."""
+    x_scale, y_scale = view.bp_per_pixel
+    if not 1 / KEEP_BELOW < x_scale / y_scale < KEEP_BELOW:
+        return view
+    middle, half = (view.y_min + view.y_max) / 2, x_scale * view.height / 2
+    return Viewport(view.x_min, view.x_max, middle - half, middle + half, view.width, view.height)
+
+
 def shape_text(view: Viewport, fold: Fold | None) -> str:
     """Return what a view does to the layout, in words; empty when it shows the true shape."""
     parts = [stretch_text(view)]

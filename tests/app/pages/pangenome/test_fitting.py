@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz_app.pages.pangenome.picture.fitting import Fitting, Shape, shape_text, stretch_text
+from genoviz_app.pages.pangenome.picture.fitting import (
+    Fitting,
+    Shape,
+    shape_text,
+    stretch_text,
+    unstretched,
+)
 
 numbers = st.floats(-1e7, 1e7)
 
@@ -84,3 +90,12 @@ def test_a_fold_stays_while_the_layout_moves_a_little_and_goes_with_the_wish():
 )
 def test_distortion_is_said_in_words(view, text):
     assert stretch_text(view) == text
+
+
+def test_a_link_to_a_canvas_of_another_height_is_as_wide_and_not_stretched():
+    sent = Viewport(100, 900, -50, 350, 800, 400)
+    taken = unstretched(Viewport(100, 900, -50, 350, 800, 500))
+    assert taken == Viewport(100, 900, -100, 400, 800, 500)
+    assert unstretched(Viewport(100, 900, -100, 400, 800, 400)) == sent
+    tall = Viewport(0, 8000, 0, 40, 800, 400)  # stretched on purpose
+    assert unstretched(tall) == tall
