@@ -117,3 +117,22 @@ def _iter_options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:
         yield Parameter(
             field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )
+
+
+def devices_option(text: str, panel: str | None = None) -> Any:
+    """Return the option ``--devices``, which ``parse_devices`` reads."""
+    more = {"metavar": "NUMBERS", "show_default": "one GPU"}
+    return option(f"Numbers of GPUs, 0,1,2,3{text}", "--devices", panel=panel, **more)
+
+
+def parse_devices(text: str | None) -> list[int] | None:
+    """Return the numbers of GPUs that ``--devices`` names."""
+    if text is None:
+        return None
+    numbers = text.split(",")
+    if not all(number.strip().isdecimal() for number in numbers):
+        raise typer.BadParameter(f"--devices is {text!r}, needs numbers of GPUs such as 0,1,2,3")
+    found = [int(number) for number in numbers]
+    if len(set(found)) < len(found):
+        raise typer.BadParameter(f"--devices is {text!r}, needs each GPU once")
+    return found

@@ -14,8 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from genoviz import read_fm_index, read_gfa
+from genoviz.backend import cuda_is_available
 from genoviz.io.sequences.gvfm_file import ArrayFile
-from tests.conftest import real_data
+from tests.conftest import count_gpus, real_data
 from tests.oracles.paths import path_sequence
 from tests.oracles.two_bit import write_two_bit
 
@@ -290,6 +291,16 @@ def test_an_index_built_within_a_memory_is_the_same_file(run, fasta, tmp_path, o
     assert (tmp_path / "m.gvfm").read_bytes() == (tmp_path / "memory.gvfm").read_bytes()
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not cuda_is_available(), reason="no NVIDIA GPU can be used here")
+def test_gpus_build_the_same_file(run, fasta, tmp_path):
+    assert run("build", fasta, "-o", "memory.gvfm")[0] == 0
+    devices = ",".join(map(str, range(count_gpus())))
+    options = ["--memory", "900M", "--backend", "cuda", "--devices", devices]
+    assert run("build", fasta, "-o", "m.gvfm", *options)[0] == 0
+    assert (tmp_path / "m.gvfm").read_bytes() == (tmp_path / "memory.gvfm").read_bytes()
+
+
 @pytest.mark.parametrize("options", [(), ("--memory", "1G")])
 def test_an_interrupted_build_leaves_nothing(run, fasta, tmp_path, monkeypatch, options):
     def interrupt(*arguments):
@@ -320,7 +331,9 @@ def sentence(text):
         (["build", "INDEX", "-o", "no/x.gvfm"], "there is no folder no"),
         (["build", "FASTA", "--memory", "4"], "--memory is '4', needs a number and M or G"),
         (["build", "FASTA", "--memory", "4G", "--lcp"], "leave out --memory"),
-        (["build", "FASTA", "--memory", "4G", "--backend", "cuda"], "leave out --backend cuda"),
+        (["build", "FASTA", "--memory", "4G", "--devices", "0"], "--devices needs --backend cuda"),
+        (["build", "FASTA", "--devices", "0"], "--devices needs --memory"),
+        (["build", "FASTA", "FASTA", "--memory", "4G"], "--memory goes with one file"),
         (["spectrum", "INDEX", "--every-k", "5", "--canonical"], "leave out --canonical"),
         (["spectrum", "INDEX", "-k", "0"], "greater than or equal to 1"),
     ],

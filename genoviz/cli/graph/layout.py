@@ -18,7 +18,9 @@ from genoviz.cli.common_options import (
     JsonOption,
     SchedulerOption,
     SeedOption,
+    devices_option,
     option,
+    parse_devices,
     with_examples,
 )
 from genoviz.cli.graph.reading import read_graph
@@ -247,13 +249,7 @@ Workers = Annotated[
 ]
 Devices = Annotated[
     str | None,
-    option(
-        "Numbers of GPUs, 0,1,2,3: they lay a graph out together; with --all, each one at a time.",
-        "--devices",
-        metavar="NUMBERS",
-        show_default="one GPU",
-        panel=_MANY,
-    ),
+    devices_option(": they lay a graph out together; with --all, each one at a time.", _MANY),
 ]
 
 
@@ -356,7 +352,7 @@ def layout(
         plan["paths"] = tuple(path) if path else None
         if scheduler is not None and not workers is devices is None:
             raise typer.BadParameter("--scheduler goes with neither --workers nor --devices")
-        where = {"n_workers": workers or 1, "devices": _parse_devices(devices)}
+        where = {"n_workers": workers or 1, "devices": parse_devices(devices)}
         where["scheduler"] = scheduler
         _layout_all(
             graph, output, plan, where | {"backend": backend.value, "cache": cache}, as_json
@@ -367,7 +363,7 @@ def layout(
             raise typer.BadParameter("--devices needs --method multilevel, or --all")
         from genoviz.backend import check_devices
 
-        options["devices"] = _parse_devices(devices)
+        options["devices"] = parse_devices(devices)
         check_devices(options["devices"], backend.value)
     began = time.perf_counter()
     with show_progress() as bar:
@@ -520,18 +516,6 @@ def _add_stress(
     bar.update("Folds and crossings", 0, None, "")
     results |= {"stress": progress.stress, "defects": count_defects(graph, final.layout)}
     sentences += [describe_stress(progress.stress), describe_defects(results["defects"])]
-
-
-def _parse_devices(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    numbers = text.split(",")
-    if not all(number.strip().isdecimal() for number in numbers):
-        raise typer.BadParameter(f"--devices is {text!r}, needs numbers of GPUs such as 0,1,2,3")
-    found = [int(number) for number in numbers]
-    if len(set(found)) < len(found):
-        raise typer.BadParameter(f"--devices is {text!r}, needs each GPU once")
-    return found
 
 
 def _layout_all(

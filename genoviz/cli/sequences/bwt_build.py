@@ -14,6 +14,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     JsonOption,
     SchedulerOption,
+    devices_option,
     option,
     with_examples,
 )
@@ -30,7 +31,7 @@ from genoviz.cli.results import (
 )
 from genoviz.cli.sequences.kmer_index import (
     is_graph,
-    parse_memory,
+    parse_limits,
     read_sequences,
     read_spelled_graph,
 )
@@ -101,11 +102,14 @@ def build(
     memory: Annotated[
         str | None,
         option(
-            "Build within this memory (4G, 900M), on CPUs: block by block, without ever having "
-            "all rows; the index is the same.",
+            "Build within this memory (4G, 900M): block by block, without ever having all rows; "
+            "the index is the same. On CPUs, or with --backend cuda within that of each GPU.",
             metavar="SIZE",
             show_default="6 to 9 bytes a base",
         ),
+    ] = None,
+    devices: Annotated[
+        str | None, devices_option(", that share blocks; with --memory and --backend cuda.")
     ] = None,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
@@ -122,12 +126,14 @@ def build(
     With --scheduler a worker makes an index at a time; it reads and writes the files under the
     same paths as this machine.
     """
+    if lcp and (len(sequences) > 1 or scheduler is not None):
+        raise typer.BadParameter("--lcp goes with one file and without --scheduler")
+    options = {"sample_rate": sample_rate, "table_k": table_k}
+    limits = parse_limits(memory, devices, lcp=lcp, backend=backend)
     if len(sequences) > 1 or scheduler is not None:
-        if lcp:
-            raise typer.BadParameter("--lcp goes with one file and without --scheduler")
-        if memory is not None:
+        if limits:
             raise typer.BadParameter("--memory goes with one file and without --scheduler")
-        options = {"sample_rate": sample_rate, "table_k": table_k, "backend": backend.value}
+        options |= {"backend": backend.value}
         _build_several(sequences, output, scheduler, options, as_json)
         return
     (sequences,) = sequences
@@ -137,14 +143,12 @@ def build(
     sequences = as_file(sequences)
     output = _check_output(sequences, output)
     if is_graph(sequences):
-        if memory is not None:
+        if limits:
             raise typer.BadParameter("--memory goes with sequences; leave it out for a graph")
-        options = {"max_k": max_k, "sample_rate": sample_rate, "table_k": table_k}
-        _build_paths(sequences, output, lcp, options, backend.value, as_json)
+        _build_paths(sequences, output, lcp, options | {"max_k": max_k}, backend.value, as_json)
         return
     if max_k is not None:
         raise typer.BadParameter("--max-k goes with a graph; an index of sequences has any k")
-    n_bytes = parse_memory(memory, lcp=lcp, backend=backend)
     from genoviz.analyses.sequences.index_text import make_index_text
 
     began = time.perf_counter()
@@ -155,12 +159,10 @@ def build(
         text = make_index_text(found)
         seconds["text"] = time.perf_counter() - began
         del found
-        options = {"sample_rate": sample_rate, "table_k": table_k}
-        if n_bytes is None:
-            index, more = _build_at_once(text, output, bar, seconds, lcp, backend.value, options)
+        if limits:
+            index, more = _build_in_parts(text, output, bar, seconds, options | limits)
         else:
-            options["memory"] = n_bytes
-            index, more = _build_in_parts(text, output, bar, seconds, options)
+            index, more = _build_at_once(text, output, bar, seconds, lcp, backend.value, options)
     words = (
         f"sequences: {index.text.n_contigs:,}, {index.text.total_length:,} bp, of which "
         f"{index.text.n_bases:,} are A C G T; read and indexed in {sum(seconds.values()):.1f} s"

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import MAX_COUNT, MAX_LENGTH, BackendName, option
+from genoviz.cli.common_options import (
+    MAX_COUNT,
+    MAX_LENGTH,
+    BackendName,
+    option,
+    parse_devices,
+)
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
@@ -306,16 +312,21 @@ def iter_encoded(lines: Iterator[str], size: int = 1 << 16) -> Iterator[bytes]:
         yield ("\n".join(kept) + "\n").encode()
 
 
-def parse_memory(memory: str | None, *, lcp: bool, backend: BackendName) -> int | None:
-    """Return bytes; what does not go with ``--memory`` is refused."""
+def parse_limits(
+    memory: str | None, devices: str | None, *, lcp: bool, backend: BackendName
+) -> dict[str, Any]:
+    """Return what an index is built within; nothing if at once. What does not fit is refused."""
     if memory is None:
-        return None
-    n_bytes = parse_size(memory)
+        if devices is not None:
+            raise typer.BadParameter("--devices needs --memory: GPUs share an index block by block")
+        return {}
     if lcp:
         raise typer.BadParameter("--lcp needs all rows at once; leave out --memory")
-    if backend is BackendName.cuda:
-        raise typer.BadParameter("--memory builds on CPUs; leave out --backend cuda")
-    return n_bytes
+    on_gpus = backend is BackendName.cuda
+    if devices is not None and not on_gpus:
+        raise typer.BadParameter("--devices needs --backend cuda")
+    limits = {"memory": parse_size(memory), "devices": parse_devices(devices)}
+    return limits | {"backend": "cuda" if on_gpus else "cpu"}
 
 
 def parse_read_memory(memory: str | None) -> int:
