@@ -2,7 +2,7 @@
 
 Texts: human-like ones (``human_like.py``); yeast; and a mixture of strains: yeast, E. coli and two
 strains each of S. aureus and H. pylori, with mutated copies of them, cut to 6, 24 and 60 Mb; and
-repeats of one unit, of 2 and 20 Mb.
+repeats of one unit and Fibonacci words, of 2 and 20 Mb.
 Letters other than A C G T are A in all, as the peers index them so or at random.
 
 pydivsufsort sorts one strand on one thread, as we do. ``bwa index`` (not a Python package) makes
@@ -39,12 +39,14 @@ GENOMES = {
     "pylori Puno120": "hpylori_Puno120.fa.gz",
 }
 REPEATS = {
+    "all A": (1, 0.0),
     "(AC)n": (2, 0.0),
     "period 7": (7, 0.0),
     "period 171": (171, 0.0),
     "period 171, 1 % changed": (171, 0.01),
 }
 """Bases of the unit of repeats, and the fraction of all bases that is changed."""
+FIBONACCI = "Fibonacci word"
 REPEAT_SIZES = (2_000_000, 20_000_000)
 # Genomes and the fractions of their bases that are mutated, in their order in the mixture.
 MIXTURE = (
@@ -91,6 +93,7 @@ def make_texts() -> list[tuple[str, np.ndarray]]:
         for n in REPEAT_SIZES
         for name in REPEATS
     ]
+    texts += [(f"{FIBONACCI}, {n // 10**6} Mb", make_fibonacci_word(n)) for n in REPEAT_SIZES]
     mixture = make_mixture()
     if mixture is None:
         print("  no real genomes here: texts of them are left out")
@@ -104,13 +107,21 @@ def make_texts() -> list[tuple[str, np.ndarray]]:
 
 
 def make_repeat(n_unit: int, rate: float, n_bases: int) -> np.ndarray:
-    """Return a repeat of a unit; of two bases it is AC."""
+    """Return a repeat of a unit; of one or two bases it is A or AC."""
     generator = np.random.default_rng(n_unit)
-    unit = LETTERS[:2] if n_unit == 2 else LETTERS[generator.integers(0, 4, n_unit)]
+    unit = LETTERS[:n_unit] if n_unit <= 2 else LETTERS[generator.integers(0, 4, n_unit)]
     letters = np.resize(unit, n_bases)
     places = np.flatnonzero(generator.random(n_bases) < rate)
     letters[places] = LETTERS[generator.integers(0, 4, len(places))]
     return letters
+
+
+def make_fibonacci_word(n_bases: int) -> np.ndarray:
+    """Return the beginning of the word that is the one before, then the one before that."""
+    shorter, longer = LETTERS[:1], LETTERS[:2]
+    while len(longer) < n_bases:
+        shorter, longer = longer, np.concatenate([longer, shorter])
+    return longer[:n_bases].copy()
 
 
 def read_letters(genome: str) -> np.ndarray | None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.backend import array_module, load_kernel
-from genoviz.kernels.suffix_sort import STAGES, cpu, row_dtype
+from genoviz.kernels.suffix_sort import STAGES, cpu, cpu_seeds, row_dtype
 from genoviz.kernels.suffix_sort.cpu_blocks import _is_checked
 from tests.conftest import real_data
 from tests.kernels.texts import TEXTS, make_text, mutated, random_letters
@@ -98,12 +98,36 @@ def fibonacci(n):
     return longer[:n]
 
 
+def note_names(monkeypatch):
+    """Return a list that gets the names of each text, or None."""
+    named, name = [], cpu._name
+
+    def note(*given):
+        found = yield from name(*given)
+        named.append(found)
+        return found
+
+    monkeypatch.setattr(cpu, "_name", note)
+    return named
+
+
+@pytest.mark.parametrize("unit", ["AC", "AAC", "GATTACA", "A" + "C" * 30])
+@pytest.mark.parametrize("end", ["", "A", "C", "T", "AG", "N", "AN", "A" * 20 + "N", "TN"])
+def test_one_repeat_is_sorted_as_by_comparison(monkeypatch, unit, end):
+    """Also where a name of 32 bases is the same before a seed and before an exception."""
+    monkeypatch.setattr(cpu, "LEAST_NAMED", cpu.SAMPLE_NAMES)
+    named = note_names(monkeypatch)
+    text = make_text((unit * 70 + end) * 2 + unit[:-1])
+    assert sort_text(text)[0].tolist() == sort_suffixes(text.symbols())
+    assert named[0] is not None or len(unit) == 31
+
+
 def test_seeds_with_few_names_are_sorted_as_by_comparison(monkeypatch):
     """Names that begin with each other, before a seed and before an exception, among them."""
     monkeypatch.setattr(cpu, "LEAST_NAMED", cpu.SAMPLE_NAMES)
-    named = []
-    name = cpu._name
-    monkeypatch.setattr(cpu, "_name", lambda *given: named.append(name(*given)) or named[-1])
+    monkeypatch.setattr(cpu, "CHUNK_WORDS", 3)
+    monkeypatch.setattr(cpu_seeds, "STEP_NAMES", 50)
+    named = note_names(monkeypatch)
     generator = np.random.default_rng(12)
     for _ in range(40):
         unit = random_letters(
@@ -130,9 +154,7 @@ def test_random_letters_get_no_names(monkeypatch):
     """Of two letters, where all that lies between seeds has a name."""
     letters = random_letters(np.random.default_rng(13), 400_000, "AC")
     text = make_text(letters)
-    named = []
-    name = cpu._name
-    monkeypatch.setattr(cpu, "_name", lambda *given: named.append(name(*given)) or named[-1])
+    named = note_names(monkeypatch)
     assert is_suffix_array(text, sort_text(text)[0])
     assert named == [None]
 

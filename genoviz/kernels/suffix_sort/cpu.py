@@ -23,8 +23,8 @@ each symbol and 5 to 7 bytes for each seed: about 2 bytes a symbol in genomes, a
 peak is 6 to 6.5 bytes a symbol in genomes with text and result, at most 8.5; with int64 twice the
 result's and the seeds' share. Only a text that is one short repeat takes more: 40 bytes for each
 tied seed of its largest group while that is refined. Where few different bases are between seeds,
-over and over, their names are sorted instead (``cpu_seeds.sort_names``), with at most 32 bytes for
-each seed.
+over and over, their names are sorted instead (``cpu_seeds.iter_sort_names``), with at most 16 bytes
+for each seed.
 """
 
 from __future__ import annotations
@@ -65,11 +65,8 @@ def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
     if named is None:
         seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
     else:
-        order = cpu_seeds.sort_names(*named)
-        seeds = np.empty(len(order), suffix_array.dtype)
-        cpu_seeds.list_seeds(marks, suffix_array, order, seeds)
-        del named, order
-        yield "blocks", len(seeds), len(seeds), 0
+        seeds = yield from cpu_seeds.iter_sort_named(*named, marks, suffix_array)
+        del named
     first_of_base = block_ends[:: 4 ** (prefix_bases - 1)]
     yield from _induce(text, exceptions, base_counts, seeds, first_of_base, suffix_array)
     return np.diff(block_ends)
@@ -95,7 +92,8 @@ def _part(text, n_symbols, exceptions, suffix_array):
     totals = counts.sum(axis=0).astype(np.int64)
     n_seeds = int(totals[7])
     base_counts = np.stack([totals[:4], np.array([0, *totals[4:7]])])
-    named = _name(text, n_symbols, exceptions, n_seeds)
+    step = "partition", len(groups), n_steps, n_symbols
+    named = yield from _name(text, n_symbols, exceptions, n_seeds, step)
     if named is not None:
         return base_counts, 1, named[2], named[:2]
     prefix_bases = max(1, min(MAX_PREFIX, (n_seeds // BLOCK_SEEDS).bit_length() // 2))
@@ -116,7 +114,7 @@ def _part(text, n_symbols, exceptions, suffix_array):
     return base_counts, prefix_bases, block_ends, None
 
 
-def _name(text, n_symbols, exceptions, n_seeds):
+def _name(text, n_symbols, exceptions, n_seeds, step):
     """Return the names of the seeds' bases, how many, and the seeds before each base's, or None.
 
     None where names are many, or do not repeat: then blocks are faster.
@@ -124,14 +122,17 @@ def _name(text, n_symbols, exceptions, n_seeds):
     if not LEAST_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_NAMES:
         return None
     packed, marks, _ = text
-    names, windows = np.empty(n_seeds, np.uint8), np.empty(MAX_NAMES, np.uint64)
-    lengths, ended = np.empty(MAX_NAMES, np.int64), np.empty(MAX_NAMES, np.int64)
-    counts = np.zeros(MAX_NAMES, np.int64)
-    n = cpu_seeds.name_seeds(
-        packed, marks, n_symbols, exceptions, names, windows, lengths, ended, counts
-    )
-    if n < 0:
-        return None
+    names, known = np.empty(n_seeds, np.uint8), np.zeros((5, MAX_NAMES), np.int64)
+    state, table = np.array([0, 0, -1, 0, 0]), np.full(cpu_seeds.NAME_SLOTS, -1)
+    for first in range(0, len(marks), CHUNK_WORDS):
+        words = first, min(first + CHUNK_WORDS, len(marks))
+        if not cpu_seeds.name_seeds(
+            packed, marks, n_symbols, exceptions, *words, state, table, names, known
+        ):
+            return None
+        yield step
+    n = int(state[0])
+    windows, lengths, ended, counts = known[0].view(np.uint64), *known[1:4]
     starts = np.linspace(0, n_seeds - SAMPLE_NAMES, N_SAMPLES).astype(np.int64)
     samples = np.lib.stride_tricks.sliding_window_view(names, SAMPLE_NAMES)[starts]
     if len({sample.tobytes() for sample in samples}) * 4 > N_SAMPLES:

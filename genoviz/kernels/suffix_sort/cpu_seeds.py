@@ -24,7 +24,7 @@ chain's last seed is its smallest, else its largest, and so on along the chain: 
 are left, and the rank behind the chain, sort all at once.
 
 Where a text has few different bases between seeds, and the same ones over and over, their names
-are a shorter text, and the order of its suffixes is that of the seeds (``sort_names``).
+are a shorter text, and the order of its suffixes is that of the seeds (``iter_sort_names``).
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ ALL_HEADS = np.uint64(0x0101010101010101)
 HEAD, TIED, NEW_HEAD = 1, 0, 2
 NAME_SLOTS = 1024
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
+STEP_NAMES = 1 << 23
 
 
 @njit(nogil=True, cache=True)
@@ -474,24 +475,25 @@ def split_groups(seeds, is_head, edges, ranks, tied):
 
 
 @njit(nogil=True, cache=True)
-def name_seeds(packed, marks, n_symbols, exceptions, names, windows, lengths, ended, counts):
+def name_seeds(packed, marks, n_symbols, exceptions, first, stop, state, table, names, known):
     """Name the bases of each seed up to the first one of the next seed, at most 32.
 
-    ``names`` (uint8, one for each seed in the order of the text) gets places in ``windows`` and
-    ``lengths``, where bases after the length are T. Before an exception is no next seed: such
-    bases end with it, and have A after their length, and a name alone; ``ended`` gets the
-    position. ``counts`` gets the seeds of each name. Return how many names there are, or -1 if
-    they are more than that, or a name is longer.
+    ``names`` (uint8, one for each seed in the order of the text) gets places in ``known``, whose
+    rows are windows, lengths, seeds before an exception, seeds of each name, and the name that
+    came next the last time. Bases after the length are T. Before an exception is no next seed:
+    such bases end with it, and have A after their length, and a name alone.
+
+    Takes words from ``first`` to ``stop``; ``state`` has names, seeds named, the last seed, its
+    next exception and the last name; ``table`` finds names by their windows. Return False if there
+    are too many names, or a name is longer.
     """
-    table = np.full(NAME_SLOTS, -1, np.int64)
-    n_names, n, before, next_exception = 0, 0, np.int64(-1), 0
-    last = np.int64(0)
-    for word in range(len(marks)):
-        bits = marks[word] << HALF
-        if word == len(marks) - 1:
-            bits = np.uint64(0)
-        while bits or (word == len(marks) - 1 and before >= 0):
-            position = np.int64(n_symbols)
+    windows, lengths, ended, counts, followers = known
+    n_names, n, before, next_exception, last = state
+    for word in range(first, stop):
+        is_end = word == len(marks) - 1
+        bits = np.uint64(0) if is_end else marks[word] << HALF
+        while bits or (is_end and before >= 0):
+            position = n_symbols
             if bits:
                 offset = leading_zeros(bits)
                 bits ^= np.uint64(1 << 63) >> offset
@@ -503,35 +505,38 @@ def name_seeds(packed, marks, n_symbols, exceptions, names, windows, lengths, en
                 has_ended = end < position
                 length = end - before if has_ended else position - before + 1
                 if length > 32:
-                    return -1
+                    return False
                 at, shift = before >> 5, np.uint64(2 * (before & 31))
                 window = packed[at] << shift | packed[at + 1] >> ONE >> (np.uint64(63) - shift)
                 rest = ~np.uint64(0) >> ONE >> np.uint64(2 * length - 1)
                 window = window & ~rest if has_ended else window | rest
-                slot = np.int64((window ^ window >> np.uint64(29)) * FACTOR >> np.uint64(54))
-                name = np.int64(-1)
-                if n and not has_ended and window == windows[last] and length == lengths[last]:
-                    name = last
-                while not has_ended and table[slot] >= 0 and name < 0:
-                    known = table[slot]
-                    if windows[known] == window and lengths[known] == length:
-                        name = known
-                    slot = (slot + 1) & (NAME_SLOTS - 1)
-                if name < 0:
-                    if n_names == len(windows):
-                        return -1
-                    name = n_names
-                    windows[name], lengths[name] = window, length
-                    ended[name] = before if has_ended else -1
-                    if not has_ended:
-                        table[slot] = name
-                    n_names += 1
+                name = followers[last]
+                is_known = windows[name] == np.int64(window) and lengths[name] == length
+                if has_ended or not is_known or ended[name] >= 0:
+                    name = np.int64(-1)
+                    slot = np.int64((window ^ window >> np.uint64(29)) * FACTOR >> np.uint64(54))
+                    while not has_ended and table[slot] >= 0 and name < 0:
+                        other = table[slot]
+                        if windows[other] == np.int64(window) and lengths[other] == length:
+                            name = other
+                        slot = (slot + 1) & (NAME_SLOTS - 1)
+                    if name < 0:
+                        if n_names == known.shape[1]:
+                            return False
+                        name = n_names
+                        windows[name], lengths[name] = np.int64(window), length
+                        ended[name] = before if has_ended else -1
+                        if not has_ended:
+                            table[slot] = name
+                        n_names += 1
+                    followers[last] = name
                 last = name
                 names[n] = name
                 counts[name] += 1
                 n += 1
             before = position if position < n_symbols else np.int64(-1)
-    return n_names
+    state[0], state[1], state[2], state[3], state[4] = n_names, n, before, next_exception, last
+    return True
 
 
 @njit(nogil=True, cache=True)
@@ -556,25 +561,68 @@ def list_seeds(marks, rows, order, seeds):
         seeds[i] = rows[order[i]]
 
 
-def sort_names(names, n_names):
-    """Return the order of all suffixes of names, by induction and recursion; int32.
+def iter_sort_named(names, n_names, marks, suffix_array):
+    """Return the positions of the seeds in the order of their names; yields steps.
 
-    After Nong, Zhang, Chan 2011 (SA-IS). The end is smaller than any name.
+    The memory of the suffix array is room: for the order at its end, for positions at its start.
     """
+    n_seeds = len(names)
+    order = suffix_array.view(np.int32)[-n_seeds:]
+    for _ in iter_sort_names(names, n_names, order):
+        yield "blocks", 0, n_seeds, 0
+    seeds = np.empty(n_seeds, suffix_array.dtype)
+    list_seeds(marks, suffix_array, order, seeds)
+    yield "blocks", n_seeds, n_seeds, 0
+    return seeds
+
+
+def iter_sort_names(names, n_names, order):
+    """Fill ``order`` with that of all suffixes of names (int32), by induction and recursion.
+
+    After Nong, Zhang, Chan 2011 (SA-IS). The end is smaller than any name. Yields now and then.
+    """
+    if len(names) > 1 and _is_run(names):
+        _order_run(names, order)
+        return
     rising, starts, n_lowest = _type_names(names, n_names)
-    order = np.empty(len(names), np.int32)
-    lowest, places = _find_lowest(names, rising, n_lowest)
+    yield
+    lowest = np.empty(n_lowest, np.int32)
     if n_lowest:
-        _induce_names(names, rising, starts, lowest, order)
-        reduced, n_reduced = _name_lowest(names, order, lowest, places)
+        _find_lowest(rising, lowest)
+        yield from _induce_names(names, rising, starts, lowest, order)
+        reduced = np.empty(n_lowest, np.int32)
+        n_reduced = _name_lowest(names, rising, order, lowest, reduced)
+        yield
+        inner = order[:n_lowest]
         if n_reduced == n_lowest:
-            inner = np.empty(n_lowest, np.int32)
             inner[reduced] = np.arange(n_lowest, dtype=np.int32)
         else:
-            inner = sort_names(reduced, n_reduced)
+            yield from iter_sort_names(reduced, n_reduced, inner)
+        del reduced
         lowest = lowest[inner]
-    _induce_names(names, rising, starts, lowest, order)
-    return order
+        yield
+    yield from _induce_names(names, rising, starts, lowest, order)
+
+
+@njit(nogil=True, cache=True)
+def _is_run(names):
+    """Return whether all names but the last one are the same."""
+    for i in range(1, len(names) - 1):
+        if names[i] != names[0]:
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _order_run(names, order):
+    """Fill the order of a run of one name that any name, or the end, comes after."""
+    n = len(names)
+    if names[n - 1] <= names[0]:
+        for i in range(n):
+            order[i] = n - 1 - i
+    else:
+        for i in range(n):
+            order[i] = i
 
 
 @njit(nogil=True, cache=True)
@@ -587,12 +635,14 @@ def _type_names(names, n_names):
     rising = np.zeros(n, np.bool_)
     counts = np.zeros((2, n_names + 1), np.int64)
     counts[0, names[n - 1]] += 1
-    n_lowest = 0
+    n_lowest, rises, following = 0, False, names[n - 1]
     for i in range(n - 2, -1, -1):
-        rises = rising[i + 1] if names[i] == names[i + 1] else names[i] < names[i + 1]
+        name = names[i]
+        rises_before = rises if name == following else name < following
+        n_lowest += rises and not rises_before
+        rises, following = rises_before, name
         rising[i] = rises
-        n_lowest += rising[i + 1] and not rises
-        counts[np.int64(rises), names[i]] += 1
+        counts[np.int64(rises), name] += 1
     starts = np.zeros((2, n_names + 1), np.int64)
     total = 0
     for name in range(n_names + 1):
@@ -603,38 +653,55 @@ def _type_names(names, n_names):
 
 
 @njit(nogil=True, cache=True)
-def _find_lowest(names, rising, n_lowest):
-    """Return the rising suffixes after falling ones, and the place of each among these, or -1."""
-    lowest = np.empty(n_lowest, np.int32)
-    places = np.full(len(names) if n_lowest else 0, -1, np.int32)
+def _find_lowest(rising, lowest):
+    """Store the rising suffixes after falling ones."""
     n = 0
-    for i in range(1, len(names) if n_lowest else 0):
+    for i in range(1, len(rising)):
         if rising[i] and not rising[i - 1]:
             lowest[n] = i
-            places[i] = n
             n += 1
-    return lowest, places
 
 
-@njit(nogil=True, cache=True)
 def _induce_names(names, rising, starts, lowest, order):
     """Fill the order of all suffixes from that of the rising ones after falling ones."""
     n = len(names)
     order[:] = -1
-    slots = starts[1].copy()
+    _place_lowest(names, starts[1].copy(), lowest, order)
+    slots = starts[0].copy()
+    for first in range(0, n, STEP_NAMES):
+        _induce_falling(names, rising, slots, first, min(first + STEP_NAMES, n), order)
+        yield
+    slots = starts[0].copy()
+    for stop in range(n, 0, -STEP_NAMES):
+        _induce_rising(names, rising, slots, max(stop - STEP_NAMES, 0), stop, order)
+        yield
+
+
+@njit(nogil=True, cache=True)
+def _place_lowest(names, slots, lowest, order):
     for position in lowest:
         order[slots[names[position]]] = position
         slots[names[position]] += 1
-    slots = starts[0].copy()
-    order[slots[names[n - 1]]] = n - 1
-    slots[names[n - 1]] += 1
-    for i in range(n):
+
+
+@njit(nogil=True, cache=True)
+def _induce_falling(names, rising, slots, first, stop, order):
+    """Place the falling suffixes a name before those of some rows; before the first row the end."""
+    n = len(names)
+    if first == 0:
+        order[slots[names[n - 1]]] = n - 1
+        slots[names[n - 1]] += 1
+    for i in range(first, stop):
         before = np.int64(order[i]) - 1
         if before >= 0 and not rising[before]:
             order[slots[names[before]]] = before
             slots[names[before]] += 1
-    slots = starts[0].copy()
-    for i in range(n - 1, -1, -1):
+
+
+@njit(nogil=True, cache=True)
+def _induce_rising(names, rising, slots, first, stop, order):
+    """Place the rising suffixes a name before those of some rows, from the last row down."""
+    for i in range(stop - 1, first - 1, -1):
         before = np.int64(order[i]) - 1
         if before >= 0 and rising[before]:
             name = np.int64(names[before]) + 1
@@ -643,28 +710,39 @@ def _induce_names(names, rising, starts, lowest, order):
 
 
 @njit(nogil=True, cache=True)
-def _name_lowest(names, order, lowest, places):
-    """Return names of what lies from each of the lowest suffixes to the next, and their number."""
+def _name_lowest(names, rising, order, lowest, reduced):
+    """Store names of what lies from each of the lowest suffixes to the next; return their number.
+
+    The order keeps the first of them in its beginning, and gets their names behind.
+    """
     n, n_lowest = len(names), len(lowest)
-    reduced = np.empty(n_lowest, np.int32)
-    before, name = np.int64(-1), np.int64(-1)
+    n_sorted = 0
     for i in range(n):
-        place = np.int64(places[order[i]])
-        if place < 0:
-            continue
-        is_same = before >= 0 and place + 1 < n_lowest and before + 1 < n_lowest
-        if is_same:
-            first, second = np.int64(lowest[place]), np.int64(lowest[before])
-            length = np.int64(lowest[place + 1]) - first
-            is_same = length == np.int64(lowest[before + 1]) - second
-            k = 0
-            while is_same and k <= length:
-                is_same = names[first + k] == names[second + k]
-                k += 1
+        position = np.int64(order[i])
+        if position > 0 and rising[position] and not rising[position - 1]:
+            order[n_sorted] = position
+            n_sorted += 1
+    of_half = order[n - (n + 1) // 2 :]
+    before, name = np.int64(-1), np.int64(-1)
+    for i in range(n_lowest):
+        position = np.int64(order[i])
+        is_same, k = before >= 0, 0
+        while is_same:
+            first, second = position + k, before + k
+            if first == n or second == n or names[first] != names[second]:
+                is_same = False
+            elif k and rising[first] and not rising[first - 1]:
+                is_same = rising[second] and not rising[second - 1]
+                break
+            elif k and rising[second] and not rising[second - 1]:
+                is_same = False
+            k += 1
         name += not is_same
-        reduced[place] = name
-        before = place
-    return reduced, name + 1
+        of_half[position >> 1] = name
+        before = position
+    for i in range(n_lowest):
+        reduced[i] = of_half[lowest[i] >> 1]
+    return name + 1
 
 
 # Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
