@@ -283,6 +283,7 @@ _MODULES = {
     "genoviz.io.offtargets.output": ("write_offtargets",),
     "genoviz.io.graph.layout_files": ("read_layout", "write_layout"),
     "genoviz.io.genotypes.blupf90": ("Blupf90Run", "read_blupf90"),
+    "genoviz.io.genotypes.mixblup": ("MixblupRun", "read_mixblup"),
     "genoviz.io.genotypes.pedigree": ("read_gamma", "read_pedigree"),
     "genoviz.io.genotypes.phenotypes": ("read_phenotypes",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
@@ -292,8 +293,8 @@ _MODULES = {
     "genoviz.model.sequences.pangenome_index": ("PangenomeIndex",),
     "genoviz.model.genotypes.genotypes": ("Genotypes", "SampleTable", "VariantTable"),
     "genoviz.model.genotypes.mixed_model": (
-        "Descent", "MarkerEffects", "MatrixElements", "MixedModel", "ModelEffect", "RandomEffects",
-        "SingleStep",
+        "Descent", "MarkerEffects", "MatrixElements", "MixedModel", "ModelEffect",
+        "PedigreeRelationships", "RandomEffects", "SingleStep",
     ),
     "genoviz.model.genotypes.pedigree": ("Pedigree",),
     "genoviz.model.genotypes.phenotypes": ("PhenotypeTable",),

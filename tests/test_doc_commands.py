@@ -174,6 +174,15 @@ class Files:
         (self.folder / "milk.dat").write_text("2 1 31.5\n3 1 28.0\n")
         (self.folder / "animals.ped").write_text("1 0 0\n2 1 0\n3 1 0\n")
 
+    def make_milk_mix(self, path):
+        """The same, for MiXBLUP."""
+        self.make("milk.par")
+        path.write_text(
+            "TITLE milk\nDATAFILE milk.dat\ncow A\nmean A\nmilk T\nPEDFILE animals.ped\ncow A\n"
+            "sire A\ndam A\nPARFILE milk.cov\nMODEL\nmilk ~ mean !RANDOM G(cow)\n"
+        )
+        (self.folder / "milk.cov").write_text("G\nmilk(cow) 1\nRes\nmilk 2\n")
+
     def make_kept_txt(self, path):
         self.make("cohort.bed")
         run("geno", "prune", "cohort.bed", "-o", path)

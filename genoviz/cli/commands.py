@@ -193,6 +193,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.genotypes.blupf90",
                 "Solve the mixed model of a parameter file of BLUPF90.",
             ),
+            "mixblup": (
+                "genoviz.cli.genotypes.mixblup",
+                "Solve the mixed model of an instruction file of MiXBLUP.",
+            ),
             "score": (
                 "genoviz.cli.genotypes.score",
                 "Score samples: sums of the dosages of named alleles, each times its weight.",

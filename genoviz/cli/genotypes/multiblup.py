@@ -30,9 +30,7 @@ class Form(StrEnum):
     ss_gta_blup = "ssGTABLUP"
 
 
-_COLUMNS = ("#COMPONENT", "TRAIT1", "TRAIT2", "COVARIANCE")
 _PERMANENT = "permanent"
-_COMPONENTS = ("genotypes", "residual", _PERMANENT)
 
 
 @with_examples(
@@ -95,6 +93,7 @@ def multiblup(
     """
     from genoviz.analyses.genotypes.prediction.multi_trait import iter_multi_trait
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
+    from genoviz.io.genotypes.covariance_files import read_components
     from genoviz.model.genotypes.genotypes import SampleTable
 
     table_only(effects, option="--effects")
@@ -116,7 +115,7 @@ def multiblup(
                 pedigree, gamma, found, contigs=contigs.value, backend=backend.value
             )
         samples = found.samples if animals is None else SampleTable.from_ids(animals.ids)
-        components = _read_components(covariances)
+        components = read_components(covariances, ("genotypes", "residual", _PERMANENT))
         recorded = take_records(
             genotypes or Path(), samples, traits, weight=weight,
             is_repeated=_PERMANENT in components,
@@ -144,38 +143,6 @@ def multiblup(
         is_converged=last.is_converged,
         remedy="raise --max-iterations or --tolerance",
     )
-
-
-def _read_components(path: Path) -> dict[str, dict[frozenset[str], float]]:
-    """Return the covariances of pairs of traits, by the names of their components."""
-    from genoviz.errors import FileFormatError
-    from genoviz.io.text.text_file import read_bytes
-
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
-    header = lines[0].split("\t")
-    absent = [name for name in _COLUMNS if name not in header]
-    if absent:
-        raise FileFormatError(path, f"has no column {absent[0]}, needs {', '.join(_COLUMNS)}")
-    places = [header.index(name) for name in _COLUMNS]
-    found: dict[str, dict[frozenset[str], float]] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        fields = line.split("\t")
-        if len(fields) != len(header):
-            needed = f"has {len(fields)} fields, needs {len(header)}"
-            raise FileFormatError(path, needed, line=number)
-        component, first, second, text = (fields[place] for place in places)
-        if component not in _COMPONENTS:
-            needed = f"has component {component!r}, needs one of {', '.join(_COMPONENTS)}"
-            raise FileFormatError(path, needed, line=number)
-        try:
-            value = float(text)
-        except ValueError:
-            raise FileFormatError(path, f"has {text!r}, needs a number", line=number) from None
-        found.setdefault(component, {})[frozenset((first, second))] = value
-    absent = [name for name in _COMPONENTS[:2] if name not in found]
-    if absent:
-        raise FileFormatError(path, f"has no rows of component {absent[0]}")
-    return found
 
 
 def _matrix(

@@ -106,6 +106,25 @@ class SingleStep:
 
 
 @dataclass(frozen=True, eq=False)
+class PedigreeRelationships:
+    """Relationships of a pedigree, without a matrix of them.
+
+    Attributes
+    ----------
+    pedigree
+        The levels are its animals, and after them its groups of unknown parents.
+    has_inbreeding
+        Whether parents that are inbred hand on less variance, as is so.
+    group_ridge
+        What is added to the diagonal of groups: 0 where their effects are fixed.
+    """
+
+    pedigree: Pedigree
+    has_inbreeding: bool = True
+    group_ridge: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class MarkerEffects:
     """Relationships ZZ' / s of samples, by the effects of their variants.
 
@@ -118,7 +137,7 @@ class MarkerEffects:
     genotypes: Genotypes
 
 
-Structure = Descent | MatrixElements | SingleStep | MarkerEffects | None
+Structure = Descent | MatrixElements | PedigreeRelationships | SingleStep | MarkerEffects | None
 """How levels are related; not at all if None."""
 
 

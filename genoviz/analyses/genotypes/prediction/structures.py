@@ -9,6 +9,7 @@ import numpy as np
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
     MAX_INVERTED,
+    inverse_of,
     relationship_inverse,
 )
 from genoviz.analyses.genotypes.prediction.preconditioners import variant_preconditioner
@@ -24,6 +25,7 @@ from genoviz.model.genotypes.mixed_model import (
     Descent,
     MarkerEffects,
     MatrixElements,
+    PedigreeRelationships,
     SingleStep,
     Structure,
 )
@@ -57,6 +59,8 @@ def structure_inverse(structure: Structure, n_levels: int) -> csr_array:
         data = np.concatenate([own, *shares])
         sampling = csr_array((data, (rows, columns)), shape=(len(row), n_levels))
         return (sampling.T @ diags_array(structure.precisions) @ sampling).tocsr()
+    if isinstance(structure, PedigreeRelationships):
+        return _ancestry_inverse(structure, n_levels)
     is_off = structure.rows != structure.columns
     rows = np.concatenate([structure.rows, structure.columns[is_off]])
     columns = np.concatenate([structure.columns, structure.rows[is_off]])
@@ -72,6 +76,25 @@ def structure_inverse(structure: Structure, n_levels: int) -> csr_array:
     dense = np.zeros((n_levels, n_levels))
     dense[np.ix_(there, there)] = np.linalg.inv(matrix[there][:, there].toarray())
     return csr_array(dense)
+
+
+def _ancestry_inverse(structure: PedigreeRelationships, n_levels: int) -> csr_array:
+    from scipy.sparse import diags_array
+
+    pedigree = structure.pedigree
+    n_animals, n_groups = len(pedigree), len(pedigree.groups)
+    if n_levels != n_animals + n_groups:
+        raise ParameterError(
+            f"an effect has {n_levels:,} levels, and its pedigree {n_animals + n_groups:,} animals "
+            "and groups"
+        )
+    if structure.has_inbreeding:
+        inverse = relationship_inverse(pedigree)
+    else:
+        n_unknown = (pedigree.sires < 0).astype(np.int64) + (pedigree.dams < 0)
+        inverse = inverse_of(pedigree.sires, pedigree.dams, 0.5 + n_unknown / 4, n_groups)
+    added = np.repeat([0.0, structure.group_ridge], [n_animals, n_groups])
+    return (inverse + diags_array(added)).tocsr()
 
 
 def pedigree_structure(pedigree: Pedigree) -> MatrixElements:
