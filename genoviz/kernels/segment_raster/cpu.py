@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from numba import njit, prange
 
@@ -29,6 +31,9 @@ __all__ = [
 
 COUNT, LARGEST, SUM = range(3)
 CELL = 4
+# Each thread that draws keeps what it draws in, as the system clears new memory page by page.
+MAX_KEPT = 1 << 22
+_KEPT = threading.local()
 
 
 def raster_count(coordinates, grids: list[PixelGrid], shape: tuple[int, int], boxes, stride: int):
@@ -69,7 +74,8 @@ def _raster(ink, coordinates, values, grids, shape, boxes, stride):
     work = _find_work(boxes, table)
     n_workers = n_sharing(len(work))
     n_pixels = shape[0] * shape[1]
-    pixels = np.empty(n_workers * n_pixels * (CELL if ink == SUM else 1), dtype=np.uint32)
+    is_merged = n_workers > 1 or ink == SUM  # else the image is what is returned
+    pixels = _pixels(n_workers * n_pixels * (CELL if ink == SUM else 1), is_merged)
     sums = pixels.view(np.float64) if ink == SUM else np.empty(0)
     # One compiled loop serves arrays that may be written and others.
     coordinates = coordinates.view()
@@ -80,6 +86,16 @@ def _raster(ink, coordinates, values, grids, shape, boxes, stride):
     else:
         _draw_blocks_in_parallel(*arguments, n_workers)
     return pixels.reshape(n_workers, -1)
+
+
+def _pixels(n: int, may_be_kept: bool) -> np.ndarray:
+    """Return uint32 (n,): the same as the last time, where that may be."""
+    if not may_be_kept or n > MAX_KEPT:
+        return np.empty(n, np.uint32)
+    kept = getattr(_KEPT, "pixels", None)
+    if kept is None or len(kept) < n:
+        kept = _KEPT.pixels = np.empty(n, np.uint32)
+    return kept[:n]
 
 
 @njit(nogil=True, parallel=True, cache=True)
