@@ -75,6 +75,8 @@ THEME: dict[str, Any] = {
         "palette": {
             "primary": {"main": "#1769aa"},
             "secondary": {"main": "#b25e00"},
+            # Of buttons that save or reset: less loud than those that do what a page is for.
+            "default": {"main": "#4a586e", "contrastText": "#ffffff"},
             "background": {"default": "#f4f6f9", "paper": "#ffffff"},
             "text": {"primary": "#17202c", "secondary": "#51607a"},
             "divider": "#d6dde7",

@@ -15,6 +15,7 @@ svg { width: 20px; height: 20px; fill: currentColor; display: block; }
 input { font: 14px system-ui, sans-serif; color: #f2f6fb; background: rgba(160, 180, 210, 0.12);
   border: 1px solid #5a6b84; border-radius: 8px; padding: 8px 10px; min-width: 0; width: 100%;
   box-sizing: border-box; }
+input { text-overflow: ellipsis; }
 input::placeholder { color: #b3c0d2; opacity: 1; }
 @media (max-width: 1150px) {
   form { justify-content: flex-end; gap: 0; }

@@ -112,7 +112,7 @@ class HitsPanel:
         self._rows = Question(session, "rows of hits", self._on_rows)
         self.list = KmerList(state)
         self.table = RemoteTable(
-            COLUMNS, placeholder="Find a contig or path", on_row=self._on_row, min_width=84
+            COLUMNS, placeholder="Contig or path", on_row=self._on_row, min_width=84
         )
         self.said = pn.pane.HTML(
             "",

@@ -101,7 +101,7 @@ class SaveIndex:
         self._writing = Question(state.session, "saving an index", self._on_written)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.download = file_button(
-            state.session, "Download", self._file, margin=(4, 6, 0, 0),
+            state.session, "Download", self._file, margin=(4, 6, 4, 0),
             description="Download: the index, which opens at once the next time",
         )  # fmt: skip
         self.path = pmui.TextInput(
@@ -109,7 +109,7 @@ class SaveIndex:
             margin=(12, 0, 2, 0),
             description="Enter saves it; an index opens in an instant the next time.",
         )  # fmt: skip
-        self.save = pmui.Button(label="Save", size="small", variant="outlined", margin=(4, 0))
+        self.save = pmui.Button(label="Save", size="small", variant="outlined", margin=(4, 8, 4, 0))
         self.said = pmui.Typography("", variant="caption", margin=(4, 0))
         self.buttons = pmui.Row(self.save, self.download, margin=0)
         self.panel = pmui.Column(

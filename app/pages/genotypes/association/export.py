@@ -194,8 +194,8 @@ def write_scan(
 def printed_track(track: Track, share: float = 1.0) -> PrintedPlot:
     """Return dots along the genome as a plot on white."""
     axis = track.axis
-    room = 0.01 * axis.length
-    view = View(-room, axis.length + room, PRINT.width, PRINT.height)
+    start, end = axis.extent
+    view = View(start - axis.room, end + axis.room, PRINT.width, PRINT.height)
     rows = thin(track, view) if len(track.by_value) else np.empty(0, np.int64)
     shades = (axis.ranks[rows] & 1).astype(np.uint8)
     shades[np.abs(track.values[rows]) >= track.strong] = 2

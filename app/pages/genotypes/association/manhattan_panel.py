@@ -11,7 +11,6 @@ import panel as pn
 from bokeh.events import DoubleTap, Tap
 
 from genoviz_app.pages.genotypes.association.manhattan_points import (
-    GenomeAxis,
     Track,
     View,
     lit_points,
@@ -98,7 +97,8 @@ class ManhattanPanel:
         if self.track is None:
             return self._linked
         view, axis = self.view, self.track.axis
-        is_whole = view.start <= 0 and view.end >= axis.length
+        start, end = axis.extent
+        is_whole = view.start <= start and view.end >= end
         digits = 0 if axis.length > LONG else 3
         return None if is_whole else (round(view.start, digits), round(view.end, digits))
 
@@ -110,7 +110,7 @@ class ManhattanPanel:
 
     def _follow_link(self) -> None:
         (start, end), self._linked = self._linked, None
-        room, whole = self._room(self.track.axis), self.track.axis.length
+        room, whole = self.track.axis.room, self.track.axis.length
         start, end = max(start, -room), min(end, whole + room)
         if end - start >= min(SMALLEST_VIEW, whole):
             self._wanted, self._is_stale = (start, end), True
@@ -144,11 +144,6 @@ class ManhattanPanel:
             self._lit_points = points
             self._turn.ask()
 
-    @staticmethod
-    def _room(axis: GenomeAxis) -> float:
-        """Return how much is shown beyond the ends."""
-        return 0.01 * axis.length
-
     def choose(self, variant: int | None) -> None:
         """Mark a variant."""
         self._chosen = variant
@@ -158,8 +153,7 @@ class ManhattanPanel:
         """Show all contigs."""
         if self.track is not None:
             axis = self.track.axis
-            room = self._room(axis)
-            self._wanted = (-room, axis.length + room)
+            self._wanted = (axis.extent[0] - axis.room, axis.extent[1] + axis.room)
             self._is_stale = True
 
     def poll(self) -> None:
@@ -226,7 +220,7 @@ class ManhattanPanel:
         x_range = self.figure.plot.x_range
         x_range.update(bounds=None, min_interval=None)
         x_range.update(start=start, end=end)
-        room = self._room(self.track.axis)
+        room = self.track.axis.room
         bounds = (-room, self.track.axis.length + room)
         x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.track.axis.length))
 

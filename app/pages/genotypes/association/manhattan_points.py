@@ -75,6 +75,18 @@ class GenomeAxis:
         return float(self.ends[-1]) if len(self.ends) else 1.0
 
     @cached_property
+    def extent(self) -> tuple[float, float]:
+        """What is shown of it at first: a locus of one contig begins where its variants do."""
+        is_locus = len(self.names) == 1 and bool(self.has_positions[0])
+        start = float(self.places.min()) if is_locus else 0.0
+        return (start, self.length) if start > self.length / 2 else (0.0, self.length)
+
+    @property
+    def room(self) -> float:
+        """How much is shown beyond the ends."""
+        return 0.01 * (self.extent[1] - self.extent[0])
+
+    @cached_property
     def order(self) -> np.ndarray:
         """int64: the variants by place."""
         return np.argsort(self.places, kind="stable")

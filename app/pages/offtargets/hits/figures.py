@@ -66,8 +66,8 @@ class PlacesPanel:
         self._lit = Question(state.session, "what is lit up in bins of hits", self._on_lit)
         self._lit_bars: dict[str, Any] | None = None
         self.mode = pmui.RadioButtonGroup(
-            label="", options=MODES, value=CONTIGS, size="small", margin=(6, 6, 4, 8),
-            sx={"& .MuiToggleButton-root": {"padding": "3px 7px", "fontSize": "12px"}},
+            label="", options=MODES, value=CONTIGS, size="small", margin=(6, 2, 4, 8),
+            sx={"& .MuiToggleButton-root": {"padding": "3px 6px", "fontSize": "12px"}},
             description="Rows: contigs, or all of the genome by mismatches or CFD score",
         )  # fmt: skip
         self.select_button = pmui.IconButton(

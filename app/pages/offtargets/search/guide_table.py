@@ -38,7 +38,7 @@ COLUMNS = (
     Column(IN_EXONS, is_number=True, share=52),
     Column(SPECIFICITY, is_number=True, share=92, format="0.000"),
     Column("Worst", is_number=True, share=52, format="0.000"),
-    Column(IN_REFERENCE, is_number=True, share=52, format="0.000"),
+    Column(IN_REFERENCE, is_number=True, share=64, format="0.000"),
     *(Column(level, is_number=True, share=23) for level in LEVELS),
     Column(BULGED, is_number=True, share=54),
 )

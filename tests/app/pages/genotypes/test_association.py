@@ -247,6 +247,20 @@ def test_positions_are_written_where_one_contig_is_seen(panel, state):
         assert position <= variants.positions[row] + 1
 
 
+@pytest.mark.parametrize(
+    ("places", "start"),
+    [
+        ([("6", 9_400_000), ("6", 9_500_000)], 9_400_000),
+        ([("6", 4_000_000), ("6", 9_500_000)], 0),
+        ([("6", 9_400_000), ("7", 9_500_000)], 0),
+    ],
+)
+def test_a_locus_is_shown_from_its_first_variant_on(places, start):
+    axis = GenomeAxis.of(variants_at(places))
+    assert axis.extent == (start, axis.length)
+    assert axis.room == pytest.approx((axis.length - start) / 100)
+
+
 def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path):
     state.trait, state.covariates = "height", ("farm",)
     panel.form.run()
