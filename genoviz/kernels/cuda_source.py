@@ -68,6 +68,18 @@ def make_launcher(
     return launch
 
 
+def fetch(array: cupy.ndarray) -> Any:
+    """Return an array of the current card as one of NumPy, when the work before it is done.
+
+    What copies to common memory waits in the driver, and what other threads ask of other cards
+    waits with it; nobody waits for a stream but who asks for it.
+    """
+    import cupy
+
+    cupy.cuda.get_current_stream().synchronize()
+    return array.get()
+
+
 def card_attribute(name: str) -> Any:
     """Return what CUDA tells of the current card, such as ``"MaxSharedMemoryPerBlockOptin"``."""
     import cupy

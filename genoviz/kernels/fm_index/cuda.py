@@ -6,7 +6,7 @@ All arrays lie on the GPU.
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module, make_launcher
+from genoviz.kernels.cuda_source import fetch, load_module, make_launcher
 from genoviz.kernels.fm_index import LINE_BITS
 
 THREADS = 256
@@ -78,7 +78,7 @@ class LinesOfRows:
         supers = super_counts[first_super : ((first_line + len(lines) - 1) >> super_shift) + 1]
         starts = (np.arange(first_super, first_super + len(supers)) << super_shift) - first_line
         starts = starts[starts >= 0]
-        since = lines[cupy.asarray(starts), :2].get().view(np.uint32).reshape(-1, 4)
+        since = fetch(lines[cupy.asarray(starts), :2]).view(np.uint32).reshape(-1, 4)
         supers[len(supers) - len(starts) :] = counts[:4] + since
         numbers = (np.int64(len(lines)), np.int64(first_line), np.int32(super_shift))
         before = (cupy.asarray(counts[:4]), cupy.asarray(supers))
@@ -98,7 +98,7 @@ def _pack(text, rows, super_shift, lines):
     launch = _launcher(rows.dtype)
     launch("pack_bwt", WARP * n_chunks, (*source, *chunks, lines, counts), is_limited=False)
     sums = cupy.cumsum(counts, axis=1)
-    return chunk_bits, sums - counts, sums[:, -1].get()
+    return chunk_bits, sums - counts, fetch(sums[:, -1])
 
 
 def _finish(text, rows, chunk_bits, super_shift, counts, lines, exception_ids):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import cupy
 import numpy as np
 
+from genoviz.kernels.cuda_source import fetch
 from genoviz.kernels.suffix_sort import count_in_cover, cover_tables
 from genoviz.kernels.suffix_sort.cuda_sort import (
     AT_POSITIONS,
@@ -216,7 +217,7 @@ def count_part(text, first, last, low, high, shift, bits):
     source = (text.packed, text.excepted, np.int64(first), np.int64(last), np.int32(MAX_WIDTH))
     bounds = (np.uint64(low), np.uint64(high), np.int32(shift), np.uint64((1 << bits) - 1))
     text.launch("count_prefixes", last - first, (*source, *bounds, counts))
-    return counts.get().astype(np.int64)
+    return fetch(counts).astype(np.int64)
 
 
 def count_block(text, block, cover, n_of_2_64=0):
@@ -228,7 +229,7 @@ def count_block(text, block, cover, n_of_2_64=0):
     arguments = (*_source(text), *bounds, *cover, counts)
     text.launch_warps("count_block", n, arguments, LISTED_CHUNK)
     text.sum_chunks(counts, total)
-    return int(total[0]), counts
+    return int(fetch(total)[0]), counts
 
 
 def list_block(text, block, cover=NO_COVER, pairs=None):

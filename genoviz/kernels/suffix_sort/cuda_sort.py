@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module
+from genoviz.kernels.cuda_source import fetch, load_module
 
 THREADS = 256
 TILES = {"uint32": 12 * THREADS, "int64": 8 * THREADS}
@@ -187,7 +187,7 @@ class TieBreaker:
         """Return the ties of suffixes that are sorted by keys of ``depth`` bases."""
         n = len(keys)
         counts = self._count_ties(keys, NULL, n, True)
-        n_tied, n_groups = (int(value) for value in self._totals[0].get())
+        n_tied, n_groups = (int(value) for value in fetch(self._totals[0]))
         outputs = self._empty_ties(n_tied, n_groups)
         source = (keys, NULL, np.int64(n), np.int32(1), counts, self._totals[0])
         written = (suffix_array, NULL, np.int64(first_slot), NULL, NULL, *self._numbers)
@@ -338,4 +338,4 @@ class TieBreaker:
         text.sum_chunks(counts, totals[1])
         large = tuple(cupy.empty(max_groups, text.index_dtype) for _ in range(2))
         text.launch_warps("list_large", max_groups, (*source, counts, *large))
-        return Ties(depth, *outputs, *large, *(int(value) for value in totals.get().ravel()))
+        return Ties(depth, *outputs, *large, *(int(value) for value in fetch(totals).ravel()))
