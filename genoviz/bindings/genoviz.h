@@ -50,6 +50,7 @@ int genoviz_multiply_transposed(genoviz* handle, const double* x, int64_t n_colu
  *   sires, dams (animals)  numbers from 1 of parents, which come before their progeny; 0 unknown,
  *                          -1, -2, ... unknown and of this group; for single step
  *   genotyped  (samples)   the number, from 1, of the animal that each sample is; for single step
+ *   gamma      (groups, groups)  relationships of groups, which are metafounders then
  * No rows: it is not given any more. */
 int genoviz_put(genoviz* handle, const char* name, const double* values, int64_t n_rows,
                 int64_t n_columns);

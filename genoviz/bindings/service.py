@@ -26,7 +26,7 @@ OF_MATRIX = ("centre", "standardise", "missing", "packing", "dtype", "backend")
 NUMBERS = ("heritability", "repeatability", "polygenic_weight", "tolerance", "max_iterations")
 WORDS = ("contigs", "preconditioner")
 METHODS = ("SNP-BLUP", "GBLUP", "ssSNPBLUP", "ssGTABLUP")
-TAKEN = ("phenotype", "covariates", "weights", "records", "sires", "dams", "genotyped")
+TAKEN = ("phenotype", "covariates", "weights", "records", "sires", "dams", "genotyped", "gamma")
 OF_SOLUTION = (
     "effects", "breeding_values", "fixed_effects", "permanent_effects", "group_effects",
     "residuals", "is_converged", "iterations", "seconds",
@@ -190,7 +190,7 @@ class Service:
             if len(records) and records.min() < 1:
                 raise ParameterError(f"a record is of number {records.min()}, needs 1 or more")
             options["animals" if method in METHODS[2:] else "samples"] = records - 1
-        return self._iter_method(method, phenotype, options, numbered)
+        return self._iter_method(method, phenotype, options, numbered, put.get("gamma"))
 
     def _iter_method(
         self,
@@ -198,6 +198,7 @@ class Service:
         phenotype: np.ndarray,
         options: dict[str, Any],
         numbered: dict[str, np.ndarray],
+        gamma: np.ndarray | None,
     ) -> Iterator[Any]:
         from genoviz.analyses.genotypes.prediction.gblup import iter_gblup
         from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
@@ -205,9 +206,11 @@ class Service:
 
         if method in METHODS[2:]:
             pedigree, genotypes = make_pedigree(self._genotypes, **numbered)
+            pedigree = pedigree if gamma is None else pedigree.with_gamma(gamma)
             return iter_single_step(genotypes, pedigree, phenotype, form=method, **options)
         unknown = {"GBLUP": ("weights", "samples", "repeatability")}.get(method, ())
         refused = [name for name in (*unknown, "polygenic_weight") if name in options]
+        refused += ["gamma"] * (gamma is not None)
         if refused or numbered:
             named = "records" if refused == ["samples"] else (*refused, *numbered)[0]
             raise ParameterError(f"{method} takes no {named}")

@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler (cc) here")
 SAMPLE = str(ROOT / "data_samples" / "genotypes.bed")
 TELLER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_double, ctypes.c_void_p)
-TAKEN = ("phenotype", "covariates", "weights", "records", "sires", "dams", "genotyped")
+TAKEN = ("phenotype", "covariates", "weights", "records", "sires", "dams", "genotyped", "gamma")
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_int64
 
 
@@ -195,12 +195,14 @@ def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method):
         for name in ("family_ids", "ids", "father_ids", "mother_ids", "sexes")
     ))  # fmt: skip
     renamed = type(genotypes)(genotypes.packed, named, genotypes.variants)
-    expected = single_step(
-        renamed, pedigree, phenotype, form=method, heritability=0.4, polygenic_weight=0.3,
-        backend="cpu",
-    )  # fmt: skip
+    common = {"form": method, "heritability": 0.4, "polygenic_weight": 0.3, "backend": "cpu"}
+    expected = single_step(renamed, pedigree, phenotype, **common)
     assert np.allclose(opened.get("breeding_values"), expected.breeding_values, atol=1e-8)
     assert np.allclose(opened.get("group_effects"), expected.group_effects, atol=1e-8)
+    assert opened.solve(options, **put, gamma=np.array([[0.4]])) == 0, opened.error
+    expected = single_step(renamed, pedigree.with_gamma(0.4), phenotype, **common)
+    assert np.allclose(opened.get("breeding_values"), expected.breeding_values, atol=1e-6)
+    assert np.allclose(opened.get("group_effects"), expected.group_effects, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +216,7 @@ def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method):
         ("method=ssSNPBLUP", {"phenotype": np.ones(3)}, "no sires were put"),
         ("method=GBLUP", {"phenotype": np.ones(300), "weights": np.ones(300)}, "takes no weights"),
         ("", {"phenotype": np.ones(300), "sires": np.ones(3)}, "SNP-BLUP takes no sires"),
+        ("", {"phenotype": np.ones(300), "gamma": np.ones(1)}, "SNP-BLUP takes no gamma"),
         ("", {"phenotype": np.ones(2), "records": [0, 1]}, "a record is of number 0, needs 1"),
         ("", {"phenotype": np.ones(2), "records": [1.5, 1]}, "records have 1.5, need whole"),
         (

@@ -32,6 +32,15 @@ def on_both(function, *arguments, **options):
     return [function(*arguments, **options, backend=backend) for backend in ("cpu", "cuda")]
 
 
+def herd(n_founders, n_genotyped):
+    """A pedigree of five generations, and some of its animals with genotypes."""
+    pedigree = simulate_pedigree(n_founders, 5, seed=1)
+    everybody = drop_genotypes(pedigree, simulate_genotypes(n_founders, 2500, seed=2), seed=3)
+    chosen = np.sort(np.random.default_rng(4).permutation(len(pedigree))[:n_genotyped])
+    codes = codes_of(everybody.packed, len(pedigree))[chosen]
+    return pedigree, Genotypes(pack(codes), everybody.samples.take(chosen), everybody.variants)
+
+
 def traits(n, n_traits, missing):
     """Values that are in part what all traits have in common, and some that were not measured."""
     generator = np.random.default_rng(7)
@@ -51,15 +60,11 @@ def traits(n, n_traits, missing):
     ],
 )
 def test_several_traits(n_traits, form):
-    pedigree = simulate_pedigree(400, 5, seed=1)
-    everybody = drop_genotypes(pedigree, simulate_genotypes(400, 2500, seed=2), seed=3)
-    chosen = np.sort(np.random.default_rng(4).permutation(len(pedigree))[:1001])
-    codes = codes_of(everybody.packed, len(pedigree))[chosen]
-    genotypes = Genotypes(pack(codes), everybody.samples.take(chosen), everybody.variants)
+    pedigree, genotypes = herd(400, 1001)
     values = traits(len(pedigree), n_traits, 0.2)
     options = {"tolerance": 1e-18, "form": form}
     if form == "genotypes alone":
-        values, pedigree, options = values[chosen], None, {"tolerance": 1e-18}
+        values, pedigree, options = values[:1001], None, {"tolerance": 1e-18}
     cpu, cuda = on_both(
         multi_trait, genotypes, pedigree, values, **options,
         **{name: matrix[:n_traits, :n_traits] for name, matrix in COVARIANCES.items()},
@@ -82,6 +87,21 @@ def test_reliabilities(method, atol):
     assert cuda.is_converged
     np.testing.assert_allclose(cpu.reliabilities, cuda.reliabilities, atol=atol)
     np.testing.assert_allclose(cpu.standard_errors, cuda.standard_errors, atol=atol)
+
+
+@pytest.mark.parametrize("has_gamma", [False, True])
+def test_reliabilities_of_single_step(has_gamma):
+    pedigree, genotypes = herd(150, 400)
+    if has_gamma:
+        pedigree = pedigree.with_gamma(0.4)
+    values = traits(len(pedigree), 1, 0.3)[:, 0]
+    for method, tolerance in (("exact", 1e-10), ("random", 1e-5)):
+        cpu, cuda = on_both(
+            reliability, genotypes, values, pedigree=pedigree, method=method, n_draws=30,
+            tolerance=1e-17,
+        )  # fmt: skip
+        assert cuda.is_converged
+        np.testing.assert_allclose(cpu.reliabilities, cuda.reliabilities, atol=tolerance)
 
 
 @pytest.mark.parametrize(("n", "missing"), [(1001, 0.0), (301, 0.1)])

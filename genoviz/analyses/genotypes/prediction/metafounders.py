@@ -42,7 +42,8 @@ def estimate_gamma(
     genotypes
         Of animals of the pedigree, found by their IIDs.
     pedigree
-        Its groups are the metafounders; all unknown parents are of one if it has no groups.
+        Its groups are the metafounders; all unknown parents are of one if it has no groups. Else
+        those of no group count as of frequency 1/2 everywhere, as the base that they are is.
     contigs, backend
         As in `iter_single_step`.
 
