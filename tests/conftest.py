@@ -9,9 +9,11 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from genoviz.backend import cuda_is_available
@@ -130,6 +132,61 @@ def pytest_xdist_make_scheduler(config, log):
             return of_browser(file) or (nodeid if file in OF_LONG_TESTS else file)
 
     return Scheduling(config, log)
+
+
+COMPILE_ALONE = Dispatcher.compile
+KERNELS = str(ROOT / "genoviz")
+# Of files that are compiled in one another's turn, none is waited for for ever.
+LONGEST_TURN = 60
+
+
+def pytest_configure():
+    """Compile each kernel in one process, while others that need it wait for Numba's cache.
+
+    Neighbouring files of tests are run at the same time, and need the same kernels: in a fresh
+    checkout all processes compiled these at once.
+    """
+    if importlib.util.find_spec("fcntl"):
+        Dispatcher.compile = compile_in_turn
+
+
+def compile_in_turn(self, sig):
+    """Compile a function, or load it, while no other process compiles of its file."""
+    path = self.py_func.__code__.co_filename
+    if not path.startswith(KERNELS):
+        return COMPILE_ALONE(self, sig)
+    # Numba's own lock comes first: of two threads only its owner may wait for other processes.
+    with global_compiler_lock, turn_of(path):
+        return COMPILE_ALONE(self, sig)
+
+
+TURNS: set[str] = set()
+"""Files of which this process compiles; a function that calls others of its file has the turn."""
+
+
+@contextlib.contextmanager
+def turn_of(path):
+    """Hold a lock on a file among processes inside the block."""
+    if path in TURNS:
+        yield
+        return
+    import fcntl
+
+    TURNS.add(path)
+    try:
+        with Path(path).open("rb") as file:
+            end = time.monotonic() + LONGEST_TURN
+            while time.monotonic() < end:
+                with contextlib.suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                time.sleep(0.02)
+            try:
+                yield
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)  # a forked process has the file open too
+    finally:
+        TURNS.discard(path)
 
 
 # Modules and tests stay until the end: to look through them for garbage again and again took a

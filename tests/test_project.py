@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterable
 from importlib.metadata import distribution
@@ -19,9 +20,9 @@ from packaging.utils import canonicalize_name
 import genoviz
 import genoviz_app
 from tests import pins as writer
-from tests.conftest import KERNELS_IN_COLLECTION, ROOT
+from tests.conftest import KERNELS_IN_COLLECTION, ROOT, TURNS, turn_of
 from tests.pins import HASHED
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GPU_EXTRAS = ("cuda12", "cuda13")
@@ -182,6 +183,28 @@ def test_a_users_own_app_hides_nothing_of_ours(tmp_path):
 def test_no_kernel_runs_while_tests_are_collected():
     """In a fresh checkout each process would compile it, all of them at the same time."""
     assert KERNELS_IN_COLLECTION == []
+
+
+def test_a_file_is_compiled_by_one_process_at_a_time(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    path, order = tmp_path / "kernels.py", []
+    path.touch()
+
+    def compile_here():
+        with turn_of(str(path)), turn_of(str(path)):  # the second is of a function that it calls
+            order.append("here")
+
+    thread = threading.Thread(target=compile_here)
+    with path.open() as file:  # as another process has it
+        fcntl.flock(file, fcntl.LOCK_EX)
+        thread.start()
+        wait_until(lambda: TURNS == {str(path)})
+        order.append("there")
+        fcntl.flock(file, fcntl.LOCK_UN)
+        thread.join(PATIENCE)
+        assert order == ["there", "here"]
+        assert TURNS == set()
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # it is free again
 
 
 def test_scripts_can_be_run():
