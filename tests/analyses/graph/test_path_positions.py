@@ -79,10 +79,12 @@ def test_positions_and_regions_of_real_graphs(graph):
 
 
 def test_every_base_of_real_graphs():
-    for name in ("DRB1-3123", "DRB1-3123_unsorted", "chr6.C4"):
+    """Of the largest every seventh, which is one of each node of more than six bases."""
+    for name, stride in (("DRB1-3123", 1), ("DRB1-3123_unsorted", 1), ("chr6.C4", 7)):
         graph = read_gfa(real_data(f"gfa/{name}.gfa.gz"), cache=False)
         for path in some_paths(graph, 1)[-1:]:
-            for place, base in enumerate(walk_bases(graph, path)):
+            bases = walk_bases(graph, path)
+            for place, base in zip(range(0, len(bases), stride), bases[::stride], strict=True):
                 found = locate_position(graph, path, place)
                 assert (found.node, found.offset, found.is_reverse, found.step) == base
 
