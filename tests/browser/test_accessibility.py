@@ -14,6 +14,8 @@ from tests.browser.conftest import Visit
 # and tooltips that name an element without a role.
 OF_THE_WIDGETS = {"aria-progressbar-name", "aria-prohibited-attr"}
 
+FADE = 500  # ms
+
 
 def breaches(page):
     """Return what breaks each rule, but for what is of the widgets."""
@@ -35,6 +37,8 @@ def breaches_at_rest(visit):
         found = breaches(visit.page)
         return found == {}
 
+    # Each look costs the browser seconds: the first comes when what fades in mostly has.
+    visit.page.wait_for_timeout(FADE)
     with contextlib.suppress(AssertionError):
         visit.until(is_clean, 60)
     return found
