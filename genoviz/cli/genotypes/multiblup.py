@@ -45,8 +45,11 @@ def multiblup(
     output: TableOption = None,
     traits: TraitOptions,
     others: Annotated[
-        list[str], option("Another trait; can be repeated.", "--with", metavar="TRAIT")
-    ],
+        list[str] | None,
+        option(
+            "Another trait; can be repeated.", "--with", metavar="TRAIT", show_default="one trait"
+        ),
+    ] = None,
     pedigree: Annotated[
         Path | None,
         option(
@@ -120,7 +123,7 @@ def multiblup(
             genotypes or Path(), samples, traits, weight=weight,
             is_repeated=_PERMANENT in components,
         )  # fmt: skip
-        names, values = take_together(recorded, traits, others)
+        names, values = take_together(recorded, traits, others or [])
         matrices = {
             name: _matrix(covariances, name, pairs, names) for name, pairs in components.items()
         }
@@ -139,7 +142,7 @@ def multiblup(
         of_traits = {f"EFFECT_{name}": last.effects[:, k] for k, name in enumerate(names)}
         write_table(_with_end(found.variants.columns | of_traits, last), effects)
     io.tell_end(
-        f"traits {', '.join(names)}: {last.sentence}",
+        f"trait{'s' * (len(names) > 1)} {', '.join(names)}: {last.sentence}",
         is_converged=last.is_converged,
         remedy="raise --max-iterations or --tolerance",
     )

@@ -419,6 +419,13 @@ def test_the_command_takes_a_pedigree_alone_or_genotypes_alone(herd, capfd, tmp_
     place = header.split("\t").index("EFFECT_fat")
     told = np.array([line.split("\t")[place] for line in lines], float)
     assert np.allclose(told, expected.effects[:, 0], atol=1e-6)
+    place = command.index("--with")
+    code, table, err = run(command[:place] + command[place + 2 :], capfd)
+    one = {name: common[name][:1, :1] for name in ("genetic", "residual")} | {"backend": "cpu"}
+    expected = multi_trait(GENOTYPES, PEDIGREE, values[:, :1], covariates=AGE, **one)
+    told = np.array(table["BREEDING_VALUE_fat"], float)
+    assert np.allclose(told, expected.breeding_values[:, 0], atol=1e-5)
+    assert "trait fat: " in err
     code, table, _ = run([*command, "--form", "ssGTABLUP"], capfd)
     expected = multi_trait(GENOTYPES, PEDIGREE, values, covariates=AGE, **common)
     told = np.array(table["BREEDING_VALUE_fat"], float)
