@@ -29,15 +29,70 @@ _PLAIN = re.compile(r"[ACGTN]+", re.IGNORECASE)
 _UNKNOWN, _NO_MORE = -1, -2
 _SHOWN_BASES = 20
 _MANY = 127
+_MAX_WINDOW = 255
+"""No guide is searched with more bases of the genome than this."""
+_NO_SET = np.iinfo(np.int32).min
+_FAR = -(1 << 40)
 _SENTENCES = {
     "symbolic": "alleles without their bases, such as <DEL>, are left out",
     "missing": "unknown alleles read as the genome does",
     "without": "records without genotypes (GT) are left out",
     "partly": "copies are not in all records, as of a male's X, and read as the genome elsewhere",
-    "phase_sets": "records have phase sets (PS), which are taken for one",
 }
 
 Edit = tuple[int, int, int, bytes]
+
+
+class _PhaseSets:
+    """How near the heterozygous variants of two phase sets (PS) of a sample are.
+
+    Which alleles of two sets are together is not known, and columns of genotypes are taken as they
+    are. That plays a part in windows only that have a variant of both, so that it is enough to
+    look at each heterozygous variant and the one before it. Genotypes without a set are of one.
+    """
+
+    def __init__(self, columns: np.ndarray) -> None:
+        n_samples = len(columns)
+        self._contig, self._columns = -1, columns
+        self._ends = np.full(n_samples, _FAR)
+        self._sets = np.full(n_samples, _NO_SET, np.int64)
+        self._deleted = np.zeros(n_samples, np.int64)
+        self._numbers: dict[str, int] = {}
+        self.n_near, self.shortest = 0, _MAX_WINDOW + 1
+
+    def add(self, contig: int, record: Any, alleles: np.ndarray, differs: np.ndarray) -> None:
+        """Look at a record: alleles of the samples that are read, and who has two of them."""
+        if contig != self._contig:
+            self._contig = contig
+            self._ends[:] = _FAR
+        sets = np.full(len(differs), _NO_SET, np.int64)
+        if "PS" in record.FORMAT:
+            values = np.asarray(record.format("PS"))
+            values = values.reshape(len(values), -1)[self._columns, 0]
+            if values.dtype.kind != "i":
+                names = values.astype(str).tolist()
+                values = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
+            sets[:] = values
+        start = record.POS - 1
+        windows = np.maximum(start - self._ends - self._deleted + 2, 1)
+        near = windows[differs & (sets != self._sets) & (windows <= _MAX_WINDOW)]
+        self.n_near += len(near)
+        self.shortest = min(self.shortest, int(near.min(initial=self.shortest)))
+        self._ends[differs], self._sets[differs] = start + len(record.REF), sets[differs]
+        self._deleted[differs] = 0
+        shorter = [0, *(max(len(record.REF) - len(other), 0) for other in record.ALT)]
+        lost = np.array(shorter)[alleles.max(axis=1, initial=0)]
+        self._deleted += np.where(differs, 0, lost)
+
+    def note(self) -> tuple[str, ...]:
+        """Return where sets are so near that it matters."""
+        if not self.n_near:
+            return ()
+        return (
+            f"{self.n_near:,} times two phase sets (PS) of a sample are so near that a window has "
+            f"alleles of both (of {self.shortest} bases at least); which of these are together is "
+            "not known, and they are taken as they are written.",
+        )
 
 
 @dataclass(frozen=True)
@@ -100,6 +155,8 @@ def iter_read_phased_variants(
             raise ParameterError(f"{path.name} has no sample {min(absent)!r}")
         columns = np.array([names.index(name) for name in chosen], np.int64)
         reading = _Reading(path, genome, tuple(chosen), columns)
+        if "##FORMAT=<ID=PS," in vcf.reader.raw_header:
+            reading.phase_sets = _PhaseSets(columns)
         step = max(1, _STEP_GENOTYPES // max(len(names), 1))
         for number, record in enumerate(vcf.iter_records(), start=1):
             reading.add(record)
@@ -121,6 +178,7 @@ class _Reading:
     n_copies: dict[int, np.ndarray] = field(default_factory=dict)
     fewest: dict[int, np.ndarray] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
+    phase_sets: _PhaseSets | None = None
 
     def add(self, record: Any) -> None:
         """Add a record of cyvcf2."""
@@ -128,11 +186,12 @@ class _Reading:
         if record.FORMAT[:1] != ["GT"]:
             self.counts["without"] += 1
             return
-        self.counts["phase_sets"] += "PS" in record.FORMAT
         contig = self._find(record)
         found = record.genotype.array(_NO_MORE)[self.columns]
         alleles, is_phased = found[:, :-1], found[:, -1] > 0
-        self._check_phase(record, alleles, is_phased)
+        differs = self._check_phase(record, alleles, is_phased)
+        if self.phase_sets is not None:
+            self.phase_sets.add(contig, record, alleles, differs)
         copies = (alleles != _NO_MORE).sum(axis=1).astype(np.int8)
         self.n_copies[contig] = np.maximum(self.n_copies.get(contig, 0), copies)
         # A genotype that is not known is often written as one dot.
@@ -175,7 +234,8 @@ class _Reading:
             )
         return contig
 
-    def _check_phase(self, record: Any, alleles: np.ndarray, is_phased: np.ndarray) -> None:
+    def _check_phase(self, record: Any, alleles: np.ndarray, is_phased: np.ndarray) -> np.ndarray:
+        """Return which genotypes have two alleles, all of which are phased; bool, (n_samples,)."""
         if alleles.max(initial=_NO_MORE) > len(record.ALT):
             self._refuse(record, "a genotype has an allele that the record has not")
         # An unknown allele reads as the genome does; which copy has the other one is not known.
@@ -191,6 +251,7 @@ class _Reading:
             self._refuse(
                 record, f"the genotype of {sample}, {written}, is not phased; needs one such as 0|1"
             )
+        return differs
 
     def _refuse(self, record: Any, found: str) -> None:
         raise FileFormatError(self.path, f"{record.CHROM}:{record.POS:,}: {found}")
@@ -221,6 +282,7 @@ class _Reading:
             for kind, text in _SENTENCES.items()
             if self.counts[kind]
         ]
+        notes += self.phase_sets.note() if self.phase_sets is not None else ()
         return PhasedVariants(
             self.samples,
             ploidy,

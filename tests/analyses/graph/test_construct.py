@@ -161,6 +161,65 @@ def test_what_is_not_phased_is_refused_and_what_needs_no_phase_is_not(tmp_path, 
         read_phased_variants(path, genome)
 
 
+def with_sets(text, sets, kind="Integer"):
+    """Return a VCF text with the phase set of each sample in each record."""
+    head, _, rows = text.partition("#CHROM")
+    head += f'##FORMAT=<ID=PS,Number=1,Type={kind},Description="P">\n'
+    names, *lines = rows.splitlines()
+    found = []
+    for line, of_line in zip(lines, sets, strict=True):
+        cells = line.split("\t")
+        cells[8] = "GT:PS"
+        cells[9:] = [f"{cell}:{one}" for cell, one in zip(cells[9:], of_line, strict=True)]
+        found.append("\t".join(cells))
+    return "\n".join([f"{head}#CHROM{names}", *found]) + "\n"
+
+
+@pytest.mark.parametrize("kind", ["Integer", "String"])
+def test_phase_sets_are_noted_where_a_window_has_alleles_of_two(tmp_path, kind):
+    path, genome = tmp_path / "x.vcf", Sequences.from_records([("1", "A" * 700), ("2", "A" * 9)])
+    genotypes = {11: ([0, 1], [1, 1]), 21: ([1, 0], [1, 0]), 400: ([0, 1], [0, 1])}
+    genotypes[420] = [0, 1], [0, 0]
+    lines = [("1", place, "A", ["C"], [*both]) for place, both in genotypes.items()]
+    lines.append(("2", 1, "A", ["C"], [[0, 1], [0, 1]]))
+    sets = [(1, 1), (1, 2), (400, 400), (".", 400), (7, 8)]
+    path.write_text(with_sets(vcf_text(lines), sets, kind))
+    note = "1 times two phase sets (PS) of a sample are so near that a window has alleles of both"
+    (found,) = read_phased_variants(path, genome).notes
+    assert found.startswith(f"{note} (of 21 bases at least)")
+    assert read_phased_variants(path, genome, samples=["b"]).notes == ()
+
+
+@given(case=cases(), data=st.data())
+def test_windows_shorter_than_the_note_says_are_those_of_any_phase(case, data, tmp_path_factory):
+    genome, lines = case
+    lines = [
+        (*line[:4], [[0 if each == "." else each for each in one] for one in line[4]])
+        for line in lines
+    ]
+    sets = [tuple(data.draw(st.sampled_from([1, 2, "."])) for _ in SAMPLES) for _ in lines]
+    path = tmp_path_factory.mktemp("vcf") / "x.vcf"
+    path.write_text(with_sets(vcf_text(lines), sets))
+    notes = read_phased_variants(path, Sequences.from_records(genome.items())).notes
+    shortest = [int(note.split("(of ")[1].split()[0]) for note in notes if "(PS)" in note]
+    for number in range(len(SAMPLES)):
+        expected = None
+        for swapped in ((), (1,), (2,), (1, 2)):
+            turned = [
+                (*line[:4], [one[::-1] if of_line[number] in swapped else one for one in line[4]])
+                for line, of_line in zip(lines, sets, strict=True)
+            ]
+            texts = write_out(genome, turned, number)
+            windows = {
+                (contig, text[at : at + length])
+                for (_, contig), text in texts.items()
+                for length in range(1, min(shortest, default=256))
+                for at in range(len(text) - length + 1)
+            }
+            expected = windows if expected is None else expected
+            assert windows == expected
+
+
 def test_a_sample_that_is_not_there_and_two_of_one_name_are_refused(tmp_path):
     lines = [("1", 2, "C", ["T"], [[1, 0], [1, 1]])]
     with pytest.raises(ParameterError, match=r"x\.vcf has no sample 'c'"):
