@@ -169,6 +169,12 @@ def test_groups_of_unknown_parents_are_told(panel):
     first, second = panel.state.blup.group_effects
     assert first == pytest.approx(-second) != 0
     assert f"Groups of unknown parents: -1 {first:.4g}, -2 {second:.4g}." in panel.form.said.object
+    assert "cannot tell" not in panel.form.said.object
+    alike = Pedigree.from_parents(ids, ["-1"] * N, ["-2"] * N)  # half of each in everybody
+    panel.form._on_pedigree((alike, "", ""))
+    run(panel)
+    assert "Records cannot tell these groups of unknown parents from" in panel.form.said.object
+    assert "fixed effects: -1, -2; breeding values" in panel.form.said.object
 
 
 def test_groups_have_rows_after_the_animals_in_the_file(tmp_path):
