@@ -100,3 +100,26 @@ def test_a_page_at_rest_is_not_looked_at_in_each_frame(visit):
     visit.until(lambda: visit.page.evaluate(LOOKS, "") > 150)
     visit.until(lambda: visit.page.evaluate(LOOKS, "dragenter") < 150)
     assert visit.errors == []
+
+
+# A pane of HTML that is shown and written before it is drawn: what failed, and what it says then.
+SHOW_EARLY = """() => {
+  const Pane = Bokeh.Models.get("panel.models.markup.HTML")
+  const model = new Pane({text: "early", visible: false})
+  const view = new Pane.prototype.default_view({model, parent: null})
+  view.initialize()
+  view.connect_signals()
+  const failed = []
+  for (const change of [{visible: true}, {text: "late"}]) {
+    try { model.setv(change) } catch (error) { failed.push(error.message) }
+  }
+  document.body.append(view.el)
+  view.rerender_()
+  const says = view.shadow_el.textContent
+  view.remove()
+  return {failed, says: says.includes("late")}
+}"""
+
+
+def test_changes_reach_a_pane_that_is_being_made(visit):
+    assert visit.page.evaluate(SHOW_EARLY) == {"failed": [], "says": True}
