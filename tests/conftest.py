@@ -19,6 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from genoviz.backend import cuda_is_available
 from genoviz.io.files.reading_rules import RULES, ReadingRules
 from genoviz.kernels.genotype_product.cpu_amx import has_amx
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("GENOVIZ_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -136,8 +137,6 @@ def pytest_xdist_make_scheduler(config, log):
 
 COMPILE_ALONE = Dispatcher.compile
 KERNELS = str(ROOT / "genoviz")
-# Of files that are compiled in one another's turn, none is waited for for ever.
-LONGEST_TURN = 60
 
 
 def pytest_configure():
@@ -175,7 +174,7 @@ def turn_of(path):
     TURNS.add(path)
     try:
         with Path(path).open("rb") as file:
-            end = time.monotonic() + LONGEST_TURN
+            end = time.monotonic() + PATIENCE  # then it is compiled here, too
             while time.monotonic() < end:
                 with contextlib.suppress(BlockingIOError):
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
