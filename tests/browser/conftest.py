@@ -66,8 +66,9 @@ def pytest_collection_modifyitems(config, items):
 
     A browser is at times too busy for a test; so a failure counts when it comes three times.
     """
+    folder = str(Path(__file__).parent) + os.sep
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             item.add_marker(pytest.mark.browser)
             if CHROMIUM is None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium here (CHROMIUM names one)"))

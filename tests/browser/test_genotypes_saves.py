@@ -8,7 +8,6 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 
 from tests.browser.test_saves import SavesVisit, size_of_picture, words_of_svg
 from tests.conftest import real_data
@@ -150,6 +149,8 @@ def test_components_and_relationships(visit, files, maize, varying, tmp_path):
 
 
 def test_association(visit, files, maize):
+    import statsmodels.api as sm
+
     counts, bim, fam = maize
     query = f"{link(files, 'association')}&result=association"
     visit.go(query, visit.page.get_by_text("variants tested in").is_visible)

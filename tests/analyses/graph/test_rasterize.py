@@ -10,9 +10,6 @@ import pytest
 import genoviz
 from genoviz import LayoutDrawing, ParameterError, rasterize
 
-ds = pytest.importorskip("datashader")
-pd = pytest.importorskip("pandas")
-xr = pytest.importorskip("xarray")
 SIZE = {"plot_width": 61, "plot_height": 37}
 VIEWS = {
     "all": {},
@@ -21,6 +18,18 @@ VIEWS = {
     "far from 0 for the pixels": {"x_range": (0.5, 0.5 + 2e-9), "y_range": (-3.0, 3.0)},
 }
 ONE = np.array([[1.5, -2.0]])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _datashader():
+    """Skip all where it is not; to import it takes a second, which only these tests are to pay."""
+    pytest.importorskip("datashader")
+
+
+def assert_identical(found, wanted):
+    from xarray.testing import assert_identical
+
+    assert_identical(found, wanted)
 
 
 def walk(n=4000, seed=1):
@@ -35,6 +44,9 @@ def walk(n=4000, seed=1):
 
 def expected(points, glyph, *, x_range=None, y_range=None):
     """Return what Datashader draws, of segments as (n, 2, 2)."""
+    import datashader as ds
+    import pandas as pd
+
     canvas = ds.Canvas(**SIZE, x_range=x_range, y_range=y_range)
     if glyph == "segments":
         columns = dict(zip(("x0", "y0", "x1", "y1"), points.reshape(-1, 4).T, strict=True))
@@ -53,7 +65,7 @@ def test_counts_coordinates_and_attributes_are_datashaders(backend, glyph, view)
         array = points[: len(points) // 2 * 2].reshape(-1, 2, 2) if glyph == "segments" else points
         found = rasterize(array, glyph=glyph, **view, **SIZE, backend=backend)
         wanted = expected(array, glyph, **view)
-        xr.testing.assert_identical(found.rename(None), wanted)
+        assert_identical(found.rename(None), wanted)
         assert found.dtype == wanted.dtype
 
 
@@ -79,15 +91,15 @@ def test_a_layout_and_its_drawing_are_drawn_as_their_nodes(backend):
     layout = genoviz.GraphLayout(coordinates)
     some = np.arange(0, len(coordinates), 3)
     drawing = LayoutDrawing(coordinates, nodes=some, backend=backend)
-    xr.testing.assert_identical(
+    assert_identical(
         rasterize(layout, **SIZE, backend=backend).rename(None),
         expected(coordinates, "segments"),
     )
-    xr.testing.assert_identical(
+    assert_identical(
         rasterize(drawing, **SIZE).rename(None), expected(coordinates[some], "segments")
     )
     ends = rasterize(layout, glyph="points", **SIZE, backend=backend)
-    xr.testing.assert_identical(ends.rename(None), expected(coordinates.reshape(-1, 2), "points"))
+    assert_identical(ends.rename(None), expected(coordinates.reshape(-1, 2), "points"))
 
 
 def test_datashader_and_holoviews_work_on_it():
@@ -98,9 +110,7 @@ def test_datashader_and_holoviews_work_on_it():
     segments = walk().reshape(-1, 2, 2)
     found = rasterize(segments, **SIZE)
     wanted = expected(segments, "segments")
-    xr.testing.assert_identical(
-        tf.dynspread(tf.shade(found.rename(None))), tf.dynspread(tf.shade(wanted))
-    )
+    assert_identical(tf.dynspread(tf.shade(found.rename(None))), tf.dynspread(tf.shade(wanted)))
     image = hv.Image(found)
     ends = zip(found.x_range, found.y_range, strict=True)
     assert image.bounds.lbrt() == pytest.approx([end for pair in ends for end in pair])

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
 
 from genoviz import simulate_genotypes, write_plink
 from genoviz.analyses.genotypes.association.scan import CASE_MODELS
@@ -367,6 +366,8 @@ def test_every_pair_has_its_diamond_of_a_printed_triangle():
 
 @pytest.mark.parametrize("model", [*MODELS])
 def test_a_case_is_scanned_and_saved_as_the_command_does(panel, state, files, tmp_path, model):
+    import statsmodels.api as sm
+
     state.trait = "ill"
     panel.form.model.value = model
     panel.form.run()
