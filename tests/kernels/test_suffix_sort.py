@@ -141,7 +141,19 @@ def test_seeds_with_few_names_are_sorted_as_by_comparison(monkeypatch):
     assert sum(given is not None for given in named) >= 30
 
 
-@pytest.mark.parametrize("letters", ["AC" * 150_000, fibonacci(300_000), "GATTACA" * 40_000])
+def changed_repeat(n_unit, n_times):
+    """A repeat of which a hundredth of the bases are others."""
+    generator = np.random.default_rng(14)
+    letters = list(random_letters(generator, n_unit, "ACGT") * n_times)
+    for place in np.flatnonzero(generator.random(len(letters)) < 0.01):
+        letters[place] = "ACGT"[generator.integers(0, 4)]
+    return "".join(letters)
+
+
+@pytest.mark.parametrize(
+    "letters",
+    ["AC" * 150_000, fibonacci(300_000), "GATTACA" * 40_000, changed_repeat(171, 1800)],
+)
 def test_long_repeats_are_sorted_by_names(letters):
     text = make_text(letters, "N" + letters[1:200_001], "T" * 5000 + "G" * 3001)
     for dtype in (np.uint32, np.int64):
@@ -150,9 +162,10 @@ def test_long_repeats_are_sorted_by_names(letters):
         assert "ties" not in [stage for stage, *_ in steps]
 
 
-def test_random_letters_get_no_names(monkeypatch):
-    """Of two letters, where all that lies between seeds has a name."""
-    letters = random_letters(np.random.default_rng(13), 400_000, "AC")
+@pytest.mark.parametrize("alphabet", ["AC", "ACGT"])
+def test_random_letters_get_no_names(monkeypatch, alphabet):
+    """Of two letters all that lies between seeds has a name, of four there are too many."""
+    letters = random_letters(np.random.default_rng(13), 400_000, alphabet)
     text = make_text(letters)
     named = note_names(monkeypatch)
     assert is_suffix_array(text, sort_text(text)[0])

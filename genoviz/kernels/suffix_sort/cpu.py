@@ -45,8 +45,8 @@ STEP_SEEDS = 1 << 21
 PIECES_PER_STEP = 16
 STEP_ROWS = 1 << 23
 AHEAD = 32
-LEAST_NAMED, MAX_NAMES = 1 << 16, 250
-N_SAMPLES, SAMPLE_NAMES = 1024, 32
+LEAST_NAMED, MAX_NAMES, MAX_EXCEPTIONS = 1 << 16, 1 << 15, 250
+N_SAMPLES, SAMPLE_NAMES = 1024, 8
 THREE, HALF, LOW_BITS = np.uint64(3), np.uint64(32), np.uint64(0x5555555555555555)
 
 
@@ -117,13 +117,13 @@ def _part(text, n_symbols, exceptions, suffix_array):
 def _name(text, n_symbols, exceptions, n_seeds, step):
     """Return the names of the seeds' bases, how many, and the seeds before each base's, or None.
 
-    None where names are many, or do not repeat: then blocks are faster.
+    None where names are many, or few of them often follow each other: then blocks are faster.
     """
-    if not LEAST_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_NAMES:
+    if not LEAST_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_EXCEPTIONS:
         return None
     packed, marks, _ = text
-    names, known = np.empty(n_seeds, np.uint8), np.zeros((5, MAX_NAMES), np.int64)
-    state, table = np.array([0, 0, -1, 0, 0]), np.full(cpu_seeds.NAME_SLOTS, -1)
+    names, known = np.empty(n_seeds, np.uint16), np.zeros((5, MAX_NAMES), np.int64)
+    state, table = np.array([0, 0, -1, 0, 0]), np.full(1 << cpu_seeds.SLOT_BITS, -1)
     for first in range(0, len(marks), CHUNK_WORDS):
         words = first, min(first + CHUNK_WORDS, len(marks))
         if not cpu_seeds.name_seeds(
@@ -135,7 +135,7 @@ def _name(text, n_symbols, exceptions, n_seeds, step):
     windows, lengths, ended, counts = known[0].view(np.uint64), *known[1:4]
     starts = np.linspace(0, n_seeds - SAMPLE_NAMES, N_SAMPLES).astype(np.int64)
     samples = np.lib.stride_tricks.sliding_window_view(names, SAMPLE_NAMES)[starts]
-    if len({sample.tobytes() for sample in samples}) * 4 > N_SAMPLES:
+    if len({sample.tobytes() for sample in samples}) * 8 > 7 * N_SAMPLES:
         return None
 
     # Of two of which one begins with the other: one before an exception is smaller, and of two of
@@ -147,7 +147,7 @@ def _name(text, n_symbols, exceptions, n_seeds, step):
         return int(windows[name]), 1, -int(lengths[name]), 0
 
     by_order = sorted(range(n), key=key)
-    in_order = np.empty(n, np.uint8)
+    in_order = np.empty(n, np.uint16)
     in_order[by_order] = np.arange(n)
     bases = (windows[:n] >> np.uint64(62)).astype(np.int64)
     tallies = np.bincount(bases, counts[:n], minlength=4).astype(np.int64)

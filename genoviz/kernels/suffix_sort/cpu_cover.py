@@ -168,4 +168,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: dad9af8cc92eb527
+# Compiled with cpu_order.py, cpu_seeds.py: dd530108e8144084

@@ -311,4 +311,4 @@ def _put(text, positions, edges, prefix_bases, position_bits, slots, words):
             put_word(text, np.int64(positions[i]), prefix_bases, position_bits, slot, words)
 
 
-# Compiled with cpu_blocks.py, cpu_compare.py, cpu_cover.py: 83fd46bf49024a89
+# Compiled with cpu_blocks.py, cpu_compare.py, cpu_cover.py: 19875a364280c70e

@@ -45,8 +45,9 @@ DIGIT_BITS = 11
 DIGIT = (1 << DIGIT_BITS) - 1
 ALL_HEADS = np.uint64(0x0101010101010101)
 HEAD, TIED, NEW_HEAD = 1, 0, 2
-NAME_SLOTS = 1024
-FACTOR = np.uint64(0x9E3779B97F4A7C15)
+SLOT_BITS = 16
+MANY_NAMES, SEEDS_PER_NAME = 1024, 16
+FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - SLOT_BITS)
 STEP_NAMES = 1 << 23
 
 
@@ -478,7 +479,7 @@ def split_groups(seeds, is_head, edges, ranks, tied):
 def name_seeds(packed, marks, n_symbols, exceptions, first, stop, state, table, names, known):
     """Name the bases of each seed up to the first one of the next seed, at most 32.
 
-    ``names`` (uint8, one for each seed in the order of the text) gets places in ``known``, whose
+    ``names`` (uint16, one for each seed in the order of the text) gets places in ``known``, whose
     rows are windows, lengths, seeds before an exception, seeds of each name, and the name that
     came next the last time. Bases after the length are T. Before an exception is no next seed:
     such bases end with it, and have A after their length, and a name alone.
@@ -514,14 +515,15 @@ def name_seeds(packed, marks, n_symbols, exceptions, first, stop, state, table, 
                 is_known = windows[name] == np.int64(window) and lengths[name] == length
                 if has_ended or not is_known or ended[name] >= 0:
                     name = np.int64(-1)
-                    slot = np.int64((window ^ window >> np.uint64(29)) * FACTOR >> np.uint64(54))
+                    slot = np.int64((window ^ window >> np.uint64(29)) * FACTOR >> HASH_SHIFT)
                     while not has_ended and table[slot] >= 0 and name < 0:
                         other = table[slot]
                         if windows[other] == np.int64(window) and lengths[other] == length:
                             name = other
-                        slot = (slot + 1) & (NAME_SLOTS - 1)
+                        slot = (slot + 1) & (len(table) - 1)
                     if name < 0:
-                        if n_names == known.shape[1]:
+                        is_many = n_names > MANY_NAMES and SEEDS_PER_NAME * n_names > n
+                        if is_many or n_names == known.shape[1]:
                             return False
                         name = n_names
                         windows[name], lengths[name] = np.int64(window), length
