@@ -128,8 +128,8 @@ def measure_blocks(piece: np.ndarray) -> list[Row]:
         seconds, sending, peak = np.median(found, axis=0)
         alone = alone or seconds
         note = (
-            f"{seconds:.2f} s, {alone / seconds:.2f}x of one; then {sending:.2f} s for sending the "
-            f"text; {peak / n:.1f} bytes of each GPU's memory a base"
+            f"{seconds:.2f} s, {alone / seconds:.2f}x of one; before it {sending:.2f} s to send "
+            f"the text; {peak / n:.1f} bytes of each GPU's memory a base"
         )
         name = "1 GPU" if len(devices) == 1 else f"{len(devices)} GPUs"
         rows.append(rate_row(IN_BLOCKS, f"human size, {name}", n, seconds, note))

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from genoviz import Genotypes, SampleTable, VariantTable
+from genoviz import Genotypes, Pedigree, SampleTable, VariantTable
 from tests.oracles.genotypes import dosages_of, pack
 
 SAMPLE_NAMES = ("family_ids", "ids", "father_ids", "mother_ids", "sexes")
@@ -62,6 +62,17 @@ def with_contigs(codes: np.ndarray, n_contigs: int) -> Genotypes:
     contig_ids = (np.arange(n_variants) * n_contigs // n_variants).astype(np.int32)
     contigs = tuple(str(number + 1) for number in range(n_contigs))
     return replace(found, variants=replace(found.variants, contigs=contigs, contig_ids=contig_ids))
+
+
+def draw_half(
+    pedigree: Pedigree, generator: np.random.Generator, variants: VariantTable
+) -> tuple[np.ndarray, Genotypes]:
+    """Return half of the animals, in any order, and genotypes of theirs."""
+    genotyped = generator.permutation(len(pedigree))[: len(pedigree) // 2]
+    shape, shares = (len(genotyped), len(variants)), [0.3, 0.05, 0.4, 0.25]
+    codes = generator.choice([0, 1, 2, 3], shape, p=shares)
+    samples = SampleTable.from_ids(pedigree.ids[genotyped])
+    return genotyped, Genotypes(pack(codes), samples, variants)
 
 
 def draw_trait(

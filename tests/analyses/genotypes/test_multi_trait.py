@@ -20,6 +20,7 @@ from tests.analyses.genotypes.test_single_step import (
     in_groups,
     metafounder_inverse,
 )
+from tests.genotype_sets import draw_half
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import dosages_of, pack
 from tests.oracles.pedigree import group_shares, metafounder_relationships, relationships
@@ -55,12 +56,8 @@ def test_two_traits_equal_an_inverted_h(seed):
     if n_groups:
         pedigree = in_groups(pedigree, generator, n_groups, all_of_them=all_of_them)
     n = len(pedigree)
-    genotyped = generator.permutation(n)[: n // 2]
-    codes = generator.choice([0, 1, 2, 3], (n // 2, 30), p=[0.3, 0.05, 0.4, 0.25])
-    genotypes = Genotypes(
-        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
-        EVERYBODY.variants.take(np.arange(30)),
-    )  # fmt: skip
+    variants = EVERYBODY.variants.take(np.arange(30))
+    genotyped, genotypes = draw_half(pedigree, generator, variants)
     n_records = 4 * n
     animals = generator.integers(0, n, n_records)
     covariate = 5 + generator.normal(size=n_records)
@@ -189,12 +186,8 @@ def test_metafounders_equal_an_inverted_h(seed):
         simulate_pedigree(9, 3, seed=seed), generator, n_groups, all_of_them=seed % 3 > 0
     ).with_gamma(gamma_of(generator, n_groups))
     n = len(pedigree)
-    genotyped = generator.permutation(n)[: n // 2]
-    codes = generator.choice([0, 1, 2, 3], (n // 2, 30), p=[0.3, 0.05, 0.4, 0.25])
-    genotypes = Genotypes(
-        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
-        EVERYBODY.variants.take(np.arange(30)),
-    )  # fmt: skip
+    variants = EVERYBODY.variants.take(np.arange(30))
+    genotyped, genotypes = draw_half(pedigree, generator, variants)
     animals = generator.integers(0, n, 4 * n)
     values = np.array([0, 3]) + generator.normal(size=(4 * n, 2))
     values[generator.random(values.shape) < 0.2] = np.nan

@@ -14,7 +14,7 @@ from genoviz.analyses.genotypes.prediction import single_step_parts
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
-from tests.genotype_sets import draw_trait, genotypes_of
+from tests.genotype_sets import draw_half, draw_trait, genotypes_of
 from tests.oracles import mixed_models
 from tests.oracles.genotypes import codes_of, dosages_of, pack
 from tests.oracles.pedigree import group_shares, metafounder_relationships, relationships
@@ -85,12 +85,8 @@ def test_repeated_records_and_weights_equal_hendersons_equations(seed):
     rng = np.random.default_rng(seed)
     pedigree = simulate_pedigree(8, 3, seed=seed)
     n = len(pedigree)
-    genotyped = rng.permutation(n)[: n // 2]
-    codes = rng.choice([0, 1, 2, 3], (n // 2, 40), p=[0.3, 0.05, 0.4, 0.25])
-    genotypes = Genotypes(
-        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
-        EVERYBODY.variants.take(np.arange(40)),
-    )  # fmt: skip
+    variants = EVERYBODY.variants.take(np.arange(40))
+    genotyped, genotypes = draw_half(pedigree, rng, variants)
     animals = rng.integers(0, n, 3 * n)
     covariate, phenotype = rng.normal(size=(2, 3 * n))
     phenotype[::7] = np.nan
@@ -236,12 +232,8 @@ def test_metafounders_equal_hendersons_equations(seed):
         simulate_pedigree(9, 3, seed=seed), rng, n_groups, all_of_them=seed % 3 > 0
     ).with_gamma(gamma_of(rng, n_groups))
     n = len(pedigree)
-    genotyped = rng.permutation(n)[: n // 2]
-    codes = rng.choice([0, 1, 2, 3], (n // 2, 30), p=[0.3, 0.05, 0.4, 0.25])
-    genotypes = Genotypes(
-        pack(codes), SampleTable.from_ids(pedigree.ids[genotyped]),
-        EVERYBODY.variants.take(np.arange(30)),
-    )  # fmt: skip
+    variants = EVERYBODY.variants.take(np.arange(30))
+    genotyped, genotypes = draw_half(pedigree, rng, variants)
     animals = rng.integers(0, n, 4 * n)
     covariate, phenotype = rng.normal(size=(2, 4 * n))
     phenotype[::7] = np.nan

@@ -18,7 +18,6 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
     check_form,
     has_free_level,
 )
-from genoviz.analyses.genotypes.prediction.structures import pedigree_structure
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -28,6 +27,7 @@ from genoviz.model.genotypes.mixed_model import (
     MarkerEffects,
     MixedModel,
     ModelEffect,
+    PedigreeRelationships,
     RandomEffects,
     SingleStep,
 )
@@ -206,7 +206,7 @@ def iter_multi_trait(
     first = len(effects)
     effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals + n_groups))
     if genotypes is None:
-        n_variants, kept, structure = 0, slice(None), pedigree_structure(pedigree)
+        n_variants, kept, structure = 0, slice(None), PedigreeRelationships(pedigree)
     else:
         n_variants = genotypes.n_variants
         genotypes, kept = take_autosomes(genotypes, contigs)

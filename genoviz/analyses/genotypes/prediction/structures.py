@@ -24,12 +24,10 @@ from genoviz.generators import last_of
 from genoviz.model.genotypes.mixed_model import (
     Descent,
     MarkerEffects,
-    MatrixElements,
     PedigreeRelationships,
     SingleStep,
     Structure,
 )
-from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -95,14 +93,6 @@ def _ancestry_inverse(structure: PedigreeRelationships, n_levels: int) -> csr_ar
         inverse = inverse_of(pedigree.sires, pedigree.dams, 0.5 + n_unknown / 4, n_groups)
     added = np.repeat([0.0, structure.group_ridge], [n_animals, n_groups])
     return (inverse + diags_array(added)).tocsr()
-
-
-def pedigree_structure(pedigree: Pedigree) -> MatrixElements:
-    """Return A^-1, with groups of unknown parents after the animals."""
-    from scipy.sparse import triu
-
-    half = triu(relationship_inverse(pedigree)).tocoo()
-    return MatrixElements(half.row, half.col, half.data, is_inverse=True)
 
 
 class GenomicRows:
