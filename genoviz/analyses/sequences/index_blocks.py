@@ -106,11 +106,10 @@ def build_index_in_parts(
     backend = resolve_backend(backend)
     if devices is not None:
         check_devices(devices, backend)
-    kernel = load_kernel("suffix_sort", backend)
-    block_rows, cover_bits, n_bytes = _plan(text, table_k, memory, kernel)
+    block_rows, cover_bits, n_bytes = _plan(text, table_k, memory, backend)
     shape = _Shape(super_shift, table_k, sample_rate)
+    kernel = load_kernel("suffix_sort", backend if text.n_symbols else "cpu")
     if backend == "cpu" or text.n_symbols == 0:
-        kernel = load_kernel("suffix_sort", "cpu")
         numbers = text.n_symbols, text.exceptions, block_rows, cover_bits, seed
         parts = _iter_parts(text, kernel.iter_sort_blocks(text.packed, *numbers), shape)
     else:
@@ -132,10 +131,10 @@ class _Shape(NamedTuple):
     sample_rate: int
 
 
-def _plan(text: IndexText, table_k: int, memory: int, kernel: ModuleType) -> tuple[int, int, int]:
+def _plan(text: IndexText, table_k: int, memory: int, backend: Backend) -> tuple[int, int, int]:
     """Return how many rows a block may have, which cover to take, and the memory of both."""
-    n = text.n_symbols
-    is_on_cpu = kernel is load_kernel("suffix_sort", "cpu")
+    n, kernel = text.n_symbols, load_kernel("suffix_sort", backend)
+    is_on_cpu = backend == "cpu"
     fixed = 2 * 4**table_k * np.dtype(row_dtype(n)).itemsize + 16 * len(text.exceptions)
     if is_on_cpu:
         arrays = [value for value in vars(text).values() if isinstance(value, np.ndarray)]

@@ -210,7 +210,13 @@ def iter_sort_blocks(
         texts = on(everyone, lambda _: Text(packed, n_symbols, exceptions, dtype, nullcontext))
         n_in_cover = count_in_cover(n_symbols, cover_bits)
         yield "cover", 0, n_in_cover, None
-        ranking = pool.submit(run, 0, lambda _: rank_cover(texts[0], cover_bits))
+
+        def rank(_):
+            cover = rank_cover(texts[0], cover_bits)
+            cupy.get_default_memory_pool().free_all_blocks()
+            return cover
+
+        ranking = pool.submit(run, 0, rank)
         planning = everyone[1:] or everyone  # beside it, where there are others
         edges = [n_symbols * k // len(planning) for k in range(len(planning) + 1)]
 
@@ -222,19 +228,16 @@ def iter_sort_blocks(
             return sum(on(planning, count))
 
         planned = plan_blocks(texts[0], block_rows, count_prefixes)
-        first = ranking.result()
 
-        def make_sorter(k):
-            cupy.get_default_memory_pool().free_all_blocks()
-            cover = first
-            if k:
-                ranks = cupy.empty(n_in_cover, dtype)
-                ranks.data.copy_from_device_async(first.ranks.data, ranks.nbytes)
-                cover = Cover(cover_bits, n_symbols, ranks)
-            return BlockSorter(texts[k], cover)
+        def make_cover(k):
+            first = ranking.result()
+            if k == 0:
+                return first
+            ranks = cupy.empty(n_in_cover, dtype)
+            ranks.data.copy_from_device_async(first.ranks.data, ranks.nbytes)
+            return Cover(cover_bits, n_symbols, ranks)
 
-        sorters = on(everyone, make_sorter)
-        yield "cover", n_in_cover, n_in_cover, None
+        sorters = [BlockSorter(texts[k], cover_bits, partial(make_cover, k)) for k in everyone]
         blocks = []
         for block in planned:
             if block.n_suffixes > block_rows:
@@ -244,11 +247,15 @@ def iter_sort_blocks(
             else:
                 blocks.append(block)
         largest = max(block.n_suffixes for block in blocks)
-        on(everyone, lambda k: sorters[k].reserve(largest))
-        tables = [None] * len(numbers)
-        if table_k is not None:
-            tables = on(everyone, lambda _: _empty_table(table_k, dtype))
-        yield from _iter_blocks(pool, numbers, sorters, blocks, tables, finish or _to_host)
+
+        def prepare(k):
+            if k == 0:
+                ranking.result()  # which takes as much memory as blocks do
+            cupy.get_default_memory_pool().free_all_blocks()
+            sorters[k].reserve(largest)
+            return sorters[k], None if table_k is None else _empty_table(table_k, dtype)
+
+        tables = yield from _iter_blocks(pool, numbers, prepare, blocks, finish or _to_host)
         if table_k is None:
             return None
         return on([0], lambda _: _join_tables(tables, n_symbols))[0]
@@ -265,8 +272,12 @@ def _empty_table(table_k, dtype):
 
 
 def _join_tables(tables, n_symbols):
-    """Return the first and last rows of k-mers that any of the GPUs has seen."""
-    found, other = tables[0], cupy.empty_like(tables[0])
+    """Return, on the current GPU, the first and last rows of k-mers that any of the GPUs has seen.
+
+    There is one table at least; the first may be that of another GPU.
+    """
+    found, other = cupy.empty_like(tables[0]), cupy.empty_like(tables[0])
+    found.data.copy_from_device_async(tables[0].data, found.nbytes)
     for table in tables[1:]:
         other.data.copy_from_device_async(table.data, table.nbytes)
         cupy.minimum(found[:, 0], other[:, 0], out=found[:, 0])
@@ -277,33 +288,40 @@ def _join_tables(tables, n_symbols):
     return found
 
 
-def _iter_blocks(pool, numbers, sorters, blocks, tables, finish):
-    """Yield what becomes of each block in order; each GPU takes the next one when it has time."""
+def _iter_blocks(pool, numbers, prepare, blocks, finish):
+    """Yield what becomes of each block in order; each GPU takes the next one when it has time.
+
+    ``prepare(k)``: a GPU's sorter and table, before its first block. The generator returns tables.
+    """
     first_rows = np.cumsum([0] + [block.n_suffixes for block in blocks]).tolist()
     waiting, found = deque(range(len(blocks))), [Future() for _ in blocks]
     # A block that was not asked for yet keeps memory, so that GPUs are not to be far ahead.
     free, is_over = threading.Semaphore(2 * len(numbers)), threading.Event()
 
     def work(k):
+        sorter = table = None
         with cupy.cuda.Device(numbers[k]):
             while True:
                 free.acquire()
                 try:
                     number = waiting.popleft()
                 except IndexError:
-                    return
+                    return table
                 if is_over.is_set():
-                    return
+                    return table
                 try:
-                    rows = sorters[k].sort(blocks[number], tables[k], first_rows[number])
-                    done = finish(sorters[k].text, rows, first_rows[number])
+                    if sorter is None:
+                        sorter, table = prepare(k)
+                    rows = sorter.sort(blocks[number], table, first_rows[number])
+                    done = finish(sorter.text, rows, first_rows[number])
                     del rows
                     cupy.cuda.get_current_stream().synchronize()
                     found[number].set_result(done)
                 except BaseException as error:
                     found[number].set_exception(error)
 
-    working = [pool.submit(work, k) for k in range(len(numbers))]
+    # The first ranks the cover, and a thread that waits for it would be one that sorts no block.
+    working = [pool.submit(work, k) for k in reversed(range(len(numbers)))]
     try:
         for number, future in enumerate(found):
             done = future.result()
@@ -314,3 +332,4 @@ def _iter_blocks(pool, numbers, sorters, blocks, tables, finish):
         is_over.set()
         for _ in working:
             free.release()
+    return [table for table in (worker.result() for worker in working) if table is not None]

@@ -5,7 +5,9 @@ difference cover has residues is sorted by the ranks there, so a block needs no 
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import cupy
 import numpy as np
@@ -57,7 +59,7 @@ class Cover:
 
     def __init__(self, cover_bits, n_symbols, ranks):
         residues, *tables = cover_tables(cover_bits)
-        self.bits, self.size = cover_bits, len(residues)
+        self.size = len(residues)
         self.n_suffixes = count_in_cover(n_symbols, cover_bits)
         self.residues = cupy.asarray(residues.astype(np.int32))
         places, deltas, self.offsets, self.classes = (
@@ -99,13 +101,25 @@ def rank_cover(text, cover_bits):
 
 
 class BlockSorter:
-    """Sorts blocks of a text on the current GPU; with a cover whatever they have in common."""
+    """Sorts blocks of a text on the current GPU; with a cover whatever they have in common.
 
-    def __init__(self, text: Text, cover: Cover):
-        self.text, self.cover = text, cover
+    ``make_cover`` is called for the first block that needs one: where one GPU ranks it, the others
+    collect and sort meanwhile.
+    """
+
+    def __init__(self, text: Text, cover_bits: int, make_cover: Callable[[], Cover]):
+        self.text, self._cover_bits, self._make_cover = text, cover_bits, make_cover
         self._sorter = PairSorter(text)
         self._breaker = TieBreaker(text, self._sorter)
         self._pairs = []
+
+    @cached_property
+    def _cover(self):
+        return self._make_cover()
+
+    def _bounds_of(self, block):
+        """Return the kernels' arguments of a cover, if suffixes are bounds of the block."""
+        return self._cover.arguments if max(block.first, block.last) >= 0 else NO_COVER
 
     def reserve(self, n_suffixes):
         """Take the memory for blocks of so many suffixes, so that it is the same for all."""
@@ -121,7 +135,7 @@ class BlockSorter:
         if not pairs or len(pairs[0][0]) < n:
             pairs = [_empty_pairs(self.text, n) for _ in range(2)]
         pairs, others = (tuple(array[:n] for array in some) for some in pairs)
-        keys, rows = list_block(self.text, block, self.cover.arguments, pairs)
+        keys, rows = list_block(self.text, block, self._bounds_of(block), pairs)
         keys, rows = self._sorter.sort(keys, rows, key_bits(MAX_WIDTH), others)
         if start_table is not None:
             table_k = (len(start_table).bit_length() - 1) // 2
@@ -129,14 +143,14 @@ class BlockSorter:
             arguments = (keys, *numbers, np.int64(first_row), start_table)
             self.text.launch("add_starts", len(keys), arguments)
         ties = self._breaker.find_ties(keys, rows, 0, MAX_WIDTH)
-        ties = self._breaker.deepen(ties, rows, 1 << self.cover.bits)
+        ties = self._breaker.deepen(ties, rows, 1 << self._cover_bits)
         if ties.n_tied > 0:
             self._order_by_cover(ties, rows)
         return rows
 
     def _order_by_cover(self, ties, rows):
         """Put suffixes in their rows that share as many bases as the cover has residues."""
-        text, cover = self.text, self.cover
+        text, cover = self.text, self._cover
         ties = self._breaker.number_large(ties, SMALL_SIZE)
         n_bits = cover.rank_bits + cover.class_bits
         large_keys = cupy.empty(ties.n_large, np.uint64)
@@ -167,14 +181,14 @@ class BlockSorter:
         n_parts = -(-2 * block.n_suffixes // max_block)
         n_sampled = SAMPLES_PER_PART * n_parts
         n_of_2_64 = 0 if n_sampled >= block.n_suffixes else (n_sampled << 64) // block.n_suffixes
-        n_found = count_block(self.text, block, self.cover.arguments, n_of_2_64)[0]
+        n_found = count_block(self.text, block, self._bounds_of(block), n_of_2_64)[0]
         sample = self.sort(replace(block, n_suffixes=n_found, n_of_2_64=n_of_2_64))
         chosen = sample[cupy.arange(1, n_parts) * n_found // n_parts].get() if n_found else []
         edges = [block.first, *dict.fromkeys(int(position) for position in chosen), block.last]
         blocks = []
         for first, last in itertools.pairwise(edges):
             part = replace(block, first=first, last=last)
-            n_found = count_block(self.text, part, self.cover.arguments)[0]
+            n_found = count_block(self.text, part, self._bounds_of(part))[0]
             if n_found > 0:
                 blocks.append(replace(part, n_suffixes=n_found))
         return blocks
