@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import cycle, pairwise, repeat
+from itertools import cycle, repeat
 from typing import Any
 
 import numpy as np
@@ -171,7 +171,7 @@ def iter_levels(
                 found, found_starts, *view, of_points, number, offsets, first, stop, n_workers
             )
             yield levels, of_points
-        block_paths = xp.asarray(find_block_paths(to_host(found_starts)))
+        block_paths = find_block_paths(found_starts, len(found), xp)
         level = PathLevel(found, found_starts, block_paths, spacing, has_ends=False)
         levels.append(level)
         yield levels, of_points
@@ -223,9 +223,12 @@ def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> A
     middles = xp.minimum(middles, n_records - 1)
     middles -= records[middles, 0] == CLOSING
     places = points[records[middles, 0]]
-    order = xp.argsort(places[:, int(xp.argmax(xp.ptp(places, axis=0)))])
-    edges = [n_strips * part // n_parts for part in range(n_parts + 1)]
-    return xp.concatenate([xp.sort(order[a:b]).astype(np.int32) for a, b in pairwise(edges)])
+    # As integers in the order of the numbers, which a GPU sorts digit by digit.
+    bits = xp.ascontiguousarray(places[:, int(xp.argmax(xp.ptp(places, axis=0)))]).view(np.int64)
+    bits ^= (bits >> 63) & np.int64(2**63 - 1)
+    parts = xp.empty(n_strips, np.int32)
+    parts[xp.argsort(bits)] = ((xp.arange(n_strips) + 1) * n_parts - 1) // n_strips
+    return xp.argsort(parts, kind="stable").astype(np.int32)
 
 
 def _batches(n_blocks: int, at_once: int) -> Iterator[tuple[int, int]]:

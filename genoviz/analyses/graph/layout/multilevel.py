@@ -199,6 +199,35 @@ def iter_multilevel_layout(
     return used.iterate_on_first(iter_run(make_run, graph, paths, start, 0, slice_seconds))
 
 
+@dataclass(frozen=True, eq=False)
+class SweepPlan:
+    """How one view of the paths is swept.
+
+    Attributes
+    ----------
+    every
+        A sweep goes over one in so many strips.
+    n_even
+        How many points, if all were visited alike, would be met as often; see `evenness`.
+    team
+        The devices that sweep it together.
+    n_workers
+        Threads of each device.
+    wait_for_copies
+        Returns each device's copy of the view, once it has been made. Of large views that takes as
+        long as a sweep: the finest is copied beside the making of the others.
+    counts
+        int64, shape (n_paths,): points of each path.
+    """
+
+    every: int
+    n_even: int
+    team: Devices
+    n_workers: int
+    wait_for_copies: Callable[[], list[tuple[Any, ...]]]
+    counts: np.ndarray
+
+
 class MultilevelRun(LayoutRun):
     """A run from coarse to fine."""
 
@@ -239,7 +268,7 @@ class MultilevelRun(LayoutRun):
         self._slice = FIRST_SLICE_RECORDS
         self._links: tuple[Any, Any, list[Any]] | None = None
         self._sampling_seconds = 0.0
-        self._copying: list[Callable[[], list[tuple[Any, ...]]]] = []
+        self._plans: list[SweepPlan] = []
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run all rounds, and yield snapshots in between."""
@@ -299,32 +328,31 @@ class MultilevelRun(LayoutRun):
             backend=self.backend,
         ):
             self.levels, self.point_levels = levels, of_points
+            if len(self._plans) < len(levels):
+                self._plans.append(self._plan_sweeps(len(self._plans)))
             self.seconds += time.perf_counter() - began
             yield
             began = time.perf_counter()
-        n_points = [int((self.point_levels >= k).sum()) for k in range(len(self.levels))]
-        self._every = [
-            max(len(level.records) // (self.options.design.visits * n), 1) if number else 1
-            for number, (level, n) in enumerate(zip(self.levels, n_points, strict=True))
-        ]
-        self._n_even = [
-            evenness(level, n, self.backend) for level, n in zip(self.levels, n_points, strict=True)
-        ]
-        self._teams = [self._find_team(n_even) for n_even in self._n_even]
-        self._n_workers = [
-            self._count_workers(n_even // len(team))
-            for n_even, team in zip(self._n_even, self._teams, strict=True)
-        ]
-        # Of large views the copies take as long as a sweep, and have until their turn.
-        self._copying = [
-            team.begin_copies(level.paths)
-            for level, team in zip(self.levels, self._teams, strict=True)
-        ]
-        self._counts = [np.diff(to_host(level.path_starts)) - 1 for level in self.levels]
         self.n_updates_total = sum(
             self._n_pairs(found.level, jump) for found in self.rounds for jump in found.jumps
         )
         self.seconds += time.perf_counter() - began
+
+    def _plan_sweeps(self, number: int) -> SweepPlan:
+        """Return how a level that has been made is swept."""
+        level = self.levels[number]
+        n_points = int((self.point_levels >= number).sum())
+        n_visits = self.options.design.visits * n_points
+        n_even = evenness(level, n_points, self.backend)
+        team = self._find_team(n_even)
+        return SweepPlan(
+            every=max(len(level.records) // n_visits, 1) if number else 1,
+            n_even=n_even,
+            team=team,
+            n_workers=self._count_workers(n_even // len(team)),
+            wait_for_copies=team.begin_copies(level.paths),
+            counts=np.diff(to_host(level.path_starts)) - 1,
+        )
 
     def _find_team(self, n_even: int) -> Devices:
         """Return who sweeps a view of so many points: all devices, or the first alone."""
@@ -410,7 +438,7 @@ class MultilevelRun(LayoutRun):
         etas = np.repeat([found.eta for found in rounds], [len(found.jumps) for found in rounds])
         seeds = draw_sweep_seeds(self.seed, number, [len(found.jumps) for found in rounds])
         at_most = self.kernel.RECORDS_AT_ONCE
-        if len(self._teams[level]) > 1:
+        if len(self._plans[level].team) > 1:
             at_most = self.kernel.SWEEPS_TO_MERGE * n_records
         begin, first = 0, 0
         while begin < len(jumps):
@@ -436,8 +464,8 @@ class MultilevelRun(LayoutRun):
     def _n_pairs(self, level: int, jump: int) -> int:
         """Return how many pairs a sweep moves, about."""
         if (level, jump) not in self._pairs:
-            n_pairs = int(np.maximum(self._counts[level] - jump, 0).sum())
-            self._pairs[level, jump] = n_pairs // self._every[level]
+            n_pairs = int(np.maximum(self._plans[level].counts - jump, 0).sum())
+            self._pairs[level, jump] = n_pairs // self._plans[level].every
         return self._pairs[level, jump]
 
     def _order_strips(self, number: int) -> None:
@@ -446,11 +474,12 @@ class MultilevelRun(LayoutRun):
         Each has strips that lie side by side, so that two of them seldom move the same point.
         """
         began = time.perf_counter()
-        team, level = self._teams[number], self.levels[number]
-        n_parts = max(self._n_even[number] // (len(team) * self.kernel.POINTS_AT_ONCE), 1)
+        plan, level = self._plans[number], self.levels[number]
+        team = plan.team
+        n_parts = max(plan.n_even // (len(team) * self.kernel.POINTS_AT_ONCE), 1)
         strips = order_strips(level.records, self.points, len(team) * n_parts, self.backend)
         self._strips, self._copies = team.copy(strips), team.copy(self.points)
-        self._paths = self._copying[number]()
+        self._paths = plan.wait_for_copies()
         if len(team) > 1:
             edges = team.split(len(self.points))
             self._before = team.run(lambda k: self._copies[k][edges[k] : edges[k + 1]].copy())
@@ -465,7 +494,8 @@ class MultilevelRun(LayoutRun):
         first: int,
         stop: int,
     ) -> None:
-        level, team = self.levels[number], self._teams[number]
+        level, plan = self.levels[number], self._plans[number]
+        team = plan.team
         shares = team.split(len(self._strips[0]))
         at_once = self.kernel.RECORDS_AT_ONCE // STRIP_RECORDS
 
@@ -486,10 +516,10 @@ class MultilevelRun(LayoutRun):
                         etas[some],
                         seeds[some],
                         level.has_ends,
-                        self._every[number],
+                        plan.every,
                         at,
                         min(at + at_once, part[1]),
-                        self._n_workers[number],
+                        plan.n_workers,
                     )
 
         team.run(sweep)
@@ -520,7 +550,7 @@ class MultilevelRun(LayoutRun):
                 np.uint64(self.seed),
                 first,
                 min(first + at_once, n_records),
-                self._n_workers[number],
+                self._plans[number].n_workers,
             )
 
     def _place_below(self, number: int) -> None:
@@ -534,7 +564,7 @@ class MultilevelRun(LayoutRun):
         if self._links is None:
             self._links = self._find_links()
         links, shares, followers = self._links
-        n_workers = self._n_workers[0]
+        n_workers = self._plans[0].n_workers
         for level in range(number - 1, -1, -1):
             moved = followers[level]
             self.views.follow(self.points, moved, links, shares, 0, len(moved), n_workers)

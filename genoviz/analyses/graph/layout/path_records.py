@@ -140,6 +140,7 @@ class Devices:
         self.xp, self._backend = array_module(backend), backend
         is_parallel = len(self) > 1 and self.xp is not np
         self._pool = ThreadPoolExecutor(len(self)) if is_parallel else None
+        self._copiers = ThreadPoolExecutor(len(self) - 1) if is_parallel else None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -188,23 +189,22 @@ class Devices:
 
         It returns the copies of each device. Until then the arrays are not to change.
         """
-        if self._pool is None:
+        if self._copiers is None:
             alike = list(zip(*map(self.copy, arrays), strict=True))
             return lambda: alike
-        self.xp.cuda.get_current_stream().synchronize()  # what makes the arrays
-        copies, streams = [tuple(arrays)], []
-        for number in self._numbers[1:]:
-            with self.xp.cuda.Device(number), self.xp.cuda.Stream(non_blocking=True) as stream:
-                targets = (self.xp.empty_like(array) for array in arrays)
-                copies.append(tuple(map(self._copy, arrays, targets)))
-                streams.append(stream)
 
-        def wait() -> list[tuple[Any, ...]]:
-            for stream in streams:
-                stream.synchronize()
+        def copy_to(number: int | None) -> tuple[Any, ...]:
+            # Memory taken under the stream would be kept for that stream, and never used again.
+            with self.xp.cuda.Device(number):
+                targets = [self.xp.empty_like(array) for array in arrays]
+                with self.xp.cuda.Stream(non_blocking=True) as stream:
+                    copies = tuple(map(self._copy, arrays, targets))
+                    stream.synchronize()
             return copies
 
-        return wait
+        self.xp.cuda.get_current_stream().synchronize()  # what makes the arrays
+        others = [self._copiers.submit(copy_to, number) for number in self._numbers[1:]]
+        return lambda: [tuple(arrays), *(other.result() for other in others)]
 
     def combine(self, copies: Sequence[Any], combine: Callable[[int, Any, Any], None]) -> None:
         """Make copies alike of which each device may have changed any item.
@@ -267,10 +267,10 @@ def _fill_records(records, is_visited, path_starts, step_starts, steps, node_len
                 position += node_lengths[handle >> 1]
 
 
-def find_block_paths(path_starts: np.ndarray) -> np.ndarray:
+def find_block_paths(path_starts: Any, n_records: int, xp: Any = np) -> Any:
     """Return the path of each 1024th record, by which kernels find that of any; int32."""
-    block_starts = np.arange(0, path_starts[-1], 1 << BLOCK_BITS)
-    return (np.searchsorted(path_starts, block_starts, side="right") - 1).astype(np.int32)
+    block_starts = xp.arange(0, n_records, 1 << BLOCK_BITS)
+    return (xp.searchsorted(path_starts, block_starts, side="right") - 1).astype(np.int32)
 
 
 def build_path_records(
@@ -308,7 +308,7 @@ def build_path_records(
     return PathRecords(
         records=records,
         path_starts=path_starts,
-        block_paths=find_block_paths(path_starts),
+        block_paths=find_block_paths(path_starts, len(records)),
         n_steps=int(counts.sum()),
         longest_path=int(counts.max(initial=0)),
         is_visited=is_visited,
