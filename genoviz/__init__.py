@@ -169,6 +169,7 @@ _MODULES = {
     "genoviz.analyses.offtargets.pangenome": (
         "PathOffTargetsProgress", "find_offtargets_on_graph", "iter_find_offtargets_on_graph",
     ),
+    "genoviz.analyses.offtargets.carriers": ("find_possible_sites",),
     "genoviz.analyses.offtargets.paths": ("PathOffTargets",),
     "genoviz.analyses.offtargets.path_places": ("PathPlaces",),
     "genoviz.analyses.sequences.pangenome_queries": (

@@ -116,6 +116,33 @@ def test_a_table_has_the_share_of_each_population_and_what_the_genome_has(run):
     assert lost
 
 
+def test_alleles_of_unknown_phase_make_possible_sites(run, tmp_path):
+    """The site of c1 may have another letter, or lose its PAM, or both; of c it is not known."""
+    text = (tmp_path / "phased.vcf").read_text()
+    rows = "c1 19 . T A . . . GT 0/0 1|0 0/1\nc1 32 . G C . . . GT 0/1 1|0 0|1\n"
+    (tmp_path / "mixed.vcf").write_text(text[: text.index("c1\t")] + rows.replace(" ", "\t"))
+    made = ("offtarget", "-g", GUIDE, "-m", "1", "--genome", "genome.fa", "--vcf", "mixed.vcf")
+    code, out, err = run(*made, "--populations", "samples.tsv", "--format", "tsv", "--scores")
+    assert code == 0, err
+    assert "2 genotypes of two alleles are not phased: each is a phase set of its own." in err
+    assert "1 times alleles of a sample are within 23 bases and not phased with each other" in err
+    names = ("start", "mismatches", "haplotypes", "frequency_south", "possible", "n_possible")
+    rows = [*csv.DictReader(out.splitlines(), delimiter="\t")]
+    found = {row["contig"]: tuple(map(row.get, names)) for row in rows if row["start"] == "10"}
+    assert found == {
+        "reference#0#c1": ("10", "0", "a#1,b#2", "0.25", "c", "1"),
+        "c#possible2#c1:0-62": ("10", "1", "", "0", "c", "1"),
+    }
+    assert [row["n_possible"] for row in rows].count("0") == len(rows) - 2 > 0
+    out = run(*made)[1]
+    assert [line.split("\t")[1] for line in out.splitlines() if "possible" in line] == [
+        "c#possible2#c1:0-62"
+    ]
+    code, _, err = run("construct", "genome.fa", "--vcf", "mixed.vcf", "-o", "graph.gfa")
+    assert code == 1
+    assert "c1:19: the genotype of c, 0/1, is not phased" in err
+
+
 BY_PEOPLE = ("--vcf", "phased.vcf", "--populations", "samples.tsv")
 
 

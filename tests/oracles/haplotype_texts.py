@@ -20,21 +20,8 @@ def write_out(genome, lines, sample):
                 alleles = genotypes[sample]
                 if copy >= len(alleles) or alleles[copy] in (".", 0):
                     continue
-                start, end, bases = (
-                    position - 1,
-                    position - 1 + len(reference),
-                    others[alleles[copy] - 1],
-                )
-                while end > start and bases and text[end - 1] == bases[-1]:
-                    end, bases = end - 1, bases[:-1]
-                while end > start and bases and text[start] == bases[0]:
-                    start, bases = start + 1, bases[1:]
-                edits.append((start, end, bases))
-            end_before, last = -1, None
-            for start, end, bases in sorted(set(edits)):
-                if start < end_before or (start == end and last == (start, end)):
-                    continue
-                end_before, last = end, (start, end)
+                edits += find_edits(text, position - 1, reference, others, [alleles[copy]])
+            for start, end, bases in keep_first(edits):
                 taken.update(range(start, end))
                 before[start] += bases
             found[copy + 1, contig] = "".join(
@@ -42,3 +29,27 @@ def write_out(genome, lines, sample):
                 for at in range(len(text) + 1)
             )
     return found
+
+
+def find_edits(text, start, reference, others, alleles):
+    """What alleles (from 1 on) put in the place of the genome: ``[(start, end, bases)]``."""
+    edits = []
+    for allele in alleles:
+        first, end, bases = start, start + len(reference), others[allele - 1]
+        while end > first and bases and text[end - 1] == bases[-1]:
+            end, bases = end - 1, bases[:-1]
+        while end > first and bases and text[first] == bases[0]:
+            first, bases = first + 1, bases[1:]
+        edits.append((first, end, bases))
+    return edits
+
+
+def keep_first(edits):
+    """The edits that begin within none before them, by place."""
+    kept, end_before, last = [], -1, None
+    for start, end, bases in sorted(set(edits)):
+        if start < end_before or (start == end and last == (start, end)):
+            continue
+        end_before, last = end, (start, end)
+        kept.append((start, end, bases))
+    return kept

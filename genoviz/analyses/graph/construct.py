@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.graph.phase_sets import PathMarks, PossiblePaths, find_phase_clusters
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model import ByteStrings, PangenomeGraph, Sequences
@@ -16,20 +17,26 @@ REFERENCE = "reference"
 """Sample that the paths of the genome itself are named for, unless another is given."""
 
 MAX_STEPS = 1 << 31
+MAX_POSSIBLE = 1 << 18
+"""Paths of combinations of phase sets."""
 _PATHS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class ConstructProgress:
-    """How many paths of a graph are made, of how many; the last report has the graph."""
+    """How many paths of a graph are made, of how many; the last report has the graph.
+
+    ``possible`` then says which paths are combinations of phase sets, where these are made.
+    """
 
     n_done: int
     n_total: int
     graph: PangenomeGraph | None = None
+    possible: PossiblePaths | None = None
 
 
 def iter_construct_graph(
-    genome: Sequences, variants: PhasedVariants, *, reference: str = REFERENCE
+    genome: Sequences, variants: PhasedVariants, *, reference: str = REFERENCE, window: int = 0
 ) -> Iterator[ConstructProgress]:
     """Yield the progress of `construct_graph`; the last report has the graph."""
     if reference in variants.samples:
@@ -37,7 +44,12 @@ def iter_construct_graph(
     if len(set(genome.names)) < len(genome):
         raise ParameterError("two sequences of the genome have one name, and paths need their own")
     haplotypes = _Haplotypes(variants)
-    cuts = [_Cut(genome, variants, contig, haplotypes.used) for contig in range(len(genome))]
+    clusters = find_phase_clusters(variants, genome.lengths, window) if window else []
+    used = haplotypes.used.copy()
+    for cluster in clusters:
+        for copies in cluster.combinations:
+            used[np.concatenate(copies)] = True
+    cuts = [_Cut(genome, variants, contig, used) for contig in range(len(genome))]
     firsts = np.cumsum([0, *(cut.n_nodes for cut in cuts)])
     owners = list(_owners(variants))
     paths = [(f"{reference}#0#{name}", contig, -1) for contig, name in enumerate(genome.names)]
@@ -47,33 +59,55 @@ def iter_construct_graph(
         for contig in contigs
     ]
     n_steps = sum(len(cuts[contig].of_reference) for _, contig, _ in paths)
+    n_possible = sum(len(each.combinations) * len(each.combinations[0]) for each in clusters)
+    n_paths = len(paths) + n_possible
     if n_steps > MAX_STEPS:
         raise ParameterError(
             f"{len(paths):,} paths would have some {n_steps:,} steps, and a graph is made with "
             f"{MAX_STEPS:,} at most; choose samples, or cut the file to a region"
         )
+    if n_possible > MAX_POSSIBLE:
+        raise ParameterError(
+            f"alleles whose phase is not known have {n_possible:,} combinations in "
+            f"{len(clusters):,} places, and {MAX_POSSIBLE:,} are searched at most; choose samples, "
+            "or cut the file to a region"
+        )
     steps: list[np.ndarray] = []
-    edges = _Edges()
+    edges, marks = _Edges(), PathMarks(variants, clusters, window)
     for n_done, (_, contig, number) in enumerate(paths):
         edits = haplotypes.edits(number, contig) if number >= 0 else np.empty(0, np.int64)
         nodes = firsts[contig] + cuts[contig].walk(edits)
         steps.append((nodes << 1).astype(np.uint32))
         edges.add(steps[-1])
+        marks.add_whole(number, contig, edits)
         if n_done % _PATHS_AT_ONCE == 0:
-            yield ConstructProgress(n_done, len(paths))
+            yield ConstructProgress(n_done, n_paths)
+    names = [name for name, _, _ in paths]
+    for number, cluster in enumerate(clusters):
+        cut, first = cuts[cluster.contig], firsts[cluster.contig]
+        low, high, start, stop = cut.pieces_of(cluster.first, cluster.stop)
+        owner = f"{variants.samples[cluster.sample]}#possible"
+        where = f"{genome.names[cluster.contig]}:{start}-{stop}"
+        for copies in cluster.combinations:
+            for edits in copies:
+                steps.append(((first + cut.walk(edits, low, high)) << 1).astype(np.uint32))
+                edges.add(steps[-1])
+                names.append(f"{owner}{marks.add_possible(number, start, edits)}#{where}")
+        if number % _PATHS_AT_ONCE == 0:
+            yield ConstructProgress(len(names), n_paths)
     lengths, sequences = _spell(cuts)
     graph = PangenomeGraph(
         node_names=ByteStrings.from_integers(1, len(lengths)),
         node_lengths=lengths,
         edges=edges.found(),
-        path_names=tuple(name for name, _, _ in paths),
+        path_names=tuple(names),
         path_offsets=np.append(0, np.cumsum([len(each) for each in steps])).astype(np.int64),
         steps=np.concatenate([np.empty(0, np.uint32), *steps]),
         node_sequences=sequences,
-        notes=(*variants.notes, *haplotypes.notes()),
-        walks=np.ones(len(paths), bool),
+        notes=(*variants.notes, *haplotypes.notes(), *marks.notes()),
+        walks=np.ones(len(names), bool),
     )
-    yield ConstructProgress(len(paths), len(paths), graph)
+    yield ConstructProgress(n_paths, n_paths, graph, marks.found() if clusters else None)
 
 
 @in_one_go(iter_construct_graph)
@@ -94,12 +128,16 @@ def construct_graph(last: ConstructProgress) -> PangenomeGraph:
         What `genoviz.read_phased_variants` returns for this genome.
     reference
         Sample that the paths of the genome are named for.
+    window
+        Where so many bases, or fewer, can have alleles of two phase sets of a sample, other
+        combinations of them are paths too, ``sample#possible1#contig:start-end`` and so on, of
+        that place alone; 0 for none. `iter_construct_graph` tells which paths these are.
 
     Raises
     ------
     ParameterError
         If a sample has the name of the reference, two sequences of the genome have one name, or
-        the paths would have more than 2^31 steps.
+        the paths would have more than 2^31 steps, or more than 2^18 are combinations.
 
     References
     ----------
@@ -208,21 +246,28 @@ class _Cut:
         self._node_of[self._alleles - low] = of_alleles
         self.n_nodes = len(order)
 
-    def walk(self, edits: np.ndarray) -> np.ndarray:
-        """Return the nodes of a haplotype, which has some edits by place; int64."""
+    def pieces_of(self, start: int, stop: int) -> tuple[int, int, int, int]:
+        """Return the first piece of a stretch and that behind the last, and where they begin."""
+        low = int(np.searchsorted(self._cuts, start, side="right")) - 1
+        high = int(np.searchsorted(self._cuts, stop))
+        return low, high, int(self._cuts[low]), int(self._cuts[high])
+
+    def walk(self, edits: np.ndarray, low: int = 0, high: int | None = None) -> np.ndarray:
+        """Return the nodes of a haplotype in some pieces, which has edits by place; int64."""
+        pieces = self.of_reference[low:high]
         if not len(edits):
-            return self.of_reference
+            return pieces
         firsts, stops = (
-            np.searchsorted(self._cuts, of[edits]) for of in (self._starts, self._ends)
+            np.searchsorted(self._cuts, of[edits]) - low for of in (self._starts, self._ends)
         )
-        change = np.zeros(len(self.of_reference) + 1, np.int64)
+        change = np.zeros(len(pieces) + 1, np.int64)
         np.add.at(change, firsts, 1)
         np.add.at(change, stops, -1)
         kept = np.flatnonzero(np.cumsum(change[:-1]) == 0)
         nodes = self._node_of[edits - self._low]
         has_node = nodes >= 0
         before = np.searchsorted(kept, firsts[has_node])
-        return np.insert(self.of_reference[kept], before, nodes[has_node])
+        return np.insert(pieces[kept], before, nodes[has_node])
 
     def pieces(self) -> list[np.ndarray]:
         """Return the bases of the nodes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -121,7 +122,11 @@ def haplotype_risks(
 
 
 def haplotype_specificities(
-    found: PathOffTargets, reference: ReferenceSites | None, on_targets: np.ndarray
+    found: PathOffTargets,
+    reference: ReferenceSites | None,
+    on_targets: np.ndarray,
+    *,
+    without: Sequence[int] | np.ndarray = (),
 ) -> HaplotypeSpecificities:
     """Return the specificities of guides in the haplotype where each is lowest.
 
@@ -134,10 +139,14 @@ def haplotype_specificities(
         As for `haplotype_risks`.
     on_targets
         Those of its result.
+    without
+        Paths that do not count, such as parts of haplotypes.
     """
     hits, groups = found.hits, found.groups(GROUP)
     n_guides, n_groups = len(hits.guides), len(groups.names)
     scores = np.nan_to_num([cfd_scores(hits), mit_scores(hits)])
+    counts = np.ones(found.graph.n_paths)
+    counts[np.asarray(without, np.int64)] = 0
     is_target = _find_targets(found, reference, on_targets)
     highest = np.zeros((2, n_guides))
     step = max(1, _SUMS_AT_ONCE // max(n_groups, 1))
@@ -152,7 +161,7 @@ def haplotype_specificities(
             keys += groups.of_path[places.paths]
             of_target = np.flatnonzero(is_target[places.sites])
             for kind, values in enumerate(scores):
-                values = values[places.sites]
+                values = values[places.sites] * counts[places.paths]
                 sums[kind] += np.bincount(keys, values, sums.shape[1])
                 np.maximum.at(best[kind], keys[of_target], values[of_target])
         others = np.maximum(sums - best, 0).reshape(2, stop - first, n_groups)

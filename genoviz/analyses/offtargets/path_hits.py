@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,7 +14,7 @@ from genoviz.analyses.offtargets.path_places import PathPlaces
 from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.offtargets.reference import ReferenceSites
 from genoviz.analyses.sequences.stretch_text import spell_path
-from genoviz.errors import GenovizError, ParameterError
+from genoviz.errors import GenovizError
 from genoviz.model import Annotations, PangenomeGraph
 from genoviz.model.intervals.annotations import Categories
 from genoviz.model.offtargets.hits import COLUMNS, AlignedLetters, OffTargetHits
@@ -267,71 +266,3 @@ def _read_places(
     misfits = MISFITS[tables[hits.guide_ids[rows]], windows] | MISFITS[tables[-1], windows]
     windows = np.where(misfits, windows | LOWER, windows).astype(np.uint8)
     return [row.tobytes().decode("latin-1") for row in windows]
-
-
-def haplotype_names(
-    found: PathOffTargets, *, without: Sequence[int] | np.ndarray = ()
-) -> tuple[np.ndarray, int, np.ndarray]:
-    """Return how many haplotypes have each site, of how many, and which.
-
-    Parameters
-    ----------
-    found
-        The sites.
-    without
-        Paths whose haplotypes do not count.
-
-    Returns
-    -------
-    counts, n_haplotypes, names
-        int64, shape (n_sites,); a number; and str, shape (n_sites,), between commas.
-    """
-    groups = found.groups("haplotype")
-    counted = np.ones(len(groups.names), bool)
-    counted[groups.of_path[np.asarray(without, np.int64)]] = False
-    names = np.array(groups.names, object)[counted]
-    counts, texts = np.zeros(len(found), np.int64), np.full(len(found), "", object)
-    for part in found.iter_batches(np.arange(len(found))):
-        presence = found.presence(part, by="haplotype")[:, counted]
-        kinds, which = np.unique(np.packbits(presence, axis=1), axis=0, return_inverse=True)
-        joined = [
-            ",".join(names[np.unpackbits(kind, count=len(names)).astype(bool)]) for kind in kinds
-        ]
-        counts[part] = presence.sum(axis=1)
-        texts[part] = np.array(joined, object)[which.ravel()] if joined else ""
-    return counts, len(names), texts.astype(np.str_)
-
-
-def group_shares(found: PathOffTargets, populations: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Return the share of each population's haplotypes that have each site.
-
-    Parameters
-    ----------
-    found
-        The sites.
-    populations
-        The population of each sample; samples without one count nowhere.
-
-    Returns
-    -------
-    dict
-        float64, shape (n_sites,), by ``frequency_`` and the population, by name.
-
-    Raises
-    ------
-    ParameterError
-        If no sample of the graph has a population.
-    """
-    samples = [name.split("#")[0] for name in found.groups("haplotype").names]
-    names = sorted({populations[sample] for sample in samples if sample in populations})
-    if not names:
-        raise ParameterError(
-            f"no sample has a population: there is no {samples[-1] if samples else 'sample'} in "
-            "the table"
-        )
-    of_group = np.array([[populations.get(sample) == name for name in names] for sample in samples])
-    shares = np.zeros((len(found), len(names)))
-    for part in found.iter_batches(np.arange(len(found))):
-        presence = found.presence(part, by="haplotype")
-        shares[part] = (presence.astype(np.float64) @ of_group) / of_group.sum(axis=0)
-    return {f"frequency_{name}": shares[:, k] for k, name in enumerate(names)}

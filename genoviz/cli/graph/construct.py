@@ -21,6 +21,7 @@ from genoviz.cli.results import (
 from genoviz.cli.sequences.kmer_index import read_sequences
 
 if TYPE_CHECKING:
+    from genoviz.analyses.graph.phase_sets import PossiblePaths
     from genoviz.model import PangenomeGraph
 
 _KINDS = {"graph": (".gfa",), "gbz": (".gbz",)}
@@ -59,7 +60,7 @@ def construct(
     """
     kind = check_output(output, _KINDS, default="graph", binary=("gbz",))
     with show_progress() as bar:
-        graph = read_haplotypes(genome, vcf, bar, samples=samples, reference=reference)
+        graph, _ = read_haplotypes(genome, vcf, bar, samples=samples, reference=reference)
         from genoviz.io.graph.gbz_writer import write_gbz
         from genoviz.io.graph.gfa_writer import write_gfa
 
@@ -71,17 +72,29 @@ def construct(
 
 
 def read_haplotypes(
-    genome: Path, vcf: Path, bar: ProgressBar, *, samples: str | None, reference: str = "reference"
-) -> PangenomeGraph:
-    """Return a genome and the haplotypes of a VCF file as a graph; notes go to standard error."""
+    genome: Path,
+    vcf: Path,
+    bar: ProgressBar,
+    *,
+    samples: str | None,
+    reference: str = "reference",
+    window: int = 0,
+) -> tuple[PangenomeGraph, PossiblePaths | None]:
+    """Return a genome and the haplotypes of a VCF file as a graph; notes go to standard error.
+
+    Where ``window`` bases can have alleles of two phase sets of a sample, all combinations are
+    paths, and it is said which paths are such; 0 takes all genotypes for one set, which is phased.
+    """
     from genoviz.analyses.graph.construct import iter_construct_graph
     from genoviz.io.genotypes.phased_vcf import iter_read_phased_variants
 
     sequences = read_sequences(genome, bar)
     chosen = None if samples is None else listed_names(samples)
-    for read in iter_read_phased_variants(vcf, sequences, samples=chosen):
+    options = {"samples": chosen, "phase_sets": window > 0}
+    for read in iter_read_phased_variants(vcf, sequences, **options):
         bar.update(read.stage, read.n_bytes, read.n_bytes_total, "B")
-    for made in iter_construct_graph(sequences, read.variants, reference=reference):
+    options = {"reference": reference, "window": window}
+    for made in iter_construct_graph(sequences, read.variants, **options):
         bar.update("Making paths", made.n_done, made.n_total, "paths")
     print_notes(*made.graph.notes)
-    return made.graph
+    return made.graph, made.possible

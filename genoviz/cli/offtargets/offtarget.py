@@ -318,17 +318,17 @@ def offtarget(
     of_people = vcf is not None
     extras = results.Extras(scores, genes and as_file(genes), every_place, groups, of_people)
     results.check_extras(extras, form, count_only=count_only)
-    seconds = {}
+    seconds, possible = {}, None
     with show_progress() as bar:
         began = time.perf_counter()
         if vcf is not None:
-            planes, reference = open_haplotypes(query.genome, vcf, bar, samples, reference)
+            planes, possible, reference = open_haplotypes(query, vcf, bar, samples, reference)
         else:
             planes = (open_paths if graph else open_genome)(query.genome, bar, cache=cache)
         seconds["genome"] = time.perf_counter() - began
         began = time.perf_counter()
         if graph:
-            answers = search_paths(query, planes, bar, options, reference)
+            answers = search_paths(query, planes, bar, options, reference, possible)
         else:
             wanted = {"count_only": count_only, "closest": closest}
             answers = run_searches(query, planes, bar, options, scores=scores, **wanted)

@@ -20,6 +20,7 @@ from genoviz.errors import FileFormatError
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.graph.phase_sets import PossiblePaths
     from genoviz.analyses.offtargets.annotation import HitAnnotations
     from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.request import SearchOptions
@@ -59,14 +60,18 @@ def check_vcf(genome: Path, vcf: Path | None, samples: str | None) -> None:
 
 
 def open_haplotypes(
-    genome: Path, vcf: Path, bar: ProgressBar, samples: str | None, reference: str | None
-) -> tuple[PathPlanes, str]:
-    """Return a genome and the haplotypes of a VCF file as paths, and what they are compared to."""
+    query: Query, vcf: Path, bar: ProgressBar, samples: str | None, reference: str | None
+) -> tuple[PathPlanes, PossiblePaths | None, str]:
+    """Return a genome and the haplotypes of a VCF file as paths, and what they are compared to.
+
+    Between these is which paths are combinations of phase sets; None where there are none.
+    """
     from genoviz.analyses.graph.construct import REFERENCE
     from genoviz.analyses.offtargets.path_hits import PathPlanes
 
-    planes = PathPlanes.of(read_haplotypes(genome, vcf, bar, samples=samples))
-    return planes, reference or REFERENCE
+    window = max(len(search.pattern) for search in query.searches) + query.dna_bulge
+    graph, possible = read_haplotypes(query.genome, vcf, bar, samples=samples, window=window)
+    return PathPlanes.of(graph), possible, reference or REFERENCE
 
 
 def read_populations(path: Path) -> dict[str, str]:
@@ -97,6 +102,7 @@ def search_paths(
     bar: ProgressBar,
     options: SearchOptions,
     reference: str | None,
+    possible: PossiblePaths | None = None,
 ) -> list[Answer]:
     """Return what each search of a query finds on the paths of a graph.
 
@@ -106,7 +112,10 @@ def search_paths(
         As of `run_searches`.
     reference
         The sample or path that sites are compared with; None for the usual one, if there is one.
+    possible
+        Which paths are combinations of phase sets, if any are.
     """
+    from genoviz.analyses.offtargets.carriers import find_possible_sites
     from genoviz.analyses.offtargets.pangenome import iter_hits_on_graph
     from genoviz.analyses.offtargets.path_hits import PlacedHits
     from genoviz.analyses.offtargets.reference import compare_with_reference, find_reference_paths
@@ -119,11 +128,14 @@ def search_paths(
         asked = planes.graph, search.guides, search.pattern, options
         for progress in iter_hits_on_graph(*asked):
             bar.update(f"Paths: {progress.stage}", progress.fraction, 1.0, "")
-        found = progress.result
+        found, known = progress.result, None
+        if possible is not None:
+            found, known = find_possible_sites(found, possible)
         compared = compare_with_reference(found, chosen) if chosen else None
         hits = PlacedHits.of(found, planes)
         counts = hits.count_by_mismatches()
-        answers.append(Answer(search, counts, hits, sites=found, reference=compared))
+        about = {"sites": found, "reference": compared, "possible": known}
+        answers.append(Answer(search, counts, hits, **about))
     return answers
 
 
@@ -160,17 +172,17 @@ def site_columns(
     import numpy as np
 
     from genoviz.analyses.graph.construct import REFERENCE
-    from genoviz.analyses.offtargets.path_hits import (
-        group_shares,
-        haplotype_names,
-        reference_columns,
-        reference_letters,
-    )
+    from genoviz.analyses.offtargets.carriers import group_shares, haplotype_names
+    from genoviz.analyses.offtargets.path_hits import reference_columns, reference_letters
 
-    sites, reference = answer.sites, answer.reference
+    sites, reference, possible = answer.sites, answer.reference, answer.possible
     parsed = sites.graph.parsed_path_names if of_people else ()
     without = [path for path, name in enumerate(parsed) if name.sample == REFERENCE]
-    counts, n_haplotypes, names = haplotype_names(sites, without=without)
+    doubts = {}
+    if possible is not None:
+        doubts = {"without": [*without, *possible.paths], "doubtful": possible.doubtful}
+    options = {"without": without} | doubts
+    counts, n_haplotypes, names = haplotype_names(sites, **options)
     columns = {
         "n_haplotypes": counts,
         "of_haplotypes": np.full(len(counts), n_haplotypes, np.int64),
@@ -178,8 +190,12 @@ def site_columns(
         "haplotypes": names,
         "places": sites.n_places,
     }
+    if of_people:
+        none = np.zeros(len(counts), np.int64), np.full(len(counts), "")
+        n_possible, samples = none if possible is None else (possible.counts, possible.samples)
+        columns |= {"n_possible": n_possible, "possible": samples}
     if populations is not None:
-        columns |= group_shares(sites, populations)
+        columns |= group_shares(sites, populations, **doubts)
     if reference is not None:
         columns |= reference_columns(reference, np.arange(len(counts)))
         columns["reference_site"] = reference_letters(sites, reference)

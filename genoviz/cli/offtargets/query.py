@@ -20,6 +20,7 @@ from genoviz.model.offtargets.protospacer import ENZYMES
 if TYPE_CHECKING:
     import numpy as np
 
+    from genoviz.analyses.offtargets.carriers import PossibleSites
     from genoviz.analyses.offtargets.paths import PathOffTargets
     from genoviz.analyses.offtargets.pieces import HitSpool
     from genoviz.analyses.offtargets.reference import ReferenceSites
@@ -204,6 +205,8 @@ class Answer:
     sites, reference
         Of a graph: the sites with all their places, and what the reference has there, if there is
         one.
+    possible
+        Which sites depend on alleles whose phase is not known; None where none can.
     """
 
     search: Search
@@ -212,6 +215,7 @@ class Answer:
     sums: SummaryCollector | None = None
     sites: PathOffTargets | None = None
     reference: ReferenceSites | None = None
+    possible: PossibleSites | None = None
 
 
 def run_searches(

@@ -287,7 +287,9 @@ def _specificities(answer: Answer) -> list[dict[str, Any]]:
     }
     if answer.sites is not None:
         risks = haplotype_risks(answer.sites, answer.reference)
-        lowest = haplotype_specificities(answer.sites, answer.reference, risks.on_targets)
+        parts = () if answer.possible is None else answer.possible.paths
+        compared = answer.sites, answer.reference, risks.on_targets
+        lowest = haplotype_specificities(*compared, without=parts)
         columns |= {"cfd_specificity": lowest.cfd, "mit_specificity": lowest.mit}
         columns["worst_cfd"] = risks.worst_cfd
         if answer.reference is not None:
@@ -337,9 +339,8 @@ def print_summary(found: dict[str, Any]) -> None:
     where = "path" if found["is_graph"] else "contig"
     what = "site" if found["is_graph"] else "hit"
     sizes = (("n_hits", what), ("n_guides", "guide"), ("n_contigs", where))
-    hits, guides, contigs = (
-        f"{found[name]:,} {noun}{'' if found[name] == 1 else 's'}" for name, noun in sizes
-    )
+    counts = [(found[name], noun) for name, noun in sizes]
+    hits, guides, contigs = (f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
     typer.echo(
         f"{hits} of {guides} in {contigs} of {found['n_bases']:,} bp; genome "
         f"{seconds['genome']:.2f} s, search {seconds['search']:.2f} s, writing "

@@ -31,11 +31,12 @@ _SHOWN_BASES = 20
 _MANY = 127
 _MAX_WINDOW = 255
 """No guide is searched with more bases of the genome than this."""
-_NO_SET = np.iinfo(np.int32).min
+_NO_SET = -1
 _FAR = -(1 << 40)
 _SENTENCES = {
     "symbolic": "alleles without their bases, such as <DEL>, are left out",
     "missing": "unknown alleles read as the genome does",
+    "unphased": "genotypes of two alleles are not phased: each is a phase set of its own",
     "without": "records without genotypes (GT) are left out",
     "partly": "copies are not in all records, as of a male's X, and read as the genome elsewhere",
 }
@@ -65,14 +66,7 @@ class _PhaseSets:
         if contig != self._contig:
             self._contig = contig
             self._ends[:] = _FAR
-        sets = np.full(len(differs), _NO_SET, np.int64)
-        if "PS" in record.FORMAT:
-            values = np.asarray(record.format("PS"))
-            values = values.reshape(len(values), -1)[self._columns, 0]
-            if values.dtype.kind != "i":
-                names = values.astype(str).tolist()
-                values = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
-            sets[:] = values
+        sets = _sets_of(record, self._columns, self._numbers)
         start = record.POS - 1
         windows = np.maximum(start - self._ends - self._deleted + 2, 1)
         near = windows[differs & (sets != self._sets) & (windows <= _MAX_WINDOW)]
@@ -93,6 +87,19 @@ class _PhaseSets:
             f"alleles of both (of {self.shortest} bases at least); which of these are together is "
             "not known, and they are taken as they are written.",
         )
+
+
+def _sets_of(record: Any, columns: np.ndarray, numbers: dict[str, int]) -> np.ndarray:
+    """Return the phase set of each sample in a record, 0 without one; int64, (n_samples,)."""
+    if "PS" not in record.FORMAT:
+        return np.zeros(len(columns), np.int64)
+    values = np.asarray(record.format("PS"))
+    values = values.reshape(len(values), -1)[columns, 0]
+    if values.dtype.kind != "i":
+        names = values.astype(str).tolist()
+        numbers.setdefault(".", 0)
+        return np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
+    return np.where(values == np.iinfo(np.int32).min, 0, values.astype(np.int64) + 1)
 
 
 @dataclass(frozen=True)
@@ -116,14 +123,23 @@ class PhasedProgress:
 
 
 def read_phased_variants(
-    path: str | PathLike[str], genome: Sequences, *, samples: Sequence[str] | None = None
+    path: str | PathLike[str],
+    genome: Sequences,
+    *,
+    samples: Sequence[str] | None = None,
+    phase_sets: bool = False,
 ) -> PhasedVariants:
     """Return the phased genotypes of a file; see `iter_read_phased_variants`."""
-    return last_of(iter_read_phased_variants(path, genome, samples=samples)).variants
+    reading = iter_read_phased_variants(path, genome, samples=samples, phase_sets=phase_sets)
+    return last_of(reading).variants
 
 
 def iter_read_phased_variants(
-    path: str | PathLike[str], genome: Sequences, *, samples: Sequence[str] | None = None
+    path: str | PathLike[str],
+    genome: Sequences,
+    *,
+    samples: Sequence[str] | None = None,
+    phase_sets: bool = False,
 ) -> Iterator[PhasedProgress]:
     """Yield how far the reading of phased genotypes is; the last report has them.
 
@@ -138,12 +154,16 @@ def iter_read_phased_variants(
         The sequences that the file is about.
     samples
         Names of those that are read; None for all.
+    phase_sets
+        Whether the phase sets (PS) are read too. A genotype that is not phased is a set of its
+        own then. Without, all sets of a sample are taken for one, and a note says where that
+        plays a part.
 
     Raises
     ------
     FileFormatError
-        If the file is neither or is damaged, a genotype of two alleles is not phased, or REF is
-        not what the genome has there.
+        If the file is neither or is damaged, a genotype of two alleles is not phased and needs to
+        be, or REF is not what the genome has there.
     ParameterError
         If there is no such sample.
     """
@@ -154,8 +174,8 @@ def iter_read_phased_variants(
         if absent := set(chosen) - set(names):
             raise ParameterError(f"{path.name} has no sample {min(absent)!r}")
         columns = np.array([names.index(name) for name in chosen], np.int64)
-        reading = _Reading(path, genome, tuple(chosen), columns)
-        if "##FORMAT=<ID=PS," in vcf.reader.raw_header:
+        reading = _Reading(path, genome, tuple(chosen), columns, keeps_sets=phase_sets)
+        if not phase_sets and "##FORMAT=<ID=PS," in vcf.reader.raw_header:
             reading.phase_sets = _PhaseSets(columns)
         step = max(1, _STEP_GENOTYPES // max(len(names), 1))
         for number, record in enumerate(vcf.iter_records(), start=1):
@@ -179,6 +199,10 @@ class _Reading:
     fewest: dict[int, np.ndarray] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     phase_sets: _PhaseSets | None = None
+    keeps_sets: bool = False
+    sets: dict[Edit, list[np.ndarray]] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    n_records: int = 0
 
     def add(self, record: Any) -> None:
         """Add a record of cyvcf2."""
@@ -189,7 +213,7 @@ class _Reading:
         contig = self._find(record)
         found = record.genotype.array(_NO_MORE)[self.columns]
         alleles, is_phased = found[:, :-1], found[:, -1] > 0
-        differs = self._check_phase(record, alleles, is_phased)
+        differs, sets = self._check_phase(record, alleles, is_phased)
         if self.phase_sets is not None:
             self.phase_sets.add(contig, record, alleles, differs)
         copies = (alleles != _NO_MORE).sum(axis=1).astype(np.int8)
@@ -199,16 +223,17 @@ class _Reading:
         self.fewest[contig] = np.minimum(self.fewest.get(contig, np.int8(_MANY)), known)
         self.counts["missing"] += int((alleles == _UNKNOWN).sum())
         for number, other in enumerate(record.ALT, start=1):
-            carriers = np.nonzero(alleles == number)
-            if not len(carriers[0]) or other == "*":  # what another record deletes
+            rows, copy = np.nonzero(alleles == number)
+            if not len(rows) or other == "*":  # what another record deletes
                 continue
             if not _PLAIN.fullmatch(other):
-                self.counts["symbolic"] += len(carriers[0])
+                self.counts["symbolic"] += len(rows)
                 continue
             edit = _trim(contig, record.POS - 1, record.REF.upper(), other.upper())
-            rows, copy = carriers
-            carriers = rows.astype(np.int32), copy.astype(np.int8)
-            self.carriers.setdefault(edit, []).append(carriers)
+            found = rows.astype(np.int32), copy.astype(np.int8)
+            self.carriers.setdefault(edit, []).append(found)
+            if self.keeps_sets:
+                self.sets.setdefault(edit, []).append(sets[rows])
 
     def _find(self, record: Any) -> int:
         """Return the sequence of a record, which has its REF."""
@@ -234,24 +259,33 @@ class _Reading:
             )
         return contig
 
-    def _check_phase(self, record: Any, alleles: np.ndarray, is_phased: np.ndarray) -> np.ndarray:
-        """Return which genotypes have two alleles, all of which are phased; bool, (n_samples,)."""
+    def _check_phase(
+        self, record: Any, alleles: np.ndarray, is_phased: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return which genotypes have two alleles, bool, and the sets of all, if these are kept.
+
+        Those of two alleles need to be phased where sets are not kept.
+        """
         if alleles.max(initial=_NO_MORE) > len(record.ALT):
             self._refuse(record, "a genotype has an allele that the record has not")
         # An unknown allele reads as the genome does; which copy has the other one is not known.
         values = np.maximum(alleles, 0)
-        lowest = np.where(alleles == _NO_MORE, values.max(axis=1, keepdims=True), values).min(
-            axis=1
-        )
-        differs = lowest != values.max(axis=1)
+        highest = values.max(axis=1, keepdims=True)
+        differs = (np.where(alleles == _NO_MORE, highest, values) != highest).any(axis=1)
         unphased = np.flatnonzero(differs & ~is_phased)
+        if self.keeps_sets:
+            self.n_records += 1
+            sets = _sets_of(record, self.columns, self.numbers)
+            sets[unphased] = -self.n_records
+            self.counts["unphased"] += len(unphased)
+            return differs, sets
         if len(unphased):
             sample = self.samples[unphased[0]]
             written = "/".join("." if a < 0 else str(a) for a in alleles[unphased[0]].tolist())
             self._refuse(
                 record, f"the genotype of {sample}, {written}, is not phased; needs one such as 0|1"
             )
-        return differs
+        return differs, None
 
     def _refuse(self, record: Any, found: str) -> None:
         raise FileFormatError(self.path, f"{record.CHROM}:{record.POS:,}: {found}")
@@ -269,12 +303,15 @@ class _Reading:
             int((self.fewest[contig] < most).sum()) for contig, most in self.n_copies.items()
         )
         edits = sorted(self.carriers)
-        carriers = [
-            np.unique(
-                np.concatenate([rows * np.int32(ploidy) + k for rows, k in self.carriers[edit]])
-            )
-            for edit in edits
-        ]
+        carriers, sets = [], [np.empty(0, np.int64)]
+        for edit in edits:
+            given = [rows * np.int32(ploidy) + k for rows, k in self.carriers[edit]]
+            found, firsts = np.unique(np.concatenate(given), return_index=True)
+            carriers.append(found)
+            if self.keeps_sets:
+                sets.append(np.concatenate(self.sets[edit])[firsts])
+        phase_sets = np.concatenate(sets)
+        has_several = len(phase_sets) > 0 and bool((phase_sets != phase_sets[0]).any())
         offsets = np.append(0, np.cumsum([len(each) for each in carriers])).astype(np.int64)
         places = np.array([edit[:3] for edit in edits], np.int64).reshape(-1, 3)
         notes = [
@@ -294,6 +331,7 @@ class _Reading:
             offsets,
             np.concatenate([np.empty(0, np.int32), *carriers]).astype(np.int32),
             tuple(notes),
+            phase_sets if has_several else None,
         )
 
 

@@ -38,6 +38,9 @@ class PhasedVariants:
         ``carriers[carrier_offsets[i]:carrier_offsets[i + 1]]``, ascending.
     notes
         What was left out or treated in its own way, one sentence each.
+    phase_sets
+        int64, shape (n_carriers,): a number of the set within which it is known which copies of a
+        sample are the same one; None where that is known of all.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class PhasedVariants:
     carrier_offsets: np.ndarray
     carriers: np.ndarray
     notes: tuple[str, ...] = ()
+    phase_sets: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         freeze_arrays(self)
@@ -67,6 +71,8 @@ class PhasedVariants:
             "carrier_offsets": (np.int64, (n + 1,)),
             "carriers": (np.int32, (len(self.carriers),)),
         }
+        if self.phase_sets is not None:
+            expected["phase_sets"] = (np.int64, (len(self.carriers),))
         check_arrays(self, expected)
         if len(self.inserted) != n:
             raise ParameterError(f"{n:,} edits have bases for {len(self.inserted):,}")

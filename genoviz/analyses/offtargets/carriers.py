@@ -1,0 +1,246 @@
+"""Which haplotypes have sites: for sure, or in some combinations of alleles of unknown phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from genoviz.analyses.graph.phase_sets import PossiblePaths
+from genoviz.analyses.graph.query.path_groups import PathGroups
+from genoviz.analyses.offtargets.path_places import PathPlaces
+from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.errors import ParameterError
+
+_PATH_BASES = 1 << 40
+
+
+@dataclass(frozen=True, eq=False)
+class PossibleSites:
+    """Sites that samples have in some combinations of their phase sets, and not in others.
+
+    Attributes
+    ----------
+    paths
+        int64: paths that are such combinations.
+    doubtful
+        int64, shape (n, 2): sites, and whole paths that have them as they are written and not in
+        each combination.
+    counts
+        int64, shape (n_sites,): how many copies of samples may have each site, and need not.
+    samples
+        str, shape (n_sites,): names of these samples, between commas.
+    """
+
+    paths: np.ndarray
+    doubtful: np.ndarray
+    counts: np.ndarray
+    samples: np.ndarray
+
+
+def find_possible_sites(
+    found: PathOffTargets, possible: PossiblePaths
+) -> tuple[PathOffTargets, PossibleSites]:
+    """Return sites with what is known of them, each possible one at one place of a sample.
+
+    A copy has a site for sure where the sample has it in each combination of the phase sets that
+    are near. Combinations give no place to a site that the sample has as its haplotypes are
+    written, else the first of them does.
+
+    Parameters
+    ----------
+    found
+        Sites on a graph of `iter_construct_graph`, searched in windows of no more bases than that
+        was made for.
+    possible
+        What that says of the graph's paths.
+    """
+    kept, doubtful = [np.empty(0, bool)], [np.empty((0, 2), np.int64)]
+    counts, names = np.zeros(len(found), np.int64), np.full(len(found), "", object)
+    for part in found.iter_batches(np.arange(len(found))):
+        some = found.take(part)
+        places = some.unsorted_places()
+        clusters = _clusters_at(some, places, possible)
+        is_kept = possible.combinations[places.paths] == 0
+        sites, groups, firsts, at_written = _compare(places, clusters, possible)
+        is_kept[firsts] = True
+        kept.append(is_kept)
+        at_written[:, 0] += part.start
+        doubtful.append(at_written)
+        sites = sites + part.start
+        samples = possible.cluster_samples[groups[:, 0]]
+        np.add.at(counts, sites, groups[:, 1])
+        for site, sample in zip(sites.tolist(), samples.tolist(), strict=True):
+            names[site] += f"{',' if names[site] else ''}{possible.samples[sample]}"
+    is_kept = np.concatenate(kept)
+    if found.is_kept is not None:
+        is_kept, some = found.is_kept.copy(), is_kept
+        is_kept[found.is_kept] = some
+    found = replace(found, is_kept=is_kept)
+    rows = np.flatnonzero(found.n_places > 0)
+    pairs = np.concatenate(doubtful)
+    pairs[:, 0] = np.searchsorted(rows, pairs[:, 0])
+    paths = np.flatnonzero(possible.combinations)
+    texts = names[rows].astype(np.str_)
+    return found.take(rows), PossibleSites(paths, pairs, counts[rows], texts)
+
+
+def _clusters_at(found: PathOffTargets, places: PathPlaces, possible: PossiblePaths) -> np.ndarray:
+    """Return the cluster of phase sets that each place depends on, or -1; int64, (n_places,).
+
+    Other alignments to the same PAM play a part too, so a window is as long as any can be.
+    """
+    hits = found.hits
+    is_left = (places.strands > 0) == hits.is_pam_first
+    lows = np.where(
+        is_left, places.starts, places.starts + hits.lengths[places.sites] - possible.window
+    )
+    owners = np.repeat(np.arange(len(possible.offsets) - 1), np.diff(possible.offsets))
+    paths = places.paths.astype(np.int64)
+    keys = owners * _PATH_BASES + possible.ends
+    at = np.searchsorted(keys, paths * _PATH_BASES + np.maximum(lows, 0))
+    clusters = np.full(len(places), -1, np.int64)
+    rows = np.flatnonzero(at < possible.offsets[paths + 1])
+    at = at[rows]
+    is_near = possible.starts[at] <= lows[rows] + possible.window
+    clusters[rows[is_near]] = possible.clusters[at[is_near]]
+    return clusters
+
+
+def _compare(
+    places: PathPlaces, clusters: np.ndarray, possible: PossiblePaths
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return sites that are possible, and what about them.
+
+    Returns
+    -------
+    sites, groups
+        int64, shapes (n,) and (n, 2): site, with a cluster and how many copies may have it there.
+    firsts
+        int64: the places of combinations that are kept.
+    doubtful
+        int64, shape (m, 2): sites and paths, as of `PossibleSites`.
+    """
+    rows = np.flatnonzero(clusters >= 0)
+    rows = rows[np.lexsort((places.paths[rows], clusters[rows], places.sites[rows]))]
+    owner = np.stack([places.sites[rows], clusters[rows]], axis=1)
+    is_new = np.ones(len(rows), bool)
+    is_new[1:] = (owner[1:] != owner[:-1]).any(axis=1)
+    groups = np.cumsum(is_new) - 1
+    heads = np.flatnonzero(is_new)
+    # Whole paths come first, then combinations in their order.
+    ways = possible.combinations[places.paths[rows]]
+    is_way = is_new.copy()
+    is_way[1:] |= ways[1:] != ways[:-1]
+    sizes = np.diff(np.append(np.flatnonzero(is_way), len(rows)))
+    of_way, which = groups[is_way], ways[is_way]
+    least, most = np.full(len(heads), np.iinfo(np.int64).max), np.zeros(len(heads), np.int64)
+    np.minimum.at(least, of_way, sizes)
+    np.maximum.at(most, of_way, sizes)
+    n_ways = np.bincount(of_way, minlength=len(heads))
+    least[n_ways < possible.n_combinations[owner[heads, 1]]] = 0
+    written = np.zeros(len(heads), np.int64)
+    written[of_way[which == 0]] = sizes[which == 0]
+    is_possible = np.flatnonzero(most > least)
+    firsts = rows[heads[written == 0]]
+    # Which copies have it for sure is not known: those that come first are said to.
+    ranks = np.arange(len(rows)) - heads[groups]
+    is_doubtful = (ways == 0) & (ranks >= least[groups])
+    doubtful = np.stack([owner[is_doubtful, 0], places.paths[rows[is_doubtful]]], axis=1)
+    about = np.stack([owner[heads, 1], most - least], axis=1)
+    return owner[heads[is_possible], 0], about[is_possible], firsts, doubtful.astype(np.int64)
+
+
+def haplotype_names(
+    found: PathOffTargets,
+    *,
+    without: Sequence[int] | np.ndarray = (),
+    doubtful: np.ndarray | None = None,
+) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return how many haplotypes have each site, of how many, and which.
+
+    Parameters
+    ----------
+    found
+        The sites.
+    without
+        Paths whose haplotypes do not count.
+    doubtful
+        Sites and paths that do not count, as of `PossibleSites`.
+
+    Returns
+    -------
+    counts, n_haplotypes, names
+        int64, shape (n_sites,); a number; and str, shape (n_sites,), between commas.
+    """
+    groups = found.groups("haplotype")
+    counted = np.ones(len(groups.names), bool)
+    counted[groups.of_path[np.asarray(without, np.int64)]] = False
+    names = np.array(groups.names, object)[counted]
+    counts, texts = np.zeros(len(found), np.int64), np.full(len(found), "", object)
+    for part in found.iter_batches(np.arange(len(found))):
+        presence = _presence(found, part, groups, doubtful)[:, counted]
+        kinds, which = np.unique(np.packbits(presence, axis=1), axis=0, return_inverse=True)
+        joined = [
+            ",".join(names[np.unpackbits(kind, count=len(names)).astype(bool)]) for kind in kinds
+        ]
+        counts[part] = presence.sum(axis=1)
+        texts[part] = np.array(joined, object)[which.ravel()] if joined else ""
+    return counts, len(names), texts.astype(np.str_)
+
+
+def _presence(
+    found: PathOffTargets, part: slice, groups: PathGroups, doubtful: np.ndarray | None
+) -> np.ndarray:
+    """Return which haplotypes have some of the sites for sure; bool, (n_rows, n_haplotypes)."""
+    presence = found.presence(part, by="haplotype")
+    if doubtful is not None:
+        mine = doubtful[(doubtful[:, 0] >= part.start) & (doubtful[:, 0] < part.stop)]
+        presence[mine[:, 0] - part.start, groups.of_path[mine[:, 1]]] = False
+    return presence
+
+
+def group_shares(
+    found: PathOffTargets,
+    populations: Mapping[str, str],
+    *,
+    without: Sequence[int] | np.ndarray = (),
+    doubtful: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+    """Return the share of each population's haplotypes that have each site.
+
+    Parameters
+    ----------
+    found
+        The sites.
+    populations
+        The population of each sample; samples without one count nowhere.
+    without, doubtful
+        As of `haplotype_names`.
+
+    Returns
+    -------
+    dict
+        float64, shape (n_sites,), by ``frequency_`` and the population, by name.
+
+    Raises
+    ------
+    ParameterError
+        If no sample of the graph has a population.
+    """
+    groups = found.groups("haplotype")
+    samples = [name.split("#")[0] for name in groups.names]
+    names = sorted({populations[sample] for sample in samples if sample in populations})
+    if not names:
+        raise ParameterError(
+            f"no sample has a population: there is no {samples[-1] if samples else 'sample'} in "
+            "the table"
+        )
+    of_group = np.array([[populations.get(sample) == name for name in names] for sample in samples])
+    of_group[groups.of_path[np.asarray(without, np.int64)]] = False
+    shares = np.zeros((len(found), len(names)))
+    for part in found.iter_batches(np.arange(len(found))):
+        presence = _presence(found, part, groups, doubtful)
+        shares[part] = (presence.astype(np.float64) @ of_group) / of_group.sum(axis=0)
+    return {f"frequency_{name}": shares[:, k] for k, name in enumerate(names)}
