@@ -15,6 +15,7 @@ from genoviz.analyses.genotypes.prediction.conjugate_gradient import (
 )
 from genoviz.analyses.genotypes.prediction.mixed_solution import MixedSolution
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import MAX_INVERTED
+from genoviz.analyses.genotypes.prediction.preconditioners import inverse_within
 from genoviz.analyses.genotypes.prediction.structures import (
     GenomicRows,
     MarkerRows,
@@ -26,6 +27,7 @@ from genoviz.generators import in_one_go
 from genoviz.model.genotypes.mixed_model import (
     MarkerEffects,
     MixedModel,
+    PedigreeRelationships,
     RandomEffects,
     SingleStep,
 )
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _LEAST = 1e-9
+_MAX_COMMON = 12
 
 
 def iter_solve_mixed_model(
@@ -135,6 +138,32 @@ class _Equations:
             each.begin(self.right_side)
         self.matrix = matrix.tocsr()
         self._inverses = self._invert_blocks()
+        directions = self._common_values(model)
+        self._common = inverse_within(lambda each: self.multiply(each)[0], directions)
+
+    def _common_values(self, model: MixedModel) -> np.ndarray:
+        """Return directions of which equations may say little: a value that all animals have.
+
+        A fixed effect of all records takes it from these.
+        """
+        random = {effect for group in model.random for effect in group.effects}
+        fixed = [
+            k for k, effect in enumerate(model.effects)
+            if k not in random and effect.covariates is None and (effect.levels >= 0).all()
+        ]  # fmt: skip
+        directions = []
+        for group in model.random:
+            if not isinstance(group.structure, PedigreeRelationships | SingleStep):
+                continue
+            places = self._places(group)
+            for column in np.flatnonzero(np.diag(group.covariance)).tolist():
+                direction = np.zeros(len(self.right_side))
+                direction[places[:, column]] = 1.0
+                for effect in fixed[:1]:
+                    levels = self._starts[effect] + np.arange(self._n_levels[effect])
+                    direction[levels * self._n_traits + column % self._n_traits] = -1.0
+                directions.append(direction)
+        return np.reshape(directions[:_MAX_COMMON], (-1, len(self.right_side))).T
 
     def multiply(self, direction: np.ndarray) -> tuple[np.ndarray]:
         """Return the left side times solutions."""
@@ -203,7 +232,7 @@ class _Equations:
         rough[: self._n_rows] = np.einsum("lij,lj->li", self._inverses, parts).ravel()
         for each in self.genomic:
             rough[each.span] = each.precondition(residual[each.span])
-        return rough
+        return rough + self._common @ (self._common.T @ residual)
 
     def standard_errors(self) -> np.ndarray:
         """Return the roots of the diagonal of the inverse, NaN of what is not estimable."""

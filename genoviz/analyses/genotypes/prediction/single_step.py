@@ -26,6 +26,7 @@ from genoviz.analyses.genotypes.prediction.pedigree_inverse import group_shares
 from genoviz.analyses.genotypes.prediction.preconditioners import (
     Preconditioner,
     check_preconditioner,
+    inverse_within,
     variant_preconditioner,
 )
 from genoviz.analyses.genotypes.prediction.single_step_parts import (
@@ -58,9 +59,8 @@ class VariantEquations:
         self._parts = parts
         no_effects = np.zeros(parts.n_variants)
         self.right_side = np.concatenate([_right_side(parts), no_effects])
-        self._diagonal = (
-            np.ones(parts.n_rows) if preconditioner == "none" else parts.diagonal(parts.weight)
-        )
+        is_rough = preconditioner != "none"
+        self._diagonal = parts.diagonal(parts.weight) if is_rough else np.ones(parts.n_rows)
         self._precondition_effects = variant_preconditioner(
             preconditioner,
             parts.markers,
@@ -68,6 +68,7 @@ class VariantEquations:
             parts.ratio * parts.ridge,
             scale=parts.ratio / parts.weight * parts.genotyped_inverse.diagonal.mean(),
         )
+        self._common = _common(self, parts.n_rows if is_rough else 0)
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times breeding values and effects."""
@@ -81,7 +82,8 @@ class VariantEquations:
         """Return roughly the breeding values and effects for a right side."""
         animals, variants = np.split(residual, [self._parts.n_rows])
         animals = (animals.T / self._diagonal).T
-        return np.concatenate([animals, self._precondition_effects(variants)])
+        rough = np.concatenate([animals, self._precondition_effects(variants)])
+        return rough + self._common @ (self._common.T @ residual)
 
     def read(self, step: GradientStep) -> Solution:
         """Return effects, breeding values and those of groups."""
@@ -103,7 +105,9 @@ class AnimalEquations:
         self.right_side = _right_side(parts)
         self._parts = parts
         self._eliminated = eliminated
-        self._diagonal = np.ones(parts.n_rows) if preconditioner == "none" else parts.diagonal()
+        is_rough = preconditioner != "none"
+        self._diagonal = eliminated.diagonal() if is_rough else np.ones(parts.n_rows)
+        self._common = _common(self, parts.n_rows if is_rough else 0)
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times breeding values, and the effects of these."""
@@ -115,12 +119,23 @@ class AnimalEquations:
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
         """Return roughly the breeding values for a right side."""
-        return residual / self._diagonal
+        return residual / self._diagonal + self._common @ (self._common.T @ residual)
 
     def read(self, step: GradientStep) -> Solution:
         """Return effects, breeding values and those of groups."""
         effects = step.images[0] if step.images else np.zeros(self._parts.n_variants)
         return effects, *self._parts.split(step.solution)
+
+
+def _common(equations: VariantEquations | AnimalEquations, n_rows: int) -> np.ndarray:
+    """Return the factor of the inverse for a value that all animals and groups have.
+
+    The intercept takes it from the records, and so does Gamma from relationships: next to nothing
+    is said of it where there are metafounders.
+    """
+    direction = np.zeros((len(equations.right_side), min(n_rows, 1)))
+    direction[:n_rows] = 1.0
+    return inverse_within(lambda values: equations.multiply(values)[0], direction)
 
 
 def _right_side(parts: SingleStepParts) -> np.ndarray:

@@ -24,6 +24,7 @@ from genoviz.model.genotypes.pedigree import Pedigree
 
 MAX_VARIANTS = 20_000
 _COLUMNS_AT_ONCE = 64
+_N_PROBES = 8
 Form = Literal["ssSNPBLUP", "ssGTABLUP"]
 FORMS = ("ssSNPBLUP", "ssGTABLUP")
 
@@ -225,6 +226,17 @@ class EliminatedEffects:
     def __init__(self, parts: SingleStepParts, factor: tuple[np.ndarray, bool]) -> None:
         self.parts = parts
         self._factor = factor
+
+    def diagonal(self) -> np.ndarray:
+        """Return roughly the diagonal of the equations, as `SingleStepParts.diagonal` does.
+
+        What genotypes add to that of A^-1 is a multiple of that of B, known from random signs.
+        """
+        parts = self.parts
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (parts.n_rows, _N_PROBES))
+        added = signs * (self.multiply(signs)[0] - parts.inverse @ signs)
+        share = added[parts.genotyped].mean() / parts.genotyped_inverse.diagonal.mean()
+        return parts.diagonal(1 / (1 + max(share, 0.0)))
 
     def multiply(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the inverse times values of animals and groups, and the effects of these.

@@ -155,8 +155,10 @@ class GenomicRows:
     def add_blocks(self, blocks: np.ndarray) -> None:
         """Add roughly the blocks of traits of each level."""
         n_traits = blocks.shape[1]
-        is_eliminated = self._eliminated is not None
-        diagonal = self._parts.diagonal(1.0 if is_eliminated else self._parts.weight)
+        if self._eliminated is None:
+            diagonal = self._parts.diagonal(self._parts.weight)
+        else:
+            diagonal = self._eliminated.diagonal()
         for first in range(0, self._width, n_traits):
             own = slice(first, first + n_traits)
             rows = self._places[:, first] // n_traits
