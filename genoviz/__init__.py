@@ -100,7 +100,9 @@ _MODULES = {
     "genoviz.analyses.genotypes.prediction.pedigree_inverse": (
         "inbreeding", "relationship_inverse",
     ),
-    "genoviz.analyses.genotypes.prediction.metafounders": ("estimate_gamma",),
+    "genoviz.analyses.genotypes.prediction.metafounders": (
+        "base_share", "estimate_gamma", "heritability_in_gamma",
+    ),
     "genoviz.analyses.genotypes.prediction.mixed_model": (
         "iter_solve_mixed_model", "solve_mixed_model",
     ),

@@ -93,6 +93,7 @@ def blup(
         Path | None, option("Animal, sire and dam a line; for the single-step forms.")
     ] = None,
     gamma: io.GammaOption = None,
+    variance_base: io.VarianceBaseOption = None,
     polygenic_weight: Annotated[
         float | None,
         option(
@@ -167,6 +168,8 @@ def blup(
         )
     if gamma is not None and not is_single_step:
         raise typer.BadParameter("--gamma takes a single-step method and --pedigree")
+    if variance_base is not None and gamma is None:
+        raise typer.BadParameter("--variance-base takes --gamma")
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     if with_reliability and cross_validate is not None:
@@ -195,6 +198,7 @@ def blup(
                 traits,
                 bar,
                 gamma=gamma,
+                base=variance_base,
                 with_reliability=with_reliability,
                 form=method.value,
                 polygenic_weight=ASSUMED_WEIGHT if polygenic_weight is None else polygenic_weight,
@@ -273,6 +277,7 @@ def _solve_single_step(
     bar: ProgressBar,
     *,
     gamma: str | None,
+    base: io.VarianceBase | None,
     with_reliability: bool,
     weight: str | None,
     seed: int,
@@ -284,6 +289,7 @@ def _solve_single_step(
     """
     import numpy as np
 
+    from genoviz.analyses.genotypes.prediction.metafounders import heritability_in_gamma
     from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
     from genoviz.errors import FileFormatError
     from genoviz.model.genotypes.genotypes import SampleTable
@@ -303,6 +309,14 @@ def _solve_single_step(
         own = np.where(np.array(rows) >= 0, values[rows], np.nan)
         shared["covariates"] = None if of_values is None else of_values[rows]
         options["heritability"] = io.estimate_heritability(genotypes, own, bar, **shared)
+        base = io.VarianceBase.genotypes if gamma is not None else base
+    share = io.tell_base(pedigree, base, genotypes, **of_products)
+    if share != 1:
+        given = options["heritability"], share
+        options["heritability"] = heritability_in_gamma(*given)
+        print_notes(f"the heritability in A^Gamma is {options['heritability']:.4g}")
+        if is_repeated:
+            options["repeatability"] = heritability_in_gamma(*given, options["repeatability"])
     options |= taken.options
     last = io.last_prediction(iter_single_step(genotypes, pedigree, values, **options), bar)
     print_notes(*last.notes)

@@ -57,12 +57,31 @@ GammaOption = Annotated[
         metavar="FILE | NUMBER | estimate",
     ),
 ]
+
+
+class VarianceBase(StrEnum):
+    """What a genetic variance is of, where there are metafounders."""
+
+    metafounders = "metafounders"
+    founders = "founders"
+    genotypes = "genotypes"
+
+
+VarianceBaseOption = Annotated[
+    VarianceBase | None,
+    option(
+        "With --gamma, what the heritability or the covariances are of: A^Gamma of metafounders; "
+        "founders that are unrelated, as in usual evaluations; or genotypes, as geno reml finds "
+        "them. That in A^Gamma is computed from the others.",
+        "--variance-base",
+        show_default="metafounders; genotypes with --h2 estimate",
+    ),
+]
 ESTIMATE = "estimate"
 
 NOT_CONVERGED = 3
 """Exit status of a command that wrote what an iteration had not finished."""
 
-_MAX_ROWS = 8
 _HEADERS = ("#FID", "FID", "#IID", "IID")
 
 
@@ -251,6 +270,7 @@ def take_pedigree(
     path: Path, gamma: str | None, genotypes: Genotypes | None, **options: Any
 ) -> Pedigree:
     """Return the pedigree of a file, with metafounders if there is a gamma; notes tell of both."""
+    from genoviz.analyses.genotypes.prediction.metafounders import relate_groups
     from genoviz.errors import ParameterError
     from genoviz.io.genotypes.pedigree import read_gamma, read_pedigree
 
@@ -262,27 +282,35 @@ def take_pedigree(
     try:
         found: Any = float(gamma)
     except ValueError:
-        if gamma != ESTIMATE:
-            found = read_gamma(Path(gamma), names)
-        elif genotypes is None:
-            raise ParameterError("--gamma estimate needs genotypes") from None
-        else:
-            from genoviz.analyses.genotypes.prediction.metafounders import estimate_gamma
-
-            found = estimate_gamma(genotypes, pedigree, **options)
-    related = pedigree.with_gamma(found)
-    matrix = related.gamma
-    rows = [" ".join(f"{value:.4g}" for value in row) for row in matrix[:_MAX_ROWS]]
-    more = "; ..." if len(matrix) > _MAX_ROWS else ""
-    how = "is estimated" if gamma == ESTIMATE else "as given"
-    share = 1 + matrix.diagonal().mean() / 2 - matrix.mean()
-    print_notes(
-        *related.notes[len(pedigree.notes) :],
-        f"gamma {how}: {'; '.join(rows)}{more}",
-        f"the genetic variance is that of metafounders: {1 / share:.4g} times that of unrelated "
-        "founders",
-    )
+        found = None if gamma == ESTIMATE else read_gamma(Path(gamma), names)
+    if found is None and genotypes is None:
+        raise ParameterError("--gamma estimate needs genotypes")
+    related = relate_groups(pedigree, found, genotypes, **options)
+    print_notes(*related.notes[len(pedigree.notes) :])
     return related
+
+
+def tell_base(
+    pedigree: Pedigree, base: VarianceBase | None, genotypes: Genotypes | None, **options: Any
+) -> float:
+    """Return a genetic variance over that in A^Gamma; notes tell what it is of."""
+    from genoviz.analyses.genotypes.prediction.metafounders import base_share
+
+    if pedigree.gamma is None:
+        if base is not None:
+            raise typer.BadParameter("--variance-base takes --gamma")
+        return 1.0
+    among = base_share(pedigree, "founders")
+    times = f"{1 / among:.4g} times that of unrelated founders"
+    if base in (None, VarianceBase.metafounders):
+        print_notes(f"the genetic variance is that in A^Gamma, of metafounders: {times}")
+        return 1.0
+    share = base_share(pedigree, base.value, genotypes, **options)
+    print_notes(
+        f"the genetic variance of {base.value} is divided by {share:.4g}, for that in A^Gamma, of "
+        f"metafounders: {times}"
+    )
+    return share
 
 
 def tell_reliability(

@@ -66,6 +66,7 @@ def multiblup(
         ),
     ],
     gamma: io.GammaOption = None,
+    variance_base: io.VarianceBaseOption = None,
     form: Annotated[Form, option("Of the equations of single step.", case_sensitive=False)] = (
         Form.ss_snp_blup
     ),
@@ -108,6 +109,8 @@ def multiblup(
         raise typer.BadParameter("--effects are of genotypes")
     if pedigree is None and gamma is not None:
         raise typer.BadParameter("--gamma takes a --pedigree")
+    if variance_base is not None and gamma is None:
+        raise typer.BadParameter("--variance-base takes --gamma")
     with show_progress() as bar:
         found = animals = None
         if genotypes is not None:
@@ -127,6 +130,10 @@ def multiblup(
         matrices = {
             name: _matrix(covariances, name, pairs, names) for name, pairs in components.items()
         }
+        if animals is not None:
+            matrices["genotypes"] /= io.tell_base(
+                animals, variance_base, found, contigs=contigs.value, backend=backend.value
+            )
         steps = iter_multi_trait(
             found, animals, values, form=form.value,
             genetic=matrices["genotypes"], residual=matrices["residual"],

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 
 from genoviz import (
+    base_share,
     drop_genotypes,
     estimate_gamma,
+    heritability_in_gamma,
     multi_trait,
     read_gamma,
     simulate_genotypes,
     simulate_pedigree,
     single_step,
+    snp_blup,
     write_plink,
 )
 from genoviz.cli.main import main
@@ -83,6 +86,53 @@ def test_groups_that_genotypes_do_not_tell_apart_are_named():
     many = Pedigree(pedigree.ids, *where, groups=np.arange(5).astype(np.str_))
     with pytest.raises(ParameterError, match="40 genotyped animals are too few for 5 groups"):
         estimate_gamma(genotypes, many, backend="cpu")
+
+
+def test_variances_of_founders_and_in_gamma_are_of_the_same_values():
+    """The expected variance among founders is the mean of the diagonal less that of all entries."""
+    gamma = np.array([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.9]])
+    n = 1500  # a third of each metafounder
+    group = np.repeat(np.arange(3), n // 3)
+    related = gamma[group[:, None], group]
+    related[np.diag_indices(n)] = 1 + gamma[group, group] / 2
+    none = np.full(n, -1)
+    parents = -2 - group
+    pedigree = Pedigree(np.arange(n).astype(str), parents, parents, groups=np.array([*"abc"]))
+    share = base_share(pedigree.with_gamma(gamma), "founders")
+    assert share == pytest.approx(related.diagonal().mean() - related.mean(), abs=2 / n)
+    assert base_share(pedigree.with_gamma(gamma), "metafounders") == 1
+    plain = Pedigree(pedigree.ids, none, none)
+    assert base_share(plain.with_gamma(0.4), "founders") == pytest.approx(1 - 0.4 / 2)
+    with pytest.raises(ParameterError, match="no metafounders"):
+        base_share(plain, "founders")
+    with pytest.raises(ParameterError, match="base 'genotypes' needs genotypes"):
+        base_share(plain.with_gamma(0.4), "genotypes")
+
+
+def test_the_heritability_of_genotypes_gives_variants_the_same_effects():
+    """Of genotyped animals alone single step is SNP-BLUP, but for the weight of the pedigree."""
+    genotypes, *_ = populations(5, 1, n_founders=30)
+    ids, n = genotypes.samples.ids, genotypes.n_samples
+    unknown = np.full(n, -1)
+    related = Pedigree(ids, unknown, unknown).with_gamma(0.5)
+    values = np.random.default_rng(2).normal(size=n)
+    share = base_share(related, "genotypes", genotypes, backend="cpu")
+    assert share < 0.95
+    expected = snp_blup(genotypes, values, heritability=0.4, backend="cpu").effects
+    found = single_step(
+        genotypes, related, values, form="ssGTABLUP", polygenic_weight=1e-5,
+        heritability=heritability_in_gamma(0.4, share), backend="cpu",
+    ).effects  # fmt: skip
+    np.testing.assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_heritability_and_a_repeatability_of_another_base():
+    genetic, permanent, residual = 3.0, 1.0, 4.0  # of the other base; genetic 5.0 in A^Gamma
+    total = genetic + permanent + residual
+    given = genetic / total, 0.6
+    assert heritability_in_gamma(*given) == pytest.approx(5 / 10)
+    together = heritability_in_gamma(*given, (genetic + permanent) / total)
+    assert together == pytest.approx(6 / 10)
 
 
 @pytest.mark.parametrize("form", ["ssSNPBLUP", "ssGTABLUP"])
@@ -172,6 +222,19 @@ def test_the_command_takes_or_estimates_gamma(tmp_path, capfd):
         np.testing.assert_allclose(told, [*found.breeding_values, *found.group_effects], atol=1e-5)
         assert "times that of unrelated founders" in err
     assert "gamma is estimated: " in err
+    with pytest.raises(SystemExit, match="0"):
+        main([*single, "--gamma", str(tmp_path / "gamma.txt"), "--variance-base", "founders"])
+    out, err = capfd.readouterr()
+    told = [line.split("\t")[header.index("BREEDING_VALUE")] for line in out.splitlines()[1:]]
+    h2 = heritability_in_gamma(0.5, 1 + 0.55 / 2 - 0.325)
+    related = pedigree.with_gamma(given)
+    found = single_step(genotypes, related, phenotype, heritability=h2, backend="cpu")
+    expected = [*found.breeding_values, *found.group_effects]
+    np.testing.assert_allclose(np.array(told, float), expected, atol=1e-5)
+    assert f"the heritability in A^Gamma is {h2:.4g}" in err
+    with pytest.raises(SystemExit, match="2"):
+        main([*single, "--variance-base", "founders"])
+    assert "--variance-base takes --gamma" in " ".join(capfd.readouterr().err.split())
     with pytest.raises(SystemExit, match="1"):
         main([*single, "--gamma", "0.5"])
     assert "gamma is float64 of shape (1, 1), needs float64 of (2, 2)" in capfd.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
 _LEAST_EIGENVALUE = 1e-9
-_MAX_NAMED = 8
+_MAX_NAMED, _MAX_ROWS = 8, 8
+Base = Literal["metafounders", "founders", "genotypes"]
+BASES = ("metafounders", "founders", "genotypes")
 
 
 def estimate_gamma(
@@ -87,6 +90,98 @@ def estimate_gamma(
             f"{len(gamma):,} groups; join some, or give gamma"
         )
     return gamma
+
+
+def relate_groups(
+    pedigree: Pedigree,
+    gamma: np.ndarray | float | None,
+    genotypes: Genotypes | None = None,
+    *,
+    contigs: Contigs = "autosomes",
+    backend: Backend = "auto",
+) -> Pedigree:
+    """Return a pedigree whose groups are metafounders; its further notes tell their gamma.
+
+    ``gamma`` is as `Pedigree.with_gamma` has it; None estimates it from the genotypes.
+
+    Raises
+    ------
+    ParameterError
+        As of `estimate_gamma` and `Pedigree.with_gamma`, or if there is nothing to estimate from.
+    """
+    if gamma is not None:
+        how, found = "as given", gamma
+    elif genotypes is None:
+        raise ParameterError("gamma is estimated from genotypes; give them, or gamma")
+    else:
+        how = "is estimated"
+        found = estimate_gamma(genotypes, pedigree, contigs=contigs, backend=backend)
+    related = pedigree.with_gamma(found)
+    matrix = related.gamma
+    rows = [" ".join(f"{value:.4g}" for value in row) for row in matrix[:_MAX_ROWS]]
+    more = "; ..." if len(matrix) > _MAX_ROWS else ""
+    return replace(related, notes=(*related.notes, f"gamma {how}: {'; '.join(rows)}{more}"))
+
+
+def base_share(
+    pedigree: Pedigree,
+    base: Base,
+    genotypes: Genotypes | None = None,
+    *,
+    contigs: Contigs = "autosomes",
+    backend: Backend = "auto",
+) -> float:
+    """Return the genetic variance in terms of a base, over that in A^Gamma of the same animals.
+
+    Parameters
+    ----------
+    pedigree
+        With metafounders.
+    base
+        ``"metafounders"``: A^Gamma itself, so 1. ``"founders"``: relationships A of unrelated
+        founders, 1 + (mean diagonal of Gamma) / 2 - (mean of Gamma), of founders that come from all
+        metafounders alike. ``"genotypes"``: VanRaden's relationships by the frequencies of the
+        samples, as of REML; effects of variants have the same variance then, and the share is
+        2 sum p(1 - p) / (n_variants / 2).
+    genotypes, contigs, backend
+        Of the last; as in `iter_single_step`.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such base, or there are no metafounders.
+
+    References
+    ----------
+    Legarra et al. 2015, doi:10.1534/genetics.115.177014
+    """
+    if base not in BASES:
+        raise ParameterError(f"base is {base!r}, needs one of {', '.join(BASES)}")
+    if pedigree.gamma is None:
+        raise ParameterError("the pedigree has no metafounders; see Pedigree.with_gamma")
+    if base == "founders":
+        return float(1 + pedigree.gamma.diagonal().mean() / 2 - pedigree.gamma.mean())
+    if base == "metafounders":
+        return 1.0
+    if genotypes is None:
+        raise ParameterError("base 'genotypes' needs genotypes")
+    taken = take_autosomes(genotypes, contigs)[0]
+    return Markers(taken, backend).scale / (taken.n_variants / 2)
+
+
+def heritability_in_gamma(heritability: float, share: float, repeatability: float = 0.0) -> float:
+    """Return the heritability in A^Gamma for that of another base, given their `base_share`.
+
+    Variances but the genetic one stay as they are. With a repeatability of that base it is the
+    repeatability in A^Gamma that is returned.
+
+    Examples
+    --------
+    >>> round(heritability_in_gamma(0.3, 0.7), 4)
+    0.3797
+    """
+    genetic = heritability / share
+    return (genetic + max(repeatability - heritability, 0.0)) / (genetic + 1 - heritability)
 
 
 def find_lost(left: np.ndarray, sizes: np.ndarray, *, is_free: bool = False) -> np.ndarray:

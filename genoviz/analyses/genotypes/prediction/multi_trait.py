@@ -128,7 +128,8 @@ def iter_multi_trait(
         Which equations are solved where there are genotypes and a pedigree, as in
         `iter_single_step`.
     genetic, residual, permanent
-        float64, shape (n_traits, n_traits): G0, R0 and P0, as `correlate` finds the first two.
+        float64, shape (n_traits, n_traits): G0, R0 and P0, as `correlate` finds the first two. With
+        metafounders G0 is that in A^Gamma; `base_share` compares it with others.
     polygenic_weight, contigs
         As in `iter_single_step`.
     covariates

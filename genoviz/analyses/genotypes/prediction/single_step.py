@@ -185,7 +185,7 @@ def iter_single_step(
     If the groups are metafounders (`Pedigree.with_gamma`), they are random instead, as ancestors of
     animals: A is A^Gamma, and dosages are centred as if all frequencies were 1/2, so that both have
     the same base; s is n_variants / 2. vg is the variance in it: that of unrelated founders over
-    1 + (mean diagonal of Gamma) / 2 - (mean of Gamma).
+    1 + (mean diagonal of Gamma) / 2 - (mean of Gamma), which is their `base_share`.
 
     Parameters
     ----------
