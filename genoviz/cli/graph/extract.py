@@ -317,7 +317,9 @@ def _write(
         return {"n_nodes": len(picked)}, f"{len(picked):,} nodes"
     if kind in ("graph", "gbz"):
         part = graph if len(picked) == graph.n_nodes else extract_nodes(graph, picked)
-        (write_gbz if kind == "gbz" else write_gfa)(part, output)
+        n_left_out = write_gbz(part, output) if kind == "gbz" else write_gfa(part, output)
+        if n_left_out:
+            print_notes(f"{n_left_out:,} links that no path takes are left out: a GBZ has none.")
         sizes, words = describe_graph(part)
         return {"graph": sizes}, words
     if fasta is FastaOf.nodes:

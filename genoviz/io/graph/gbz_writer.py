@@ -45,17 +45,22 @@ class GbwtRecords(NamedTuple):
     alphabet_offset: int
 
 
-def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
+def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> int:
     """Write a graph as a GBZ file of version 1, which vg and its kin read too.
 
     A GBZ has nodes, sequences, paths, and the links that paths take. Names of nodes that are no
     rising integers become names of segments. Paths that are walks are named by sample, haplotype,
     contig and start, all others are generic paths. The file is there only once it is complete.
 
+    Returns
+    -------
+    int
+        How many links of the graph the file lacks, as no path takes them.
+
     Raises
     ------
     ParameterError
-        If there are no sequences, or a node is on no path.
+        If there are no sequences, a node is on no path, or names of paths do not fit a GBZ.
     FileFormatError
         If the file cannot be written.
     """
@@ -65,13 +70,16 @@ def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
     if len(lonely):
         name = graph.node_names[int(lonely[0])]
         raise ParameterError(f"node {name!r} is on no path; a GBZ has nodes of paths alone")
+    metadata = b"".join(_metadata_parts(graph))
     first, slots, has_names = _find_ids(graph.node_names)
     n_slots = int(slots[-1]) + 1
     records = build_gbwt(graph, slots, first)
     parts: list[bytes] = [sds_header(GBZ_TAG, 1), sds_element(0)]
     sequences = _spread(graph.node_sequences, slots, n_slots)
-    parts += _tags({NAME_TAG: _stable_name(records, sequences, slots, first), "source": _SOURCE})
-    parts += _gbwt_parts(graph, records)
+    links, _ = gbz_loops.list_edges(*records)
+    naming = gbz_loops.iter_stable_name(sequences.data, sequences.offsets, slots, links, first)
+    parts += _tags({NAME_TAG: finish(naming), "source": _SOURCE})
+    parts += _gbwt_parts(graph, records, metadata)
     parts += [
         sds_header(GRAPH_TAG, 3),
         sds_element(graph.n_nodes),
@@ -83,6 +91,16 @@ def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> None:
     with replace_file(path) as file:
         for part in parts:
             file.write(part)
+    links_of_graph = slots[graph.edges >> 1] << 1 | (graph.edges & 1)
+    return len(np.setdiff1d(_link_keys(links_of_graph), _link_keys(links)))
+
+
+def _link_keys(links: np.ndarray) -> np.ndarray:
+    """Return a number for each link, the same in both directions."""
+    links = links.astype(np.uint64)
+    keys = links[:, 0] << np.uint64(32) | links[:, 1]
+    links = links[:, ::-1] ^ np.uint64(1)
+    return np.minimum(keys, links[:, 0] << np.uint64(32) | links[:, 1])
 
 
 def _find_ids(names: ByteStrings) -> tuple[int, np.ndarray, bool]:
@@ -106,17 +124,7 @@ def _spread(sequences: ByteStrings, slots: np.ndarray, n_slots: int) -> ByteStri
     return ByteStrings(sequences.data, np.append(0, np.cumsum(lengths)))
 
 
-def _stable_name(
-    records: GbwtRecords, sequences: ByteStrings, slots: np.ndarray, first: int
-) -> str:
-    """Return the SHA-256 of nodes and links as lines of a GFA."""
-    edges, _ = gbz_loops.list_edges(*records)
-    return finish(
-        gbz_loops.iter_stable_name(sequences.data, sequences.offsets, slots, edges, first)
-    )
-
-
-def _gbwt_parts(graph: PangenomeGraph, records: GbwtRecords) -> list[bytes]:
+def _gbwt_parts(graph: PangenomeGraph, records: GbwtRecords, metadata: bytes) -> list[bytes]:
     n_records = len(records.record_bytes) - 1
     size = 2 * (graph.n_steps + graph.n_paths)
     alphabet_size = n_records + records.alphabet_offset
@@ -124,7 +132,6 @@ def _gbwt_parts(graph: PangenomeGraph, records: GbwtRecords) -> list[bytes]:
     parts = [sds_header(GBWT_TAG, 5), *map(sds_element, numbers), *_tags({"source": _SOURCE})]
     parts += sds_integer_set(records.record_bytes[:-1], len(records.data))
     parts += sds_bytes(records.data.tobytes())
-    metadata = b"".join(_metadata_parts(graph))
     return [*parts, sds_element(0), sds_element(len(metadata) // 8), metadata]
 
 
@@ -132,14 +139,25 @@ def _metadata_parts(graph: PangenomeGraph) -> list[bytes]:
     samples: dict[str, int] = {}
     contigs: dict[str, int] = {}
     rows = np.zeros((graph.n_paths, 4), np.uint32)
+    # A walk has its start in a GBZ, and its end by its length.
+    taken: set[tuple[str, int, str, int, int]] = set()
     for path, name in enumerate(graph.path_names):
         is_walk = graph.walks is not None and graph.walks[path]
         found = WALK_NAME.match(name) if is_walk else None
         fields = (GENERIC_SAMPLE, NO_PHASE, name, 0, None) if found is None else found.groups()
-        sample, phase, contig, start, _ = fields
+        sample, contig, numbers = fields[0], fields[2], (int(fields[1]), int(fields[3] or 0))
+        if found is not None and (sample == GENERIC_SAMPLE or max(numbers) >= NO_PHASE):
+            raise ParameterError(
+                f"walk {name!r} cannot be written as GBZ, needs a haplotype and a start below "
+                f"{NO_PHASE:,}, and another sample than {GENERIC_SAMPLE}"
+            )
+        key = (sample, numbers[0], contig, numbers[1], int(graph.path_lengths[path]) * bool(found))
+        if key in taken:
+            raise ParameterError(f"two paths would be named {name!r} in a GBZ, needs a name each")
+        taken.add(key)
         rows[path, 0] = samples.setdefault(sample, len(samples))
         rows[path, 1] = contigs.setdefault(contig, len(contigs))
-        rows[path, 2:] = int(phase), int(start or 0)
+        rows[path, 2:] = numbers
     counts = (len(samples), len({tuple(row) for row in rows[:, [0, 2]].tolist()}), len(contigs))
     parts = [sds_header(METADATA_TAG, 2), *map(sds_element, counts), sds_element(7)]
     parts += [sds_element(graph.n_paths), rows.tobytes()]

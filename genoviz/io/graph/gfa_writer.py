@@ -105,6 +105,10 @@ def _check_names(graph: PangenomeGraph) -> None:
     for reason in reasons:
         if reason:
             raise ParameterError(f"{reason}; GFA cannot hold that")
+    if len(set(graph.path_names)) < graph.n_paths:
+        seen: set[str] = set()
+        name = next(name for name in graph.path_names if name in seen or seen.add(name))
+        raise ParameterError(f"two paths are named {name!r}, needs a name for each")
     try:
         for _ in build_node_table(graph.node_names):
             pass

@@ -160,6 +160,18 @@ def test_path_that_is_whole_keeps_its_name():
     assert extract_nodes(graph, []).n_nodes == 0
 
 
+def test_runs_at_one_place_of_a_contig_have_names_of_their_own(tmp_path):
+    names = ("c", "c:3-5", "s#1#c:0-9", "s#1#c:2-9", "x:11-19")
+    walks = np.array([False, False, True, True, False])
+    graph = make_graph([3, 2, 4, 1], [[1, 2, 3], [2], [1, 2, 3], [4, 2, 3], [1, 2, 3]])
+    part = extract_nodes(dataclasses.replace(graph, path_names=names, walks=walks), [1])
+    assert part.path_names == ("c:0-9:3-5", "c:3-5", "s#1#c:3-5", "s#1#c:2-9:1-3", "x:13-15")
+    assert part.path_starts.tolist() == [3, 3, 3, 3, 13]
+    assert {name.whole for name in part.parsed_path_names} == {"c", "s#1#c", "x"}
+    write_gfa(part, tmp_path / "a.gfa")
+    assert read_gfa(tmp_path / "a.gfa", cache=False).path_names == part.path_names
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -324,6 +325,29 @@ def test_graphs_that_no_gbz_holds_are_refused(tmp_path):
     bare.write_text("S\t1\t*\tLN:i:4\nP\tp\t1+\t*\n")
     with pytest.raises(ParameterError, match="without sequences cannot be written as GBZ"):
         write_gbz(read_gfa(bare), tmp_path / "a.gbz")
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("s#1#c:2-6", "s#1#c:2-7"), "two paths would be named 's#1#c:2-7' in a GBZ"),
+        (("p", "s#4294967295#c"), "walk 's#4294967295#c' cannot be written as GBZ, needs"),
+        (("p", "s#1#c:5000000000-5000000004"), "cannot be written as GBZ, needs a haplotype and a"),
+        (("p", "_gbwt_ref#0#c"), "needs .* another sample than _gbwt_ref"),
+    ],
+)
+def test_names_of_walks_that_no_gbz_holds_are_refused(names, words, tmp_path):
+    walks = np.array([names[0] != "p", True])
+    with pytest.raises(ParameterError, match=words):
+        write_gbz(graph_of([[1], [1]], names, walks), tmp_path / "a.gbz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_links_that_no_gbz_holds_are_counted(tmp_path):
+    links = np.array([(0, 2), (3, 1), (1, 1), (4, 0), (1, 5)], np.uint32)  # two of them twice
+    graph = replace(graph_of([[1, 2, 3]]), edges=links)
+    assert write_gbz(graph, tmp_path / "a.gbz") == 2
+    assert write_gbz(read_gbz(tmp_path / "a.gbz"), tmp_path / "b.gbz") == 0
 
 
 def test_a_gbz_and_its_gfa_are_each_other(small, tmp_path):

@@ -121,6 +121,7 @@ def test_the_longest_length_and_many_paths_without_steps_are_written(tmp_path):
         ({"names": ("a", "a")}, "two nodes are named 'a'"),
         ({"paths": ("p\n",)}, r"path name 'p\\n' has a control character"),
         ({"paths": ("",)}, "path has an empty name"),
+        ({"paths": ("p", "q", "p")}, "two paths are named 'p'"),
         ({"lengths": (4, 0)}, "node 'b' has no bases, needs one"),
         ({"lengths": (5, 7)}, "node '1' has a sequence of 4 bases, needs 5"),
     ],

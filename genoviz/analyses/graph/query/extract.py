@@ -78,6 +78,8 @@ def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> P
     Nodes, edges and paths keep their order, nodes their names, sequences and tags. Each longest
     run of a path inside the nodes is a path of its own, named for where it lies on its contig, as
     ``grch38#chr6:31982057-32002681`` (0-based half-open); a path that is whole keeps its name.
+    Where another path has that place of the contig too, the range of the path and that of the run
+    within it are named, as ``chr6:100-900:20-30``.
 
     Raises
     ------
@@ -127,14 +129,19 @@ def _name_runs(graph: PangenomeGraph, runs: np.ndarray) -> tuple[str, ...]:
     starts = graph.position_index.positions_of(runs[:, 1])
     last = runs[:, 2] - 1
     ends = graph.position_index.positions_of(last) + graph.node_lengths[graph.steps[last] >> 1]
-    return tuple(
-        graph.path_names[path]
-        if stop - first == counts[path]
-        else graph.cut_path_name(path, start, end)
-        for (path, first, stop), start, end in zip(
-            runs.tolist(), starts.tolist(), ends.tolist(), strict=True
-        )
-    )
+    is_whole = runs[:, 2] - runs[:, 1] == counts[runs[:, 0]]
+    taken = {graph.path_names[path] for path in runs[is_whole, 0].tolist()}
+    names = []
+    rows = runs[:, 0].tolist(), is_whole.tolist(), starts.tolist(), ends.tolist()
+    for path, whole, start, end in zip(*rows, strict=True):
+        name = graph.path_names[path] if whole else graph.cut_path_name(path, start, end)
+        if not whole and name in taken:
+            # Its range within its path tells it apart: names of paths are all different.
+            name = graph.cut_path_name(path, 0, int(graph.path_lengths[path]))
+            name += f":{start}-{end}"
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
 
 
 @njit(nogil=True, cache=True)
