@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.haplotypes import haplotype_r2
+from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
@@ -283,8 +284,8 @@ def iter_prune_by_linkage(
     """Choose variants of which no two near ones are linked; the last step has bool (n_variants,).
 
     These are the variants that ``plink --indep-pairwise window step max_r2`` keeps: of a pair above
-    ``max_r2`` the one with the rarer minor allele goes; those that do not vary go first. At X and Y
-    the r^2 is that of `linkage`, where PLINK's pruning has another.
+    ``max_r2`` the one with the rarer minor allele goes; first go those that do not vary, as where
+    all are heterozygous. At X and Y the r^2 is that of `linkage`, where PLINK's pruning has another.
 
     Parameters
     ----------
@@ -313,6 +314,7 @@ def iter_prune_by_linkage(
     is_kept, n_compared = frequencies > 0, np.zeros(genotypes.n_variants, np.int64)
     for variants, n_windows in _stretches(genotypes, window, step):
         part = as_linked(genotypes.take_variants(variants))
+        is_kept[variants] &= (allele_counts(part, backend="cpu")[:, [0, 2, 3]] > 0).sum(1) > 1
         planes = kernel.make_planes(part.packed, part.n_samples)
         states = frequencies[variants], is_kept[variants], n_compared[variants]
         kernel.prune(planes, *states, n_windows, window, step, max_r2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.genotypes.block_products import iter_product
-from genoviz.analyses.genotypes.products import GenotypeMatrix
+from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.variant_blocks import product_blocks
@@ -62,10 +62,11 @@ def iter_score(
     """Score samples by weights of alleles; the last step has the `SampleScores`.
 
     A row of weights is for the variant of its ID, and for the dosage of its allele, which may be A1
-    or A2: as ``plink2 --score``. Rows without such a variant, and those whose allele is neither, do
-    not count. Alleles are those of one strand: none is taken for its complement, and notes count
-    the rows whose allele fits only as a complement, as well as variants of A and T or C and G, of
-    which nobody sees whether their strands agree.
+    or A2: as ``plink2 --score``. Rows without such a variant, those whose allele is neither, and
+    those of a variant of which no sample has a genotype do not count. Alleles are those of one
+    strand: none is taken for its complement, and notes count the rows whose allele fits only as a
+    complement, as well as variants of A and T or C and G, of which nobody sees whether their
+    strands agree.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def iter_score(
         row = int(np.flatnonzero(~np.isfinite(weights).all(1))[0])
         raise ParameterError(f"a weight of {str(ids[row])!r} is not a number")
     taken, _ = take_autosomes(genotypes, contigs)
-    rows, variants, is_a1, notes = _match(genotypes, taken, ids, alleles)
+    rows, variants, is_a1, notes = _match(genotypes, taken, ids, alleles, backend)
     if not len(rows):
         raise ParameterError(f"none of {len(ids):,} rows counts: {'; '.join(notes)}")
     part, weights = taken.take_variants(variants), weights[rows]
@@ -156,7 +157,11 @@ def _count_called(
 
 
 def _match(
-    genotypes: Genotypes, taken: Genotypes, ids: Sequence[str], alleles: Sequence[str]
+    genotypes: Genotypes,
+    taken: Genotypes,
+    ids: Sequence[str],
+    alleles: Sequence[str],
+    backend: Backend,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
     """Return the rows that count, their variants, whether they name A1, and notes."""
     row_of = {str(name): row for row, name in enumerate(ids)}
@@ -177,7 +182,9 @@ def _match(
     other = np.array([_COMPLEMENT.get(allele, "") for allele in named.tolist()], np.str_)
     is_other = ~fits & ((other == a1) | (other == a2))
     complement = np.array([_COMPLEMENT.get(allele, "") for allele in a1.tolist()], np.str_)
-    is_ambiguous = fits & (complement == a2)
+    is_ambiguous = complement == a2
+    called = allele_counts(taken.take_variants(variants), backend=backend)[:, [0, 2, 3]].any(1)
+    counts = fits & called
     n_absent = len(ids) - len(rows)
     everywhere = {*genotypes.variants.ids.tolist()}
     n_unknown = sum(str(name) not in everywhere for name in ids)
@@ -186,8 +193,9 @@ def _match(
         (n_absent - n_unknown, "name a variant of X, Y or MT, and do not count"),
         (int((~fits).sum()), "name an allele that the variant does not have, and do not count"),
         (int(is_other.sum()), "of these would fit on the other strand"),
-        (int(is_ambiguous.sum()), "count at variants of A and T or C and G, whose strand cannot "
-                                  "be checked"),
+        (int((fits & ~called).sum()), "are of variants without any genotype, and do not count"),
+        (int((counts & is_ambiguous).sum()),
+         "count at variants of A and T or C and G, whose strand cannot be checked"),
     )  # fmt: skip
     notes = tuple(f"{n:,} of {len(ids):,} rows {what}." for n, what in sentences if n)
-    return rows[fits], variants[fits], is_a1[fits], notes
+    return rows[counts], variants[counts], is_a1[counts], notes

@@ -92,7 +92,7 @@ class CopySpectrum:
     def quality(self) -> float:
         """That as a Phred-scaled QV; infinite where reads have all k-mers."""
         with np.errstate(divide="ignore"):
-            return float(-10 * np.log10(np.float64(self.error_rate)))
+            return float(-10 * np.log10(np.float64(self.error_rate))) + 0.0
 
 
 def iter_copy_spectrum(

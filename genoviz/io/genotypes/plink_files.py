@@ -34,6 +34,7 @@ _BIM_FIELDS = "chromosome, ID, centimorgans, position, allele 1, allele 2"
 _FAM_FIELDS = "family ID, individual ID, father, mother, sex, phenotype"
 _ENDINGS = (".pgen", ".pvar.zst", ".pvar", ".psam")
 _BLOCK_BYTES = 1 << 26
+_BLOCK_VARIANTS, _MODE_OF_RECORDS, _MODES_OF_DOSAGES, _DOSAGE_BITS = 1 << 16, 0x10, (3, 4), 0x60
 _BIM_TITLES = "CHROM ID CM POS ALT REF".split()
 _NEEDED = ("CHROM", "POS", "ID", "REF", "ALT")
 
@@ -197,9 +198,39 @@ def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
         packed = yield from _read_packed(pgen, reader, kept, len(samples))
     n_left_out = len(variants) - len(kept)
     noun, verb = ("variant", "is") if n_left_out == 1 else ("variants", "are")
-    note = f"{n_left_out:,} {noun} of more than two alleles {verb} left out."
+    notes = [f"{n_left_out:,} {noun} of more than two alleles {verb} left out."] * (n_left_out > 0)
+    has_dosages = _find_dosages(pgen, len(variants))
+    notes += dosage_notes(int(has_dosages[kept].sum()))
     variants = variants.take(kept) if n_left_out else variants
-    return Genotypes(packed, samples, variants, (note,) if n_left_out else ())
+    return Genotypes(packed, samples, variants, tuple(notes))
+
+
+def dosage_notes(n_variants: int) -> tuple[str, ...]:
+    """Return the note that so many variants have dosages, which are not read; none of none."""
+    if not n_variants:
+        return ()
+    who = "variant has" if n_variants == 1 else "variants have"
+    rest = "dosages, which are not taken: genotypes are those that were called."
+    return (f"{n_variants:,} {who} {rest}",)
+
+
+def _find_dosages(path: Path, n_variants: int) -> np.ndarray:
+    """Return which variants of a .pgen file have dosages beside their hard calls; bool."""
+    found = np.zeros(n_variants, bool)
+    with path.open("rb") as file:
+        mode, control = file.read(12)[2::9].ljust(2, b"\0")
+        found[:] = mode in _MODES_OF_DOSAGES
+        # Types of records may have 4 bits, which say nothing of dosages, or 8 bits, which do.
+        if mode != _MODE_OF_RECORDS or not 4 <= control & 15 < 8:
+            return found
+        n_length = (control & 3) + 1 + (control >> 4 & 3)
+        file.seek(8 * -(-n_variants // _BLOCK_VARIANTS), 1)
+        for first in range(0, n_variants, _BLOCK_VARIANTS):
+            n = min(_BLOCK_VARIANTS, n_variants - first)
+            types = np.frombuffer(file.read(n), np.uint8)
+            found[first : first + len(types)] = types & _DOSAGE_BITS > 0
+            file.seek(n * n_length + -(-n // 8) * (control >> 6 == 3), 1)
+    return found
 
 
 def _read_packed(

@@ -22,6 +22,7 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
+from genoviz.io.genotypes.plink_files import dosage_notes
 from genoviz.io.text import spaced_lines
 from genoviz.io.text.text_file import BGZF_END
 from genoviz.model import packing_loops
@@ -33,6 +34,7 @@ _SINGULAR = {"s": "", "are": "is", "count": "counts"}
 _NO_MORE = -2
 # Dosage of a first (row) and a second allele (column), each from -2 on.
 _DOSAGES = np.array([[-1, -1, -1, -1], [-1, -1, -1, -1], [0, -1, 0, 1], [2, -1, 1, 2]], np.int8)
+_DOSAGE_FIELDS = {"DS", "HDS", "GP"}
 _HAPLOID = ([2, 3], [0, 0])
 _HALF_CALL = ([1, 1, 2, 3], [2, 3, 1, 1])
 _POLYPLOID = ([0], [0])
@@ -60,6 +62,8 @@ class VcfColumns:
         The genotypes at 2 bits, variant after variant.
     n_multiallelic, n_without
         Records that are left out, or split: of more than two alleles; and those without genotypes.
+    n_dosages
+        Records whose dosages are not read.
     n_of_kind
         int64, shape (4, 4): genotypes by first and second allele, each from -2 (no more) and -1
         (unknown) on; those of three or more alleles are at 0, 0.
@@ -75,6 +79,7 @@ class VcfColumns:
     packed: bytearray = field(default_factory=bytearray)
     n_multiallelic: int = 0
     n_without: int = 0
+    n_dosages: int = 0
     n_of_kind: np.ndarray = field(default_factory=lambda: np.zeros((4, 4), np.int64))
     _new_texts: list[tuple[str, str, str]] = field(default_factory=list)
     _new_dosages: list[np.ndarray] = field(default_factory=list)
@@ -83,7 +88,8 @@ class VcfColumns:
         """Add a record of cyvcf2, the ``number``-th of the file."""
         # cyvcf2 does not survive a look at the ID of an empty line, nor at a GT without values,
         # which there may be where it is not the first field.
-        if record.FORMAT[:1] != ["GT"]:
+        fields = record.FORMAT
+        if fields[:1] != ["GT"]:
             self.n_without += 1
             return
         try:
@@ -95,6 +101,7 @@ class VcfColumns:
             self.n_multiallelic += 1
             if not self.splits:
                 return
+        self.n_dosages += not _DOSAGE_FIELDS.isdisjoint(fields)
         # The last column is whether a genotype is phased, 0 or 1.
         alleles = record.genotype.array(_NO_MORE)
         n_others = max(len(others), 1)
@@ -164,7 +171,8 @@ class VcfColumns:
             (n_polyploid, "genotype{s} of three or more alleles {are} missing"),
         ]
         forms = (_PLURAL, _SINGULAR)
-        return tuple(f"{n:,} {text.format(**forms[n == 1])}." for n, text in sentences if n)
+        notes = tuple(f"{n:,} {text.format(**forms[n == 1])}." for n, text in sentences if n)
+        return notes + dosage_notes(self.n_dosages)
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

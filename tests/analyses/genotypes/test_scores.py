@@ -58,6 +58,17 @@ def test_rows_that_do_not_count_are_told(genotypes):
     np.testing.assert_allclose(found.sums[:, 0], wanted.sum(1))
 
 
+def test_variants_that_nobody_has_do_not_count(genotypes):
+    packed = genotypes.packed.copy()
+    packed[[1, 3]] = 0b01_01_01_01
+    made, ids = replace(genotypes, packed=packed), genotypes.variants.ids[:5]
+    found = score(made, ids, genotypes.variants.allele2[:5], np.arange(1.0, 6.0))
+    rest = score(genotypes, ids[[0, 2, 4]], genotypes.variants.allele2[[0, 2, 4]], [1.0, 3.0, 5.0])
+    np.testing.assert_array_equal(found.sums, rest.sums)
+    assert found.n_variants == 3
+    assert found.notes[0] == ("2 of 5 rows are of variants without any genotype, and do not count.")
+
+
 def test_variants_of_x_count_when_asked(genotypes):
     contigs = replace(genotypes.variants, contigs=("X",))
     of_x = replace(genotypes, variants=contigs)

@@ -57,6 +57,26 @@ def test_variants_of_more_alleles_are_left_out(tmp_path):
     assert_same(found, read_genotypes(vcf))
 
 
+@pytest.mark.parametrize("n", [4, 66_000])
+def test_dosages_are_told(n, tmp_path):
+    """Of more than 65,536 variants, a .pgen file has the kinds of records in several places."""
+    Plink("plink2", tmp_path)
+    fields = np.where(np.arange(n) % 4, "GT:DS\t0/1:1.2\t0/0:0.3\n", "GT\t0/1\t0/0\n").tolist()
+    heads = [f"1\t{k + 1}\tv{k}\tA\tG\t.\t.\t.\t" for k in range(n)]
+    vcf = tmp_path / "x.vcf"
+    vcf.write_text(
+        '##fileformat=VCFv4.2\n##contig=<ID=1>\n##FORMAT=<ID=DS,Number=1,Type=Float,Description="">'
+        "\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ta\tb\n"
+        + "".join(map(str.__add__, heads, fields))
+    )
+    command = ["plink2", "--vcf", vcf, "dosage=DS", "--make-pgen", "--out", tmp_path / "x"]
+    subprocess.run(command, check=True, capture_output=True)
+    told = "variants have dosages, which are not taken: genotypes are those that were called."
+    assert read_genotypes(tmp_path / "x.pgen").notes == (f"{3 * n // 4:,} {told}",)
+    if n == 4:
+        assert read_genotypes(vcf).notes == (f"3 {told}",)
+
+
 def test_headers_say_what_columns_are(tmp_path):
     psam, pvar = tmp_path / "x.psam", tmp_path / "x.pvar"
     psam.write_text("##comment\n#IID\tSEX\tother\nb\tM\t1\na\t2\t-\n")
