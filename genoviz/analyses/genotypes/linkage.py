@@ -285,7 +285,7 @@ def iter_prune_by_linkage(
 
     These are the variants that ``plink --indep-pairwise window step max_r2`` keeps: of a pair above
     ``max_r2`` the one with the rarer minor allele goes; first go those that do not vary, as where
-    all are heterozygous. At X and Y the r^2 is that of `linkage`, where PLINK's pruning has another.
+    all are heterozygous. At X and Y r^2 is that of `linkage`, where PLINK's pruning has another.
 
     Parameters
     ----------
