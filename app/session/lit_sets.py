@@ -163,15 +163,19 @@ class LitSet:
         return np.stack([intervals.starts[rows], intervals.ends[rows]], axis=1)
 
     def _stretches_on_graph(self, contig: str) -> np.ndarray:
-        try:
-            paths, is_local, _ = find_contig_paths(self.graph, contig, None)
-        except ParameterError:  # several contigs of the graph are called so
-            return NO_STRETCHES
-        found = [NO_STRETCHES]
-        for path in paths:
-            first = 0 if is_local else int(self.graph.path_starts[path])
-            found.append(self._stretches_of_path(path) + first)
-        return np.concatenate(found)
+        contig_paths = find_contig_paths(self.graph, contig)
+        found, ranges = [NO_STRETCHES], []
+        for owner, paths in enumerate(contig_paths.owners):
+            for path in paths:
+                first = 0 if contig_paths.is_local else int(self.graph.path_starts[path])
+                found.append(self._stretches_of_path(path) + first)
+                ranges.append((owner, first, first + int(self.graph.path_lengths[path])))
+        stretches = np.concatenate(found)
+        owners = np.repeat([owner for owner, _, _ in ranges], [len(each) for each in found[1:]])
+        is_clear = np.ones(len(stretches), bool)  # several samples have a contig of that name
+        for owner, start, end in ranges if len(contig_paths.owners) > 1 else ():
+            is_clear &= (owners == owner) | (stretches[:, 0] >= end) | (stretches[:, 1] <= start)
+        return stretches[is_clear]
 
     def _stretches_of_path(self, path: int) -> np.ndarray:
         if self.placed is not None:

@@ -164,20 +164,23 @@ class PathDirectory:
         ParameterError
             If several contigs have the name.
         """
-        if name in self._contigs:
-            return tuple(self._contigs[name])
-        wholes = list(self._short.get(name, ()))
-        if sample is not None:
-            wholes = [whole for whole in wholes if self._sample_of(whole) == sample]
+        wholes = self.meanings(name, sample=sample)
         if len(wholes) > 1:
-            raise ParameterError(
-                f"{name!r} could be any of {len(wholes):,} contigs, needs one of {_some(wholes)}"
-            )
+            raise ParameterError(self.explain(name, wholes))
         return tuple(self._contigs[wholes[0]]) if wholes else ()
 
-    def meanings(self, name: str) -> tuple[str, ...]:
+    def meanings(self, name: str, *, sample: str | None = None) -> tuple[str, ...]:
         """Return the contigs that a name may stand for, as `sub_paths` reads it."""
-        return (name,) if name in self._contigs else tuple(self._short.get(name, ()))
+        if name in self._contigs:
+            return (name,)
+        wholes = tuple(self._short.get(name, ()))
+        if sample is None:
+            return wholes
+        return tuple(whole for whole in wholes if self._sample_of(whole) == sample)
+
+    def explain(self, name: str, wholes: Sequence[str]) -> str:
+        """Return the words for a name that may stand for several contigs."""
+        return f"{name!r} could be any of {len(wholes):,} contigs, needs one of {_some(wholes)}"
 
     def _sample_of(self, whole: str) -> str | None:
         return self._names[self._contigs[whole][0]].sample

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from genoviz import read_gfa
 from genoviz.analyses.graph.query.annotate import place_annotations
 from genoviz.analyses.graph.query.find import find
+from genoviz.analyses.graph.query.placed_intervals import place_intervals
 from genoviz.errors import ParameterError
 from genoviz.io.intervals.annotations import read_annotations
-from genoviz.model import Annotations, ByteStrings, Categories, PathRegion
+from genoviz.model import Annotations, ByteStrings, Categories, Intervals, PathRegion
 from tests.conftest import real_data
 from tests.graphs import make_graph
 from tests.oracles.annotations import place_interval
@@ -137,10 +138,9 @@ def test_what_is_not_placed_is_counted_with_its_reason():
     placed = place_annotations(graph, make_annotations(rows))
     assert places_of(placed) == [(4, 2, 90, 100, True), (5, 2, 0, 1, False)]
     assert placed.notes == (
-        "2 annotations are not placed, for the graph has no path of their contigs: x.",
+        "2 annotations are not placed: the graph has no path of contig x.",
         "1 annotation is not placed: 'c' could be any of 2 contigs, needs one of a#1#c, b#1#c.",
-        "1 annotation is not placed, for they lie outside the stretches that the graph has of "
-        "their contigs.",
+        "1 annotation is not placed: outside the stretches that the graph has of the contig.",
         "1 annotation is cut off where their paths end.",
     )
     chosen = place_annotations(graph, make_annotations(rows), sample="b")
@@ -149,11 +149,38 @@ def test_what_is_not_placed_is_counted_with_its_reason():
         place_annotations(graph, make_annotations(rows), sample="z")
 
 
+def test_a_contig_of_several_samples_is_that_of_the_only_one_that_reaches_there():
+    names = ("one#c:1000-1100", "two#c:1060-1160", "three#c:5000-5100", "three#c:5100-5200")
+    rows = [
+        ("c", 1000, 1005), ("c", 1050, 1061), ("c", 1100, 1200), ("c", 5090, 5110),
+        ("c", 9000, 9001), ("two#c", 1050, 1070),
+    ]  # fmt: skip
+    graph, annotations = named_graph(*names), make_annotations(rows)
+    placed = place_annotations(graph, annotations)
+    assert places_of(placed) == [
+        (0, 0, 0, 5, False),
+        (2, 1, 40, 100, True),
+        (3, 2, 90, 100, True),
+        (3, 3, 0, 10, True),
+        (5, 1, 0, 10, True),
+    ]
+    assert placed.notes[0] == (
+        "1 annotation is not placed: 'c' could be any of 3 contigs, needs one of one#c, two#c, "
+        "three#c."
+    )
+    assert placed.notes[1].startswith("1 annotation is not placed: outside")
+    ids = annotations.contigs.codes
+    intervals = Intervals(annotations.contigs.names, ids, annotations.starts, annotations.ends)
+    others = place_intervals(graph, intervals)
+    found = zip(others.rows, others.paths, others.starts, others.ends, strict=True)
+    assert sorted(map(tuple, found)) == [place[:4] for place in places_of(placed)]
+
+
 def test_no_annotations_and_no_paths():
     assert len(place_annotations(named_graph("c"), make_annotations([]))) == 0
     placed = place_annotations(make_graph([1], []), make_annotations([("c", 1, 2)]))
     assert len(placed) == 0
-    assert placed.notes[0].startswith("1 annotation is not placed, for the graph has no path")
+    assert placed.notes[0].startswith("1 annotation is not placed: the graph has no path")
     empty = named_graph("c", steps=())
     assert len(place_annotations(empty, make_annotations([("c", 0, 0), ("c", 0, 2)]))) == 0
 

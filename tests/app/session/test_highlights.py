@@ -113,6 +113,15 @@ def test_what_has_no_place_is_not_listed_and_it_is_said_why(session, graph):
     assert "no path of the graph, and no genotypes, are of these samples" in session.problem
 
 
+def test_a_contig_of_several_samples_is_lit_where_one_of_them_alone_reaches(session):
+    graph = make_graph([10, 10, 10], [[1], [2], [3]])
+    graph = replace(graph, path_names=("a#c:0-10", "b#c:10-20", "b#c:5-15"))
+    session.opened = OpenGraph("three", "three", graph)
+    lit = light(session, Highlight("nodes", "node", nodes=np.arange(3), graph=graph))
+    assert lit.stretches("c").tolist() == [[10, 20]]
+    assert lit.stretches("a#c").tolist() == [[0, 10]]
+
+
 def test_samples_are_the_nodes_of_their_paths(session):
     graph = make_graph([1, 2, 3], [[1], [1, 2], [3]])
     graph = replace(graph, path_names=("a#1#c", "a#2#c", "b#1#c"))

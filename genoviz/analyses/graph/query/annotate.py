@@ -24,7 +24,9 @@ def place_annotations(
     (``chr6:1000-2000``), positions count from the path's first base. Otherwise they are those of
     the contig, and the sub-paths of it each get their part; contigs are found as in
     :func:`genoviz.analyses.graph.query.regions.resolve_region`, or else with or without ``chr``, or
-    by fewer PanSN fields, and a note says so.
+    by fewer PanSN fields, and a note says so. Where several samples have a contig of that name, an
+    annotation is on that of the one sample whose paths reach there; those that several reach are
+    not placed, and a note says which names would be clear.
 
     Parameters
     ----------
@@ -77,8 +79,8 @@ class _Outcome:
             notes.append(f"Contigs of the annotations are taken under other names: {_some(pairs)}.")
         if self.unknown:
             notes.append(
-                f"{_count(sum(self.unknown.values()))} not placed, for the graph has no path of "
-                f"their contigs: {_some(list(self.unknown))}."
+                f"{_count(sum(self.unknown.values()))} not placed: the graph has no path of contig "
+                f"{_some(list(self.unknown))}."
             )
         if self.ambiguous:
             notes.append(
@@ -86,8 +88,8 @@ class _Outcome:
             )
         if self.n_outside:
             notes.append(
-                f"{_count(self.n_outside)} not placed, for they lie outside the stretches that the "
-                "graph has of their contigs."
+                f"{_count(self.n_outside)} not placed: outside the stretches that the graph has of "
+                "the contig."
             )
         n_clipped = len(np.unique(rows[is_clipped.astype(bool)]))
         if n_clipped:
@@ -122,51 +124,94 @@ def _place_contig(
     outcome: _Outcome,
 ) -> Iterator[tuple[np.ndarray, ...]]:
     """Yield row, path, start, end and whether it is clipped of the places on each path."""
-    try:
-        paths, is_local, found = find_contig_paths(graph, contig, sample)
-    except ParameterError as error:
-        outcome.ambiguous[contig] = len(rows)
-        outcome.reasons.append(str(error))
-        return
-    if not paths:
+    found = find_contig_paths(graph, contig, sample)
+    if not found.owners:
         outcome.unknown[contig] = len(rows)
         return
-    if found != contig:
-        outcome.aliases[contig] = found
-    is_placed = np.zeros(len(rows), bool)
-    for path in paths:
-        length = int(graph.path_lengths[path])
-        first = 0 if is_local else int(graph.path_starts[path])
-        starts, ends = annotations.starts[rows] - first, annotations.ends[rows] - first
-        is_inside = np.where(starts == ends, (starts >= 0) & (ends <= length), ends > 0)
-        is_inside &= (starts < length) | (starts == ends)
-        if length == 0 or not is_inside.any():
+    if found.name != contig:
+        outcome.aliases[contig] = found.name
+    starts, ends = annotations.starts[rows], annotations.ends[rows]
+    firsts = {path: 0 if found.is_local else int(graph.path_starts[path]) for path in found.paths}
+    inside = {
+        path: _is_inside(starts - first, ends - first, int(graph.path_lengths[path]))
+        for path, first in firsts.items()
+    }
+    n_owners = sum(
+        np.logical_or.reduce([inside[path] for path in owner]).astype(np.int64)
+        for owner in found.owners
+    )
+    for path, is_inside in inside.items():
+        here = is_inside & (n_owners == 1)
+        if not here.any():
             continue
-        is_placed |= is_inside
-        starts, ends = starts[is_inside], ends[is_inside]
+        length = int(graph.path_lengths[path])
+        local_starts, local_ends = starts[here] - firsts[path], ends[here] - firsts[path]
         yield (
-            rows[is_inside],
-            np.full(len(starts), path, np.int64),
-            np.maximum(starts, 0),
-            np.minimum(ends, length),
-            ((starts < 0) | (ends > length)).astype(np.int64),
+            rows[here],
+            np.full(len(local_starts), path, np.int64),
+            np.maximum(local_starts, 0),
+            np.minimum(local_ends, length),
+            ((local_starts < 0) | (local_ends > length)).astype(np.int64),
         )
-    outcome.n_outside += int((~is_placed).sum())
+    outcome.n_outside += int((n_owners == 0).sum())
+    n_ambiguous = int((n_owners > 1).sum())
+    if n_ambiguous:
+        outcome.ambiguous[contig] = n_ambiguous
+        outcome.reasons.append(found.ambiguity)
 
 
-def find_contig_paths(
-    graph: PangenomeGraph, contig: str, sample: str | None
-) -> tuple[tuple[int, ...], bool, str]:
-    """Return the paths of a contig, whether positions are the paths' own, and its name there."""
+def _is_inside(starts: np.ndarray, ends: np.ndarray, length: int) -> np.ndarray:
+    """Tell which intervals a path of this length has a part of; bool."""
+    if length == 0:
+        return np.zeros(len(starts), bool)
+    is_empty = starts == ends
+    return np.where(is_empty, (starts >= 0) & (ends <= length), (ends > 0) & (starts < length))
+
+
+@dataclass(frozen=True)
+class ContigPaths:
+    """The paths of a contig, or of each contig that a name may stand for.
+
+    Attributes
+    ----------
+    owners
+        Paths of each of these contigs; none where the graph has no such contig.
+    is_local
+        Whether positions count from a path's first base.
+    name
+        What the graph calls the contig.
+    ambiguity
+        Why it may be another contig, a part of a sentence; "" where only one is meant.
+    """
+
+    owners: tuple[tuple[int, ...], ...] = ()
+    is_local: bool = False
+    name: str = ""
+    ambiguity: str = ""
+
+    @property
+    def paths(self) -> tuple[int, ...]:
+        """The paths of all contigs."""
+        return sum(self.owners, ())
+
+
+def find_contig_paths(graph: PangenomeGraph, contig: str, sample: str | None = None) -> ContigPaths:
+    """Return the paths of a contig, found by its own name or by another one that it may have.
+
+    Several samples may have a contig of that name; then a place on it is on the paths of the one
+    that reaches there, if only one does.
+    """
     directory = graph.path_directory
     exact = directory.exact(contig)
     if exact and PathName.parse(contig).whole != contig:
-        return exact, True, contig
+        return ContigPaths((exact,), True, contig)
     for name in _other_names(contig):
-        paths = directory.sub_paths(name, sample=sample)
-        if paths:
-            return paths, False, name
-    return (), False, contig
+        wholes = directory.meanings(name, sample=sample)
+        if wholes:
+            ambiguity = directory.explain(name, wholes) if len(wholes) > 1 else ""
+            owners = tuple(directory.sub_paths(whole) for whole in wholes)
+            return ContigPaths(owners, False, name, ambiguity)
+    return ContigPaths()
 
 
 def _other_names(contig: str) -> Iterator[str]:

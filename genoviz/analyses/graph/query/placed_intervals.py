@@ -11,12 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from genoviz.analyses.graph.query.annotate import find_contig_paths
+from genoviz.analyses.graph.query.annotate import ContigPaths, find_contig_paths
 from genoviz.analyses.graph.query.path_groups import group_paths
 from genoviz.analyses.graph.query.path_profile import PathProfile
-from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph
-from genoviz.model.intervals.intervals import aliases
 
 _N_REASONS = 2
 
@@ -69,21 +67,16 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
     for contig in np.flatnonzero(np.diff(bounds)).tolist():
         rows = order[bounds[contig] : bounds[contig + 1]]
         name = intervals.contigs[contig]
-        try:
-            paths, is_local, _ = find_contig_paths(graph, name, None)
-            owners = (paths,) if paths else ()
-        except ParameterError as error:
-            owners, is_local = _paths_by_owner(graph, name), False
-            ambiguous = str(error)
-        if not owners:
+        contig_paths = find_contig_paths(graph, name)
+        if not contig_paths.owners:
             unknown.append(name)
             continue
-        found, n_owners = _place_on(graph, intervals, rows, owners, is_local)
+        found, n_owners = _place_on(graph, intervals, rows, contig_paths)
         parts += found
         n_placed += int(np.count_nonzero(n_owners == 1))
         n_outside += int(np.count_nonzero(n_owners == 0))
         if (n_owners > 1).any():
-            reasons.append(ambiguous)
+            reasons.append(contig_paths.ambiguity)
     empty = np.empty(0, np.int64)
     found = [np.concatenate([empty, *column]) for column in zip(*parts, strict=True)] or [empty] * 4
     if unknown:
@@ -100,22 +93,11 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
     )
 
 
-def _paths_by_owner(graph: PangenomeGraph, name: str) -> tuple[tuple[int, ...], ...]:
-    """Return the paths of each contig that a name may stand for."""
-    directory = graph.path_directory
-    for alias in (name, *aliases(name)):
-        owners = directory.meanings(alias)
-        if owners:
-            return tuple(directory.sub_paths(owner) for owner in owners)
-    return ()
-
-
 def _place_on(
     graph: PangenomeGraph,
     intervals: Intervals,
     rows: np.ndarray,
-    owners: tuple[tuple[int, ...], ...],
-    is_local: bool,
+    contig_paths: ContigPaths,
 ) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray]:
     """Return rows, paths, starts and ends for each path, and how many owners have each row.
 
@@ -123,10 +105,11 @@ def _place_on(
     """
     starts, ends = intervals.starts[rows], intervals.ends[rows]
     ends = np.maximum(ends, starts + 1)
-    firsts = {path: 0 if is_local else int(graph.path_starts[path]) for path in sum(owners, ())}
+    is_local = contig_paths.is_local
+    firsts = {path: 0 if is_local else int(graph.path_starts[path]) for path in contig_paths.paths}
     stops = {path: first + int(graph.path_lengths[path]) for path, first in firsts.items()}
     n_owners = np.zeros(len(rows), np.int64)
-    for paths in owners:
+    for paths in contig_paths.owners:
         has = np.zeros(len(rows), bool)
         for path in paths:
             has |= (starts < stops[path]) & (ends > firsts[path])
