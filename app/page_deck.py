@@ -19,7 +19,7 @@ from panel.custom import JSComponent
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.page import Page
-from genoviz_app.parts.styles import in_narrow_window
+from genoviz_app.parts.styles import NARROW_PAGE, in_narrow_window
 from genoviz_app.server.event_loop import TURNS
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
@@ -38,7 +38,8 @@ SPLIT_PLACES = """
 :host(:not([data-split])) .page-divider { display: none; }
 :host([data-split]) .MuiBox-root { display: grid; }
 :host([data-split]) .child-wrapper > * {
-  min-width: 0 !important; min-height: 0 !important; overflow: hidden; }
+  min-width: 0 !important; min-height: 0 !important; overflow: hidden auto;
+  scrollbar-width: thin; }
 :host([data-split="beside"]) .MuiBox-root {
   grid-template: 38px minmax(0, 1fr) / minmax(0, 1fr) 9px minmax(0, var(--dock, 45%)); }
 :host([data-split="beside"]) .child-wrapper > * { grid-area: 1 / 1 / 3 / 2; }
@@ -50,9 +51,11 @@ SPLIT_PLACES = """
 :host([data-split="below"]) .page-divider { grid-area: 2 / 1 / 4 / 2; }
 :host([data-split="below"]) [data-docked] { grid-area: 3 / 1 / 4 / 2; }
 """
-DOCKED_SIDEBAR = (
-    ":host([data-docked]) { border-top: 1px solid rgba(128, 145, 170, 0.4); order: 2; }"
-)
+DOCKED_SIDEBAR = """
+:host([data-docked]) { border-top: 1px solid rgba(128, 145, 170, 0.4); order: 2; }
+:host([data-beside])::before { content: "%s"; display: block; margin: 8px 14px 0; opacity: 0.75;
+  font: 600 12px/1.4 system-ui, sans-serif; text-transform: uppercase; letter-spacing: 0.06em; }
+"""
 
 
 class PageDivider(JSComponent):
@@ -315,13 +318,16 @@ class PageDeck:
         page.poll()  # a figure that changes its height while it comes up disturbs the browser
         classes = [f"of-page-{self._number_of(slug)}"]  # page_switch.js
         sidebar = pmui.Column(
-            *page.sidebar, css_classes=classes, stylesheets=[DOCKED_SIDEBAR], **WIDE
+            *page.sidebar, css_classes=classes, stylesheets=[DOCKED_SIDEBAR % page.title], **WIDE
         )
         content = pmui.Column(
             page.content,
             css_classes=classes,
             styles=MEASURED,
-            stylesheets=in_narrow_window(page.narrow_height),
+            stylesheets=[
+                _docked_style(*page.docked_heights),
+                *in_narrow_window(page.narrow_height),
+            ],
             **FILL,
         )
         self.sidebar.append(sidebar)
@@ -332,6 +338,20 @@ class PageDeck:
         if link != Address():
             with self._session.following():
                 page.follow(link)
+
+
+def _docked_style(height: str, narrow_height: str) -> str:
+    """Return what keeps a page readable in little room: what is too high for it is scrolled."""
+    docked, layout = ":host([data-docked])", ':host([data-beside="beside"]:not([data-docked]))'
+    rule = (
+        "%s .child-wrapper > * { height: max(100%%, %s) !important; flex: none !important; "
+        "max-height: none !important; }"
+    )
+    return (
+        rule % (docked, height)
+        + f"{NARROW_PAGE} {{ {rule % (docked, narrow_height)} }}"
+        + rule % (layout, "660px")
+    )
 
 
 def _split_words(side: str, is_on: bool) -> str:

@@ -35,6 +35,9 @@ class Page:
         Name in links, and on the screen.
     narrow_height
         CSS height of the content in a narrow window, where it is scrolled.
+    docked_heights
+        CSS height that it has at least where it is docked: on a page wide enough, and on one so
+        narrow that its parts stand one below the other.
     help
         What it says of itself.
     example
@@ -45,6 +48,7 @@ class Page:
     help = PageHelp("", ())
     example = Address()
     narrow_height = "1100px"
+    docked_heights = ("340px", "560px")
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -30,11 +30,17 @@ document.addEventListener("DOMContentLoaded", () => {
       const number = numberOf(part)
       part.model.setv({visible: number === wanted || number === docked}, {sync: false})
       part.el.toggleAttribute("data-docked", number === docked)
+      if (side === undefined) part.el.removeAttribute("data-beside")
+      else part.el.setAttribute("data-beside", side)
       if (part.parent === place && part.mounted) missing.delete(number)
     }
     if (place === undefined) return coming.remove()
     if (side === undefined) place.el.removeAttribute("data-split")
-    else place.el.setAttribute("data-split", side)
+    else {
+      const isNew = place.el.getAttribute("data-split") !== side
+      place.el.setAttribute("data-split", side)
+      if (isNew && side === "beside") document.dispatchEvent(new Event("page-beside"))
+    }
     if (missing.size === 0) return coming.remove()
     const isDocked = !missing.has(wanted)
     const room = isDocked ? place.el.shadowRoot.querySelector(".page-divider") ?? place.el : place.el

@@ -42,8 +42,12 @@ WORDS_BELOW: dict[str, Any] = {
 """Of a row of fields and words: where the page is narrow, the words stand below."""
 NARROW = "@media (max-width: 899px)"
 """A window of a phone, or of a tablet held upright."""
-STACKS: dict[str, Any] = {NARROW: {"flexDirection": "column", "flexWrap": "nowrap"}}
-"""Of a row of panels: in a narrow window they stand one below the other."""
+NARROW_PAGE = "@container (max-width: 720px)"
+"""A page that is docked beside the layout, in a window that is not wide."""
+STACKS: dict[str, Any] = {
+    at: {"flexDirection": "column", "flexWrap": "nowrap"} for at in (NARROW, NARROW_PAGE)
+}
+"""Of a row of panels: in a narrow window or page they stand one below the other."""
 NARROW_WRAPS: dict[str, Any] = {
     at: {
         "flexWrap": "wrap",
@@ -81,15 +85,19 @@ NARROW_HEADER: dict[str, Any] = {
 one that is not much wider the header has pages and the field alone."""
 
 
-def in_narrow_window(height: str) -> list[str]:
-    """Return what gives a part all the width and this height, where the window is narrow."""
+def in_narrow_window(height: str, *, or_page: bool = False) -> list[str]:
+    """Return what gives a part all the width and this height, where the window is narrow.
+
+    Or where the page is, with ``or_page``: then parts that stand beside each other are stacked.
+    """
     inner = "auto" if height == "auto" else "100%"
     return [
-        f"{NARROW} {{ :host {{ height: {height} !important; flex: none !important; "
+        f"{at} {{ :host {{ height: {height} !important; flex: none !important; "
         "max-height: none !important; width: auto !important; align-self: stretch; "
         "min-width: 0 !important; max-width: 100vw !important; } "
         f":host > div, .MuiBox-root {{ width: 100% !important; height: {inner} !important; "
         "max-height: none !important; } }"
+        for at in ((NARROW, NARROW_PAGE) if or_page else (NARROW,))
     ]
 
 

@@ -1,9 +1,10 @@
 // Let the window be as its person has it: dark or light as the system until a person chooses, which
-// is remembered; and the drawer closed at first where it would cover what it belongs to.
+// is remembered; and the drawer closed at first where it would cover what it belongs to, or leave two
+// pages side by side no room.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {connect_signals} = component
-  const CHOICE = "genoviz-theme", NARROW = "(max-width: 899px)", HERE = {sync: false}
+  const CHOICE = "genoviz-theme", NARROW = "(max-width: 899px)", TIGHT = "(max-width: 1199px)", HERE = {sync: false}
   const system = matchMedia("(prefers-color-scheme: dark)")
 
   const chosen = () => {
@@ -26,6 +27,9 @@ document.addEventListener("DOMContentLoaded", () => {
       if (narrow.matches) data.setv({sidebar_open: false}, HERE)
       narrow.addEventListener("change", () => {
         if (narrow.matches) data.setv({sidebar_open: false})
+      })
+      document.addEventListener("page-beside", () => {
+        if (matchMedia(TIGHT).matches) data.setv({sidebar_open: false})
       })
       this.connect(data.properties.dark_theme.change, () => {
         if (!isFollowing) remember(data.dark_theme ? "dark" : "light")

@@ -115,3 +115,8 @@ def test_the_window_is_as_its_person_has_it(own_visit):
         return 20 < box["height"] and box["y"] + box["height"] <= below.bounding_box()["y"]
 
     visit.until(legend_is_whole)
+    page.set_viewport_size({"width": 1024, "height": 600})
+    visit.insist(opener.click, page.get_by_label("Close drawer").is_visible)
+    beside = page.get_by_role("button", name=re.compile("^Keep the layout in sight.* beside"))
+    visit.insist(beside.click, opener.is_visible)  # two pages and the drawer have no room there
+    visit.until(lambda: visit.canvas.bounding_box()["height"] > 120)

@@ -56,6 +56,7 @@ class GenotypesPage(Page):
 
     slug = "genotypes"
     narrow_height = "1500px"
+    docked_heights = ("460px", "1300px")
     title = "Genotypes"
     help = PageHelp(
         "Variants and samples: their quality, populations and relatives, association with a trait, "

@@ -61,6 +61,7 @@ class OffTargetsPage(Page):
     slug = "offtargets"
     title = "Off-targets"
     narrow_height = "2000px"
+    docked_heights = ("440px", "1780px")
     help = PageHelp(
         "Where else CRISPR guides fit: all sites with mismatches and bulges, on both strands, in a "
         "genome or on all paths of the open graph.",
@@ -231,16 +232,24 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
     grow = {"flex": "1 1 0", "min-height": "0"}
     paper = PICTURE_CARD
     top = pmui.Row(
-        pmui.Paper(guides, **paper, styles={"flex": "15 1 0", "min-width": "0"}),
+        pmui.Paper(
+            guides,
+            **paper,
+            styles={"flex": "15 1 0", "min-width": "0"},
+            stylesheets=in_narrow_window("320px", or_page=True),
+        ),
         pmui.Paper(
             pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0, sx={**STACKS, **PILED}),
             **paper,
             styles={"flex": "11 1 0", "min-width": "0"},
-            stylesheets=in_narrow_window("440px"),
+            stylesheets=in_narrow_window("440px", or_page=True),
         ),
         sizing_mode="stretch_both",
         styles={"flex": "0 0 38%", "min-height": "250px"},
-        stylesheets=["@media (max-width: 1180px) { :host { min-height: 350px !important; } }"],
+        stylesheets=[
+            "@media (max-width: 1180px) { :host { min-height: 350px !important; } }",
+            *in_narrow_window("auto", or_page=True),
+        ],
         margin=0,
         sx=STACKS,
     )
@@ -249,13 +258,13 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
             hits,
             **paper,
             styles={"flex": "1 1 0", "min-width": "0"},
-            stylesheets=in_narrow_window("700px"),
+            stylesheets=in_narrow_window("560px", or_page=True),
         ),
         pmui.Paper(
             card,
             **{**paper, "sizing_mode": "stretch_height"},
             styles={"flex": "0 0 auto"},
-            stylesheets=in_narrow_window("420px"),
+            stylesheets=in_narrow_window("420px", or_page=True),
         ),
         sizing_mode="stretch_both",
         styles=grow,

@@ -48,8 +48,9 @@ BUTTONS_IN_A_LINE = """
 """
 NUMBERS_IN_LINES = """
 @media (min-width: 900px) { @container (max-width: 720px) {
-  .numbers { display: flex; flex-wrap: wrap; gap: 0 6px; }
-  .numbers dd { margin-right: 12px; }
+  .numbers { display: block; }
+  .numbers dt, .numbers dd { display: inline; white-space: nowrap; }
+  .numbers dd { margin: 0 12px 0 6px; }
 } }
 """
 
@@ -194,7 +195,7 @@ def plain(value: float, digits: int) -> str:
 
 
 def _table(rows: list[tuple[str, str, str]]) -> str:
-    cells = "".join(
+    cells = " ".join(
         f'<dt>{escape(name)}</dt><dd title="{escape(hint)}">{_cell(name, text)}</dd>'
         for name, text, hint in rows
     )

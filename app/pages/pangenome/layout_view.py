@@ -51,6 +51,11 @@ WITHOUT_CHART = """
   :host(.low) .child-wrapper:last-child > * { display: none !important; }
 }
 """
+# The wheel, fingers and keys zoom as well.
+WHERE_THERE_IS_ROOM = (
+    "@media (min-width: 900px) { @container (max-width: 480px) "
+    "{ :host { display: none !important; } } }"
+)
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
@@ -226,9 +231,11 @@ class PictureBar:
         self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
         self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
         self.zoom_in_button.styles = {"margin-left": "auto"}
+        self.zoom_in_button.stylesheets = [WHERE_THERE_IS_ROOM]
         self.zoom_out_button = _icon_button(
             "zoom_out", "Zoom out", lambda: picture.zoom(1 / ZOOM_STEP)
         )
+        self.zoom_out_button.stylesheets = [WHERE_THERE_IS_ROOM]
         self.shape = pmui.Select(
             label="View",
             options=dict(SHAPES),

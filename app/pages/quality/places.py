@@ -15,7 +15,7 @@ from genoviz_app.pages.quality.measured import LAYOUT_PAGE, Measured, QualitySta
 from genoviz_app.parts.file_button import Writer, file_button
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
-from genoviz_app.parts.styles import NARROW_WRAPS, STACKS
+from genoviz_app.parts.styles import NARROW_WRAPS, STACKS, WORDS_BELOW
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.quality import DistanceFigures
 from genoviz_app.session.lit_sets import Highlight
@@ -67,7 +67,7 @@ neighbour: more than ten times the length of both.</p>"
             pmui.Row(
                 light, self.colour, save,
                 pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
-                sizing_mode="stretch_width", margin=0, sx=NARROW_WRAPS,
+                sizing_mode="stretch_width", margin=0, sx={**NARROW_WRAPS, **WORDS_BELOW},
             ),
             self.table.panel, **FILL,
         )  # fmt: skip

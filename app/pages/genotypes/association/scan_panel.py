@@ -174,16 +174,16 @@ class AssociationPanel:
             pmui.Column(self.quantiles.panel, **GROW, styles={"flex": "1 1 0", "min-width": "0"}),
             **GROW,
             styles={"flex": "9 1 0", "min-height": "150px"},
-            stylesheets=in_narrow_window("280px"),
+            stylesheets=in_narrow_window("280px", or_page=True),
         )
         lower = pmui.Column(
             bar, self._region_place, self._table_place,
             **GROW, styles={"flex": "1 1 0", "min-width": "0", "min-height": "0"},
-            stylesheets=in_narrow_window("460px"),
+            stylesheets=in_narrow_window("460px", or_page=True),
         )  # fmt: skip
         below = pmui.Row(
             lower, self.card.panel, **GROW, styles={"flex": "14 1 0", "min-height": "0"},
-            sx=STACKS, stylesheets=in_narrow_window("820px"),
+            sx=STACKS, stylesheets=in_narrow_window("820px", or_page=True),
         )  # fmt: skip
         whole = {"min-height": "0", "height": "100%"}
         return pmui.Column(self.form.panel, plots, below, **GROW, styles=whole)

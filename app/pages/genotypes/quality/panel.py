@@ -79,7 +79,7 @@ class QualityPanel:
         self.panel = pmui.Column(
             pmui.Column(
                 self.figures.panel, sizing_mode="stretch_both", margin=0,
-                styles={"flex": "0 0 36%", "min-height": "170px"},
+                styles={"flex": "0 0 36%", "min-height": "170px", "max-height": "340px"},
             ),
             self.figures.bar.panel, self._progress.panel, bar, *self._places.values(),
             sizing_mode="stretch_both", margin=0,

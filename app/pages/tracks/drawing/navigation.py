@@ -161,7 +161,7 @@ class Navigation:
             size="small",
             width=340,
             margin=(8, 4, 0, 0),
-            styles={"max-width": "calc(100vw - 48px)"},
+            styles={"max-width": "min(calc(100vw - 48px), calc(100% - 16px))"},
         )
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
         self.back = self._icon("arrow_back", "Back: to the region before", self.go_back)

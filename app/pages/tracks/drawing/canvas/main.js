@@ -37,11 +37,11 @@ const STYLE = `
 .tracks .track b, .tracks .track span { display: block; white-space: nowrap; overflow: hidden;
   text-overflow: ellipsis; }
 .tracks .track b { font-weight: 600; }
-@media (max-width: 600px) {
+${["@media (max-width: 600px)", "@container (max-width: 600px)"].map((narrow) => `${narrow} {
   .tracks .head, .tracks .body { grid-template-columns: 144px 1fr; }
   .tracks .track:only-child b { white-space: normal; overflow-wrap: anywhere; }
   .tracks .said { overflow: hidden; text-overflow: ellipsis; }
-}
+}`).join("\n")}
 .tracks .note { opacity: 0.74; }
 .tracks .value { color: var(--value); min-height: 1.3em; }
 .tracks .buttons { position: absolute; top: 2px; right: 4px; opacity: 0; background: var(--card);
