@@ -19,7 +19,7 @@ from panel.custom import JSComponent
 from genoviz_app.pages import PAGES
 from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.page import Page
-from genoviz_app.parts.styles import NARROW_PAGE, in_narrow_window
+from genoviz_app.parts.styles import docked_style, in_narrow_window
 from genoviz_app.server.event_loop import TURNS
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
@@ -325,7 +325,7 @@ class PageDeck:
             css_classes=classes,
             styles=MEASURED,
             stylesheets=[
-                _docked_style(*page.docked_heights),
+                docked_style(*page.docked_heights),
                 *in_narrow_window(page.narrow_height),
             ],
             **FILL,
@@ -338,20 +338,6 @@ class PageDeck:
         if link != Address():
             with self._session.following():
                 page.follow(link)
-
-
-def _docked_style(height: str, narrow_height: str) -> str:
-    """Return what keeps a page readable in little room: what is too high for it is scrolled."""
-    docked, layout = ":host([data-docked])", ':host([data-beside="beside"]:not([data-docked]))'
-    rule = (
-        "%s .child-wrapper > * { height: max(100%%, %s) !important; flex: none !important; "
-        "max-height: none !important; }"
-    )
-    return (
-        rule % (docked, height)
-        + f"{NARROW_PAGE} {{ {rule % (docked, narrow_height)} }}"
-        + rule % (layout, "660px")
-    )
 
 
 def _split_words(side: str, is_on: bool) -> str:

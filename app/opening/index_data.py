@@ -192,4 +192,4 @@ def _report_of(progress: Any, reading: dict[str, float], n_bases: int) -> BuildR
 
 
 def _say(progress: Any) -> str:
-    return f"Building the index: {progress.stage}"
+    return f"Building the index: {progress.stage[:1].lower()}{progress.stage[1:]}"

@@ -101,6 +101,20 @@ def in_narrow_window(height: str, *, or_page: bool = False) -> list[str]:
     ]
 
 
+def docked_style(height: str, narrow_height: str) -> str:
+    """Return what keeps a page readable in little room: what is too high for it is scrolled."""
+    docked, layout = ":host([data-docked])", ':host([data-beside="beside"]:not([data-docked]))'
+    rule = (
+        "%s .child-wrapper > * { height: max(100%%, %s) !important; flex: none !important; "
+        "max-height: none !important; }"
+    )
+    return (
+        rule % (docked, height)
+        + f"{NARROW_PAGE} {{ {rule % (docked, narrow_height)} }}"
+        + rule % (layout, "660px")
+    )
+
+
 NUMBERS = """
 .numbers { display: grid; grid-template-columns: max-content 1fr; gap: 3px 14px; margin: 0;
   font-size: 13px; line-height: 1.45; }

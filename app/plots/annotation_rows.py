@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LETTER_PIXELS = 6.4
-GAP_PIXELS = 6.0
+GAP_PIXELS, LABEL_OFFSET = 6.0, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,14 @@ class PackedBoxes:
         int64: the row of each, from 0.
     n_in_view
         Number of boxes in the stretch, with those that found no place.
+    label_starts
+        float64, bp: where the name of each begins, but for `LABEL_OFFSET` pixels.
     """
 
     boxes: np.ndarray
     rows: np.ndarray
     n_in_view: int
+    label_starts: np.ndarray
 
     @property
     def n_rows(self) -> int:
@@ -78,7 +81,8 @@ def pack_boxes(
     Parameters
     ----------
     width
-        Of the drawing, pixels: a box keeps the room for its name to the right of its start.
+        Of the drawing, pixels: a name that finds no room in its box stands behind it, or before
+        it where the drawing ends.
     n_rows
         How many rows there are.
     limit
@@ -89,23 +93,32 @@ def pack_boxes(
     longest = in_view[np.argsort(-lengths, kind="stable")[:limit]]
     bp_per_pixel = max(end - start, 1e-9) / max(width, 1)
     taken: list[list[tuple[float, float]]] = [[] for _ in range(n_rows)]
-    placed = []
+    placed, labels = [], []
     for box in longest.tolist():
-        left, right = _pixels(boxes, box, start, bp_per_pixel)
+        left, right, label = _pixels(boxes, box, start, bp_per_pixel, width)
         for row, spans in enumerate(taken):
             if all(right <= other_left or left >= other_right for other_left, other_right in spans):
                 spans.append((left, right))
                 placed.append((box, row))
+                labels.append(start + label * bp_per_pixel)
                 break
     table = np.array(placed, np.int64).reshape(-1, 2)
-    return PackedBoxes(table[:, 0], table[:, 1], len(in_view))
+    return PackedBoxes(table[:, 0], table[:, 1], len(in_view), np.array(labels, np.float64))
 
 
 def _pixels(
-    boxes: AnnotationBoxes, box: int, start: float, bp_per_pixel: float
-) -> tuple[float, float]:
-    """Return left and right end of a box with its name, in pixels of the drawing."""
+    boxes: AnnotationBoxes, box: int, start: float, bp_per_pixel: float, width: int
+) -> tuple[float, float, float]:
+    """Return both ends of a box with its name, and where the name begins, in pixels."""
     left = max((float(boxes.starts[box]) - start) / bp_per_pixel, 0.0)
     right = (float(boxes.ends[box]) - start) / bp_per_pixel
-    name = len(boxes.names[box]) * LETTER_PIXELS
-    return left, max(right, left + name) + GAP_PIXELS
+    letters = len(boxes.names[box])
+    name = letters * LETTER_PIXELS + LABEL_OFFSET if letters else 0.0
+    if min(right, width) - left >= name:
+        return left, right + GAP_PIXELS, left
+    if right + name <= width:
+        return left, right + name + GAP_PIXELS, right
+    if left >= name + LABEL_OFFSET:
+        label = left - name - LABEL_OFFSET
+        return label, right + GAP_PIXELS, label
+    return left, max(right, left + name) + GAP_PIXELS, left

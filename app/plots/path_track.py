@@ -183,7 +183,7 @@ class PathTrack:
         sources["bins"].data = depth_data(bins, places)
         sources["curve"].data = curve_data(bins, places, scale)
         sources["strand"].data = strand_data(bins, places)
-        sources["boxes"].data = box_data(content.boxes, packed, places, start)
+        sources["boxes"].data = box_data(content.boxes, packed, places)
         sources["lit"].data = lit_data(self._lit, places, (start, end), width)
         sources["view"].data = view_data(self._stretches, places, (start, end), width)
         self._show_band()
@@ -254,7 +254,8 @@ class PathTrack:
         letter = LETTER_PIXELS * (end - start) / max(self.size[0], 1)
         names = letter * np.array([len(name) for name in data["name"]])
         right = np.maximum(data["right"], data["label_x"] + names)
-        is_hit = (data["left"] <= x) & (x < right) & (data["bottom"] <= y) & (y <= data["top"])
+        left = np.minimum(data["left"], data["label_x"])
+        is_hit = (left <= x) & (x < right) & (data["bottom"] <= y) & (y <= data["top"])
         return int(packed.boxes[np.argmax(is_hit)]) if is_hit.any() else -1
 
     def _on_selection(self, event: Any) -> None:

@@ -21,7 +21,7 @@ from bokeh.models import (
 from bokeh.plotting import figure
 
 from genoviz.analyses.graph.query.path_profile import PathBins
-from genoviz_app.plots.annotation_rows import AnnotationBoxes, PackedBoxes
+from genoviz_app.plots.annotation_rows import LABEL_OFFSET, AnnotationBoxes, PackedBoxes
 from genoviz_app.plots.graph_picture import style_figure
 from genoviz_app.plots.lit_stretches import LitAlong
 
@@ -127,7 +127,7 @@ def add_glyphs(plot: Any) -> dict[str, ColumnDataSource]:
     plot.text(
         "label_x", "label_y", "name",
         source=names, text_color="#f2f6fb", text_font_size=NAME_SIZE,
-        text_baseline="middle", x_offset=4,
+        text_baseline="middle", x_offset=LABEL_OFFSET,
     )  # fmt: skip
     _add_tooltips(plot, unseen, boxes, marks)
     return sources
@@ -235,17 +235,16 @@ def strand_data(bins: PathBins, places: Places) -> Columns:
     }
 
 
-def box_data(boxes: AnnotationBoxes, packed: PackedBoxes, places: Places, start: float) -> Columns:
-    """Return the annotations that found a place; a name begins where its box comes into view."""
+def box_data(boxes: AnnotationBoxes, packed: PackedBoxes, places: Places) -> Columns:
+    """Return the annotations that found a place."""
     chosen = packed.boxes.tolist()
     top = places.floor - GAP - packed.rows * ROW_PIXELS
-    lefts = boxes.starts[packed.boxes]
     return {
-        "left": lefts,
+        "left": boxes.starts[packed.boxes],
         "right": boxes.ends[packed.boxes],
         "top": top,
         "bottom": top - ROW_PIXELS + 3,
-        "label_x": np.maximum(lefts, start),
+        "label_x": packed.label_starts,
         "label_y": top - ROW_PIXELS / 2 + 1,
         "name": [boxes.names[box] for box in chosen],
         "colour": [boxes.colours[box] for box in chosen],

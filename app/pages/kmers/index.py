@@ -255,7 +255,8 @@ def build_html(report: BuildReport, opened: OpenIndex | None) -> str:
         parts.append(f"<p><b>{escape(opened.title)}</b>: {_memory_text(opened.built)}</p>")
     if report.stage:
         percent = f", {100 * report.fraction:.0f} % done" if report.fraction is not None else ""
-        parts.append(f"<p>Now: {escape(report.stage)}{percent}</p>")
+        stage = report.stage[:1].upper() + report.stage[1:]
+        parts.append(f"<p><b>{escape(stage)}</b>{percent}</p>")
     parts += [_stages_html(report), _blocks_html(report), _tied_html(report), "</div>"]
     return "".join(parts)
 
@@ -266,7 +267,7 @@ def _stages_html(report: BuildReport) -> str:
         return ""
     bars, rows = [], []
     for place, (stage, seconds) in enumerate(report.seconds.items()):
-        colour, name = COLOURS[place % len(COLOURS)], escape(stage)
+        colour, name = COLOURS[place % len(COLOURS)], escape(stage[:1].upper() + stage[1:])
         share = 100 * seconds / total
         title = f"{name}: {say_seconds(seconds)}"
         bars.append(f'<span title="{title}" style="width:{share}%;background:{colour}"></span>')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -58,6 +59,20 @@ class GraphSites:
     def n_haplotypes(self) -> int:
         """How many haplotypes the graph has."""
         return len(self.haplotypes.names)
+
+    @cached_property
+    def n_with_target(self) -> np.ndarray:
+        """How many haplotypes have a perfect site of each guide; int64, shape (n_guides,)."""
+        hits, n = self.found.hits, self.n_haplotypes
+        rows = np.flatnonzero((hits.mismatches == 0) & (hits.bulge_sizes == 0))
+        pairs = [np.empty(0, np.int64)]  # guide and haplotype, as one number
+        for part in self.found.iter_batches(rows):
+            places = self.found.places(rows[part])
+            groups = self.haplotypes.of_path[places.paths].astype(np.int64)
+            own = hits.guide_ids[places.sites].astype(np.int64) * n + groups
+            pairs.append(np.unique(own[groups >= 0]))
+        owners = np.unique(np.concatenate(pairs)) // max(n, 1)
+        return np.bincount(owners, minlength=len(hits.guides)).astype(np.int64)
 
     def count_copies(self, rows: np.ndarray) -> np.ndarray:
         """Return how often haplotypes have sites; int64, shape (n_rows, n_haplotypes)."""

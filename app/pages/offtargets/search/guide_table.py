@@ -22,6 +22,8 @@ WORST = (
     "Columns 0, 1, ... are hits by mismatches, Exons those that touch an exon; Specificity is "
     "that of CFD, Worst the highest CFD but the on-target's."
 )
+TARGET_IN = "Target in"
+IN_HAPLOTYPES = f"{TARGET_IN}: haplotypes that have a perfect site, of all."
 SITES = "Columns 0, 1, ... are sites of all haplotypes by mismatches, each counted once."
 CODE = '<code style="font-size:10.5px">{}</code>'
 PADDING, LETTER, DIGIT, COMMA = 11, 7, 7.7, 4
@@ -34,6 +36,7 @@ LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
 COLUMNS = (
     Column("Guide", share=54),
     Column("Sequence", share=138, is_html=True),
+    Column(TARGET_IN, share=64),
     Column("Hits", is_number=True, share=46),
     Column(IN_EXONS, is_number=True, share=52),
     Column(SPECIFICITY, is_number=True, share=92, format="0.000"),
@@ -117,10 +120,10 @@ def definition_of(result: SearchResult) -> str:
     if sites is None:
         return f"{WORST} {result.summaries.definition}"
     if sites.reference is None:
-        return SITES
+        return f"{IN_HAPLOTYPES} {SITES}"
     name, definition = sites.reference.name, sites.reference.risks.definition
     words = f"Worst is the highest CFD in any haplotype, {IN_REFERENCE} that in {name}."
-    return f"{SITES} {words} {definition}"
+    return f"{IN_HAPLOTYPES} {SITES} {words} {definition}"
 
 
 def _rows_of(result: SearchResult, genes: HitGenes | None) -> tuple[SearchResult, TableRows]:
@@ -142,6 +145,7 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
         {
             "Guide": [guide.name for guide in guides],
             "Sequence": [CODE.format(guide.letters) for guide in guides],
+            TARGET_IN: _target_words(result, len(guides)),
             "Hits": counts.sum(axis=1) + summaries.n_bulged[: len(guides)],
             IN_EXONS: 0 if genes is None else genes.exon_counts[: len(guides)],
             SPECIFICITY: summaries.cfd_specificity[: len(guides)],
@@ -162,7 +166,9 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
     if result.cfd is None:
         hidden += [SPECIFICITY, "Worst"]
     sites = result.sites
-    if sites is not None:
+    if sites is None:
+        hidden.append(TARGET_IN)
+    else:
         # Alleles of a target are sites of their own: a sum over them says nothing.
         hidden += [SPECIFICITY, "Worst"] if sites.reference is None else [SPECIFICITY]
     if result.cfd is None or sites is None or sites.reference is None:
@@ -194,6 +200,15 @@ def _minimum_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int]
     shares = {column.title: column.share for column in COLUMNS}
     shares |= {"Guide": of_names, "Sequence": SHORT_SEQUENCE}
     return tuple((name, max(share, needed.get(name, 0))) for name, share in shares.items())
+
+
+def _target_words(result: SearchResult, n: int) -> list[str]:
+    """Return how many haplotypes have a perfect site; the words sort as their numbers."""
+    if result.sites is None:
+        return [""] * n
+    of_all = result.sites.n_haplotypes
+    width = len(f"{of_all:,}")
+    return [f"{count:{width},}/{of_all:,}" for count in result.sites.n_with_target[:n].tolist()]
 
 
 def _width_of(number: int) -> int:

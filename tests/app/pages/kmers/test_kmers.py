@@ -677,6 +677,8 @@ def test_the_speed_of_a_build_is_told_when_it_is_done():
     seconds = {"Reading": 1.0, "suffix array": 2.0}
     going_on = build_html(BuildReport(seconds, (0.1,), 10**7, "suffix array", 0.5), None)
     assert "3 s so far<" in going_on
+    assert "<b>Suffix array</b>, 50 % done" in going_on
+    assert "suffix array" not in going_on, "names of stages begin alike"
     assert "a second" not in going_on
     done = build_html(BuildReport(seconds, (0.1,), 10**7), None)
     assert "3 s in all for 10,000,000 bases, built at 5.00 million a second" in done

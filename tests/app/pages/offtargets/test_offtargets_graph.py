@@ -257,6 +257,12 @@ def test_guides_have_their_worst_in_any_haplotype_and_in_the_reference(result):
     assert np.array_equal(rows.frame["In reference"], risks.reference_cfd, equal_nan=True)
     assert rows.frame["Worst"][0] > rows.frame["In reference"][0]
     assert "Specificity" in rows.hidden
+    sites = result.sites
+    perfect = sites.found.hits.mismatches == 0
+    owners = [sites.found.hits.guide_ids == guide for guide in range(len(rows.frame))]
+    copies = [sites.count_copies(np.flatnonzero(perfect & own)).sum(axis=0) for own in owners]
+    assert rows.frame["Target in"].tolist() == [f"{(each > 0).sum()}/6" for each in copies]
+    assert rows.frame["Target in"][0] not in ("0/6", "6/6")
     *_, last = iter_compare(result, "")
     assert {"Worst", "In reference", "Specificity"} <= set(guide_rows(last.result).hidden)
     found = filter_hits(last.result, HitFilter(), HitOrder())

@@ -19,7 +19,7 @@ from genoviz_app.pages.pangenome.paths.annotations import (
     labels_of,
 )
 from genoviz_app.pages.pangenome.paths.linear_view import PathView
-from genoviz_app.plots.annotation_rows import AnnotationBoxes, pack_boxes
+from genoviz_app.plots.annotation_rows import LABEL_OFFSET, AnnotationBoxes, pack_boxes
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
 
@@ -156,10 +156,18 @@ def test_boxes_and_their_names_never_meet_in_a_row():
     assert packed.n_in_view == in_view.sum()
     assert in_view[packed.boxes].all()
     assert 6 >= packed.n_rows > 1
+    n_beside = 0
     for row in range(6):
         spans = []
         for box in packed.boxes[packed.rows == row]:
-            left = max((starts[box] - 1000) / 10, 0)
-            spans.append((left, max((ends[box] - 1000) / 10, left + 6.4 * len(names[box]))))
+            left, right = max((starts[box] - 1000) / 10, 0), (ends[box] - 1000) / 10
+            label = (packed.label_starts[packed.boxes == box][0] - 1000) / 10 + LABEL_OFFSET
+            length = 6.4 * len(names[box])
+            spans.append((min(left, label), max(right, label + length)))
+            # It is drawn across no edge of its box, unless there is room neither behind nor before.
+            is_crossed = any(label < edge < label + length - 1e-6 for edge in (left, right))
+            assert not is_crossed or (right + length + 4 > 500 and left < length + 8)
+            n_beside += label >= right or label + length <= left
         spans.sort()
         assert all(a[1] <= b[0] for a, b in pairwise(spans))
+    assert n_beside > 3
