@@ -163,7 +163,7 @@ def count_mismatch_kinds(hits: OffTargetHits) -> MismatchKinds:
 def _iter_letters(hits: OffTargetHits) -> Iterator[tuple[slice, OffTargetHits, AlignedLetters]]:
     for first in range(0, len(hits), _ROWS_AT_ONCE):
         part = slice(first, min(first + _ROWS_AT_ONCE, len(hits)))
-        rows = hits.take(part)
+        rows = hits if part == slice(0, len(hits)) else hits.take(part)
         yield part, rows, rows.aligned_letters()
 
 

@@ -136,7 +136,8 @@ def _iter_scored(hits: OffTargetHits, *, with_bulges: bool) -> Iterator[tuple]:
         fits = is_plain[guides]
         fits &= (hits.bulge_sizes[part] == 0) | (may_bulge[guides] & with_bulges)
         rows = part if fits.all() else first + np.flatnonzero(fits)
-        taken = hits.take(rows)
+        # The whole keeps its letters for what asks next.
+        taken = hits if fits.all() and len(fits) == len(hits) else hits.take(rows)
         if len(taken):
             yield rows, taken, taken.aligned_letters()
 

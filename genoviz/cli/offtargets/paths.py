@@ -155,6 +155,17 @@ def find_genes(
     return annotate_hits(hits, on_paths), has_genes[hits.contig_ids]
 
 
+def gene_columns(found: HitAnnotations, is_known: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the gene of each hit, how far it is, and what the hit lies in."""
+    import numpy as np
+
+    return {
+        "gene": np.where(is_known, np.array(found.gene_names(), np.str_), ""),
+        "gene_distance": np.where(is_known, found.distances, -1),
+        "class": np.where(is_known, np.array(found.class_labels(), np.str_), "unknown"),
+    }
+
+
 def site_columns(
     answer: Answer, populations: dict[str, str] | None, *, of_people: bool
 ) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from genoviz.cli.intervals.options import write_output
-from genoviz.cli.offtargets.paths import find_genes, site_columns
+from genoviz.cli.offtargets.paths import find_genes, gene_columns, site_columns
 from genoviz.cli.offtargets.query import Answer, Query
 from genoviz.cli.output_kinds import BED, TABLE, choose_kind
 from genoviz.cli.results import ProgressBar, print_notes
@@ -18,7 +18,6 @@ from genoviz.cli.results import ProgressBar, print_notes
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.analyses.offtargets.annotation import HitAnnotations
     from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.pieces import HitSpool
     from genoviz.io.offtargets.hit_table import HitTable
@@ -174,17 +173,25 @@ def _iter_spooled_tables(
         genes = find_gene_parts(annotations)
     is_given = is_no_repeat(answer.search.guides, answer.counts.sum(axis=1))
     for number, hits in enumerate(_iter_parts(answer.hits)):
-        columns = _score_columns(hits, form, extras.scores)
+        columns = {}
         if annotations is not None:
             found = annotate_hits(hits, genes)
             print_notes(*found.notes if number == 0 else ())
-            columns |= _gene_columns(found, np.ones(len(hits), bool))
-        if answer.sums is not None:
-            answer.sums.add(hits, cfd=columns.get("cfd"), mit=columns.get("mit"))
+            columns = gene_columns(found, np.ones(len(hits), bool))
         table = HitTable(hits, answer.search.ids, columns)
-        if form == "bulge" and not is_given.all():
-            table = table.take(np.flatnonzero(is_given[hits.guide_ids]))
-        yield table
+        # Hits that are so few have their letters read once, for all that is written.
+        sums: dict[str, list[np.ndarray]] = {"cfd": [], "mit": []}
+        for part in table.iter_parts() if len(hits) else [table]:
+            columns = _score_columns(part.hits, form, extras.scores)
+            for name in columns.keys() & sums:
+                sums[name].append(columns[name])
+            table = HitTable(part.hits, part.ids, columns | part.scores)
+            if form == "bulge" and not is_given.all():
+                table = table.take(np.flatnonzero(is_given[table.hits.guide_ids]))
+            yield table
+        if answer.sums is not None:
+            known = {name: np.concatenate(parts) for name, parts in sums.items() if parts}
+            answer.sums.add(hits, **known)
 
 
 def _make_table_of_sites(
@@ -202,7 +209,7 @@ def _make_table_of_sites(
     if annotations is not None:
         found, is_known = find_genes(answer, hits, annotations, by_place=by_place)
         print_notes(*found.notes)
-        columns |= _gene_columns(found, is_known)
+        columns |= gene_columns(found, is_known)
     if not by_place:
         columns |= site_columns(answer, extras.populations, of_people=extras.of_people)
     return HitTable(hits, answer.search.ids, columns)
@@ -223,17 +230,6 @@ def _score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np
     if form in _TABLES and {*hits.pattern} != {"N"}:
         columns["seed_mismatches"] = count_seed_mismatches(hits).astype("int64")
     return columns
-
-
-def _gene_columns(found: HitAnnotations, is_known: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the gene of each hit, how far it is, and what the hit lies in."""
-    import numpy as np
-
-    return {
-        "gene": np.where(is_known, np.array(found.gene_names(), np.str_), ""),
-        "gene_distance": np.where(is_known, found.distances, -1),
-        "class": np.where(is_known, np.array(found.class_labels(), np.str_), "unknown"),
-    }
 
 
 def count_lines(answers: Sequence[Answer]) -> Iterator[bytes]:

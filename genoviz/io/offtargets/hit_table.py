@@ -50,6 +50,9 @@ class HitTable:
 
     def iter_parts(self) -> Iterator[HitTable]:
         """Yield the hits some at a time."""
+        if 0 < len(self.hits) <= ROWS_AT_ONCE:
+            yield self
+            return
         for first in range(0, len(self.hits), ROWS_AT_ONCE):
             yield self.take(slice(first, first + ROWS_AT_ONCE))
 

@@ -27,6 +27,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
+_FEW_HITS = 1 << 16
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OffTargetHits:
     """Sites of guides in a genome, sorted by guide, contig, position and strand.
@@ -133,7 +136,20 @@ class OffTargetHits:
 
     def aligned_letters(self, rows: np.ndarray | slice = slice(None)) -> AlignedLetters:
         """Return the letters of hits, 5' to 3' of the guide; for many hits, slice by slice."""
-        hits = self.take(rows)
+        if isinstance(rows, slice) and rows == slice(None):
+            return self._few_letters if len(self) <= _FEW_HITS else self._align()
+        return self.take(rows)._align()
+
+    @cached_property
+    def _few_letters(self) -> AlignedLetters:
+        """The letters, where there are so few hits that they are kept for what asks next."""
+        letters = self._align()
+        for array in (letters.guides, letters.sites, letters.lengths):
+            array.flags.writeable = False
+        return letters
+
+    def _align(self) -> AlignedLetters:
+        hits = self
         is_dna = hits.bulge_types == BulgeType.DNA
         width = len(self.pattern) + int((hits.bulge_sizes * is_dna).max(initial=0))
         shape = len(hits), width

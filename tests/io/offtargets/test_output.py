@@ -262,5 +262,21 @@ def test_lines_are_those_of_python(data):
         f"{texts[row]}\t{number}\t{value}\n"
         for row, number, value in zip(rows, whole, shown, strict=True)
     ]
-    found = join_columns(columns).decode().replace("-0\n", "0\n")
-    assert found == "".join(wanted).replace("-0\n", "0\n")
+    assert join_columns(columns).decode() == "".join(wanted)
+
+
+def test_numbers_are_written_as_python_writes_them():
+    numbers = np.random.default_rng(3)
+    n = 3000
+    tens = 10.0 ** np.arange(-307, 308)
+    values = np.concatenate([
+        numbers.integers(0, 2**64, n, np.uint64).view(np.float64),
+        numbers.random(n) * 10.0 ** numbers.integers(-12, 12, n),
+        # Many are halfway between two decimals of so many digits.
+        numbers.integers(0, 10**7, n) / 2.0 ** numbers.integers(0, 9, n),
+        tens, np.nextafter(tens, 0), -0.999999 * tens, 9.9999995 * tens,
+        [0, -0.0, 5e-324, 2.2250738585072014e-308, np.inf, -np.inf, np.nan],
+    ])  # fmt: skip
+    for digits in (1, 2, 6, 9, 15):
+        shown = ["" if value != value else f"{value:.{digits}g}" for value in values.tolist()]
+        assert join_columns([float_column(values, digits)]).decode() == "\n".join([*shown, ""])
