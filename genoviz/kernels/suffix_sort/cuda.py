@@ -237,11 +237,14 @@ def iter_sort_blocks(
             ranks.data.copy_from_device_async(first.ranks.data, ranks.nbytes)
             return Cover(cover_bits, n_symbols, ranks)
 
-        sorters = [BlockSorter(texts[k], cover_bits, partial(make_cover, k)) for k in everyone]
-        blocks = []
+        def make_sorter(k):
+            return BlockSorter(texts[k], cover_bits, partial(make_cover, k))
+
+        splitter, blocks = None, []
         for block in planned:
             if block.n_suffixes > block_rows:
-                split = partial(sorters[0].split, block, block_rows, seed)
+                splitter = splitter or on([0], make_sorter)[0]
+                split = partial(splitter.split, block, block_rows, seed)
                 blocks += on([0], lambda _, split=split: split())[0]
                 yield "splitters", sum(some.n_suffixes for some in blocks), n_symbols, None
             else:
@@ -252,8 +255,9 @@ def iter_sort_blocks(
             if k == 0:
                 ranking.result()  # which takes as much memory as blocks do
             cupy.get_default_memory_pool().free_all_blocks()
-            sorters[k].reserve(largest)
-            return sorters[k], None if table_k is None else _empty_table(table_k, dtype)
+            sorter = make_sorter(k)
+            sorter.reserve(largest)
+            return sorter, None if table_k is None else _empty_table(table_k, dtype)
 
         tables = yield from _iter_blocks(pool, numbers, prepare, blocks, finish or _to_host)
         if table_k is None:

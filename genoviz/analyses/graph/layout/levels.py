@@ -222,9 +222,11 @@ def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> A
     middles = xp.arange(n_strips) * STRIP_RECORDS + STRIP_RECORDS // 2
     middles = xp.minimum(middles, n_records - 1)
     middles -= records[middles, 0] == CLOSING
-    places = points[records[middles, 0]]
+    # Along rows: CuPy goes through a long column with few threads.
+    axes = xp.ascontiguousarray(points[records[middles, 0]].T)
+    longer = max(axes, key=lambda axis: float(xp.ptp(axis)))
     # As integers in the order of the numbers, which a GPU sorts digit by digit.
-    bits = xp.ascontiguousarray(places[:, int(xp.argmax(xp.ptp(places, axis=0)))]).view(np.int64)
+    bits = longer.view(np.int64)
     bits ^= (bits >> 63) & np.int64(2**63 - 1)
     parts = xp.empty(n_strips, np.int32)
     parts[xp.argsort(bits)] = ((xp.arange(n_strips) + 1) * n_parts - 1) // n_strips
