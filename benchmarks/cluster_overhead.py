@@ -42,9 +42,10 @@ def make_analyses(
     random = np.random.default_rng(1)
     phenotype = (random.random(N_SAMPLES) < 0.3).astype(float)
     covariates = random.normal(size=(N_SAMPLES, N_COVARIATES))
-    letters = random.choice(np.frombuffer(b"ACGT", np.uint8), int(N_BASES * scale)).tobytes()
+    n_bases, n_guides = int(N_BASES * min(scale, 1.0)), int(N_GUIDES * max(scale, 1.0))
+    letters = random.choice(np.frombuffer(b"ACGT", np.uint8), n_bases).tobytes()
     planes = genoviz.make_genome_planes(genoviz.Sequences.from_records([("c", letters.decode())]))
-    guides = ["".join(row) + "NNN" for row in random.choice(list("ACGT"), (N_GUIDES, 20))]
+    guides = ["".join(row) + "NNN" for row in random.choice(list("ACGT"), (n_guides, 20))]
 
     def associate(n: int) -> Analysis:
         part = cohort.take_variants(slice(0, n))
@@ -65,7 +66,7 @@ def make_analyses(
     return {
         "association, logistic": (associate(100), associate(n_variants)),
         "relationships": (relate(2_000), relate(n_variants)),
-        "off-targets with bulges": (search(1), search(N_GUIDES)),
+        "off-targets with bulges": (search(1), search(n_guides)),
     }
 
 
@@ -81,13 +82,14 @@ def start_workers(n_workers: int, folder: Path, has_gpus: bool) -> SpecCluster:
     n_threads = str(max(1, (os.cpu_count() or n_workers) // n_workers))
     threads = {"NUMBA_NUM_THREADS": n_threads, "OPENBLAS_NUM_THREADS": n_threads}
     here = {"host": "127.0.0.1", "dashboard_address": None}
+    quiet = {"silence_logs": logging.WARNING}
     workers = {}
     for number in range(n_workers):
         gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if has_gpus else {}
         options = {"nthreads": 1, "local_directory": str(folder), "env": threads | gpu}
-        workers[number] = {"cls": Nanny, "options": here | options}
+        workers[number] = {"cls": Nanny, "options": here | quiet | options}
     scheduler = {"cls": Scheduler, "options": here | {"dashboard": False}}
-    return SpecCluster(workers, scheduler, silence_logs=logging.WARNING)
+    return SpecCluster(workers, scheduler, **quiet)
 
 
 def main() -> None:

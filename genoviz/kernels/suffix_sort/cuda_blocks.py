@@ -17,9 +17,11 @@ from genoviz.kernels.suffix_sort import count_in_cover, cover_tables
 from genoviz.kernels.suffix_sort.cuda_sort import (
     AT_POSITIONS,
     CHUNK,
+    CHUNKS_TO_LIST,
     DISTANCE_BITS,
     MAX_WIDTH,
     NULL,
+    PREFIX_BITS,
     PairSorter,
     Text,
     TieBreaker,
@@ -27,8 +29,7 @@ from genoviz.kernels.suffix_sort.cuda_sort import (
     n_chunks,
 )
 
-PREFIX_BITS = 16
-LISTED_CHUNK = 8 * CHUNK
+LISTED_CHUNK = CHUNKS_TO_LIST * CHUNK
 SAMPLES_PER_PART = 32
 SMALL_SIZE = np.int64(64)
 

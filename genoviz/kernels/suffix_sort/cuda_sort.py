@@ -10,6 +10,8 @@ from genoviz.kernels.cuda_source import fetch, load_module
 THREADS = 256
 TILES = {"uint32": 12 * THREADS, "int64": 8 * THREADS}
 CHUNK = 1024
+CHUNKS_TO_LIST = 8
+PREFIX_BITS = 12
 SCAN_THREADS = 1024
 DIGIT_BITS = 8
 N_DIGITS = 256
@@ -27,7 +29,8 @@ AT_POSITIONS = (NULL, np.int32(0), np.int64(0))
 
 def compile_options(index_dtype):
     """Return the options for suffix arrays of a dtype, given by name."""
-    return (f"-DINDEX={INDICES[index_dtype]}",)
+    numbers = {"CHUNK": CHUNK, "CHUNKS_TO_LIST": CHUNKS_TO_LIST, "PREFIX_BITS": PREFIX_BITS}
+    return (f"-DINDEX={INDICES[index_dtype]}", *(f"-D{name}={n}" for name, n in numbers.items()))
 
 
 class Text:

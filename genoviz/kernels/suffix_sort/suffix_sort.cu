@@ -1,4 +1,10 @@
 // Suffixes sorted on one GPU; the contract is in this folder's __init__.py.
+//
+// Compile-time choices, which cuda_sort.py makes:
+//   INDEX            type of positions: unsigned int, long long
+//   CHUNK            items that a warp goes through
+//   CHUNKS_TO_LIST   as many of these when it lists suffixes of a block
+//   PREFIX_BITS      first bits of keys that are counted at a time, at most
 
 #ifndef INDEX
 #define INDEX unsigned int
@@ -17,8 +23,6 @@ constexpr int TILE = THREADS * ITEMS;
 constexpr int DIGIT_BITS = 8;
 constexpr int N_DIGITS = 1 << DIGIT_BITS;
 constexpr int MAX_PASSES = 8;
-constexpr int CHUNK = 1024;
-constexpr int CHUNKS_TO_LIST = 8;
 constexpr int SCAN_THREADS = 1024;
 constexpr int SCAN_ITEMS = 8;
 constexpr int SORT_BLOCKS = 4;
@@ -642,15 +646,23 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Counts the keys in [low, high) of some positions by (key >> shift) & mask.
+// Counts the keys in [low, high) of some positions by (key >> shift) & mask; those of a block of
+// threads first, as there are few counters for many keys.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_prefixes(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 first,
                    i64 last, int width, u64 low, u64 high, int shift, u64 mask,
                    u64* __restrict__ counts) {
+    __shared__ u32 found[1 << PREFIX_BITS];
+    for (int k = threadIdx.x; k <= (int)mask; k += blockDim.x) found[k] = 0;
+    __syncthreads();
     const i64 n_threads = (i64)gridDim.x * blockDim.x;
     for (i64 i = first + (i64)blockIdx.x * blockDim.x + threadIdx.x; i < last; i += n_threads) {
         const u64 key = key_at(packed, excepted, i, width);
-        if (key >= low && key < high) atomicAdd(counts + ((key >> shift) & mask), 1ull);
+        if (key >= low && key < high) atomicAdd(found + ((key >> shift) & mask), 1u);
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k <= (int)mask; k += blockDim.x) {
+        if (found[k] > 0) atomicAdd(counts + k, (u64)found[k]);
     }
 }
 
