@@ -12,7 +12,7 @@ import numpy as np
 from genoviz.analyses.graph.layout.path_records import PathRecords, find_block_paths
 from genoviz.analyses.graph.layout.run import learning_rates
 from genoviz.backend import Backend, array_module, load_kernel, to_host
-from genoviz.kernels.path_records import CLOSING
+from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.kernels.path_sweep import LANE_RECORDS, LANES
 from genoviz.kernels.splitmix import GOLDEN
 
@@ -153,7 +153,8 @@ def iter_levels(
     for number, spacing in enumerate(spacings[1:], 1):
         n_blocks, at_once = len(level.block_paths), kernel.BLOCKS_AT_ONCE
         view = level.paths, level.has_ends
-        for first, stop in _batches(n_blocks, at_once):
+        n_first = int(level.path_starts[1]) >> BLOCK_BITS
+        for first, stop in _batches(n_blocks, at_once, n_first):
             kernel.choose(*view, spacing, of_points, number, first, stop, n_workers)
             yield levels, of_points
         blocks = [(first, min(first + at_once, n_blocks)) for first in range(0, n_blocks, at_once)]
@@ -189,9 +190,11 @@ def evenness(level: PathLevel, n_points: int, backend: Backend = "auto") -> int:
     points = points[points != CLOSING]
     if level.has_ends:
         points = points >> 1
-    # On the host, as many counters as points would take longer than all of a GPU's work on a view.
-    counts = array_module(backend).bincount(points.astype(np.int64))
-    counts = counts[counts > 1].astype(np.float64)
+    # Sorted, as counters for all points of a graph would take longer than these visits.
+    xp = array_module(backend)
+    points = xp.sort(points)
+    ends = xp.flatnonzero(points[1:] != points[:-1])
+    counts = xp.diff(ends, prepend=-1, append=len(points) - 1).astype(np.float64)
     n = len(points)
     twice = float((counts * (counts - 1.0)).sum())
     return n_points if twice * n_points <= n * (n - 1.0) else int(n * (n - 1.0) / twice)
@@ -233,11 +236,14 @@ def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> A
     return xp.argsort(parts, kind="stable").astype(np.int32)
 
 
-def _batches(n_blocks: int, at_once: int) -> Iterator[tuple[int, int]]:
-    """Yield which blocks choose at the same time: as many as have chosen, up to a limit."""
+def _batches(n_blocks: int, at_once: int, n_first: int) -> Iterator[tuple[int, int]]:
+    """Yield which blocks choose at the same time: those of the first path, then ever more.
+
+    Each batch has as many blocks as have chosen before it, up to a limit.
+    """
     first = 0
     while first < n_blocks:
-        stop = min(first + min(max(first, 1), at_once), n_blocks)
+        stop = min(first + min(max(first, n_first, 1), at_once), n_blocks)
         yield first, stop
         first = stop
 
