@@ -1,4 +1,4 @@
-"""Indexes of k-mers of several files, as of samples: a file for each, made here or by workers."""
+"""K-mer indexes of several files, one index each, built here or by Dask workers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from genoviz.io.sequences.reader import read_sequences
 
 @dataclass(frozen=True)
 class IndexFile:
-    """What came of the index of one file.
+    """Result of indexing one file.
 
     Attributes
     ----------
     sequences, path
-        The file of sequences, and that of the index.
+        The sequence file and the index file.
     n_contigs, total_length
-        Of the sequences, bp.
+        Number of sequences and their total length, bp.
     n_bytes
-        Of the index.
+        Size of the index file.
     problem
-        Why there is none, or "".
+        Why there is no index, or "".
     """
 
     sequences: Path
@@ -48,31 +48,31 @@ def iter_build_index_files(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[IndexFile]:
-    """Index the sequences of each file, and yield what came of it as soon as it is written.
+    """Index the sequences of each file and yield each result as soon as it is written.
 
-    Each index is that of `build_fm_index`, and its file is there as a whole or not at all. One
-    that fails does not keep the others from being made.
+    Each index is that of `build_fm_index` and is written atomically. A failure of one file does
+    not stop the others.
 
     Parameters
     ----------
     sequences
-        Files of FASTA, plain or gzipped, or 2bit.
+        FASTA files, plain or gzipped, or 2bit files.
     paths
-        The file to write for each.
+        Index file to write for each.
     sample_rate, table_k
-        As of `build_fm_index`.
+        As for `build_fm_index`.
     scheduler
-        The address of a scheduler of Dask, or a client: its workers make one index each at a time.
-        They read and write the files under the same paths.
+        Address of a Dask scheduler, or a client. Each worker builds one index at a time and reads
+        and writes the files under the same paths.
     backend
-        What is computed on.
+        Where to compute.
 
     Raises
     ------
     ParameterError
-        If there are not as many paths as files, or two are the same.
+        If the numbers of files and paths differ, or two paths are equal.
     ClusterError
-        If the scheduler does not answer or goes away; indexes that were written stay.
+        If the scheduler does not answer or disconnects; finished indexes are kept.
     """
     jobs = [
         (Path(each).absolute(), Path(path).absolute()) for each, path in _pairs(sequences, paths)
@@ -115,7 +115,7 @@ def build_at_worker(
     table_k: int | None,
     backend: Backend,
 ) -> IndexFile:
-    """Index a file that is the same here as where it was asked for."""
+    """Index a file on a worker; the path must be the same file there as at the caller."""
     try:
         here = Source.of(sequences)
     except OSError:
@@ -139,7 +139,7 @@ def _build(
 
 
 def _seen(found: IndexFile) -> IndexFile:
-    """Return what a worker says, or that its file is not seen here."""
+    """Return a worker's result, or a problem if its file is not visible here."""
     if found.problem:
         return found
     try:

@@ -1,7 +1,7 @@
-"""All graphs of a collection laid out into a folder, so that what is done is not done again.
+"""Layout of all graphs of a collection into a folder; finished layouts are reused.
 
-A layout and its record (see `genoviz.collection.records`) appear as a whole or not at all, first
-the layout. A process that is killed loses what it was at, and nothing else.
+A layout and its record (see `genoviz.collection.records`) are each written atomically, the layout
+first. A killed process loses only the graph that it was working on.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from genoviz.model import GraphLayout
 
 @dataclass(frozen=True)
 class CollectionLayouts:
-    """How far the layouts of a collection are.
+    """Progress of laying out a collection.
 
     Attributes
     ----------
     name, stage
-        What is being done with which graph.
+        The current graph and the current stage of work.
     share
-        How much of what is to be done is done, 0 to 1, by steps of graphs.
+        Share of the work done, 0 to 1, weighted by the steps of the graphs.
     layouts
-        Those that are there or have failed, in the order in which they came.
+        Finished and failed layouts, in order of completion.
     n_members
-        Graphs of the collection.
+        Number of graphs in the collection.
     """
 
     name: str
@@ -71,42 +71,43 @@ def iter_layout_collection(
     backend: Backend = "auto",
     scheduler: Scheduler = None,
 ) -> Iterator[CollectionLayouts]:
-    """Yield how far the layouts of a collection are; the last report has all of them.
+    """Yield the progress of laying out a collection; the last report has all layouts.
 
-    The largest graph comes first. Each worker has one graph in memory. A graph that cannot be read
-    or laid out is told of in its `MemberLayout`, and the others go on. The folder gets a layout
-    and a record for each graph, and a table of all of them, ``layouts.tsv`` and ``layouts.json``.
+    Graphs are processed from the largest to the smallest, one in memory for each worker. If a
+    graph cannot be read or laid out, its `MemberLayout` says why and the others continue. The
+    folder gets a layout and a record for each graph, and the summary tables ``layouts.tsv`` and
+    ``layouts.json``.
 
     Parameters
     ----------
     collection
         The graphs.
     folder
-        Where layouts go; made where it is not there. Layouts in it of the same files by the same
-        plan are kept.
+        Output folder, created if missing. Layouts in it are reused if their files and plan are
+        unchanged.
     plan
-        How graphs are laid out; by default as `genoviz.multilevel_layout` does it.
+        Layout options; the default is that of `genoviz.multilevel_layout`.
     cache
-        Whether to keep graphs that are read in the user's cache folder, and to use it.
+        Whether to use the user's cache folder for parsed graphs.
     n_workers
-        Graphs laid out at the same time, where no devices are named.
+        Number of graphs laid out at the same time, if no devices are given.
     devices
-        Numbers of GPUs, each of which has one graph at a time.
+        GPU numbers; each GPU lays out one graph at a time.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
     scheduler
-        The address of a scheduler of Dask, or a client: its workers lay out one graph each at a
-        time, which they read under the same path. Layouts are sent here and written here.
+        Address of a Dask scheduler, or a client. Each worker lays out one graph at a time and
+        reads it under the same path. Layouts are sent back and written here.
 
     Raises
     ------
     ParameterError
-        If devices are named for the CPU or are not there, or there is no worker; or a scheduler is
-        named besides, whose workers have theirs.
+        If devices are given for the CPU, do not exist or are combined with a scheduler, or if
+        there is no worker.
     ClusterError
-        If the scheduler does not answer or goes away; what was done is kept.
+        If the scheduler does not answer or disconnects; finished layouts are kept.
     FileFormatError
-        If the folder cannot be made or written.
+        If the folder cannot be created or written.
     """
     if devices is not None:
         check_devices(devices, backend)
@@ -132,7 +133,7 @@ def layout_collection(last: CollectionLayouts) -> tuple[MemberLayout, ...]:
 
 
 class _Work:
-    """What is to be done, and how one of it is done."""
+    """The graphs to lay out, and how to process one."""
 
     def __init__(
         self,
@@ -157,7 +158,7 @@ class _Work:
         self._reader = MemberReader(sequences=False, cache=cache)
 
     def run(self, device: int | None) -> Iterator[LayoutStep]:
-        """Lay one graph out after the other until none waits."""
+        """Lay out one graph after another until none is left."""
         with use_device(device):
             while True:
                 with self._lock:
@@ -170,7 +171,7 @@ class _Work:
         file = self.files[member.name]
         try:
             layout = yield from self._lay_out(member, file)
-        except Exception as error:  # of one graph, and the others go on
+        except Exception as error:  # a failure of one graph must not stop the others
             layout = MemberLayout(member.name, file, problem=explain(error))
         yield LayoutStep(member, "Done", 1.0, layout)
 
@@ -189,7 +190,7 @@ class _Work:
         found: MemberLayout,
         layout: GraphLayout,
     ) -> MemberLayout:
-        """Write a layout and its record, if the graph is still what it was."""
+        """Write a layout and its record, unless the graph's file has changed meanwhile."""
         if Source.of(member.path) != source:
             raise FileFormatError(member.path, "changed while it was laid out; do that again")
         found = replace(found, path=file)
@@ -199,9 +200,9 @@ class _Work:
 
 
 def _iter_shared(work: _Work, scheduler: Scheduler) -> Iterator[LayoutStep]:
-    """Have the workers of a scheduler lay graphs out, the largest first, and keep what they send.
+    """Have Dask workers lay out the graphs, the largest first, and keep the results.
 
-    Layouts are written here, each as it comes, so that what is done stays done.
+    Each layout is written here as soon as it arrives, so an interruption loses no finished one.
     """
     from genoviz.cluster.blocks import iter_results
 
@@ -234,12 +235,12 @@ def _iterate(
     n_members = len(work.collection)
     shares = dict.fromkeys(work.weights, 0.0)
     total = sum(work.weights.values())
-    write_tables(work.collection, work.folder, work.plan, layouts)  # who looks sees what it is for
+    write_tables(work.collection, work.folder, work.plan, layouts)  # says early what the folder is
     yield CollectionLayouts("", "Beginning", 0.0, tuple(layouts), n_members)
     if work.weights:
         devices = devices[: len(work.weights)]
         runs = [work.run(device) for device in devices]
-        # Several in threads of their own, as the current GPU and stream are of a thread.
+        # One thread for each, because the current GPU and stream belong to a thread.
         steps = iter_side_by_side(runs) if len(runs) > 1 else runs[0]
         steps = steps if scheduler is None else _iter_shared(work, scheduler)
         for step in steps:

@@ -1,4 +1,4 @@
-"""Graphs of a genome: a folder, a pattern of names, a list in TOML, or the parts of one file."""
+"""Collections of graphs: a folder, a file pattern, a TOML list, or the parts of one file."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ class GraphMember:
     Attributes
     ----------
     name
-        Its own in the collection: that of its file without endings, of its chromosome, or as the
-        list names it.
+        Unique name in the collection: the file name without its endings, the chromosome, or the
+        name in the list.
     path
         The file.
     part
-        The chromosome or component of the file, as `find_chromosomes` names it; None is all of it.
+        Chromosome or component within the file, as named by `find_chromosomes`; None for the whole
+        file.
     n_nodes, n_steps, length
-        Its sizes, bp for the last; None where only reading the file would tell.
+        Numbers of nodes and steps, and length in bp; None if unknown before reading the file.
     n_bytes
         Size of the file.
     """
@@ -58,7 +59,7 @@ class GraphMember:
 
     @property
     def weight(self) -> float:
-        """Steps, or about as many where they are not known."""
+        """Number of steps, or an estimate if it is unknown."""
         if self.n_steps is not None:
             return float(self.n_steps)
         is_packed = self.path.suffix.lower() in PACKED
@@ -72,9 +73,9 @@ class GraphCollection:
     Attributes
     ----------
     source
-        What it was read from.
+        Where the collection was read from.
     members
-        The graphs, in the order of the list or of their names, numbers by size: chr2, chr10.
+        The graphs, in list order or in natural order of their names (chr2 before chr10).
     """
 
     source: str
@@ -87,12 +88,12 @@ class GraphCollection:
         return iter(self.members)
 
     def __getitem__(self, name: str) -> GraphMember:
-        """Return the member of a name.
+        """Return the member with this name.
 
         Raises
         ------
         ParameterError
-            If there is none.
+            If there is no such member.
         """
         for member in self.members:
             if member.name == name:
@@ -110,13 +111,13 @@ class GraphCollection:
 
     @property
     def largest_first(self) -> tuple[GraphMember, ...]:
-        """The members, those with the most steps first, as far as steps are known."""
+        """The members, those with the most steps first, as far as the numbers are known."""
         return tuple(sorted(self.members, key=lambda member: -member.weight))
 
 
 @dataclass(frozen=True)
 class CollectionProgress:
-    """How far the reading of a collection is; the last report has the collection."""
+    """Progress of reading a collection; the last report has the collection."""
 
     stage: str
     n_bytes_done: int
@@ -127,10 +128,10 @@ class CollectionProgress:
 def iter_read_collection(
     source: str | PathLike[str], *, cache: bool = True
 ) -> Iterator[CollectionProgress]:
-    """Yield how far the reading of a collection is; the last report has the collection.
+    """Yield the progress of reading a collection; the last report has the collection.
 
-    No graph is read, except where the collection is one file: then its chromosomes are looked for
-    (see `find_chromosomes`). Sizes come from the cache, or from what a GBZ says at its beginning.
+    Graphs are not read, except if the collection is a single file; its chromosomes are then
+    searched (see `find_chromosomes`). Sizes come from the cache or from the header of a GBZ file.
 
     Parameters
     ----------
@@ -138,20 +139,20 @@ def iter_read_collection(
         One of
 
         - a folder: each GFA and GBZ file in it is a graph;
-        - a pattern of files: ``graphs/chr*.gfa.gz``;
-        - a TOML file with a table ``[graphs]`` of names and files, relative to its own folder:
+        - a file pattern: ``graphs/chr*.gfa.gz``;
+        - a TOML file with a table ``[graphs]`` of names and files, relative to the TOML file:
           ``chr1 = "chr1.gfa.gz"``, or ``chr6 = {file = "all.gbz", part = "chr6"}`` for a part of
           a file;
         - one GFA or GBZ file: each chromosome in it is a graph.
     cache
-        Whether to keep graphs that are read in the user's cache folder, and to use it.
+        Whether to use the user's cache folder for parsed graphs.
 
     Raises
     ------
     FileFormatError
-        If there is no graph, or the list or a file is not as it needs to be.
+        If there is no graph, or the list or a file is invalid.
     ParameterError
-        If two graphs have one name.
+        If two graphs have the same name.
     """
     path = Path(source)
     if path.is_dir():
@@ -208,7 +209,7 @@ def _name_files(paths: list[Path], source: Path) -> list[GraphMember]:
 
 
 def natural_order(name: str) -> list[tuple[int, int | str]]:
-    """Return what sorts chr2 before chr10, and both before chrX."""
+    """Return a sort key that orders chr2 before chr10, and both before chrX."""
     parts = _NUMBERS.split(name)
     return [(0, int(part)) if k % 2 else (1, part.lower()) for k, part in enumerate(parts) if part]
 
@@ -268,7 +269,7 @@ def _read_parts(path: Path, cache: bool) -> Generator[CollectionProgress, None, 
 
 
 def _add_sizes(member: GraphMember) -> GraphMember:
-    """Return a member with what can be known of its sizes without reading it."""
+    """Return the member with the sizes that are known without reading the graph."""
     path = member.path
     try:
         member = replace(member, n_bytes=path.stat().st_size)

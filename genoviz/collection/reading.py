@@ -1,4 +1,4 @@
-"""The graph of one member of a collection, all of a file or a part of it."""
+"""Reading of collection members: a whole graph file or one part of it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from genoviz.model import PangenomeGraph
 
 
 class MemberReader:
-    """Reads members; of a file with several, the graph of all is kept between them.
+    """Reads members; keeps the whole graph of a file that has several members.
 
-    It is memory-mapped from the cache where the cache is used and the file is worth it. Several
-    threads may read at once.
+    That graph is memory-mapped from the cache if the cache is used and the file is large enough.
+    Safe for use by several threads.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class MemberReader:
         self._whole: tuple[Path, PangenomeGraph, Chromosomes] | None = None
 
     def iter_read(self, member: GraphMember) -> Iterator[GfaProgress]:
-        """Yield how far the reading of a member is; the last report has its graph.
+        """Yield the progress of reading a member; the last report has its graph.
 
         Raises
         ------
         FileFormatError
             If the file cannot be read.
         ParameterError
-            If it has no such part.
+            If the file has no such part.
         """
         if member.part is None:
             yield from iter_read_graph(member.path, **self._options)
@@ -75,9 +75,9 @@ class MemberReader:
 def iter_read_member(
     member: GraphMember, *, sequences: bool = True, cache: bool = True
 ) -> Iterator[GfaProgress]:
-    """Yield how far the reading of a member of a collection is; the last report has its graph.
+    """Yield the progress of reading a member of a collection; the last report has its graph.
 
-    See `MemberReader` for many members of one file.
+    Use `MemberReader` to read many members of one file.
     """
     return MemberReader(sequences=sequences, cache=cache).iter_read(member)
 

@@ -1,7 +1,7 @@
-"""What is kept of the layouts of a collection: of what they are, by which plan, what came of it.
+"""Records of the layouts of a collection: graph, plan and result.
 
-Beside each layout ``NAME.lay`` lies its record, ``NAME.json``. A layout counts as done if the file
-and the part of the graph, the plan and the layout are what the record says.
+The record ``NAME.json`` lies beside the layout ``NAME.lay``. A layout counts as done if the file
+and part of the graph, the plan, and the layout file match the record.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class LayoutPlan:
     method
         ``"multilevel"`` or ``"path-sgd"``.
     options
-        Of that method: ``n_rounds``, ``seed``, ``eps``, ``n_threads`` and so on.
+        Options of that method: ``n_rounds``, ``seed``, ``eps``, ``n_threads`` and so on.
     paths
-        Paths or contigs that guide; all by default.
+        Paths or contigs that guide the layout; all by default.
     stress_samples
-        Samples of the path stress; 0 for none, None for 100 a step.
+        Number of samples of the path stress; 0 for none, None for 100 per step.
     """
 
     method: str = "multilevel"
@@ -59,9 +59,9 @@ class LayoutPlan:
             raise ParameterError(f"method is {self.method!r}, needs one of {', '.join(METHODS)}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return what decides on a layout, in plain values.
+        """Return the options that determine a layout, as plain values.
 
-        Of the threads it is only whether there is one, with which a seed gives the same bits.
+        Of the number of threads only "one or more" matters: with one, a seed gives the same bits.
         """
         options = {name: value for name, value in self.options.items() if name != "n_threads"}
         options["is_repeatable"] = self.options.get("n_threads") == 1
@@ -70,29 +70,29 @@ class LayoutPlan:
 
 @dataclass(frozen=True)
 class MemberLayout:
-    """What came of one graph.
+    """Result for one graph.
 
     Attributes
     ----------
     name, path
-        The member's, and its layout (``.lay``).
+        Name of the member, and its layout file (``.lay``).
     n_nodes, n_steps, length
-        Its sizes, bp for the last.
+        Numbers of nodes and steps, and length in bp.
     seconds
         Time spent computing the layout.
     n_updates
-        Updates made.
+        Number of coordinate updates.
     stress, stress_low, stress_high
-        Sampled path stress and its 95 % interval; None where none was asked for, or no path has
-        two ends at a distance.
+        Sampled path stress and its 95 % confidence interval; None if it was not requested, or if
+        no path has two ends at a positive distance.
     note
-        What the user should know of how the layout came about.
+        What the user should know about how the layout was made.
     problem
-        Why there is no layout, in a sentence; "" where there is one.
+        Why there is no layout, in a sentence; "" if there is one.
     is_new
-        Whether it was made now, and not found done.
+        Whether it was made in this run rather than reused.
     facts
-        More of the graph's numbers; None where an older record lacks them.
+        Further numbers of the graph; None if an older record lacks them.
     """
 
     name: str
@@ -112,9 +112,9 @@ class MemberLayout:
 
 
 def find_layout_files(collection: GraphCollection, folder: str | PathLike[str]) -> dict[str, Path]:
-    """Return the layout of each member, whether it is there or not: its name and ``.lay``.
+    """Return the layout file of each member, existing or not: the member's name with ``.lay``.
 
-    What a file's name cannot have is an underscore; of equal names the second has a number.
+    Characters that a file name cannot contain become underscores; duplicates get a number.
     """
     found: dict[str, Path] = {}
     taken: set[str] = set()
@@ -141,7 +141,7 @@ def _facts(member: GraphMember, source: Source, plan: LayoutPlan) -> dict[str, A
 def write_record(
     member: GraphMember, source: Source, plan: LayoutPlan, layout: MemberLayout
 ) -> None:
-    """Write down of what a layout is, how it was made and what came of it."""
+    """Write the record of a layout: its graph, its plan and its result."""
     written = Source.of(layout.path)
     record = _facts(member, source, plan) | {
         "name": member.name,
@@ -155,16 +155,16 @@ def write_record(
 def read_record(
     member: GraphMember, file: Path, plan: LayoutPlan | None = None
 ) -> MemberLayout | None:
-    """Return what is known of a layout that is done, or None where it is not.
+    """Return the record of a finished layout, or None if it is not finished.
 
     Parameters
     ----------
     member
         The graph.
     file
-        Its layout.
+        Its layout file.
     plan
-        How it is to have been made; None for any.
+        The plan that the layout must have been made with; None for any.
     """
     with suppress(OSError, ValueError, KeyError, TypeError):
         record = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
@@ -183,7 +183,7 @@ def read_record(
 def write_tables(
     collection: GraphCollection, folder: Path, plan: LayoutPlan, layouts: Sequence[MemberLayout]
 ) -> None:
-    """Write the table of all layouts, for people and for programs."""
+    """Write the summary of all layouts as TSV and JSON."""
     rows = [as_row(layout) for layout in layouts]
     lines = ["\t".join(COLUMNS)]
     lines += ["\t".join(map(_cell, row.values())) for row in rows]
@@ -197,7 +197,7 @@ def write_tables(
 
 
 def as_row(layout: MemberLayout) -> dict[str, Any]:
-    """Return what the tables have of a layout, by the names of `COLUMNS`."""
+    """Return the table row of a layout, keyed by the names in `COLUMNS`."""
     sizes = layout.n_nodes, layout.n_steps, layout.length
     stress = layout.stress, layout.stress_low, layout.stress_high
     name = "" if layout.problem else layout.path.name

@@ -17,34 +17,34 @@ from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 DEPENDENT = 1e-7
-"""Columns this much shorter than the longest, or than the matrix makes them, are rounding."""
+"""Columns this much shorter than the longest, or than the product, are rounding errors."""
 OVERSAMPLING = 10
 USUAL_ITERATIONS = 10
-"""What most data need; the bar moves a tenth of what is left each time."""
+"""Enough for most data; the progress bar advances by a tenth of the rest at each iteration."""
 WHAT = "Principal components"
 
 
 class BlockLanczos:
-    """A basis that grows by the products of its newest columns, kept orthogonal in full.
+    """A fully orthogonalised Krylov basis, extended by the products of its newest columns.
 
-    Multiply `newest` by the matrix, `add` the product, and again; all sums over rows are products
+    Multiply `newest` by the matrix, `add` the product, and repeat. All sums over rows are products
     of tall matrices.
 
     Parameters
     ----------
     n_rows
-        Of the matrix, which has no negative eigenvalues.
+        Number of rows of the matrix, which must be positive semidefinite.
     n_values
-        How many eigenvalues are looked for.
+        Number of eigenvalues to find.
     n_columns
-        Of the random start.
+        Number of columns of the random start.
     seed
-        Of the random start.
+        Seed of the random start.
 
     Attributes
     ----------
     newest
-        float64, shape (n_rows, k): orthonormal; k is 0 where the matrix leads nowhere new.
+        float64, shape (n_rows, k): orthonormal; k is 0 once the Krylov space is exhausted.
     residuals
         float64: |A u - l u| / l of each eigenvalue found.
 
@@ -64,7 +64,7 @@ class BlockLanczos:
         self._values, self._rotation = np.empty(0), np.empty((0, 0))
 
     def add(self, image: np.ndarray) -> None:
-        """Take the product of the matrix with `newest` into account."""
+        """Add the product of the matrix with `newest` to the basis."""
         width = self.newest.shape[1]
         self._blocks.append(self.newest)
         across = np.vstack([block.T @ image for block in self._blocks])
@@ -89,7 +89,7 @@ class BlockLanczos:
         self.newest = newest[:, : len(image) - size]
 
     def _outside(self, columns: np.ndarray) -> np.ndarray:
-        """Return what of columns is orthogonal to the basis."""
+        """Return the part of columns that is orthogonal to the basis."""
         left = columns.copy()
         for block in self._blocks:
             left -= block @ (block.T @ left)
@@ -97,11 +97,11 @@ class BlockLanczos:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """The largest eigenvalues above 0, descending."""
+        """The largest positive eigenvalues, descending."""
         return self._values
 
     def vectors(self) -> np.ndarray:
-        """Return their eigenvectors, of which the largest entries are positive."""
+        """Return their eigenvectors, with signs such that the largest entry is positive."""
         vectors = np.zeros((len(self.newest), len(self._values)))
         row = 0
         for block in self._blocks:
@@ -112,9 +112,9 @@ class BlockLanczos:
 
 
 def _orthonormal(columns: np.ndarray, smallest: float) -> np.ndarray:
-    """Return orthonormal columns that span those longer than the smallest.
+    """Return an orthonormal basis of the columns, ignoring directions below ``smallest``.
 
-    By their Gram matrix, which is fast and halves the digits: a second time makes up for it.
+    Uses the Gram matrix, which is fast but loses half the digits; a second pass restores them.
     """
     values, rotation = np.linalg.eigh(columns.T @ columns)
     largest = values.max(initial=0)
@@ -124,25 +124,25 @@ def _orthonormal(columns: np.ndarray, smallest: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:
-    """The directions in which samples differ most, the largest first.
+    """Principal components of genotypes, the largest first.
 
     Attributes
     ----------
     scores
         float64, shape (n_samples, n_components): orthogonal columns. ``scores @ scores.T`` is the
-        best approximation of the relationship matrix of its rank.
+        best approximation of the relationship matrix at this rank.
     eigenvalues
-        float64, shape (n_components,): of the relationship matrix; the sum of squares of a column
-        of scores.
+        float64, shape (n_components,): of the relationship matrix; equal to the sum of squares of
+        each column of scores.
     explained
-        float64, shape (n_components,): their shares of all variance.
+        float64, shape (n_components,): share of the total variance.
     loadings
-        float64, shape (n_variants, n_components): unit vectors; 0 where a variant does not vary,
-        or is left out.
+        float64, shape (n_variants, n_components): unit vectors; 0 for constant or excluded
+        variants.
     residuals
-        float64, shape (n_components,): how far each is from an eigenvector, |G u - l u| / l.
+        float64, shape (n_components,): residual of each eigenpair, |G u - l u| / l.
     n_iterations
-        How often vectors were multiplied by G.
+        Number of multiplications by G.
     is_converged
         Whether all residuals are within the tolerance.
     """
@@ -160,12 +160,12 @@ class PrincipalComponents:
 
     @property
     def residual(self) -> float:
-        """The largest residual; 0 where no component is left."""
+        """The largest residual; 0 if there are no components."""
         return float(self.residuals.max(initial=0.0))
 
     @property
     def sentence(self) -> str:
-        """How exact the components are, in words."""
+        """Accuracy of the components, in words."""
         plural = "s" * (self.n_iterations != 1)
         words = f"{self.n_iterations} iteration{plural}, largest residual {self.residual:.2g}"
         if self.is_converged:
@@ -185,29 +185,30 @@ def iter_principal_components(
 ) -> Iterator[Progress]:
     """Compute principal components; the last step has the `PrincipalComponents`.
 
-    They are those of G = Z Z' / m, with Z the dosages less 2p, over sqrt(2p(1 - p)), and 0 where
-    missing, at the m variants that vary. A random start of n_components + 10 columns is multiplied
-    by G again and again (block Lanczos with all of the basis kept orthogonal), until components
-    are eigenvectors as exactly as asked.
+    They are those of G = Z Z' / m over the m variable variants. Z are the dosages less 2p, divided
+    by sqrt(2p(1 - p)), and 0 where missing. A random start of n_components + 10 columns is
+    multiplied by G repeatedly (block Lanczos with full reorthogonalisation) until the residuals
+    are within the tolerance.
 
     Parameters
     ----------
     genotypes
-        The genotypes; best of variants that are not linked, see `prune_by_linkage`.
+        The genotypes; preferably of unlinked variants, see `prune_by_linkage`.
     n_components
-        How many; fewer come back where there are fewer samples or variants.
+        Number of components; fewer are returned if there are fewer samples or variants.
     n_iterations
-        How often to multiply by G at most, at least 1. 10 are usual, 25 are needed where
-        neighbouring eigenvalues are close, as those of samples without structure are.
+        Maximum number of multiplications by G, at least 1. 10 are usual; 25 are needed if
+        neighbouring eigenvalues are close, as in samples without structure.
     tolerance
-        The largest residual |G u - l u| / l with which to stop, 0 or more. An eigenvalue is then
-        right to about its square. If it is not reached, the result says so.
+        Largest residual |G u - l u| / l at which to stop, 0 or more. The relative error of an
+        eigenvalue is about its square. If the tolerance is not reached, the result says so.
     contigs
-        ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
-        as they are in the file, with two copies in males too.
+        ``"autosomes"``: leave out variants of X, Y and mitochondria; ``"all"``: use them as they
+        are in the file, with two copies in males too.
     seed
-        Of the random start.
+        Seed of the random start.
     backend
+        Where to compute.
         Where it runs.
 
     Raises
@@ -275,7 +276,7 @@ def principal_components(last: Progress) -> PrincipalComponents:
 def _applied(
     products: BlockProducts, columns: np.ndarray, start: float, share: float
 ) -> Generator[Progress, None, np.ndarray]:
-    """Return Z Z' @ columns; each block of variants is read once for both products."""
+    """Return Z Z' @ columns, reading each block of variants once for both products."""
     image = np.zeros_like(columns)
     for done, part in products.iter_squared(columns):
         image += part

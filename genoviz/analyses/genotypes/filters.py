@@ -1,4 +1,4 @@
-"""Which samples and variants are good enough to be analysed."""
+"""Quality filters for samples and variants."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _WHAT = "filtering"
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """What samples and variants need to be kept; as it stands, all are.
+    """Thresholds that samples and variants must pass; the defaults keep all.
 
     Attributes
     ----------
     min_maf
-        Least frequency of the rarer allele, 0 to 0.5; above 0 variants without variation go.
+        Minimum minor allele frequency, 0 to 0.5; above 0, constant variants are removed.
     max_variant_missing
-        Largest share of samples without a genotype, 0 to 1.
+        Maximum share of samples without a genotype, 0 to 1.
     max_sample_missing
-        Largest share of variants without a genotype, 0 to 1.
+        Maximum share of variants without a genotype, 0 to 1.
     min_hwe_p
-        Least p value of the exact test of Hardy-Weinberg proportions, 0 to 1.
+        Minimum p value of the exact test of Hardy-Weinberg proportions, 0 to 1.
 
     Raises
     ------
     ParameterError
-        If a threshold is out of its range.
+        If a threshold is out of range.
     """
 
     min_maf: float = 0.0
@@ -52,14 +52,14 @@ class FilterOptions:
 
 @dataclass(frozen=True, eq=False)
 class FilteredGenotypes:
-    """What is left of genotypes.
+    """The genotypes that passed the filters.
 
     Attributes
     ----------
     genotypes
-        Of the kept samples and variants.
+        The kept samples and variants.
     sample_indices, variant_indices
-        int64: their numbers in the genotypes that were filtered, ascending.
+        int64, ascending: their indices in the unfiltered genotypes.
     sentence
         How many are kept, and why others are not.
     """
@@ -78,7 +78,7 @@ def iter_filter_genotypes(
     variants: np.ndarray | None = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
-    """Filter step by step; the last one has what `filter_genotypes` returns."""
+    """Filter step by step; the last step has the result of `filter_genotypes`."""
     options = options or FilterOptions()
     sample_indices = _indices(samples, genotypes.n_samples, "sample")
     variant_indices = _indices(variants, genotypes.n_variants, "variant")
@@ -111,18 +111,18 @@ def iter_filter_genotypes(
 
 @in_one_go(iter_filter_genotypes)
 def filter_genotypes(last: Progress) -> FilteredGenotypes:
-    """Return the genotypes that pass: first of samples, then of variants among these samples.
+    """Return the genotypes that pass, filtering samples first and then variants among these.
 
     Parameters
     ----------
     genotypes
-        What is filtered; it stays as it is.
+        The genotypes to filter; they are not modified.
     options
         The thresholds.
     samples, variants
-        Numbers of those that are looked at: integers, or bool for each; all if None.
+        Candidates: integer indices, or a bool mask; all if None.
     backend
-        Where it runs.
+        Where to compute.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def _good_variants(
     maximum, maf, min_p = options.max_variant_missing, options.min_maf, options.min_hwe_p
     tests = [(statistics.missing_rate > maximum, f"over {maximum:g} missing")]
     if maf > 0:
-        # A variant without any genotype has no frequency, which is below each that is asked for.
+        # A variant without genotypes has a NaN frequency, which fails every threshold.
         tests.append((~(statistics.minor_allele_frequency >= maf), f"a MAF below {maf:g}"))
     if min_p > 0:
         hwe_p = yield from report_last(statistics.iter_hwe_p(), 0.8, 1.0, what=_WHAT)

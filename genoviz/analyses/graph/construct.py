@@ -1,4 +1,4 @@
-"""A variation graph of a genome and its phased variants: each haplotype is a path."""
+"""Construction of a variation graph from a genome and its phased variants."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from genoviz.model import ByteStrings, PangenomeGraph, Sequences
 from genoviz.model.genotypes.phased import PhasedVariants
 
 REFERENCE = "reference"
-"""Sample that the paths of the genome itself are named for, unless another is given."""
+"""Default sample name for the paths of the genome itself."""
 
 MAX_STEPS = 1 << 31
 MAX_POSSIBLE = 1 << 18
-"""Paths of combinations of phase sets."""
+"""Largest number of paths that combine phase sets."""
 _PATHS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class ConstructProgress:
-    """How many paths of a graph are made, of how many; the last report has the graph.
+    """Number of finished paths and their total; the last report has the graph.
 
-    ``possible`` then says which paths are combinations of phase sets, where these are made.
+    In the last report, ``possible`` says which paths are combinations of phase sets, if any.
     """
 
     n_done: int
@@ -112,32 +112,32 @@ def iter_construct_graph(
 
 @in_one_go(iter_construct_graph)
 def construct_graph(last: ConstructProgress) -> PangenomeGraph:
-    """Return a graph whose paths are a genome and the haplotypes of its samples.
+    """Build a graph whose paths are a genome and the haplotypes of its samples.
 
-    The genome is cut where variants begin and end, and each other allele that somebody has is a
-    node. So no path has alleles together that no haplotype has. Where edits of one haplotype
-    overlap, the one that begins first is kept, and a note counts the others, as ``bcftools
-    consensus`` does. Paths are named as PanSN has it: ``reference#0#contig`` for the genome, and
-    ``sample#1#contig`` and so on for the copies of each sample.
+    The genome is cut where variants begin and end. Each alternative allele that a sample carries
+    is a node. No path therefore combines alleles that no haplotype combines. Where edits of one
+    haplotype overlap, the first one is kept, as in ``bcftools consensus``, and a note counts the
+    others. Paths have PanSN names: ``reference#0#contig`` for the genome, and ``sample#1#contig``
+    and so on for the copies of each sample.
 
     Parameters
     ----------
     genome
-        The sequences that the variants are edits of.
+        The sequences that the variants refer to.
     variants
-        What `genoviz.read_phased_variants` returns for this genome.
+        Result of `genoviz.read_phased_variants` for this genome.
     reference
-        Sample that the paths of the genome are named for.
+        Sample name for the paths of the genome.
     window
-        Where so many bases, or fewer, can have alleles of two phase sets of a sample, other
-        combinations of them are paths too, ``sample#possible1#contig:start-end`` and so on, of
-        that place alone; 0 for none. `iter_construct_graph` tells which paths these are.
+        Also add paths for other combinations of phase sets where a sample has alleles of two phase
+        sets within this many bases; 0 for none. These paths cover that region only and are named
+        ``sample#possible1#contig:start-end`` and so on. `iter_construct_graph` lists them.
 
     Raises
     ------
     ParameterError
-        If a sample has the name of the reference, two sequences of the genome have one name, or
-        the paths would have more than 2^31 steps, or more than 2^18 are combinations.
+        If a sample has the name of the reference, two sequences of the genome have the same name,
+        the paths would have more than 2^31 steps, or more than 2^18 paths would be combinations.
 
     References
     ----------
@@ -147,7 +147,7 @@ def construct_graph(last: ConstructProgress) -> PangenomeGraph:
 
 
 def _owners(variants: PhasedVariants) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Yield sample, copy from 1 on, haplotype, and the sequences that it has."""
+    """Yield sample, copy (from 1), haplotype, and the sequences that the haplotype has."""
     for row, sample in enumerate(variants.samples):
         for copy in range(int(variants.n_copies[:, row].max(initial=0))):
             contigs = np.flatnonzero(variants.n_copies[:, row] > copy)
@@ -155,7 +155,7 @@ def _owners(variants: PhasedVariants) -> Iterator[tuple[str, int, int, np.ndarra
 
 
 class _Haplotypes:
-    """The edits of each haplotype that do not overlap; ``used`` tells which anybody has."""
+    """The edits of each haplotype without overlaps; ``used`` marks the edits that any has."""
 
     def __init__(self, variants: PhasedVariants) -> None:
         self._variants = variants
@@ -171,7 +171,7 @@ class _Haplotypes:
         self.used = np.bincount(self._edits, minlength=len(variants)) > 0
 
     def _find_kept(self, carriers: np.ndarray) -> np.ndarray:
-        """Return which rows of edits, by haplotype and place, overlap none before; bool."""
+        """Return which edits, by haplotype and position, overlap no earlier one; bool."""
         variants, edits = self._variants, self._edits
         starts, ends, contigs = (
             variants.starts[edits],
@@ -198,28 +198,28 @@ class _Haplotypes:
         return kept
 
     def edits(self, haplotype: int, contig: int) -> np.ndarray:
-        """Return the edits of a haplotype on a sequence, by place; int64."""
+        """Return the edits of a haplotype on a sequence, by position; int64."""
         first, stop = self._bounds[haplotype : haplotype + 2]
         edits = self._edits[first:stop]
         low, high = np.searchsorted(self._variants.contig_ids[edits], [contig, contig + 1])
         return edits[low:high]
 
     def notes(self) -> tuple[str, ...]:
-        """Return how many edits overlap others of their haplotype."""
+        """Return how many edits were dropped because they overlap others of their haplotype."""
         n = self.n_left_out
         text = "alleles overlap others of their haplotype that begin before them, and are left out"
         return (f"{n:,} {text}.",) if n else ()
 
 
 class _Cut:
-    """A sequence of the genome, cut at the edits that somebody has; nodes count from 0.
+    """A sequence of the genome, cut at the edits in use; nodes count from 0.
 
     Attributes
     ----------
     n_nodes
-        How many pieces of the sequence and other alleles there are.
+        Number of reference pieces and alternative alleles.
     of_reference
-        int64: nodes of the pieces, in their order.
+        int64: nodes of the reference pieces, in order.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class _Cut:
         sizes = np.diff(variants.inserted.offsets)
         self._alleles = edits[sizes[edits] > 0]
         n_pieces = len(self._cuts) - 1
-        # An allele stands before the piece that begins where it does.
+        # An allele is sorted before the piece that begins at the same position.
         places = np.concatenate([self._cuts[:-1], variants.starts[self._alleles]])
         is_piece = np.arange(len(places)) < n_pieces
         order = np.lexsort((is_piece, places))
@@ -247,13 +247,13 @@ class _Cut:
         self.n_nodes = len(order)
 
     def pieces_of(self, start: int, stop: int) -> tuple[int, int, int, int]:
-        """Return the first piece of a stretch and that behind the last, and where they begin."""
+        """Return the first piece of a range, the piece after the last, and their starts."""
         low = int(np.searchsorted(self._cuts, start, side="right")) - 1
         high = int(np.searchsorted(self._cuts, stop))
         return low, high, int(self._cuts[low]), int(self._cuts[high])
 
     def walk(self, edits: np.ndarray, low: int = 0, high: int | None = None) -> np.ndarray:
-        """Return the nodes of a haplotype in some pieces, which has edits by place; int64."""
+        """Return the nodes that a haplotype with these edits visits in some pieces; int64."""
         pieces = self.of_reference[low:high]
         if not len(edits):
             return pieces
@@ -287,20 +287,20 @@ class _Cut:
 
 
 class _Edges:
-    """The steps from node to node, each once."""
+    """Distinct edges between consecutive steps."""
 
     def __init__(self) -> None:
         self._found: list[np.ndarray] = [np.empty(0, np.uint64)]
 
     def add(self, handles: np.ndarray) -> None:
-        """Add those of a path."""
+        """Add the edges of a path."""
         wide = handles.astype(np.uint64)
         self._found.append(wide[:-1] << np.uint64(32) | wide[1:])
         if len(self._found) > _PATHS_AT_ONCE:
             self._found = [np.unique(np.concatenate(self._found))]
 
     def found(self) -> np.ndarray:
-        """Return all, as a graph has them."""
+        """Return all edges in the form that a graph stores."""
         keys = np.unique(np.concatenate(self._found))
         return np.stack([keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)], axis=1).astype(
             np.uint32

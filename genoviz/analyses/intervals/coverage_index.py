@@ -1,4 +1,4 @@
-"""Depth of intervals along contigs: exact means, extremes and counts of any bins at any zoom."""
+"""Index of the depth of intervals: exact means, extremes and counts of bins at any zoom."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class CoverageBins:
     edges
         int64, shape (n_bins + 1,), bp: bin i goes from edge i to edge i + 1.
     means
-        float64, shape (n_bins,): depth averaged over the bases of the bin that the contig has; 0
-        where it has none there.
+        float64, shape (n_bins,): mean depth over the bases of the bin that lie on the contig; 0 if
+        there are none.
     minima, maxima
-        int64, shape (n_bins,): depth of the lowest and of the highest of these bases.
+        int64, shape (n_bins,): lowest and highest depth of these bases.
     counts
         int64, shape (n_bins,): intervals that overlap the bin.
     """
@@ -62,24 +62,25 @@ class DepthSteps:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoverageIndex:
-    """Intervals, prepared so that any view of their depth is summed up in a few milliseconds.
+    """Index that summarises the depth of intervals in any view within milliseconds.
 
-    The starts and the ends are kept sorted, with a prefix sum for every 64 of them: the sum of
-    depths up to a base follows from two binary searches. Extremes come from the depths after all
-    starts and ends, and a pyramid of their blocks of 64. Empty intervals cover no base and are
-    left out. An interval takes 16 bytes, and 24 where the contigs have 2^32 bp or more.
+    Starts and ends are sorted, with a prefix sum for every 64 of them. Two binary searches give
+    the sum of depths up to a base. Extremes come from the depths after each start and end, and
+    from a pyramid of their blocks of 64. Empty intervals cover no base and are dropped. An
+    interval takes 16 bytes, or 24 if the contigs have 2^32 bp or more in total.
 
     Attributes
     ----------
     contigs
         Names of the contigs.
     contig_ends
-        int64, shape (n_contigs,), bp: the largest end on each; there is no depth beyond it.
+        int64, shape (n_contigs,), bp: the largest interval end on each contig; the depth is 0
+        beyond it.
     contig_lengths
-        int64, shape (n_contigs,), bp: bases beyond are none, and intervals end there; None where
-        lengths are not known, and contigs go on beyond the last interval.
+        int64, shape (n_contigs,), bp: intervals are clipped to these. None if lengths are unknown;
+        contigs then extend beyond the last interval.
     n_intervals
-        Number of intervals that have a base.
+        Number of non-empty intervals.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class CoverageIndex:
 
     @property
     def n_intervals(self) -> int:
-        """Number of intervals that have a base."""
+        """Number of non-empty intervals."""
         return len(self._starts)
 
     def bins(self, contig: str, edges: np.ndarray) -> CoverageBins:
@@ -150,8 +151,8 @@ class CoverageIndex:
         contig
             Name of the contig.
         edges
-            Integers, shape (n_bins + 1,), bp, ascending. They may lie outside the contig, of
-            which only the bases count.
+            Integers, shape (n_bins + 1,), bp, ascending. They may lie outside the contig; only
+            bases on the contig count.
 
         Raises
         ------
@@ -177,19 +178,19 @@ class CoverageIndex:
         )
 
     def bin_means(self, contig: str, edges: np.ndarray) -> np.ndarray:
-        """Return the mean depth of each bin; float64. As `bins`."""
+        """Return the mean depth of each bin; float64. Parameters and errors as for `bins`."""
         return self.bins(contig, edges).means
 
     def bin_max(self, contig: str, edges: np.ndarray) -> np.ndarray:
-        """Return the depth of the highest base of each bin; int64. As `bins`."""
+        """Return the highest depth in each bin; int64. Parameters and errors as for `bins`."""
         return self.bins(contig, edges).maxima
 
     def bin_min(self, contig: str, edges: np.ndarray) -> np.ndarray:
-        """Return the depth of the lowest base of each bin; int64. As `bins`."""
+        """Return the lowest depth in each bin; int64. Parameters and errors as for `bins`."""
         return self.bins(contig, edges).minima
 
     def bin_counts(self, contig: str, edges: np.ndarray) -> np.ndarray:
-        """Return how many intervals overlap each bin; int64. As `bins`."""
+        """Return how many intervals overlap each bin; int64. As for `bins`."""
         return self.bins(contig, edges).counts
 
     def depths_at(self, contig: str, positions: np.ndarray) -> np.ndarray:
@@ -202,18 +203,18 @@ class CoverageIndex:
     def depths(self, contig: str, start: int, end: int) -> np.ndarray:
         """Return the depth of each base of a region; int64, shape (end - start,).
 
-        Errors as `steps`.
+        Raises the same errors as `steps`.
         """
         steps = self.steps(contig, start, end)
         return np.repeat(steps.depths, np.diff(steps.edges))
 
     def steps(self, contig: str, start: int, end: int) -> DepthSteps:
-        """Return the depth over a region as steps, those of depth 0 included.
+        """Return the depth over a region as steps, including those of depth 0.
 
         Raises
         ------
         ParameterError
-            If there is no such contig, or the region is empty or begins before it.
+            If there is no such contig, or the region is empty or starts before it.
         """
         if not 0 <= start < end:
             raise ParameterError(f"region goes from {start:,} to {end:,}, needs 0 <= start < end")
@@ -226,10 +227,10 @@ class CoverageIndex:
         return DepthSteps(np.append(positions - offset, end), depths)
 
     def iter_steps(self, contig: str, *, bases: int = 1 << 24) -> Iterator[DepthSteps]:
-        """Yield the steps of a whole contig up to its last end, so many bases at a time.
+        """Yield the steps of a contig up to its last end, ``bases`` at a time.
 
-        A step that goes on in the next stretch is given with the stretch where it begins, and
-        with its whole length.
+        A step that crosses a chunk boundary is yielded with the chunk where it begins, with its
+        whole length.
         """
         size = self._end_of(contig)
         edges, depths = np.zeros(1, np.int64), np.zeros(0, np.int64)
@@ -264,13 +265,13 @@ class CoverageIndex:
         return int(self.contig_ends[self._rank_of(contig)])
 
     def _on_contig(self, contig: str, positions: np.ndarray) -> np.ndarray:
-        """Return positions, those outside the contig moved to its first or behind its last base."""
+        """Return positions clipped to the contig: its first base, or the one after its last."""
         rank = self._rank_of(contig)
         length = None if self.contig_lengths is None else self.contig_lengths[rank]
         return np.clip(positions, 0, length)
 
     def _linear(self, contig: str, positions: np.ndarray) -> np.ndarray:
-        """Return linear coordinates of positions, those outside moved to the contig's ends."""
+        """Return linear coordinates of positions, clipped to the contig."""
         return self._offset_of(contig) + np.clip(positions, 0, self._end_of(contig))
 
 

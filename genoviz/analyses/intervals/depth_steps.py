@@ -20,28 +20,27 @@ FIRST_STARTS = 1 << 20
 
 
 def iter_depth_steps(intervals: Intervals, *, zeros: bool = False) -> Iterator[WorkProgress]:
-    """Yield how far `depth_steps` is, whose parameters it has; the last report has the steps."""
+    """Yield the progress of `depth_steps`, with the same parameters; the last has the steps."""
     return iter_progress(_steps(intervals, zeros))
 
 
 @in_one_go(iter_depth_steps)
 def depth_steps(last: WorkProgress) -> Intervals:
-    """Return the stretches of one depth, which is their score, in the order of the contigs.
+    """Return maximal stretches of constant depth, with the depth as score, in contig order.
 
-    Neighbours differ. Empty intervals cover no base, and those that reach beyond a contig of known
-    length end with it.
+    Empty intervals cover no base. Intervals are clipped to contigs of known length.
 
     Parameters
     ----------
     intervals
         On any number of contigs.
     zeros
-        Whether to give stretches of depth 0 too, up to the length of each contig.
+        Whether to include stretches of depth 0, up to the length of each contig.
 
     Raises
     ------
     ParameterError
-        If an interval begins before its contig, or lengths are needed and not known.
+        If an interval starts before its contig, or contig lengths are needed but unknown.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def _steps(intervals: Intervals, zeros: bool) -> Work:
 
 
 def _linear_steps(starts: np.ndarray, ends: np.ndarray, top: int) -> Work:
-    """Return where the depth changes from 0 up to ``top``, and the depth from there on."""
+    """Return the positions where the depth changes, up to ``top``, and the depth after each."""
     starts, ends = without_empty(starts, ends)
     n = len(starts)
     kernel = load_kernel("interval_count", "cpu")
@@ -104,7 +103,7 @@ def _fill_gaps(
     ends: np.ndarray,
     values: np.ndarray,
 ) -> tuple[np.ndarray, ...]:
-    """Return the steps with those of depth 0 between them."""
+    """Insert the steps of depth 0 between the others."""
     lengths = intervals.contig_lengths
     if lengths is None:
         raise ParameterError("stretches of depth 0 need the lengths of the contigs")

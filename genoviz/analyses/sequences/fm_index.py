@@ -1,4 +1,4 @@
-"""Building the FM-index of sequences, and reading its text back from it."""
+"""Construction of the FM-index of sequences, and inversion of its BWT."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ STAGES = ("text", "suffix array", "lines", "table")
 MAX_TABLE_K = 12
 MAX_CHAINS = 16_384
 MIN_CHAIN = 1024
-# What each stage takes of the whole, roughly; the suffix array takes the rest.
+# Approximate share of the whole at the end of each stage; the suffix array takes most of it.
 _ENDS = {"text": 0.03, "suffix array": 0.8, "lines": 0.95, "table": 1.0}
 
 
 @dataclass(frozen=True)
 class BuildProgress:
-    """How far an index is built.
+    """Progress of building an index.
 
     Attributes
     ----------
     stage
-        One of ``STAGES``, that is going on or has just ended.
+        The current or just finished stage, one of ``STAGES``.
     fraction
-        How much of the whole is done, 0 to 1, as far as can be told.
+        Estimated share of the whole that is done, 0 to 1.
     tied_fractions
-        How many suffixes were not yet apart from all others, after each round of sorting.
+        Share of suffixes that were still tied with others after each sorting round.
     seconds
-        What each stage took so far.
+        Time spent in each stage so far.
     step
-        Within the suffix array: the step of sorting, as ``genoviz.kernels.suffix_sort`` names it.
+        Within the suffix array, the sorting step as named by ``genoviz.kernels.suffix_sort``.
     index
-        None until the last one.
+        The index in the last report, None before.
     block_sizes
-        How many suffixes were sorted in each block, int64, shape (n_blocks,); None until the
-        suffix array is there.
+        Number of suffixes sorted in each block, int64, shape (n_blocks,); None until the suffix
+        array is complete.
     """
 
     stage: str
@@ -61,7 +61,7 @@ class BuildProgress:
 
 
 class _Clock:
-    """Seconds of each stage; the time between two steps, when others work, is not counted."""
+    """Seconds of each stage, excluding the time between two steps when other work runs."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -85,23 +85,23 @@ def iter_build_fm_index(
     super_shift: int = SUPER_SHIFT,
     backend: Backend = "auto",
 ) -> Iterator[BuildProgress]:
-    """Build the index of sequences, and give the progress after each step.
+    """Build the index of sequences and yield the progress after each step.
 
     Parameters
     ----------
     sequences
-        Sequences, or the text of them.
+        Sequences, or their text.
     sample_rate
-        Text positions are kept of every so many-th row; a power of two. At 1, the whole suffix
-        array is kept: 4 bytes a base, and hits are located at once; at 32, an eighth of a byte a
-        base, and a hit takes about 32 steps.
+        Store the text position of every ``sample_rate``-th row; a power of two. At 1, the whole
+        suffix array is stored: 4 bytes per base, and hits are located at once. At 32, it takes an
+        eighth of a byte per base, and locating a hit takes about 32 steps.
     table_k
-        The rows of all k-mers of this length, 0 to 12, are kept: 8 bytes each, where searches
-        begin. None: as long as the table is smaller than the suffix array.
+        Store the row ranges of all k-mers of this length, 0 to 12, at 8 bytes each; searches start
+        there. None chooses the largest table that is smaller than the suffix array.
     super_shift
-        Counts begin anew after ``2**super_shift`` lines; tests make it small.
+        Counts restart after ``2**super_shift`` lines; small values are for tests.
     backend
-        ``"cpu"``, ``"cuda"`` or ``"auto"``. The index is the same.
+        ``"cpu"``, ``"cuda"`` or ``"auto"``; the result is the same.
 
     Yields
     ------
@@ -115,8 +115,8 @@ def iter_build_fm_index(
 
     Notes
     -----
-    Bytes a base: the index 0.25 (text), 0.5 (lines), up to 4 (table) and 4 / sample_rate; while it
-    is built also what the suffix array takes, see `iter_suffix_array`.
+    Bytes per base: the index takes 0.25 (text), 0.5 (lines), up to 4 (table) and 4 / sample_rate.
+    During construction the suffix array comes in addition, see `iter_suffix_array`.
     """
     check_options(sample_rate, table_k, super_shift)
     clock = _Clock()
@@ -171,12 +171,12 @@ def build_fm_index(last: BuildProgress) -> FMIndex:
 
 
 def default_table_k(n_symbols: int) -> int:
-    """Return how long k-mers of the table may be, so that it takes at most 4 bytes a symbol."""
+    """Return the largest k whose table takes at most 4 bytes per symbol."""
     return min(MAX_TABLE_K, max(0, ((n_symbols // 2).bit_length() - 1) // 2))
 
 
 def check_options(sample_rate: int, table_k: int | None, super_shift: int) -> None:
-    """Raise a ParameterError if an option of an index is out of range."""
+    """Raise `ParameterError` if an index option is out of range."""
     if not 1 <= sample_rate <= 2**20 or sample_rate & (sample_rate - 1):
         raise ParameterError(f"sample_rate is {sample_rate}, needs a power of two up to 2^20")
     if table_k is not None and not 0 <= table_k <= MAX_TABLE_K:
@@ -193,7 +193,7 @@ def _sorting_fraction(step: str, fraction: float) -> float:
 
 
 def _empty_lines(n_symbols: int) -> np.ndarray:
-    """Return lines that begin at a multiple of 64 bytes, so that each is one line of the cache."""
+    """Return an array aligned to 64 bytes, so that each line occupies one cache line."""
     n_words = LINE_WORDS * ((n_symbols >> LINE_BITS) + 1)
     room = np.empty(n_words + LINE_WORDS, np.uint64)
     first = -room.ctypes.data % LINE_BYTES // room.itemsize
@@ -236,7 +236,7 @@ def _make_start_table(
 
 
 def _room_for(array: np.ndarray, arrays: ModuleType) -> Any:
-    """Return the array itself, or one like it on the GPU."""
+    """Return the array itself, or an empty one like it on the GPU."""
     return array if arrays is np else arrays.empty(array.shape, array.dtype)
 
 
@@ -248,10 +248,10 @@ def _fetch(array: np.ndarray, filled: Any) -> np.ndarray:
 
 
 def invert_bwt(index: FMIndex, *, backend: Backend = "auto") -> np.ndarray:
-    """Return the text that the BWT of an index spells: the proof that nothing is lost or wrong.
+    """Return the text encoded by the BWT of an index, which verifies that the index is correct.
 
-    Many chains are read at once, each from a known row to the next one; each must arrive at the
-    row where that one began, so that together they are one walk over all rows.
+    Many chains are read in parallel, each from a known row to the next. Each must arrive at the
+    row where the next one began, so that together they form one walk over all rows.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def invert_bwt(index: FMIndex, *, backend: Backend = "auto") -> np.ndarray:
     Raises
     ------
     ParameterError
-        If the chains do not meet: the index is damaged.
+        If the chains do not meet, because the index is damaged.
 
     References
     ----------
@@ -274,7 +274,7 @@ def invert_bwt(index: FMIndex, *, backend: Backend = "auto") -> np.ndarray:
     kernel, arrays = load_kernel("fm_index", backend), array_module(backend)
     rows, starts = _chains(index)
     ends = np.append(starts[1:], n)
-    # Row 0 is the last symbol, an exception: what comes after it is the first symbol of the text.
+    # Row 0 is the last symbol, an exception; the first symbol of the text follows it.
     heads = np.append(rows[1:], rows[0])
     reached, filled = arrays.asarray(heads.copy()), _room_for(symbols, arrays)
     kernel.invert_bwt(
@@ -298,7 +298,7 @@ def invert_bwt(index: FMIndex, *, backend: Backend = "auto") -> np.ndarray:
 
 
 def _chains(index: FMIndex) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and text positions where chains end, ascending from position 0; int64."""
+    """Return rows and text positions of chain ends, ascending from position 0; int64."""
     n_chains = min(max(index.n_symbols // MIN_CHAIN, 1), MAX_CHAINS)
     step = max(1, len(index.samples) // n_chains)
     sampled = np.arange(0, len(index.samples), step)
@@ -310,7 +310,7 @@ def _chains(index: FMIndex) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _row_of_first_symbol(index: FMIndex) -> int:
-    """Return the row of the whole text: the one that the last exception precedes in the BWT."""
+    """Return the row of the whole text, the one that the last exception precedes in the BWT."""
     nth = int(np.flatnonzero(index.exception_ids == len(index.exception_ids) - 1)[0])
     exceptions = index.lines[:, 6:].ravel()
     counts = np.cumsum(np.bitwise_count(exceptions), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Building the index of sequences block by block, within a given memory."""
+"""Block-wise construction of the index of sequences within a memory limit."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from genoviz.model.sequences.sequences import Sequences
 
 SLICE_ROWS = 1 << 22
 MAX_BLOCKS = 128
-# With more blocks, a cover of fewer suffixes leaves more memory to each, and that is worth more.
+# Above this, a sparser cover is better: it takes less memory, which allows larger blocks.
 FEW_BLOCKS = 12
-# Python, Numba and its compiled loops; and what the system keeps of the file while it is written.
+# Python, Numba and compiled code, and the page cache of the file being written.
 PROCESS_BYTES = 400 << 20
 READING_BYTES_A_BASE = 2.3
 PINNED_BYTES = 1 << 25
-# So many blocks keep each of several GPUs busy to the end.
+# Enough blocks to keep each of several GPUs busy to the end.
 BLOCKS_PER_GPU = 4
 _ENDS = {"cover": (0.0, 0.12), "splitters": (0.12, 0.17), "blocks": (0.17, 0.99)}
 
@@ -55,33 +55,33 @@ def build_index_in_parts(
     devices: Sequence[int] | None = None,
     backend: Backend = "cpu",
 ) -> IndexInParts:
-    """Return the index of sequences, to be built block by block while it is written.
+    """Return an index that is built block by block while it is written.
 
-    The suffix array is never in memory: suffixes chosen at random and sorted cut it into blocks,
-    and each is collected from the text, sorted, written and forgotten. The work is done as the
-    parts are asked for, as `write_index_in_parts` does; the file is the same as that of
-    `build_fm_index`. On all cores, or on GPUs, of which each makes blocks.
+    The suffix array is never in memory as a whole. Sorted random suffixes split it into blocks;
+    each block is collected from the text, sorted, written and dropped. The work is done as the
+    parts are requested, as by `write_index_in_parts`. The file equals that of `build_fm_index`.
+    The work runs on all CPU cores, or on GPUs, each of which builds blocks.
 
     Parameters
     ----------
     sequences
-        Sequences, or the text of them, which needs a quarter of the memory.
+        Sequences, or their text, which needs a quarter of the memory.
     memory
-        Bytes that the process may take in all, with the text; of each GPU's memory, with GPUs.
+        Bytes that the process may use in total, text included; with GPUs, bytes per GPU.
     sample_rate, table_k, super_shift
-        As of `build_fm_index`.
+        As for `build_fm_index`.
     seed
-        Of the random suffixes. It does not change the index.
+        Seed of the random suffixes. It does not affect the index.
     devices
-        Numbers of GPUs that work on it together; by default the current one.
+        Numbers of the GPUs to use; the current one by default.
     backend
-        ``"cpu"``, ``"cuda"``, or ``"auto"``: GPUs where there are any.
+        ``"cpu"``, ``"cuda"``, or ``"auto"``: GPUs if there are any.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, devices are named for the CPU or are not there, or the memory
-        is not enough; says how much is.
+        If an option is out of range, devices are given for the CPU or do not exist, or the memory
+        is too small; the message says how much is needed.
     BackendError
         As `genoviz.backend.resolve_backend`.
 
@@ -114,7 +114,7 @@ def build_index_in_parts(
         parts = _iter_parts(text, kernel.iter_sort_blocks(text.packed, *numbers), shape)
     else:
         if devices is not None and len(devices) > 1:
-            # As many for each, and a little more room, as blocks end between first bases.
+            # The same number for each GPU, with some slack: blocks split only at first bases.
             n_each = max(-(-text.n_symbols // (block_rows * len(devices))), BLOCKS_PER_GPU)
             even = 1 + int(1.03 * text.n_symbols / (n_each * len(devices)))
             block_rows = min(block_rows, even)
@@ -124,7 +124,7 @@ def build_index_in_parts(
 
 
 class _Shape(NamedTuple):
-    """What decides of the shapes of an index."""
+    """Options that determine the array shapes of an index."""
 
     super_shift: int
     table_k: int
@@ -132,7 +132,7 @@ class _Shape(NamedTuple):
 
 
 def _plan(text: IndexText, table_k: int, memory: int, backend: Backend) -> tuple[int, int, int]:
-    """Return how many rows a block may have, which cover to take, and the memory of both."""
+    """Return the rows per block, the cover, and the memory that both need."""
     n, kernel = text.n_symbols, load_kernel("suffix_sort", backend)
     is_on_cpu = backend == "cpu"
     fixed = 2 * 4**table_k * np.dtype(row_dtype(n)).itemsize + 16 * len(text.exceptions)
@@ -161,7 +161,7 @@ def _plan(text: IndexText, table_k: int, memory: int, backend: Backend) -> tuple
             f"an index of {text.n_bases:,} bases needs {-(-least // 10**7) / 100:,.2f} GB of "
             f"memory at least, is allowed {memory / 10**9:g} GB"
         )
-    # A cover takes a GPU as long as its share of the text, and more bases hardly anything.
+        # A cover costs a GPU as much time as its share of the text; more bases cost little.
     bits = COVER_BITS if is_on_cpu else [bits for bits in COVER_BITS if bits >= 9]
     choices = [(most_rows(cover_bits), cover_bits) for cover_bits in bits]
     rows, cover_bits = next(
@@ -214,7 +214,7 @@ def _iter_parts(
 
 
 def _empty_tables(text: IndexText, shape: _Shape) -> dict[str, np.ndarray]:
-    """Return the arrays that are not there in parts."""
+    """Return the arrays that are not built in parts, empty."""
     shapes = shapes_of_index(text, *shape)
     return {
         name: np.zeros(size, dtype)
@@ -252,7 +252,7 @@ def _iter_parts_of_gpus(
 
 
 class _PartOfGpu:
-    """What a block becomes on its GPU: whole lines and samples; its first and last rows as such."""
+    """Result of a block on its GPU: whole lines and samples, and its first and last rows."""
 
     def __init__(self, on_gpu: Any, rows: Any, first: int, text: IndexText, shape: _Shape) -> None:
         self.source = (on_gpu.packed, on_gpu.excepted, text.n_symbols, on_gpu.exceptions)
@@ -266,7 +266,7 @@ class _PartOfGpu:
 
 
 class _JoinedParts:
-    """Joins what GPUs made of blocks that follow each other."""
+    """Joins the results of consecutive blocks from the GPUs."""
 
     def __init__(self, text: IndexText, shape: _Shape) -> None:
         self.tables, self._super_shift = _empty_tables(text, shape), shape.super_shift
@@ -276,14 +276,14 @@ class _JoinedParts:
         self._rows, self._n_lines = np.empty(0, row_dtype(text.n_symbols)), 0
         self._part: _PartOfGpu | None = None
         self._streams: dict[int, Any] = {}
-        # The system locks what GPUs copy to, which takes as long as copying itself: a few MB.
+        # Pinning takes as long as copying, so one buffer of a few MB is pinned and reused.
         pinned = self._xp.cuda.alloc_pinned_memory(PINNED_BYTES)
         self._pinned = np.frombuffer(pinned, np.uint8, PINNED_BYTES)
 
     def iter_parts(
         self, steps: Generator[tuple[str, int, int, _PartOfGpu | None], None, Any]
     ) -> Generator[IndexPart, None, Any]:
-        """Yield lines and samples of blocks in their order; return what the steps return."""
+        """Yield lines and samples of blocks in order; return the value returned by the steps."""
         while True:
             try:
                 stage, n_done, n_total, part = next(steps)
@@ -310,12 +310,12 @@ class _JoinedParts:
                 yield {"lines": lines}
 
     def last(self) -> dict[str, np.ndarray]:
-        """Return the last lines."""
+        """Return the final lines."""
         return {} if self._part is None else {"lines": self._make_lines(self._rows, is_last=True)}
 
     @contextmanager
     def _on(self, device: Any) -> Iterator[None]:
-        """Use a GPU by a stream that goes before the one that sorts."""
+        """Use a GPU through a stream with a higher priority than the sorting stream."""
         with device:
             if device.id not in self._streams:
                 stream = self._xp.cuda.Stream(non_blocking=True, priority=-1)
@@ -331,7 +331,7 @@ class _JoinedParts:
             return made.lines.get()
 
     def _add(self, made: Any) -> None:
-        """Take lines as those that come next."""
+        """Append lines."""
         ids, n_before = made.exception_ids.get(), self._counts[4]
         self.tables["exception_ids"][n_before : n_before + len(ids)] = ids
         before = self._n_lines, self._super_shift, self._counts, self.tables["super_counts"]
@@ -339,7 +339,7 @@ class _JoinedParts:
         self._n_lines += len(made.lines)
 
     def iter_pieces(self, array: Any) -> Iterator[np.ndarray]:
-        """Yield an array of a GPU piece by piece, each in place of the one before."""
+        """Yield a GPU array in pieces, which share one buffer."""
         n_rows = PINNED_BYTES * len(array) // max(array.nbytes, 1)
         for first in range(0, len(array), max(n_rows, 1)):
             piece = array[first : first + n_rows]

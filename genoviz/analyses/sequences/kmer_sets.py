@@ -1,4 +1,4 @@
-"""K-mers that several inputs share, and those that only some have, within a given memory."""
+"""K-mers shared by several inputs or specific to some, counted within a memory limit."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _LOW_BITS = np.uint64(0x5555555555555555)
 
 @dataclass(frozen=True, eq=False)
 class KmerSets:
-    """How many k-mers each choice of inputs has, and no other.
+    """Number of k-mers in each combination of inputs.
 
     Attributes
     ----------
     k, n_inputs
-        Length of the k-mers, and how many inputs there are.
+        Length of the k-mers, and number of inputs.
     n_kmers
-        int64, shape (2^n_inputs,): entry ``i`` counts different k-mers that exactly those inputs
-        have whose bits are set in ``i``.
+        int64, shape (2^n_inputs,): entry ``i`` counts distinct k-mers that occur in exactly the
+        inputs whose bits are set in ``i``.
     n_places
-        int64, shape (2^n_inputs, n_inputs): at how many places of each input one begins.
+        int64, shape (2^n_inputs, n_inputs): number of occurrences of these k-mers in each input.
     """
 
     k: int
@@ -44,11 +44,11 @@ class KmerSets:
 
     @property
     def n_shared(self) -> int:
-        """How many k-mers all inputs have."""
+        """Number of k-mers in all inputs."""
         return int(self.n_kmers[-1])
 
     def jaccard(self, one: int, other: int) -> float:
-        """Return how many k-mers two inputs share, of those that either has; NaN for none."""
+        """Return the Jaccard index of the k-mers of two inputs; NaN if neither has any."""
         has = np.arange(len(self.n_kmers))[:, None] >> np.array([one, other]) & 1
         either = int(self.n_kmers[has.any(axis=1)].sum())
         return int(self.n_kmers[has.all(axis=1)].sum()) / either if either else float("nan")
@@ -56,16 +56,16 @@ class KmerSets:
 
 @dataclass(frozen=True, eq=False)
 class GcSpectrum:
-    """How many different k-mers have so many G and C, and occur so often.
+    """Joint spectrum of GC content and multiplicity of distinct k-mers.
 
     Attributes
     ----------
     k
         Length of the k-mers.
     multiplicities
-        int64, shape (n,), ascending: how often k-mers occur.
+        int64, shape (n,), ascending: numbers of occurrences.
     n_kmers
-        int64, shape (n, k + 1): how many with 0, 1, ... k of G and C do.
+        int64, shape (n, k + 1): distinct k-mers of each multiplicity with 0, 1, ... k G or C.
     """
 
     k: int
@@ -80,7 +80,7 @@ def iter_compare_kmers(
     memory: int = DEFAULT_MEMORY,
     backend: Backend = "auto",
 ) -> Generator[float, None, KmerSets]:
-    """Return what `compare_kmers` does; yields the share that is done, 0 to 1."""
+    """Return the result of `compare_kmers`; yields the share done, 0 to 1."""
     n = len(openers)
     found = KmerSets(k, n, np.zeros(1 << n, np.int64), np.zeros((1 << n, n), np.int64))
     for share, part in iter_kmer_parts(openers, k, memory=memory, backend=backend):
@@ -92,18 +92,18 @@ def iter_compare_kmers(
 
 @in_one_go(iter_compare_kmers)
 def compare_kmers(found: KmerSets) -> KmerSets:
-    r"""Return how many canonical k-mers each choice of inputs has.
+    r"""Count the canonical k-mers in each combination of inputs.
 
     Parameters
     ----------
     openers
-        For each of up to 8 inputs what opens it anew, as `read_spectrum` takes it; `blocks_of`
-        makes blocks of sequences.
+        For each of up to 8 inputs, a function that opens it, as for `read_spectrum`. `blocks_of`
+        makes the blocks of sequences.
     k
         1 to 32.
     memory
-        Bytes for k-mers and their counts, the same share for each input; where they need more,
-        all inputs are read several times. On a GPU it is that of the GPU.
+        Bytes for k-mers and counts, divided equally among the inputs. If they need more, all
+        inputs are read several times. On a GPU, the limit is on GPU memory.
     backend
         Where to count.
 
@@ -129,11 +129,11 @@ def iter_gc_spectrum(
     memory: int = DEFAULT_MEMORY,
     backend: Backend = "auto",
 ) -> Generator[float, None, GcSpectrum]:
-    """Return what `gc_spectrum` does; yields the share that is done, 0 to 1."""
+    """Return the result of `gc_spectrum`; yields the share done, 0 to 1."""
     table: dict[int, np.ndarray] = {}
     for share, part in iter_kmer_parts([open_blocks], k, memory=memory, backend=backend):
         if part is not None:
-            # Of A C G T, 0 to 3, the bits of C and G differ.
+            # A C G T are coded 0 to 3; the two bits differ for C and G.
             differs = (part.keys ^ part.keys >> np.uint64(1)) & _LOW_BITS
             pairs = part.counts[:, 0] * (k + 1) + np.bitwise_count(differs)
             for pair, n in zip(*map(np.ndarray.tolist, np.unique(pairs, return_counts=True)),
@@ -148,14 +148,14 @@ def iter_gc_spectrum(
 
 @in_one_go(iter_gc_spectrum)
 def gc_spectrum(found: GcSpectrum) -> GcSpectrum:
-    r"""Return how many canonical k-mers of each GC content occur how often.
+    r"""Count canonical k-mers by GC content and number of occurrences.
 
-    Contamination stands apart from the genome where its GC content or its coverage is another.
+    Contamination separates from the genome if its GC content or coverage differs.
 
     Parameters
     ----------
     open_blocks, k, memory, backend
-        As of `read_spectrum`.
+        As for `read_spectrum`.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def add_part(found: KmerSets, part: KmerPart) -> None:
 
 
 def blocks_of(sequences: Sequences) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield sequences as reads are: shares, and letters with a newline after each sequence."""
+    """Yield sequences in the form of reads: share done, and letters, one line each."""
     n = max(sequences.total_length, 1)
     bounds = zip(sequences.offsets[:-1].tolist(), sequences.offsets[1:].tolist(), strict=True)
     for first, stop in bounds:

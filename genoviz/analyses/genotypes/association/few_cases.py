@@ -1,17 +1,17 @@
-"""Tests of variants for traits with few cases, where Wald's test of a logistic model misleads.
+"""Tests for traits with few cases, where the Wald test of a logistic model is unreliable.
 
 Firth's penalised likelihood adds half the logarithm of the determinant of the information I::
 
     l*(b) = l(b) + log |I(b)| / 2,    its gradient  X'(y - p + h (1/2 - p)),
 
-with p the fitted probabilities and h the diagonal of the hat matrix. Its estimates are finite where
-a genotype tells cases and controls apart. The test is that of the ratio of penalised likelihoods,
-the smaller one with the effect at 0, of the same penalty.
+with p the fitted probabilities and h the diagonal of the hat matrix. The estimates are finite even
+under complete separation. The test is the penalised likelihood ratio; the restricted model fixes
+the effect at 0 under the same penalty.
 
-The saddle-point test keeps the score of the model without the variant, s = g~'(y - p), where g~ are
-dosages less what covariates explain of them with weights p (1 - p). Its distribution comes from its
-cumulants K(t) = sum log(1 - p + p exp(g~ t)) - t g~'p of independent cases, of which the normal
-approximation has two alone.
+The saddle-point test uses the score of the model without the variant, s = g~'(y - p), where g~ are
+the dosages minus their regression on the covariates with weights p (1 - p). Its distribution
+follows from the cumulant generating function of independent cases, K(t) = sum log(1 - p +
+p exp(g~ t)) - t g~'p, of which the normal approximation uses only the first two cumulants.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ MAX_STEPS = 100
 MAX_STEP = 5.0
 CONVERGED = 1e-7
 NORMAL_BELOW = 2.0
-"""Scores of fewer standard deviations have a normal p, as in SPAtest."""
+"""Scores below this many standard deviations use the normal p, as in SPAtest."""
 Fitted = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class FirthModel:
-    """A phenotype and covariates, with which variants are fitted by Firth's likelihood.
+    """A phenotype and covariates for Firth regressions of variants.
 
     Parameters
     ----------
     design
-        Phenotype, 0 and 1, and covariates.
+        Phenotype (0 and 1) and covariates.
     backend
-        Where it runs.
+        Where to compute.
 
     References
     ----------
@@ -75,9 +75,9 @@ class FirthModel:
     def _maximise(
         self, dosages: Any, *, is_free: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return coefficients (m, k), information (m, k, k), likelihoods (m,), and what is done.
+        """Return coefficients (m, k), information (m, k, k), likelihoods (m,), and a done mask.
 
-        A step that lowers the likelihood is halved. Where the effect is not free it stays at 0.
+        Steps that lower the likelihood are halved. An effect that is not free stays at 0.
         """
         m, k = len(dosages), len(self._start)
         free = slice(0, k if is_free else k - 1)
@@ -101,7 +101,7 @@ class FirthModel:
             new = np.linalg.solve(part, slope[:, :, None])[:, :, 0]
             new[~is_whole] = np.nan
             new *= np.minimum(1, MAX_STEP / np.maximum(np.abs(new).max(1), MAX_STEP))[:, None]
-            # The information is of the likelihood without its penalty: steps may swing for ever.
+            # The information ignores the penalty, so steps could oscillate forever.
             new[(new * step[rows, free]).sum(1) < 0] /= 2
             step[rows, free] = new
             is_stuck = np.abs(step[active]).max(1) < 1e-14
@@ -127,16 +127,17 @@ class FirthModel:
 
 
 class SaddlePointModel:
-    """A model of covariates alone, whose score for each variant is tested by a saddle point.
+    """A model of covariates alone; tests the score of each variant by saddle-point approximation.
 
     Parameters
     ----------
     design
-        Phenotype, 0 and 1, and covariates.
+        Phenotype (0 and 1) and covariates.
     coefficients
-        Of the columns of the design's basis times the root of their length, without a variant.
+        Coefficients, without a variant, of the columns of the design's basis times the root of
+        their length.
     backend
-        Where it runs.
+        Where to compute.
 
     References
     ----------
@@ -159,9 +160,9 @@ class SaddlePointModel:
         self._residuals = xp.asarray(design.response - fitted)
 
     def fit(self, dosages: Any) -> Fitted:
-        """Return one step's coefficients of dosages (m, n), errors that fit p, z, and log p.
+        """Return one-step coefficients of dosages (m, n), errors that fit p, z, and log p.
 
-        A missing dosage counts as the mean.
+        Missing dosages are replaced by the mean.
         """
         xp = self._xp
         tile = xp.where(xp.isnan(dosages), 0.0, dosages)
@@ -179,21 +180,21 @@ class SaddlePointModel:
         return beta, error, z, log_p
 
     def _log_p(self, tile: Any, scores: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """Return log p of scores that are at least as large to either side."""
+        """Return two-sided log p of scores."""
         tails = [self._log_tail(tile, scores), self._log_tail(-tile, scores)]
         return np.where(np.isnan(tails).any(0), normal, np.minimum(np.logaddexp(*tails), 0.0))
 
     def _log_tail(self, tile: Any, scores: np.ndarray) -> np.ndarray:
-        """Return log P(S >= score) by the formula of Lugannani and Rice, as Barndorff-Nielsen's."""
+        """Return log P(S >= score) by Lugannani-Rice, in the form of Barndorff-Nielsen."""
         from scipy.special import log_ndtr
 
         xp = self._xp
         fitted, mean = self._fitted, tile @ self._fitted
         largest = to_host(xp.maximum(tile, 0).sum(1) - mean)
-        # Beyond what all cases together can reach there is nothing.
+        # The probability is 0 beyond the largest score that all cases together can reach.
         t = self._saddle_points(tile, mean, scores, largest)
         powers = tile * xp.asarray(t)[:, None]
-        # log(1 - p + p e^x), whose e^x may be beyond all floats.
+        # log(1 - p + p e^x), without overflow of e^x.
         small = xp.exp(-xp.abs(powers))
         logs = xp.where(
             powers > 0,
@@ -213,14 +214,14 @@ class SaddlePointModel:
         return (tile**2 * tilted * (1 - tilted)).sum(1)
 
     def _tilted(self, powers: Any) -> Any:
-        """Return the probabilities of cases once tilted: p e^x / (1 - p + p e^x)."""
+        """Return the tilted case probabilities: p e^x / (1 - p + p e^x)."""
         odds = (1 - self._fitted) / self._fitted
         return 1 / (1 + odds * self._xp.exp(self._xp.clip(-powers, -700, 700)))
 
     def _saddle_points(
         self, tile: Any, mean: Any, scores: np.ndarray, largest: np.ndarray
     ) -> np.ndarray:
-        """Return t with K'(t) = score, by Newton's steps within a bracket that grows as it must."""
+        """Return t with K'(t) = score, by Newton steps within an expanding bracket."""
         xp = self._xp
         wanted = np.minimum(scores, largest * (1 - 1e-12))
         low, high = np.zeros(len(scores)), np.full(len(scores), np.inf)
@@ -244,14 +245,14 @@ class SaddlePointModel:
 
 @dataclass(frozen=True, eq=False)
 class FirthFit:
-    """A regression of cases and controls by Firth's likelihood.
+    """A regression of cases and controls with Firth's penalised likelihood.
 
     Attributes
     ----------
     coefficients, standard_errors
-        float64, shape (c,): log odds of each column, and their standard errors.
+        float64, shape (c,): log odds ratio of each column, and their standard errors.
     chi_squares, p
-        float64, shape (c,): of the ratio of penalised likelihoods with and without each.
+        float64, shape (c,): penalised likelihood ratio test of each column.
     """
 
     coefficients: np.ndarray
@@ -261,19 +262,19 @@ class FirthFit:
 
 
 def firth_logistic(columns: np.ndarray, is_case: np.ndarray) -> FirthFit:
-    """Return a logistic regression by Firth's penalised likelihood, as R's logistf.
+    """Fit a logistic regression with Firth's penalised likelihood, as R's logistf.
 
     Parameters
     ----------
     columns
-        Numbers, shape (n_samples, c), none of them missing; the intercept is added.
+        Numbers, shape (n_samples, c), without missing values; the intercept is added.
     is_case
-        Cases and controls, shape (n_samples,): bool, or two numbers of which the higher is cases.
+        Cases and controls, shape (n_samples,): bool, or two values of which cases have the higher.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, there are not two values, or a column says nothing new.
+        If shapes do not match, there are not two values, or the columns are collinear.
 
     References
     ----------
@@ -303,7 +304,7 @@ def firth_logistic(columns: np.ndarray, is_case: np.ndarray) -> FirthFit:
 
 
 def z_of_log_p(log_p: np.ndarray) -> np.ndarray:
-    """Return the absolute standard normal of two-sided natural logarithms of p."""
+    """Return |z| for the natural logarithms of two-sided p values."""
     from scipy.special import ndtri_exp
 
     return np.abs(ndtri_exp(log_p - np.log(2)))

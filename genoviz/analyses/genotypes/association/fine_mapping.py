@@ -1,13 +1,13 @@
-"""Which variants of a region have the effects: the sum of single effects (SuSiE).
+"""Fine mapping of a region with the sum of single effects model (SuSiE).
 
-The phenotype is a sum of L vectors of effects, of each of which one variant alone is not 0::
+The phenotype is a sum of L effect vectors, each with exactly one non-zero entry::
 
     y = X (b_1 + ... + b_L) + e,    b_l = e_g v,  g with probabilities pi,  v ~ N(0, V_l)
 
-Their posterior is approached by taking the b_l in turn, given what is expected of the others: each
-then has probabilities alpha_l over variants, from Bayes factors of one variant at a time. All that
-is needed are X'X, X'y and y'y, which are three products of packed genotypes, or z scores and the
-correlations of variants.
+The posterior is approximated by updating the b_l in turn, given the expectation of the others. Each
+gets probabilities alpha_l over variants from single-variant Bayes factors. The input is X'X, X'y
+and y'y, which are three products of packed genotypes, or z scores and the correlations of the
+variants.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ _UNVARIED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FineMapping:
-    """What variants of a region have effects.
+    """Variants of a region that have effects.
 
     Attributes
     ----------
     inclusion
-        float64, shape (n_variants,): posterior probability that the variant has an effect (PIP);
-        NaN where it does not vary, or covariates explain it.
+        float64, shape (n_variants,): posterior inclusion probability (PIP); NaN if the variant is
+        constant or collinear with the covariates.
     effects
-        float64, shape (n_variants,): posterior mean of the change of the phenotype with each
-        further A1; of z scores, in standard deviations of phenotype and dosage.
+        float64, shape (n_variants,): posterior mean change of the phenotype per copy of A1; from z
+        scores, in standard deviations of phenotype and dosage.
     alpha
         float64, shape (n_effects, n_variants): probabilities of the variants of each single effect.
     prior_variances
-        float64, shape (n_effects,): V of dosages of variance 1; 0 where there is no effect.
+        float64, shape (n_effects,): V for dosages of variance 1; 0 if there is no effect.
     residual_variance
-        Of the phenotype.
+        Residual variance of the phenotype.
     credible_sets
-        Those that are pure enough, by their effects.
+        Credible sets that are pure enough, in the order of their effects.
     bounds
-        float64: the lower bound of the log likelihood after each iteration.
+        float64: evidence lower bound (ELBO) after each iteration.
     n_samples
-        How many the phenotype and all covariates are known of.
+        Number of samples with a phenotype and all covariates.
     is_converged
         Whether the last iteration changed the bound by less than the tolerance.
     notes
-        Which covariates were left out, one sentence each.
+        Covariates that were left out, one sentence each.
     """
 
     inclusion: np.ndarray
@@ -87,29 +87,29 @@ def iter_fine_map(
     options: FineMappingOptions | None = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
-    """Find which variants of a region have effects; the last step has the `FineMapping`.
+    """Find the variants of a region that have effects; the last step has the `FineMapping`.
 
-    As susieR's ``susie`` with its defaults. All variants are as likely beforehand.
+    Equivalent to susieR's ``susie`` with its defaults, including a uniform prior over variants.
 
     Parameters
     ----------
     genotypes
-        Of the region, up to 20,000 variants. A missing genotype counts as the mean; males at X
-        have the dosages that are in the file.
+        Genotypes of the region, up to 20,000 variants. Missing genotypes are replaced by the mean;
+        males at X have the dosages of the file.
     phenotype
         Numbers, shape (n_samples,); NaN is missing.
     covariates, covariate_names
-        As in `iter_associate`; they are taken out of phenotype and dosages.
+        As in `iter_associate`; regressed out of phenotype and dosages.
     options
-        How effects are looked for.
+        Model and convergence options.
     backend
-        Where genotypes are multiplied.
+        Where to multiply genotypes.
 
     Raises
     ------
     ParameterError
-        If arguments do not fit each other, there are too many variants, none varies, or too few
-        samples are left.
+        If arguments do not match, there are too many variants, none varies, or too few samples are
+        left.
 
     References
     ----------
@@ -134,7 +134,7 @@ def iter_fine_map(
 
 @in_one_go(iter_fine_map)
 def fine_map(last: Progress) -> FineMapping:
-    """Return which variants of a region have effects; see `iter_fine_map`.
+    """Find the variants of a region that have effects; see `iter_fine_map`.
 
     Examples
     --------
@@ -155,26 +155,26 @@ def fine_map_summary(
     *,
     options: FineMappingOptions | None = None,
 ) -> FineMapping:
-    """Return which variants have effects, from z scores and correlations, as ``susie_rss``.
+    """Find the variants with effects from z scores and correlations, as ``susie_rss``.
 
     Parameters
     ----------
     z
-        float64, shape (m,): effects over their standard errors, of one variant at a time; NaN
-        takes no part.
+        float64, shape (m,): single-variant effects divided by their standard errors; variants with
+        NaN are skipped.
     correlations
-        float64, shape (m, m): of the dosages of the same alleles, r and not r^2, in the samples of
+        float64, shape (m, m): r (not r^2) of the dosages of the same alleles, in the samples of
         the scan or in others of the same population.
     n_samples
-        Of the scan.
+        Number of samples of the scan.
     options
-        As of `iter_fine_map`. The residual variance is that of the phenotype unless it is given,
-        since it cannot be estimated where correlations are of other samples.
+        As for `iter_fine_map`. The residual variance defaults to that of the phenotype, because it
+        cannot be estimated if the correlations come from other samples.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, or a number is out of range.
+        If shapes do not match, or a number is out of range.
 
     References
     ----------
@@ -209,7 +209,7 @@ def fine_map_summary(
 def _iter_moments(
     genotypes: Genotypes, design: Design, backend: Backend
 ) -> Generator[float, None, tuple[np.ndarray, np.ndarray, float]]:
-    """Return X'X, X'y and y'y without covariates, of centred dosages."""
+    """Return X'X, X'y and y'y of centred dosages after projecting out the covariates."""
     counts = allele_counts(genotypes, backend=backend)
     matrix = GenotypeMatrix(genotypes, counts=counts, backend=backend)
     y = design.response
@@ -242,7 +242,7 @@ def _iter_regions(
     options: FineMappingOptions,
     design: Design | None,
 ) -> Iterator[Progress]:
-    """Take the effects in turn, in units of dosages of variance 1; the last step has the result."""
+    """Update the effects in turn, with dosages of variance 1; the last step has the result."""
     is_there = scales > 0
     if not is_there.any():
         raise ParameterError(f"none of {len(scales):,} variants varies, needs one that does")

@@ -1,16 +1,17 @@
-"""Association with a random effect of the variants of all other chromosomes.
+"""Association tests in a mixed model with the variants of all other chromosomes as random effect.
 
-The model of a variant x of chromosome c is y = Xb + x beta + u + e, u ~ N(0, G v_g), where G has
-the relationships by the variants of all chromosomes but c. With P of the model without x::
+For a variant x of chromosome c, y = Xb + x beta + u + e, u ~ N(0, G v_g), where G is the
+relationship matrix from all chromosomes except c (LOCO). With P of the model without x::
 
     beta = x'Py / x'Px,    SE = 1 / sqrt(x'Px)
 
-- Exact: G is built and decomposed for each chromosome, v_g and v_e are those of its own model
-  without x, and Px is computed for every variant: the generalised least squares of the model.
-- Calibrated: G is never built. The variances are those of one model of all variants; Py comes by
-  conjugate gradients, with all chromosomes in columns of the same products; x'Px is taken as gamma
-  times x'x less fixed effects, where gamma is a mean over some variants (GRAMMAR-gamma). For the
-  variants of lowest p Px is computed too: their tests are exact, given the variances.
+- Exact: G is built and decomposed for each chromosome, v_g and v_e are estimated in its null model,
+  and Px is computed for every variant. This is generalised least squares.
+- Calibrated: G is never built. The variances come from one model with all variants. Py is computed
+  by conjugate gradients, with all chromosomes as columns of the same products. x'Px is
+  approximated by gamma times x'x after projecting out fixed effects, where gamma is a mean over
+  some variants (GRAMMAR-gamma). For the variants with the lowest p, Px is computed too, so their
+  tests are exact given the variances.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ LeaveOut = Literal["chromosome", "none"]
 LEAVE_OUT = ("chromosome", "none")
 REFINE_BELOW = 1e-5
 MAX_EXACT = 3000
-"""Samples whose relationships are decomposed for each chromosome within seconds."""
+"""Maximum number of samples whose relationship matrix is decomposed per chromosome."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,14 +57,14 @@ class MixedScan(AssociationScan):
     Attributes
     ----------
     chromosomes
-        Those that are left out in turn; ``("",)`` where none is.
+        Chromosomes left out in turn; ``("",)`` if none is.
     variances, heritabilities
-        float64, shape (n_chromosomes, 2) and (n_chromosomes,): genetic and residual variance of the
-        model of each chromosome, and the share of the first.
+        float64, shape (n_chromosomes, 2) and (n_chromosomes,): genetic and residual variance in
+        the model of each chromosome, and the genetic share.
     calibration
-        gamma; NaN where all tests are exact.
+        gamma; NaN if all tests are exact.
     is_exact
-        bool, shape (n_variants,): whose beta and error are those of generalised least squares.
+        bool, shape (n_variants,): whether beta and error are from generalised least squares.
     """
 
     chromosomes: tuple[str, ...] = ()
@@ -85,35 +86,35 @@ def iter_mixed_associate(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
-    """Test each variant beside a random effect of others; the last step has the `MixedScan`.
+    """Test each variant in a mixed model; the last step has the `MixedScan`.
 
     Parameters
     ----------
     genotypes
-        The genotypes; a missing one counts as the mean. Variants of X, Y and mitochondria are not
-        tested, and not among the relationships.
+        The genotypes; missing ones are replaced by the mean. Variants of X, Y and mitochondria are
+        neither tested nor used for relationships.
     phenotype
         Numbers, shape (n_samples,); NaN is missing.
     covariates, covariate_names
         As in `iter_associate`.
     leave_out
-        ``"chromosome"``: relationships are by the variants of other chromosomes than the tested
-        one's, lest a variant's effect is taken for a random one. ``"none"``: by all variants.
+        ``"chromosome"``: relationships exclude the chromosome of the tested variant, so that the
+        random effect does not absorb the variant's effect. ``"none"``: use all variants.
     tests
-        ``"exact"``, which takes memory of n_samples² and time of n_samples³ for each chromosome;
-        ``"calibrated"``; or ``"auto"``: exact up to 3,000 samples. See the module.
+        ``"exact"``: memory n_samples² and time n_samples³ for each chromosome; ``"calibrated"``;
+        ``"auto"``: exact up to 3,000 samples. See the module.
     refine_below
-        Variants of calibrated p below this, the 64 lowest at most, are tested exactly after that.
+        Variants with a calibrated p below this, at most the 64 lowest, are retested exactly.
     seed
-        Of random columns, and of the variants that calibrate.
+        Seed of the random columns and of the choice of calibration variants.
     backend
-        Where it runs.
+        Where to compute.
 
     Raises
     ------
     ParameterError
-        If an option is unknown, arguments do not fit each other, too few samples are left, no
-        variant is left for relationships, or the null model is not solved.
+        If an option is unknown, arguments do not match, too few samples are left, no variant is
+        left for relationships, or the null model does not converge.
 
     References
     ----------
@@ -176,7 +177,7 @@ def mixed_associate(last: Progress) -> MixedScan:
 def _split(
     genotypes: Genotypes, counts: np.ndarray, leave_out: LeaveOut, backend: Backend
 ) -> list[Chromosome]:
-    """Return the chromosomes that are left out in turn, or all variants as one."""
+    """Return the chromosomes to leave out in turn, or all variants as one."""
     ids, names = genotypes.variants.contig_ids, genotypes.variants.contigs
     if leave_out == "none":
         groups = {"": np.arange(genotypes.n_variants)}

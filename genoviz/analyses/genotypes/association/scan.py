@@ -1,7 +1,7 @@
-"""Genome-wide association: each variant tested on its own.
+"""Genome-wide association scans: each variant is tested separately.
 
-Variants are tested in groups, those of autosomes, of X, of Y and of mitochondria: as in ``plink2
---glm``, each group has its own samples, covariates and doses of A1.
+Variants are tested in groups: autosomes, X, Y and mitochondria. As in ``plink2 --glm``, each group
+has its own samples, covariates and A1 dosages.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from genoviz.model.genotypes.genotypes import Genotypes
 
 XModel = Literal["skip", "haploid", "diploid"]
 X_MODELS = ("skip", "haploid", "diploid")
-"""In the order of the numbers of ``--xchr-model``."""
+"""Index is the number of PLINK's ``--xchr-model``."""
 SEX = "sex"
-CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")  # of cases
+CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")  # for case-control traits
 SCANS: dict[str, Callable[..., Generator[float, None, Fits]]] = {
     "linear": iter_linear_scan,
     **{name: partial(iter_logistic_scan, model=name) for name in CASE_MODELS},
 }
 TASK_GENOTYPES = {"linear": 1 << 30, **dict.fromkeys(CASE_MODELS, 1 << 26)}
-"""Genotypes of a task of another machine: some seconds."""
+"""Genotypes per remote task, which then takes some seconds."""
 WHAT = "Association"
 
 
 @dataclass(frozen=True, eq=False)
 class VariantGroup:
-    """Variants of some kinds of chromosomes, and what is regressed on them.
+    """Variants of some chromosome types, and their regression model.
 
     Attributes
     ----------
     variants
-        Which they are.
+        Indices of the variants.
     design
-        Phenotype and covariates of the samples that take part; None where nothing can be tested.
+        Phenotype and covariates of the samples that take part; None if nothing can be tested.
     weights
-        float64, shape (n of the design,): what the dosages of a sample are multiplied with: 0.5
-        where one copy counts as 1, not 2. None if all are 1.
+        float64, shape (n of the design,): factor for the dosages of each sample: 0.5 if one copy
+        counts as 1 instead of 2. None if all are 1.
     is_haploid
         Whether some samples have one copy.
     note
-        What is done with them, or why they are not tested; empty for autosomes.
+        How they are tested, or why they are not; empty for autosomes.
     """
 
     variants: slice | np.ndarray
@@ -69,16 +69,16 @@ class VariantGroup:
 def variant_groups(
     genotypes: Genotypes, design: Design, *, is_binary: bool, x_model: XModel
 ) -> Iterator[VariantGroup]:
-    """Yield the groups of variants that there are.
+    """Yield the non-empty groups of variants.
 
     Parameters
     ----------
     genotypes
         The genotypes.
     design
-        That of autosomes, of all samples; its phenotype is as it was given.
+        Design for autosomes with all samples; the phenotype is as given.
     is_binary, x_model
-        Whether the model is logistic; as in `iter_associate`.
+        Whether the model is logistic; see `iter_associate`.
     """
     others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
     if len(others) < genotypes.n_variants:
@@ -133,32 +133,31 @@ def _note(kind: Kind, n: int, x_model: XModel, has_sex: bool) -> str:
 
 @dataclass(frozen=True, eq=False)
 class AssociationScan:
-    """Tests of all variants; NaN where a variant cannot be tested, as one that does not vary.
+    """Tests of all variants; NaN for a variant that cannot be tested, such as a constant one.
 
     Attributes
     ----------
     beta
-        float64, shape (n_variants,): change of the phenotype, or of the log odds, with each
-        further A1.
+        float64, shape (n_variants,): change of the phenotype, or of the log odds, per copy of A1.
     standard_error, statistic
-        float64, shape (n_variants,): of beta, and the ratio of both: t, or Wald's z. Of Firth's
-        model the statistic is the root of the test's chi-square, with the sign of beta.
+        float64, shape (n_variants,): standard error of beta, and their ratio: t, or Wald's z. In
+        Firth's model the statistic is the signed root of the likelihood ratio chi-square.
     p, minus_log10_p
-        float64, shape (n_variants,): two-sided; where p is too small for a float and 0, its
-        logarithm is still right.
+        float64, shape (n_variants,): two-sided p; the logarithm stays accurate where p underflows
+        to 0.
     n_samples
-        int64, shape (n_variants,): that have the genotype, the phenotype and all covariates.
+        int64, shape (n_variants,): samples with the genotype, the phenotype and all covariates.
     a1_frequency
-        float64, shape (n_variants,): among these.
+        float64, shape (n_variants,): frequency of A1 among these samples.
     lambda_gc
-        Median chi-square of the p values over that by chance.
+        Genomic inflation factor: median chi-square of the p values over its null expectation.
     model
-        As of `iter_associate`, or ``"mixed"``.
+        As for `iter_associate`, or ``"mixed"``.
     sentence
-        What was tested.
+        Description of the scan.
     notes
-        Which covariates were left out, and what was done with variants of X, Y and mitochondria, a
-        sentence each.
+        Covariates that were left out, and the treatment of X, Y and mitochondria, one sentence
+        each.
     """
 
     beta: np.ndarray
@@ -175,7 +174,7 @@ class AssociationScan:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """What a table has of each test, by PLINK's names."""
+        """Table columns of the tests, with PLINK's names."""
         return {
             "A1_FREQ": self.a1_frequency, "OBS_CT": self.n_samples, "BETA": self.beta,
             "SE": self.standard_error, "STAT": self.statistic, "P": self.p,
@@ -199,48 +198,46 @@ def iter_associate(
     The phenotype is regressed on an intercept, the covariates, and the dosage of A1. Each variant
     is tested with the samples that have its genotype, as ``plink2 --glm`` does.
 
-    So are sex chromosomes: at X sex is a further covariate where there are males and females, so
-    that samples of unknown sex are left out; Y is tested with males alone. One copy of A1 at Y and
-    MT counts as 1. Of the covariates those are left out there that say nothing new, as sex at Y.
+    Sex chromosomes are treated as in PLINK too. At X, sex is an additional covariate if there are
+    males and females, and samples of unknown sex are left out. Y is tested in males only. One copy
+    of A1 at Y and MT counts as 1. Covariates that become redundant, such as sex at Y, are dropped.
 
     Parameters
     ----------
     genotypes
         The genotypes.
     phenotype
-        Numbers, shape (n_samples,); NaN is missing. For all models but ``"linear"`` there are two
-        values, of which the higher is that of cases.
+        Numbers, shape (n_samples,); NaN is missing. All models except ``"linear"`` need two
+        values, of which cases have the higher.
     covariates
-        Numbers, shape (n_samples, count); NaN is missing. The intercept is added. One that is
-        constant, or a combination of those before it, is left out, and a note says so.
+        Numbers, shape (n_samples, count); NaN is missing. The intercept is added. A covariate that
+        is constant or a linear combination of earlier ones is dropped, with a note.
     covariate_names
-        What messages call them.
+        Names for messages.
     model
-        ``"linear"``: tested by t; ``"logistic"``: maximum likelihood, tested by Wald's z. Where
-        cases are few: ``"firth"``, Firth's penalised likelihood, tested by its ratio, as R's
-        logistf; ``"firth-fallback"``: that where the logistic model has no answer, or where either
-        cases or controls have one genotype alone; ``"saddle-point"``: the score of the model
-        without the variant, whose p is by saddle-point approximation. There beta is one step of
-        Newton's method, the standard error is that which fits p, and a missing genotype counts as
-        the mean.
+        ``"linear"``: t test. ``"logistic"``: maximum likelihood with Wald's z. For few cases:
+        ``"firth"``, Firth's penalised likelihood with its likelihood ratio test, as R's logistf;
+        ``"firth-fallback"``, logistic, or Firth if that fails or if all cases or all controls have
+        the same genotype; ``"saddle-point"``, the score test of the model without the variant with
+        a saddle-point p. There beta is one Newton step, the standard error is chosen to match p,
+        and missing genotypes are replaced by the mean.
     x_model
-        What the one A1 of a male counts as at X: ``"diploid"`` 2, as two of a female, of whose X
-        one is inactivated; ``"haploid"`` 1. ``"skip"``: X is not tested. These are 2, 1 and 0 of
-        ``--xchr-model``.
+        Dosage of the single A1 of a male at X. ``"diploid"``: 2, as two copies in a female, one of
+        which is inactivated; ``"haploid"``: 1; ``"skip"``: X is not tested. These are 2, 1 and 0
+        of ``--xchr-model``.
     scheduler
-        The address of a scheduler of Dask, or a client of ``distributed``, whose workers test
-        blocks of variants; None for this process alone. The tests are the same.
+        Address of a Dask scheduler, or a ``distributed`` client, whose workers test blocks of
+        variants; None uses this process only. The results are the same.
     backend
-        Where it runs.
+        Where to compute.
 
     Raises
     ------
     ClusterError
         If the scheduler or its workers cannot be used.
     ParameterError
-        If a model is unknown, a contig is not a chromosome of the species, arguments do not fit
-        each other, too few samples are left, the phenotype does not vary, or the covariates explain
-        it entirely.
+        If a model is unknown, a contig is not a chromosome of the species, arguments do not match,
+        too few samples are left, the phenotype is constant, or the covariates explain it entirely.
 
     References
     ----------
@@ -292,7 +289,7 @@ def associate(last: Progress) -> AssociationScan:
 
 
 def _of_design(genotypes: Genotypes, design: Design) -> Genotypes:
-    """Return the genotypes of the samples of a design alone."""
+    """Return the genotypes of the samples of a design."""
     if genotypes.n_samples == len(design.kept):
         return genotypes
     return select_samples(genotypes, design.kept)
@@ -301,7 +298,7 @@ def _of_design(genotypes: Genotypes, design: Design) -> Genotypes:
 def _scan_on_cluster(
     genotypes: Genotypes, group: VariantGroup, model: str, scheduler: Scheduler, backend: Backend
 ) -> Generator[float, None, Fits]:
-    """Return the fits of a group, of which each worker of a scheduler tests some variants."""
+    """Return the fits of a group, computed by the workers of a scheduler."""
     common = genotypes.n_samples, group.design, group.weights, model, backend
     options = {"common": common, "scheduler": scheduler, "n_values": TASK_GENOTYPES[model]}
     fits = Fits.empty(genotypes.n_variants)
@@ -319,7 +316,7 @@ def _scan_block(
     model: str,
     backend: Backend,
 ) -> Fits:
-    """Return the fits of a block of variants, at a worker."""
+    """Return the fits of a block of variants; runs on a worker."""
     part = _of_design(Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8)), design)
     return finish(SCANS[model](part, design, weights=weights, backend=backend))
 
@@ -327,7 +324,7 @@ def _scan_block(
 def scan_of(
     fits: Fits, design: Design, model: str, n_samples: int, notes: tuple[str, ...]
 ) -> AssociationScan:
-    """Return fits of all variants as a scan of a model."""
+    """Return the fits of all variants as an `AssociationScan`."""
     p = np.exp(fits.log_p)
     n_tested, n_covariates = int(np.isfinite(fits.beta).sum()), len(design.names)
     return AssociationScan(

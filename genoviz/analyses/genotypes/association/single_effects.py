@@ -1,4 +1,4 @@
-"""Single effects of a sum, each of which one variant alone has: what is expected of them."""
+"""Single effects of SuSiE, each carried by one variant, and their posteriors."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _LOG_VARIANCES = (-30.0, 15.0)
 
 @dataclass(frozen=True, eq=False)
 class CredibleSet:
-    """Variants of which one has an effect, with some probability.
+    """A credible set: variants that include the causal one with a given probability.
 
     Attributes
     ----------
     effect
-        Which of the single effects it is of.
+        Index of its single effect.
     variants
-        int64: numbers of variants, the likeliest first.
+        int64: indices of the variants, the likeliest first.
     probability
-        That the variant with this effect is among them.
+        Probability that the causal variant of this effect is among them.
     purity
         Smallest absolute correlation between any two of them.
     log10_bayes_factor
-        Of the effect, against none.
+        log10 Bayes factor of the effect against no effect.
     """
 
     effect: int
@@ -40,29 +40,29 @@ class CredibleSet:
 
 @dataclass(frozen=True)
 class FineMappingOptions:
-    """How effects are looked for.
+    """Options of fine mapping.
 
     Attributes
     ----------
     n_effects
-        The most single effects, L.
+        Maximum number of single effects, L.
     coverage
-        Least probability of a credible set, above 0 and below 1.
+        Minimum probability of a credible set, above 0 and below 1.
     min_purity
-        Least purity of a credible set that is told, 0 to 1.
+        Minimum purity of a reported credible set, 0 to 1.
     prior_variance
-        V over the variance of the phenotype, of every effect; estimated for each if None.
+        V of every effect, relative to the phenotype's variance; estimated for each effect if None.
     residual_variance
-        Over that of the phenotype; estimated if None.
+        Relative to the phenotype's variance; estimated if None.
     tolerance
-        Change of the bound at which to stop.
+        Stop when the bound changes by less than this.
     max_iterations
-        Stop there at the latest.
+        Maximum number of iterations.
 
     Raises
     ------
     ParameterError
-        If one is out of range.
+        If an option is out of range.
     """
 
     n_effects: int = 10
@@ -85,7 +85,7 @@ class FineMappingOptions:
 
 
 class SingleEffects:
-    """The effects' posteriors, which come nearer with each update."""
+    """Posteriors of the effects, refined by each update."""
 
     def __init__(
         self, cross: np.ndarray, across: np.ndarray, squares: float, n: int,
@@ -104,7 +104,7 @@ class SingleEffects:
         self.log_factors, self._divergences = np.zeros((2, options.n_effects))
 
     def update(self) -> float:
-        """Take each effect once, and return the bound."""
+        """Update each effect once, and return the bound."""
         fit = self._fits.sum(0)
         for effect in range(len(self.alpha)):
             fit -= self._fits[effect]
@@ -133,13 +133,13 @@ class SingleEffects:
         self._divergences[effect] = expected / (2 * noise) - self.log_factors[effect]
 
     def _log_bayes_factors(self, left: np.ndarray, variance: float) -> np.ndarray:
-        """Return log Bayes factors of one variant with an effect of this variance against none."""
+        """Return log Bayes factors of an effect of this variance at each variant, against none."""
         d, noise = self._diagonal, self.residual_variance
         ratio = noise / (noise + d * variance)
         return 0.5 * np.log(ratio) + 0.5 * left**2 / (d * noise) * (1 - ratio)
 
     def _best_variance(self, left: np.ndarray) -> float:
-        """Return the likeliest prior variance of an effect; 0 if none is likelier."""
+        """Return the maximum-likelihood prior variance of an effect; 0 if no effect is likelier."""
         from scipy.optimize import minimize_scalar
         from scipy.special import logsumexp
 
@@ -147,7 +147,7 @@ class SingleEffects:
             logs = self._log_bayes_factors(left, np.exp(log_variance))
             return float(np.log(len(logs)) - logsumexp(logs))
 
-        # The likelihood is flat far from its maximum, which a variant's own estimate is near.
+        # The likelihood is flat far from its maximum; start at the best variant's own estimate.
         d, noise = self._diagonal, self.residual_variance
         start = np.log(max(((left / d) ** 2 - noise / d).max(), np.exp(_LOG_VARIANCES[0] + 1)))
         low, high = max(start - 5, _LOG_VARIANCES[0]), min(start + 5, _LOG_VARIANCES[1])
@@ -159,11 +159,11 @@ class SingleEffects:
         return float(np.exp(best.x)) if best.fun < 0 else 0.0
 
     def estimate_residual_variance(self) -> None:
-        """Set the residual variance to what is expected of residuals."""
+        """Set the residual variance to its expectation."""
         self.residual_variance = self._residual_squares() / self._n
 
     def _residual_squares(self) -> float:
-        """Return the expected sum of squares of residuals."""
+        """Return the expected residual sum of squares."""
         mean = self.means.sum(0)
         fitted = self._fits.sum(0)
         own = (self.means * self._fits).sum()
@@ -171,12 +171,12 @@ class SingleEffects:
         return float(self._squares - 2 * mean @ self._across + mean @ fitted + spread)
 
     def inclusion(self) -> np.ndarray:
-        """Return the probabilities that variants have an effect."""
+        """Return the posterior inclusion probabilities."""
         is_there = self.variances > _NO_EFFECT
         return 1 - np.prod(1 - self.alpha[is_there], axis=0)
 
     def find_sets(self, numbers: np.ndarray) -> Iterator[CredibleSet]:
-        """Yield the sets of effects that are there and pure enough; each once."""
+        """Yield the credible sets of non-zero effects that are pure enough, without duplicates."""
         seen: set[tuple[int, ...]] = set()
         for effect in np.flatnonzero(self.variances > _NO_EFFECT).tolist():
             order = np.argsort(-self.alpha[effect], kind="stable")

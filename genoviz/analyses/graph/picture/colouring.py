@@ -1,6 +1,6 @@
-"""By what a picture is coloured: the choice, and the colouring that it stands for.
+"""Colourings of a picture: the user's choice, and the colour values it stands for.
 
-Colours from a table of nodes, as a user brings it, are made here too.
+Colours from a user's table of nodes are made here too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MODES: Mapping[str, str] = MappingProxyType(
         "table": "Own table",
     }
 )
-"""The modes, and what people call them."""
+"""The modes and their labels."""
 PATH_MODES = frozenset(
     {
         *("depth", "path-depth", "copies", "strand", "position"),
@@ -56,13 +56,13 @@ PATH_MODES = frozenset(
 """The modes that need paths."""
 MAX_TEXTS = 200
 STRESS_LIMITS = (-4.0, 1.0)
-"""Of the ramp, as log10 of stress: the same for all layouts, so that two can be compared."""
+"""Range of the stress colour ramp as log10; fixed, so that layouts can be compared."""
 NOT_NAMED = "not in the table"
 
 
 @dataclass(frozen=True)
 class ColourChoice:
-    """By what to colour.
+    """How to colour a picture.
 
     Attributes
     ----------
@@ -70,16 +70,16 @@ class ColourChoice:
         A key of `MODES`.
     paths
         The path of ``"position"``; for ``"paths"``, ``"sharing"`` and ``"class"`` the names of the
-        groups that count: of paths, samples, haplotypes or contigs. None of them stands for all.
+        groups to use: paths, samples, haplotypes or contigs. Empty means all.
     group_by
         What a group is: a key of `GROUPINGS`.
     column
-        Column of the user's table; empty for the first.
+        Column of the user's table; empty for the first one.
     annotate_by
         ``"name"``, ``"type"`` or ``"colour"``; empty for the file's colours if it has any, else
         the names.
     colours
-        Own colours of groups: pairs of name and ``#rrggbb``.
+        User-defined colours of groups: pairs of name and ``#rrggbb``.
     """
 
     mode: str = "density"
@@ -104,7 +104,7 @@ def make_colouring(
     Parameters
     ----------
     components
-        int32, shape (n_nodes,), when they are known.
+        int32, shape (n_nodes,): component of each node, if already known.
     annotations
         Needed for ``"annotation"``.
     table
@@ -115,7 +115,7 @@ def make_colouring(
     Raises
     ------
     ParameterError
-        If the graph lacks what the choice needs, or the choice is not known.
+        If the graph lacks what the choice needs, or the choice is unknown.
     """
     mode = choice.mode
     if mode not in MODES:
@@ -174,8 +174,8 @@ _OF_GRAPH: dict[str, Callable[[PangenomeGraph], Colouring]] = {
 def by_stress(stress: np.ndarray) -> Colouring:
     """Colour by the path stress of near steps on a node; float64, (n_nodes,), NaN for none.
 
-    The ramp ends at stress 0.0001, distances right to 1 %, and at 10, distances wrong by three
-    times their length; what lies beyond has the colours of the ends.
+    The ramp ends at stress 0.0001 (distances right to 1 %) and at 10 (distances wrong by three
+    times their length). Values beyond get the colours of the ends.
     """
     with np.errstate(divide="ignore"):
         values = np.clip(np.log10(stress), *STRESS_LIMITS)
@@ -189,12 +189,12 @@ def by_stress(stress: np.ndarray) -> Colouring:
 
 
 def by_table(graph: PangenomeGraph, table: NodeTable, name: str = "") -> Colouring:
-    """Colour by a column of a table: numbers by a ramp, colours as they are, texts by category.
+    """Colour by a column of a table: numbers by a ramp, colours as given, texts by category.
 
     Raises
     ------
     ParameterError
-        If the table has no such column, or is of another graph.
+        If the table has no such column, or belongs to another graph.
     """
     column = table.find(name)
     if len(column.values) != graph.n_nodes:
@@ -223,7 +223,7 @@ def _is_heavy_tailed(values: np.ndarray) -> bool:
 
 
 def _by_texts(column: NodeColumn) -> Colouring:
-    """Give the most frequent texts a colour each; what is left is grey."""
+    """Give each of the most frequent texts a colour; the others are grey."""
     codes = column.values.astype(np.int64) + 1
     counts = np.bincount(codes, minlength=len(column.texts) + 1)[1:]
     kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_TEXTS])
@@ -236,7 +236,7 @@ def _by_texts(column: NodeColumn) -> Colouring:
 
 
 def _by_own_colours(column: NodeColumn) -> Colouring:
-    """Keep up to 200 colours as they are; with more, each is drawn as the nearest frequent one."""
+    """Keep up to 200 colours; if there are more, replace each by the nearest frequent one."""
     codes = column.values.astype(np.int64) + 1
     counts = np.bincount(codes, minlength=len(column.texts) + 1)[1:]
     kept = np.sort(np.argsort(-counts, kind="stable")[:MAX_TEXTS])

@@ -1,4 +1,4 @@
-"""What a near view shows: nodes as thick segments, edges as curves, and bases."""
+"""Content of a close-up view: nodes as thick segments, edges as curves, and bases."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ MIN_BASE_PIXELS = 6.0
 
 @dataclass(frozen=True, eq=False)
 class VisibleBases:
-    """The bases of a node that a view shows.
+    """The bases of a node that are visible in a view.
 
     Attributes
     ----------
     piece
-        Which item of :attr:`Detail.nodes` they are of.
+        Index of their item in :attr:`Detail.nodes`.
     start
-        The first of them, 0-based on the node's forward strand.
+        Position of the first, 0-based on the node's forward strand.
     sequence
-        The bases of the forward strand from there on.
+        The forward-strand bases from there on.
     """
 
     piece: int
@@ -49,19 +49,19 @@ class Detail:
     ----------
     nodes
         int64, shape (n_pieces,), ascending: the nodes that touch the view. A node that a fold cuts
-        comes once for each of its parts.
+        occurs once for each of its parts.
     ends
-        float64, shape (n_pieces, 2, 2): where each part begins and ends, in plane coordinates (bp);
-        end 0 is the left end of the forward node.
+        float64, shape (n_pieces, 2, 2): the two ends of each part in plane coordinates (bp); end 0
+        is the left end of the forward node.
     edges
-        int64, shape (n_curves,), ascending: the edges that a node of the view has and whose curve
-        may touch the view. An edge between two rows of a fold comes twice, as far as each row goes.
+        int64, shape (n_curves,), ascending: the edges of the visible nodes whose curve may touch
+        the view. An edge between two rows of a fold occurs twice, once for each row.
     curves
-        float64, shape (n_curves, 4, 2): control points of a cubic Bezier curve for each, from where
-        the edge leaves its from-handle to where it enters its to-handle, in plane coordinates.
+        float64, shape (n_curves, 4, 2): control points of a cubic Bezier curve for each edge, from
+        the end of its from-handle to the start of its to-handle, in plane coordinates.
     bases
-        The visible bases of parts that are drawn with at least ``MIN_BASE_PIXELS`` a base, of a
-        graph whose sequences are known.
+        The visible bases of parts drawn with at least ``MIN_BASE_PIXELS`` pixels per base; empty
+        if the graph has no sequences.
     """
 
     nodes: np.ndarray
@@ -81,26 +81,25 @@ def find_detail(
     max_nodes: int = 1500,
     max_edges: int = 6000,
 ) -> Detail | None:
-    """Return what a view shows of each node, or None if that is too much.
+    """Return the nodes, edges and bases of a view, or None if there are too many.
 
     Parameters
     ----------
     graph, drawing
-        A graph and a drawing of a layout of it; edges to nodes that are not drawn are left out.
+        A graph and a drawing of its layout; edges to nodes that are not drawn are left out.
     viewport
-        What is looked at, in layout coordinates, or in those of the plane of ``fold``.
+        The view, in layout coordinates, or in plane coordinates of ``fold``.
     fold
-        As of `LayoutDrawing.draw`.
+        As for `LayoutDrawing.draw`.
     nodes
-        int64, the nodes that touch the view, as of `LayoutDrawing.visible_nodes`, when they are
-        known.
+        int64, the nodes that touch the view, from `LayoutDrawing.visible_nodes`, if already known.
     max_nodes, max_edges
-        Above these numbers of nodes that touch the view, and of edges of these, there is none.
+        The result is None if more nodes touch the view, or if these have more edges.
 
     Raises
     ------
     ParameterError
-        If the drawing is of another number of nodes than the graph has.
+        If the drawing and the graph differ in their number of nodes.
     """
     if drawing.n_nodes != graph.n_nodes:
         raise ParameterError(
@@ -130,7 +129,7 @@ def find_detail(
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Parts of nodes: ``ends`` in the plane, ``shown`` and the whole ``lines`` in the layout."""
+    """Parts of nodes: ``ends`` in the plane; ``shown`` and whole ``lines`` in the layout."""
 
     nodes: np.ndarray
     ends: np.ndarray
@@ -141,7 +140,7 @@ class _Parts:
 def _cut_nodes(
     nodes: np.ndarray, lines: np.ndarray, strips: tuple[Strip, ...], fold: Fold | None
 ) -> _Parts:
-    """Cut nodes where their rows end, and keep what the strips show."""
+    """Cut nodes at the ends of their rows, and keep the parts inside the strips."""
     if fold is None or fold.n_rows == 1:
         return _Parts(nodes, lines, lines, clip_segments(lines, strips[0].box))
     chosen, ends, shown = [], [], []
@@ -167,7 +166,7 @@ def _cut_nodes(
 def _edges_of(
     graph: PangenomeGraph, drawing: LayoutDrawing, nodes: np.ndarray, limit: int
 ) -> np.ndarray | None:
-    """Return the edges between drawn nodes that touch one of these; None above a limit."""
+    """Return the edges between drawn nodes that touch one of these; None above the limit."""
     index = graph.node_edge_index
     if (index.offsets[nodes + 1] - index.offsets[nodes]).sum() > limit:
         return None
@@ -178,7 +177,7 @@ def _edges_of(
 
 
 def _edge_curves(graph: PangenomeGraph, drawing: LayoutDrawing, edges: np.ndarray) -> np.ndarray:
-    """Return the curves of edges, in the layout."""
+    """Return the curves of edges in layout coordinates."""
     handles = graph.edges[edges].astype(np.int64)
     ends = drawing.node_ends((handles >> 1).ravel()).reshape(-1, 2, 2, 2)
     is_reverse = (handles & 1).astype(bool)
@@ -189,7 +188,7 @@ def _edge_curves(graph: PangenomeGraph, drawing: LayoutDrawing, edges: np.ndarra
 
 
 def _cut_curves(curves: np.ndarray, edges: np.ndarray, fold: Fold) -> tuple[np.ndarray, np.ndarray]:
-    """Return curves in the plane, cut where their rows end, and the edges that they are of."""
+    """Return curves in the plane, cut at the ends of their rows, and the edge of each."""
     from_rows, to_rows = fold.row_of(curves[:, 0, 0]), fold.row_of(curves[:, 3, 0])
     stays = from_rows == to_rows
     goes = np.flatnonzero(~stays & np.isfinite(curves).all(axis=(1, 2)))
@@ -209,7 +208,7 @@ def _cut_curves(curves: np.ndarray, edges: np.ndarray, fold: Fold) -> tuple[np.n
 
 
 def _may_touch(curves: np.ndarray, view: Viewport) -> np.ndarray:
-    """Return which curves have control points around the view: a curve lies among its own."""
+    """Return which curves may touch the view: a Bezier curve lies in its control points' hull."""
     low, high = curves.min(axis=1), curves.max(axis=1)
     return (
         (low <= (view.x_max, view.y_max)) & (high >= (view.x_min, view.y_min))

@@ -1,4 +1,4 @@
-"""Pictures of a layout: how many nodes, or which of their values, each pixel shows."""
+"""Pictures of a layout: number of nodes, or their values, at each pixel."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ GROUND_INDEX = 0
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A drawn viewport, one palette index for each pixel.
+    """A drawn viewport with one palette index for each pixel.
 
     Parameters
     ----------
     indices
         uint8, shape (height, width): 0 where nothing is drawn; row 0 is the lowest y.
     viewport
-        What was drawn.
+        The drawn view.
     levels
-        float64, at most 255 numbers: where each index from 1 on begins, in counts or node values;
-        the first one takes all smaller values too. NaN for nodes without a value.
+        float64, at most 255 values: lower bound of each index from 1 on, in counts or node values;
+        the first index also has all smaller values. NaN for nodes without a value.
     stride
-        Every ``stride``-th node was drawn; 1 if all were.
+        Every ``stride``-th node was drawn; 1 for all.
     line_width
         Width of the lines in pixels.
     mark_stride
-        Every ``mark_stride``-th node of the largest mark was drawn; 1 if all were.
+        Every ``mark_stride``-th node of the largest mark was drawn; 1 for all.
     fold
-        How the layout was folded, or None; the viewport is one of its plane.
+        Fold of the layout, or None; the viewport is then in its plane coordinates.
     """
 
     indices: np.ndarray
@@ -77,29 +77,29 @@ class Picture:
 
 
 class LayoutDrawing(DrawnNodes):
-    """One set of coordinates, ready to be drawn and asked in any number of viewports.
+    """Coordinates of a layout, prepared for drawing and queries in any number of viewports.
 
-    What it finds in a view, and `with_coordinates`, are those of :class:`DrawnNodes`.
+    Queries of a view, and `with_coordinates`, are inherited from :class:`DrawnNodes`.
 
     Parameters
     ----------
     coordinates
-        float64, shape (n_nodes, 2, 2), C order, as of :class:`GraphLayout`: NumPy or CuPy array. It
-        must not change, unless for :meth:`with_coordinates` with ``live``. A node with a coordinate
-        that is not finite is left out.
+        float64, shape (n_nodes, 2, 2), C order, as in :class:`GraphLayout`: NumPy or CuPy array. It
+        must not change, except through :meth:`with_coordinates` with ``live``. Nodes with
+        coordinates that are not finite are skipped.
     node_values
-        float32, shape (n_nodes,), for drawings by mean or max: what a node is coloured by. NaN for
-        a node without a value.
+        float32, shape (n_nodes,): values for drawings by mean or max. NaN for a node without a
+        value.
     nodes
-        Numbers of the nodes that are drawn and found; None for all. Marks may be of any node.
+        Indices of the nodes to draw and to query; None for all. Marks may have any node.
     backend
-        Where to draw; ``"auto"`` draws CuPy coordinates on their GPU. Coordinates do not leave a
-        GPU: palette indices, numbers of chosen nodes and the coordinates of these do.
+        Where to draw; ``"auto"`` draws CuPy coordinates on their GPU. The full coordinates stay on
+        the GPU; only palette indices, chosen node numbers and their coordinates are copied back.
 
     Raises
     ------
     ParameterError
-        If the arrays do not have these shapes and types, or there is no such node.
+        If shapes or dtypes are wrong, or a node index is out of range.
     """
 
     def __init__(
@@ -117,14 +117,14 @@ class LayoutDrawing(DrawnNodes):
             self._set_node_values(node_values)
 
     def with_nodes(self, nodes: Any) -> Self:
-        """Return a drawing in which only these nodes are drawn and found; None for all."""
+        """Return a drawing that draws and queries these nodes only; None for all."""
         other = super().with_nodes(nodes)
         if other._all_values is not None:
             other._set_node_values(other._all_values)
         return other
 
     def with_node_values(self, node_values: Any) -> Self:
-        """Return a drawing of the same coordinates with other values, or with None."""
+        """Return a drawing with the same coordinates and other values, or None for no values."""
         other = copy.copy(self)
         other._all_values = other._values = other._keys = None
         if node_values is not None:
@@ -146,7 +146,7 @@ class LayoutDrawing(DrawnNodes):
     def count(self, viewport: Viewport, *, stride: int = 1, fold: Fold | None = None) -> np.ndarray:
         """Return how many nodes touch each pixel; uint32, shape (height, width).
 
-        Equal to Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view, unless
+        Equals Datashader's ``Canvas.line(..., axis=1, agg=count())`` of the same view, unless
         pixels are so small that float64 needs a local origin (see ``segment_raster``).
         """
         return place_array(self.image(viewport, "count", stride, fold), "cpu")
@@ -179,41 +179,41 @@ class LayoutDrawing(DrawnNodes):
         Parameters
         ----------
         viewport
-            What to draw, in layout coordinates, or in those of the plane of ``fold``.
+            The view, in layout coordinates, or in plane coordinates of ``fold``.
         by
-            What is mapped to indices: the number of nodes of a pixel, or the mean or the largest of
-            their values.
+            Quantity mapped to indices: number of nodes at a pixel, or mean or maximum of their
+            values.
         how
-            ``"log"``: by log(1 + number - low); ``"linear"``; ``"eq_hist"``: each index is given to
-            about as many pixels.
+            ``"log"``: by log(1 + number - low); ``"linear"``; ``"eq_hist"``: each index covers
+            about the same number of pixels.
         value_range
-            The numbers (low, high) that are mapped to the lowest and the highest index. Without it,
-            0 and the largest for counts, the smallest and the largest for values.
+            Values (low, high) mapped to the lowest and the highest index. The default is 0 and the
+            maximum for counts, the minimum and the maximum for values.
         show_missing
-            Whether pixels whose nodes all lack a value get index 1, with values from 2 on; if not,
-            they stay empty.
+            Whether pixels whose nodes all lack a value get index 1, with values from 2 on;
+            otherwise they stay empty.
         line_width
-            Width of lines in pixels, 1 to 9; None: 1 to 3, wider if few pixels are used.
+            Line width in pixels, 1 to 9; None for 1 to 3, wider if few pixels are covered.
         pixel_budget
-            About how many pixels may be touched before nodes are left out, evenly: early in a
-            layout its lines are long. None draws all nodes. Each mark has the same budget, of which
-            a marked node near the view takes at least ``MARKED_NODE_PIXELS``.
+            Approximate number of pixels to touch; above it, nodes are thinned out evenly. Early in
+            a layout the lines are long. None draws all nodes. Each mark has the same budget; a
+            marked node near the view takes at least ``MARKED_NODE_PIXELS`` of it.
         max_index
-            The highest palette index for nodes, 2 to 255; those above are left to marks.
+            Highest palette index for nodes, 2 to 255; higher ones are reserved for marks.
         marks
-            Nodes to draw over all others, the last ones on top, in lines of at least their own
-            width, whether or not they are among the drawn nodes.
+            Nodes drawn over all others, the last mark on top, in lines of at least their own width,
+            whether or not they are among the drawn nodes.
         fold
-            Draws the layout in rows; levels are those of the whole picture.
+            Fold that draws the layout in rows; levels are those of the whole picture.
         last
-            For a view that is dragged: what was drawn last, which is used where nodes rest, and the
-            view is whole pixels away. It keeps this image; it forgets all with a live layout, and
-            on a GPU, which draws as fast.
+            The previous drawing while the user drags the view. Its image is reused if the
+            coordinates are unchanged and the shift is a whole number of pixels. Ignored for a live
+            layout, and on a GPU, which redraws as fast.
 
         Raises
         ------
         ParameterError
-            If an option is unknown or out of range, or node values are missing.
+            If an option is invalid or out of range, or node values are needed but missing.
         """
         check_choice("by", by, BYS)
         check_choice("how", how, HOWS)
@@ -257,7 +257,7 @@ class LayoutDrawing(DrawnNodes):
         )
 
     def palette_indices(self, viewport: Viewport, **options: Any) -> np.ndarray:
-        """Return the indices of :meth:`draw`, which has the same options; uint8, 0 is empty."""
+        """Return the indices of :meth:`draw`, with the same options; uint8, 0 is empty."""
         return self.draw(viewport, **options).indices
 
     def image(
@@ -269,7 +269,7 @@ class LayoutDrawing(DrawnNodes):
         *,
         is_local: bool = True,
     ) -> Any:
-        """Return the counts or keys of the kernel; it may be far from 0, see its ``make_grid``."""
+        """Return the kernel's counts or keys, with their own offset; see ``make_grid``."""
         if by != "count" and self._values is None:
             raise ParameterError(f"drawing by {by} needs node_values, and there are none")
         if stride < 1:
@@ -292,7 +292,7 @@ class LayoutDrawing(DrawnNodes):
         line_width: int,
         pixel_budget: float | None,
     ) -> int:
-        """Draw a mark's nodes over the picture; return the stride."""
+        """Draw the nodes of a mark over the picture; return the stride."""
         nodes = mark.nodes_on(self.backend, self.n_nodes)
         if self._nodes is None:
             nodes = self._raster.select_nodes(nodes, self._boxes, strip_boxes(strips))
@@ -324,7 +324,7 @@ def _shape(viewport: Viewport) -> tuple[int, int]:
 
 
 def _grids(viewport: Viewport, strips: tuple[Strip, ...], is_local: bool = True) -> list[PixelGrid]:
-    """Return the grid of each strip, as a part of the picture of the viewport."""
+    """Return the pixel grid of each strip within the picture of the viewport."""
     return [
         place_grid(
             make_grid(*astuple(strip.viewport), is_local=is_local),

@@ -1,4 +1,4 @@
-"""Long layouts folded into rows, so that they fill a picture."""
+"""Folding of long layouts into rows, so that they fill a picture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Strip:
-    """The part of one row that a view shows.
+    """The visible part of one row.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class Strip:
 
 @dataclass(frozen=True)
 class Fold:
-    """A layout cut along x into rows of one length, which are stacked downwards.
+    """A layout cut along x into rows of equal length, stacked downwards.
 
-    What is folded has *plane* coordinates: those of the first row are the layout's, and with one
-    row the plane is the layout. The first and the last row go on beyond the bounds, so that
-    nothing is lost of a layout that grows.
+    A folded layout has *plane* coordinates. Those of the first row equal the layout's, so with one
+    row the plane is the layout. The first and the last row extend beyond the bounds, so that a
+    growing layout stays visible.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ class Fold:
     width, height
         Size of the picture to fill, pixels.
     n_rows
-        Number of rows; by default that in which the layout is drawn largest, one row being at
-        least ``MIN_ROW_PIXELS`` high. A layout without a length along x has one row.
+        Number of rows. The default draws the layout as large as possible with rows at least
+        ``MIN_ROW_PIXELS`` high. A layout without extent along x has one row.
 
     Raises
     ------
     ParameterError
-        If the box is not finite or is upside down, or a size or the number of rows is below one.
+        If the box is not finite or is inverted, or a size or the number of rows is below one.
     """
 
     layout_bounds: Box
@@ -121,7 +121,7 @@ class Fold:
 
     @property
     def row_pitch(self) -> float:
-        """From one row to the next, bp."""
+        """Distance from one row to the next, bp."""
         if self.n_rows == 1:
             return self._extents[1]
         filling = self.row_width * self.height / self.width / self.n_rows
@@ -144,45 +144,45 @@ class Fold:
         return np.searchsorted(cuts, x, side="right")
 
     def row_range(self, row: int) -> tuple[float, float]:
-        """Return where a row begins and ends, in x of the layout; infinite at the outer ends."""
+        """Return the x range of a row in the layout; infinite at the outer ends."""
         x_min = self.layout_bounds[0]
         low = -math.inf if row == 0 else x_min + row * self.row_width
         high = math.inf if row == self.n_rows - 1 else x_min + (row + 1) * self.row_width
         return low, high
 
     def row_shift(self, row: int) -> tuple[float, float]:
-        """Return what to add to plane coordinates of a row to get layout coordinates, bp."""
+        """Return the offset from plane to layout coordinates of a row, bp."""
         return row * self.row_width, row * self.row_pitch
 
     def to_plane(self, points: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return points of the layout, float64 (..., 2), in plane coordinates.
 
-        ``rows`` say of which row a point is to be seen as a part; by default that of its x.
+        ``rows`` gives the row of each point; by default it follows from x.
         """
         points = np.asarray(points, np.float64)
         rows = self.row_of(points[..., 0]) if rows is None else rows
         return points - np.stack([rows * self.row_width, rows * self.row_pitch], axis=-1)
 
     def to_layout(self, x: float, y: float) -> tuple[float, float]:
-        """Return the layout point at a point of the plane, of the row at its height."""
+        """Return the layout point at a point of the plane, using the row at its y."""
         x_shift, y_shift = self.row_shift(self.row_at(y))
         return x + x_shift, y + y_shift
 
     def row_at(self, y: float) -> int:
-        """Return the row at a height of the plane; the first or the last one beyond them."""
+        """Return the row at this y of the plane, clipped to the first and last row."""
         if self.n_rows == 1:
             return 0
         return min(max(0, math.floor((self._row_edge(0) - y) / self.row_pitch)), self.n_rows - 1)
 
     def rows_near(self, y: float) -> list[int]:
-        """Return all rows, those nearest to a height of the plane first."""
+        """Return all rows, ordered by distance from this y of the plane."""
         at = self.row_at(y)
         return sorted(range(self.n_rows), key=lambda row: abs(row - at))
 
     def strips(self, viewport: Viewport) -> tuple[Strip, ...]:
         """Return the parts of the rows that a view of the plane shows.
 
-        A pixel belongs to the row in which its middle lies.
+        A pixel belongs to the row that contains its centre.
         """
         if self.n_rows == 1:
             return _whole_strip(viewport)
@@ -218,13 +218,13 @@ class Fold:
         return Strip(row, x_shift, y_shift, pixels, x_min, x_max, left, bottom)
 
     def _first_pixel(self, view: Viewport, row: int) -> int:
-        """Return the first pixel row whose middle is not below the upper edge of a row."""
+        """Return the first pixel row whose centre is not below the upper edge of a row."""
         pixel = math.ceil((self._row_edge(row) - view.y_min) / view.bp_per_pixel[1] - 0.5)
         return min(max(0, pixel), view.height)
 
 
 def view_strips(viewport: Viewport, fold: Fold | None) -> tuple[Strip, ...]:
-    """Return the strips of a view, of which one that is not folded has one."""
+    """Return the strips of a view; a view without a fold has one."""
     return _whole_strip(viewport) if fold is None else fold.strips(viewport)
 
 

@@ -1,4 +1,4 @@
-"""Annotations found on the paths of a graph."""
+"""Placement of annotations on the paths of a graph."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _N_EXAMPLES = 3
 def place_annotations(
     graph: PangenomeGraph, annotations: Annotations, *, sample: str | None = None
 ) -> PlacedAnnotations:
-    """Return the stretches of paths that annotations lie on.
+    """Find where annotations lie on the paths of a graph.
 
-    Where a contig of the annotations is exactly the name of a path that carries a range
-    (``chr6:1000-2000``), positions count from the path's first base. Otherwise they are those of
-    the contig, and the sub-paths of it each get their part; contigs are found as in
-    :func:`genoviz.analyses.graph.query.regions.resolve_region`, or else with or without ``chr``, or
-    by fewer PanSN fields, and a note says so. Where several samples have a contig of that name, an
-    annotation is on that of the one sample whose paths reach there; those that several reach are
-    not placed, and a note says which names would be clear.
+    If a contig has exactly the name of a path that carries a range (``chr6:1000-2000``), positions
+    count from the first base of that path. Otherwise positions are those of the contig, and each
+    sub-path of the contig gets its part. Contigs are matched as in
+    :func:`genoviz.analyses.graph.query.regions.resolve_region`. If that fails, names are tried with
+    or without ``chr``, or with fewer PanSN fields, and a note says so. If several samples have a
+    contig of that name, an annotation is placed on the one sample whose paths cover its position.
+    Annotations that several samples cover are not placed; a note lists the unambiguous names.
 
     Parameters
     ----------
     sample
-        The sample that the annotations are of, where their contigs do not name it and the graph
-        has that contig of several.
+        Sample that the annotations belong to. Needed if the contig names do not include the
+        sample and several samples of the graph have such a contig.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def place_annotations(
 
 
 class _Outcome:
-    """What became of the rows, to be said in notes."""
+    """Counts of placed and skipped rows, for the notes."""
 
     def __init__(self) -> None:
         self.aliases: dict[str, str] = {}
@@ -123,7 +123,7 @@ def _place_contig(
     sample: str | None,
     outcome: _Outcome,
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield row, path, start, end and whether it is clipped of the places on each path."""
+    """Yield row, path, start, end and clipped flag of the placements on each path."""
     found = find_contig_paths(graph, contig, sample)
     if not found.owners:
         outcome.unknown[contig] = len(rows)
@@ -161,7 +161,7 @@ def _place_contig(
 
 
 def _is_inside(starts: np.ndarray, ends: np.ndarray, length: int) -> np.ndarray:
-    """Tell which intervals a path of this length has a part of; bool."""
+    """Return which intervals overlap a path of this length; bool."""
     if length == 0:
         return np.zeros(len(starts), bool)
     is_empty = starts == ends
@@ -170,18 +170,18 @@ def _is_inside(starts: np.ndarray, ends: np.ndarray, length: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ContigPaths:
-    """The paths of a contig, or of each contig that a name may stand for.
+    """The paths of a contig, or of each contig that an ambiguous name may refer to.
 
     Attributes
     ----------
     owners
-        Paths of each of these contigs; none where the graph has no such contig.
+        Paths of each matching contig; empty if the graph has no such contig.
     is_local
-        Whether positions count from a path's first base.
+        Whether positions count from the first base of a path.
     name
-        What the graph calls the contig.
+        Name of the contig in the graph.
     ambiguity
-        Why it may be another contig, a part of a sentence; "" where only one is meant.
+        Why another contig may be meant, as part of a sentence; "" if the name is unambiguous.
     """
 
     owners: tuple[tuple[int, ...], ...] = ()
@@ -196,10 +196,10 @@ class ContigPaths:
 
 
 def find_contig_paths(graph: PangenomeGraph, contig: str, sample: str | None = None) -> ContigPaths:
-    """Return the paths of a contig, found by its own name or by another one that it may have.
+    """Return the paths of a contig, matched by its own name or by a variant of it.
 
-    Several samples may have a contig of that name; then a place on it is on the paths of the one
-    that reaches there, if only one does.
+    Several samples may have a contig of that name. A position on it then belongs to the sample
+    whose paths cover it, if there is only one.
     """
     directory = graph.path_directory
     exact = directory.exact(contig)
@@ -215,7 +215,7 @@ def find_contig_paths(graph: PangenomeGraph, contig: str, sample: str | None = N
 
 
 def _other_names(contig: str) -> Iterator[str]:
-    """Yield the names that a contig may have in the graph, its own first."""
+    """Yield the names that a contig may have in the graph, its own name first."""
     parsed = PathName.parse(contig)
     yield contig
     if parsed.sample is not None and parsed.haplotype is not None:
@@ -229,12 +229,12 @@ def _other_names(contig: str) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlacedAnnotations:
-    """Where annotations lie on paths; a row that is on several paths is there several times.
+    """Placements of annotations on paths; a row on several paths occurs several times.
 
     Attributes
     ----------
     graph, annotations
-        What was placed on what.
+        The graph and the annotations placed on it.
     rows
         int64, shape (n,): the row of ``annotations``; ascending.
     paths
@@ -264,12 +264,12 @@ class PlacedAnnotations:
 
     @property
     def regions(self) -> Sequence[PathRegion]:
-        """The stretch of each place."""
+        """The region of each placement."""
         return _Regions(self)
 
     @cached_property
     def step_ranges(self) -> np.ndarray:
-        """First and stop step of each place, global numbers; int64, shape (n, 2)."""
+        """First and stop step of each placement, as global step numbers; int64, shape (n, 2)."""
         last_bases = self.graph.path_lengths[self.paths] - 1
         firsts = np.minimum(self.starts, last_bases)
         lasts = np.minimum(np.maximum(self.ends - 1, self.starts), last_bases)
@@ -278,16 +278,16 @@ class PlacedAnnotations:
         return np.stack(ranges, axis=1)
 
     def nodes(self, place: int) -> np.ndarray:
-        """Return the nodes of a place, ascending and once each; int64.
+        """Return the nodes of a placement, ascending and without duplicates; int64.
 
-        An annotation without length has the node at its position.
+        An empty annotation has the node at its position.
         """
         first, stop = self.step_ranges[place]
         return np.unique(self.graph.steps[first:stop] >> 1).astype(np.int64)
 
 
 class _Regions(Sequence):
-    """Regions that are made when they are asked for: there may be millions."""
+    """Regions created on access, because there may be millions."""
 
     def __init__(self, placed: PlacedAnnotations) -> None:
         self._placed = placed

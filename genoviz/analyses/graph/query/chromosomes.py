@@ -1,4 +1,4 @@
-"""The chromosomes that a graph holds side by side: its components, by the contigs on them."""
+"""Chromosomes of a graph: its components, named by their contigs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CHROMOSOME = re.compile(r"(chr(omosome)?_?)?(\d{1,3}[A-Za-z]?|[IVX]+|[XYZWM]|MT
 
 @dataclass(frozen=True, eq=False)
 class Chromosomes:
-    """Which chromosome each node and each path is of.
+    """The chromosome of each node and each path.
 
     Attributes
     ----------
     names
-        Of the chromosomes, in the order of their first nodes.
+        Names of the chromosomes, in the order of their first nodes.
     of_nodes
         int32, shape (n_nodes,): index of ``names``.
     of_paths
@@ -50,19 +50,19 @@ class Chromosomes:
 
 
 def find_chromosomes(graph: PangenomeGraph) -> Chromosomes:
-    """Return which chromosome each node and each path is of.
+    """Return the chromosome of each node and each path.
 
-    A chromosome is what hangs together (weakly connected components), and all components of one
-    name. Its name is that of the contig that most steps on it belong to, of those that are named
-    like a chromosome (``chr6``, ``6``, ``X``, ``chrM``, ``XII``) where there are such: assemblies
-    have contigs of their own, a reference calls it by its name. Without paths it is the ``SN`` tag
-    of reference nodes (rGFA). Components on no path are ``others`` beside those that have a name,
-    else each is one: ``component 1`` and so on.
+    A chromosome is a weakly connected component, or all components of one name. The name is the
+    contig with the most steps in the component. Contigs named like a chromosome (``chr6``, ``6``,
+    ``X``, ``chrM``, ``XII``) take precedence, because assemblies also have contigs with names of
+    their own. Without paths, the name comes from the ``SN`` tag of reference nodes (rGFA).
+    Components without a path are called ``others`` if some components have names; otherwise they
+    are ``component 1`` and so on.
 
     Raises
     ------
     ParameterError
-        If there are very many components and no path.
+        If there are too many components and no path.
     """
     components = find_components(graph)
     n_components = int(components.max(initial=-1)) + 1
@@ -88,14 +88,14 @@ def find_chromosomes(graph: PangenomeGraph) -> Chromosomes:
 
 
 def take_chromosome(graph: PangenomeGraph, chromosomes: Chromosomes, name: str) -> PangenomeGraph:
-    """Return the graph of one chromosome: its nodes, edges and whole paths, in their order.
+    """Return the graph of one chromosome: its nodes, edges and whole paths, in order.
 
-    It is what :func:`genoviz.extract_nodes` returns of its nodes, and looks at its own paths only.
+    The result equals :func:`genoviz.extract_nodes` of its nodes, but only its own paths are read.
 
     Raises
     ------
     ParameterError
-        If there is no such chromosome.
+        If there is no chromosome of this name.
     """
     if name not in chromosomes.names:
         known = ", ".join(chromosomes.names[:4])
@@ -138,7 +138,7 @@ def _components_of_paths(graph: PangenomeGraph, components: np.ndarray) -> np.nd
 
 
 def _name_components(graph: PangenomeGraph, of_paths: np.ndarray, n_components: int) -> list[str]:
-    """Return the name of the main contig of each component, "" where no path is."""
+    """Return the main contig of each component, "" for one without paths."""
     n_steps: list[dict[str, int]] = [{} for _ in range(n_components)]
     sizes = np.diff(graph.path_offsets).tolist()
     for text, component, size in zip(graph.path_names, of_paths.tolist(), sizes, strict=True):
@@ -149,6 +149,6 @@ def _name_components(graph: PangenomeGraph, of_paths: np.ndarray, n_components: 
 
 
 def _choose(counts: dict[str, int]) -> str:
-    """Return the contig of most steps, of those named like a chromosome where there are such."""
+    """Return the contig with the most steps, preferring chromosome names if there are any."""
     alike = [contig for contig in counts if _CHROMOSOME.fullmatch(contig)]
     return max(alike or counts, key=lambda contig: counts[contig], default="")

@@ -1,4 +1,4 @@
-"""What people mean by a text: a node, a region or an annotation."""
+"""Search of a graph by text: nodes, regions and annotations."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LOOKS_LIKE_A_PLACE = re.compile(r":\d[\d,]*(-\d[\d,]*)?$")
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """Something of a graph that has a name.
+    """A search result.
 
     Attributes
     ----------
     kind
-        What it is.
+        Kind of the result.
     label
-        What to call it.
+        Text to show for it.
     nodes
-        int64, shape (n,): its nodes, ascending and once each.
+        int64, shape (n,): its nodes, ascending and without duplicates.
     region
-        Where it is on a path; None for nodes.
+        Its place on a path; None for nodes.
     """
 
     kind: Literal["node", "region", "annotation"]
@@ -47,17 +47,18 @@ def find(
     annotations: PlacedAnnotations | None = None,
     limit: int = 20,
 ) -> tuple[Finding, ...]:
-    """Return what a text may mean, the likeliest first, at most ``limit``; nothing may be there.
+    """Return up to ``limit`` possible meanings of a text, the likeliest first; may be empty.
 
-    It may be the name of a node, or several names with commas or spaces between; a path, a contig
-    or a place on one, as :func:`genoviz.analyses.graph.query.regions.resolve_region` reads it, on
-    each contig that a short name may stand for; or how the name of an annotation begins, whatever
-    its case: whole names come first, then short ones, and of one name the longest stretch.
+    The text may be the name of a node, or several names separated by commas or spaces. It may be a
+    path, a contig or a position, in the syntax of
+    :func:`genoviz.analyses.graph.query.regions.resolve_region`; a short name is tried on each
+    contig that it may refer to. Or it may be the prefix of an annotation name, in any case. Full
+    matches come first, then short names; among equal names the longest annotation comes first.
 
     Raises
     ------
     ParameterError
-        If the text reads as a place, and nothing is found; says what is wrong with it.
+        If the text has the form of a position but nothing is found; the message says why.
     """
     text = text.strip()
     if not text:
@@ -79,12 +80,12 @@ def find(
 
 
 def _other_meanings(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
-    """Return the regions that a text may mean whose contig several samples have."""
+    """Return the regions that a text may mean if several samples have its contig."""
     place = _LOOKS_LIKE_A_PLACE.search(text)
     name, rest = (text, "") if place is None else (text[: place.start()], text[place.start() :])
     regions: list[PathRegion] = []
     for contig in graph.path_directory.meanings(name):
-        with suppress(ParameterError):  # what one of them has, another may not
+        with suppress(ParameterError):  # a sample may lack a region that another one has
             regions += resolve_region(graph, f"{contig}{rest}")
     return tuple(regions)
 
@@ -121,7 +122,7 @@ def _label(placed: PlacedAnnotations, place: int) -> str:
 
 
 def find_prefix(names: ByteStrings, prefix: str) -> np.ndarray:
-    """Return the indices of the names that begin with a text, in any case of a-z; int64."""
+    """Return the indices of names with this prefix, ignoring ASCII case; int64."""
     wanted = _lower(np.frombuffer(prefix.encode(), np.uint8))
     found = np.flatnonzero(names.lengths >= len(wanted))
     for position, byte in enumerate(wanted):
