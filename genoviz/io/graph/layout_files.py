@@ -83,9 +83,8 @@ def _check_places(path: Path, layout: GraphLayout, graph: PangenomeGraph) -> Gra
     Layouts lie within the bp of their graph, whatever their start; odgi stacks components with
     1000 bp between them. A thousand times that is damage, as of a bit of an exponent.
     """
-    low, high = layout.points.min(axis=0, initial=0.0), layout.points.max(axis=0, initial=0.0)
-    with np.errstate(over="ignore"):
-        extent = float((high - low).max())
+    x_min, y_min, x_max, y_max = layout.bounds
+    extent = max(max(x_max, 0.0) - min(x_min, 0.0), max(y_max, 0.0) - min(y_min, 0.0))
     maximum = 1000.0 * (graph.total_length + 1000.0 * (graph.n_nodes + 1))
     if extent > maximum:
         node = int(np.abs(layout.points).max(axis=1).argmax()) // 2
