@@ -1,4 +1,4 @@
-"""Clumping: of linked variants that are associated, the strongest stands for the others."""
+"""Clumping: groups of linked associated variants, each represented by the strongest."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ WHAT = "Clumping"
 
 @dataclass(frozen=True, eq=False)
 class Clumps:
-    """Variants that stand for those linked with them, by p.
+    """Clumps of linked variants, each with an index variant.
 
     Attributes
     ----------
     index_variants
-        int64, shape (n_clumps,): numbers of the variants that stand for clumps, the lowest p first.
+        int64, shape (n_clumps,): index variant of each clump, the lowest p first.
     offsets
-        int64, shape (n_clumps + 1,): where the members of each begin in ``members``.
+        int64, shape (n_clumps + 1,): start of each clump in ``members``.
     members
-        int64: numbers of the other variants of each clump, whatever their p, by contig and
-        position.
+        int64: the other variants of each clump, whatever their p, by contig and position.
     r2
-        float64, of the same length: of each with the index variant.
+        float64, same length: r^2 of each member with its index variant.
     """
 
     index_variants: np.ndarray
@@ -46,7 +45,7 @@ class Clumps:
         return len(self.index_variants)
 
     def of(self, clump: int) -> np.ndarray:
-        """Return the numbers of the other variants of a clump: int64."""
+        """Return the other variants of a clump: int64."""
         return self.members[self.offsets[clump] : self.offsets[clump + 1]]
 
 
@@ -61,31 +60,30 @@ def iter_clump(
 ) -> Iterator[Progress]:
     """Clump variants by p; the last step has the `Clumps`.
 
-    As ``plink --clump`` does: variants of p up to ``index_p`` are taken from the lowest p on. One
-    that is in no clump yet stands for a new one, of all variants that are in none, have a p, lie
-    within the distance and have at least that r^2 with it. Of equal p the variant before, by contig
-    and position, comes first.
+    As ``plink --clump``: variants with p up to ``index_p`` are visited in order of p. A variant
+    that is in no clump yet starts a new one. Its members are all unassigned variants with a p that
+    lie within the distance and have at least the minimum r^2 with it. Ties in p are broken by
+    contig and position.
 
     Parameters
     ----------
     genotypes
-        The genotypes, whose variants may have any order. One without a position is a clump of its
-        own.
+        The genotypes, with variants in any order. A variant without a position is its own clump.
     p
-        p values, shape (n_variants,); those with NaN take no part.
+        p values, shape (n_variants,); variants with NaN are skipped.
     index_p
-        Largest p of a variant that stands for a clump.
+        Largest p of an index variant.
     min_r2
-        Least r^2 of a member with it, 0 to 1.
+        Smallest r^2 of a member with the index variant, 0 to 1.
     max_distance
-        Largest distance of a member from it in bp.
+        Largest distance of a member from the index variant in bp.
     measure
-        As of `iter_linked_pairs`; PLINK's is that of haplotypes.
+        As for `iter_linked_pairs`; PLINK uses ``"haplotype"``.
 
     Raises
     ------
     ParameterError
-        If shapes or numbers do not fit, or no variant has a position.
+        If shapes do not match, a number is out of range, or no variant has a position.
 
     References
     ----------
@@ -138,7 +136,7 @@ def iter_clump(
 
 @in_one_go(iter_clump)
 def clump(last: Progress) -> Clumps:
-    """Return variants that stand for those linked with them; see `iter_clump`.
+    """Return clumps of linked variants; see `iter_clump`.
 
     Examples
     --------

@@ -209,7 +209,6 @@ def iter_principal_components(
         Seed of the random start.
     backend
         Where to compute.
-        Where it runs.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Linkage of haplotypes whose phase is not known: their most likely frequencies."""
+"""r^2 between variants from maximum-likelihood haplotype frequencies of unphased genotypes."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ _HALVINGS = 60
 
 
 def haplotype_r2(genotypes: Genotypes, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return r^2 of the haplotypes of pairs of variants, as ``plink --r2 dprime`` and ``--clump``.
+    """Return haplotype r^2 of pairs of variants, as ``plink --r2 dprime`` and ``--clump``.
 
-    Only double heterozygotes leave open which alleles are on one haplotype; how many of them are
-    of either kind is what makes the genotypes most likely, with haplotypes that meet at random.
-    Males have one haplotype of X and Y.
+    Only double heterozygotes have unknown phase. Their split between the two phases maximises the
+    likelihood under random mating. Males have one haplotype at X and Y.
 
     Parameters
     ----------
     genotypes
         The genotypes.
     first, second
-        int64, shape (p,): numbers of variants; those of a pair are of one kind of chromosome.
+        int64, shape (p,): variant indices; both variants of a pair are on the same chromosome type.
 
     Returns
     -------
     numpy.ndarray
-        float64, shape (p,): NaN where one of both does not vary among the samples that have both.
+        float64, shape (p,): NaN if either variant is constant among the samples that have both.
 
     References
     ----------
@@ -57,7 +56,7 @@ def _r2_of_kind(
         return r2_of_counts(_joint_counts(part, *pairs))
     is_male = haploid_samples(genotypes, kind)
     of_males = _joint_counts(select_samples(part, is_male), *pairs)
-    of_males[:, 1] = of_males[:, :, 1] = 0  # a heterozygous male is a mistake
+    of_males[:, 1] = of_males[:, :, 1] = 0  # a heterozygous male is an error
     others = np.zeros_like(of_males)
     if kind == Kind.X:
         others = _joint_counts(select_samples(part, ~is_male), *pairs)
@@ -73,15 +72,15 @@ def _joint_counts(genotypes: Genotypes, first: np.ndarray, second: np.ndarray) -
 
 
 def r2_of_counts(diploid: np.ndarray, haploid: np.ndarray | int = 0) -> np.ndarray:
-    """Return r^2 of haplotypes from counts of genotypes.
+    """Return haplotype r^2 from genotype counts.
 
     Parameters
     ----------
     diploid
-        int64, shape (p, 3, 3): samples by the genotypes of two variants: homozygous for A1,
-        heterozygous, homozygous for A2.
+        int64, shape (p, 3, 3): numbers of samples by the genotypes of two variants: homozygous A1,
+        heterozygous, homozygous A2.
     haploid
-        int64, shape (p, 2, 2): samples with one copy, by A1 or A2 of both.
+        int64, shape (p, 2, 2): numbers of samples with one copy, by A1 or A2 at both variants.
     """
     n = np.asarray(diploid, np.float64)
     known = 2.0 * n[:, ::2, ::2] + haploid
@@ -104,15 +103,15 @@ def r2_of_counts(diploid: np.ndarray, haploid: np.ndarray | int = 0) -> np.ndarr
 
 
 def _most_likely(known: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """Return which part of double heterozygotes has the A1 of both variants on one haplotype.
+    """Return the share of double heterozygotes with both A1 on one haplotype.
 
-    With x for it, the likelihood rises where g(x) = x f12 f21 - (open - x) f11 f22 is negative. g
-    is a cubic: it has a root at most in each part between the roots of its derivative.
+    The likelihood increases in x where g(x) = x f12 f21 - (open - x) f11 f22 is negative. g is a
+    cubic, so it has at most one root in each interval between the roots of its derivative.
     """
     (a, b), (c, d) = known.transpose(1, 2, 0)
     h = open_
     b, c = b + h, c + h
-    # g(x) = x (b - x)(c - x) - (h - x)(a + x)(d + x), by powers of x.
+    # g(x) = x (b - x)(c - x) - (h - x)(a + x)(d + x), expanded in powers of x.
     cubic = 2.0
     square = a + d - b - c - h
     linear = b * c + a * d - h * (a + d)
@@ -140,6 +139,6 @@ def _most_likely(known: np.ndarray, open_: np.ndarray) -> np.ndarray:
 
 
 def _times_log(weight: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Return weight log(value), 0 where the weight is."""
+    """Return weight * log(value), and 0 where the weight is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(weight > 1e-12, weight * np.log(np.maximum(value, 0)), 0.0)

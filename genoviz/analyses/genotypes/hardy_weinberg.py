@@ -17,29 +17,29 @@ _WHAT = "testing Hardy-Weinberg proportions"
 def hardy_weinberg_p(
     counts: np.ndarray, *, of_males: np.ndarray | None = None, mid_p: bool = False
 ) -> np.ndarray:
-    """Return how likely so uneven a number of heterozygotes is at random mating.
+    """Return exact p values of Hardy-Weinberg proportions.
 
     Parameters
     ----------
     counts
-        Integers, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2, as of
-        `allele_counts`. Of autosomes, or of the females at X; best of unrelated samples.
+        Integers, shape (n_variants, 4): homozygous A1, missing, heterozygous, homozygous A2, as
+        from `allele_counts`. For autosomes, or for females at X; preferably of unrelated samples.
     of_males
-        The same of the males, who have one copy, at variants of X; a male that is heterozygous
-        counts as missing. The p value is then that of females and males together.
+        The same counts for males, who have one copy, at variants of X. A heterozygous male counts
+        as missing. The p value then covers females and males together.
     mid_p
-        Whether outcomes as likely as the observed one count half, as ``--hardy midp`` of PLINK: the
-        test rejects less rarely than it promises.
+        Whether outcomes as likely as the observed one count half, as ``--hardy midp`` of PLINK.
+        The plain exact test is conservative; this correction makes it less so.
 
     Returns
     -------
     numpy.ndarray
-        float64, shape (n_variants,): 1 where nothing varies (0.5 by ``mid_p``), 0 below 1e-300.
+        float64, shape (n_variants,): 1 for a constant variant (0.5 with ``mid_p``), 0 below 1e-300.
 
     Raises
     ------
     ParameterError
-        If counts have another shape.
+        If counts have the wrong shape.
 
     References
     ----------
@@ -60,7 +60,7 @@ def hardy_weinberg_p(
 def iter_hardy_weinberg_p(
     counts: np.ndarray, *, of_males: np.ndarray | None = None, mid_p: bool = False
 ) -> Iterator[Progress]:
-    """Test some variants at a time; the last step has what `hardy_weinberg_p` returns."""
+    """Test blocks of variants; the last step has the result of `hardy_weinberg_p`."""
     found = np.asarray(counts, np.int64)
     if found.ndim != 2 or found.shape[1] != 4:
         raise ParameterError(f"counts have shape {found.shape}, need (n_variants, 4)")

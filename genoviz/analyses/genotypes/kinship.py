@@ -1,4 +1,4 @@
-"""Kinship that is robust to populations (KING), and samples of whom no two are related."""
+"""KING-robust kinship, and selection of unrelated samples."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _HOM1, _HET, _HOM2 = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class KinshipPairs:
-    """Pairs of samples and what they share.
+    """Kinship of pairs of samples.
 
     Attributes
     ----------
     first, second
-        int64, shape (n_pairs,): numbers of samples, first < second, by first and second.
+        int64, shape (n_pairs,): sample indices, first < second, sorted by first and second.
     n_variants
-        int64, shape (n_pairs,): at which both have a genotype.
+        int64, shape (n_pairs,): variants with genotypes in both samples.
     n_both_heterozygous, n_opposite
-        int64, shape (n_pairs,): of these, at which both are heterozygous, and at which they are
-        homozygous for different alleles (IBS0).
+        int64, shape (n_pairs,): of these, variants at which both are heterozygous, and at which
+        they are homozygous for different alleles (IBS0).
     kinship
-        float64, shape (n_pairs,): about 0.5 for duplicates and twins, 0.25 for parents and
-        children and for full siblings, 0.125 for second degree, 0 or less for unrelated ones; NaN
-        where one of both is heterozygous nowhere.
+        float64, shape (n_pairs,): about 0.5 for duplicates and twins, 0.25 for parent and child
+        and for full siblings, 0.125 for second degree, 0 or less for unrelated pairs; NaN if
+        either sample has no heterozygous genotype.
     """
 
     first: np.ndarray
@@ -56,28 +56,28 @@ def iter_king_kinship(
 ) -> Iterator[Progress]:
     """Compute the kinship of all pairs of samples; the last step has the `KinshipPairs`.
 
-    KING-robust, between families, as ``plink2 --make-king-table``: of the variants at which both
-    have a genotype, with N1 and N2 heterozygous ones of either::
+    The KING-robust between-family estimator, as ``plink2 --make-king-table``. N1 and N2 are the
+    heterozygous counts of the two samples at the variants with genotypes in both::
 
         kinship = (both heterozygous - 2 opposite) / (2 min) + 1/2 - (N1 + N2) / (4 min),
         min = min(N1, N2)
 
-    No allele frequencies enter, so that samples of different populations do not seem related
-    because of these. Memory is 3/8 of a byte for each genotype, beside the pairs that are kept.
+    The estimator uses no allele frequencies, so it is robust to population structure. Memory is
+    3/8 of a byte per genotype, plus the pairs that are kept.
 
     Parameters
     ----------
     genotypes
         The genotypes.
     at_least
-        Least kinship of pairs that are kept; all if None.
+        Minimum kinship of the pairs to keep; all if None.
     contigs
-        As of `iter_relationship_matrix`.
+        As for `iter_relationship_matrix`.
 
     Raises
     ------
     ParameterError
-        If ``contigs`` is unknown, or no variant is of autosomes.
+        If ``contigs`` is unknown, or there are no autosomal variants.
 
     References
     ----------
@@ -138,25 +138,25 @@ def king_kinship(last: Progress) -> KinshipPairs:
 
 
 def unrelated_samples(pairs: KinshipPairs, n_samples: int, *, at_least: float) -> np.ndarray:
-    """Return samples of whom no two have at least some kinship: int64, ascending.
+    """Return samples such that no two are related: int64, ascending.
 
-    Until no pair is left, the relative of a sample goes that has no other relatives; if each has
-    several, the sample with the most relatives does. That leaves many samples, but not always the
-    most that there could be. Of equals the last one goes.
+    Greedy: while pairs remain, drop the relative of a sample that has no other relatives. If every
+    sample has several, drop the one with the most. The set is large but not always maximum. Ties
+    drop the last sample.
 
     Parameters
     ----------
     pairs
-        All pairs of at least this kinship; others do no harm.
+        All pairs with at least this kinship; others are ignored.
     n_samples
-        Of the genotypes.
+        Number of samples in the genotypes.
     at_least
-        Kinship of relatives: from 0.177 on they are of first degree, 0.0884 second, 0.0442 third.
+        Kinship threshold: 0.177 for first degree, 0.0884 for second, 0.0442 for third.
 
     Raises
     ------
     ParameterError
-        If a pair has a sample that is not there.
+        If a sample index is out of range.
     """
     if len(pairs) and pairs.second.max() >= n_samples:
         raise ParameterError(
@@ -188,7 +188,7 @@ def _empty() -> tuple[np.ndarray, ...]:
 
 
 def _kinship(first: np.ndarray, second: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the columns of `KinshipPairs` of pairs from their joint counts."""
+    """Return the columns of `KinshipPairs` from the joint counts of pairs."""
     both = counts[:, _HET, _HET]
     opposite = counts[:, _HOM1, _HOM2] + counts[:, _HOM2, _HOM1]
     ones, others = counts[:, _HET].sum(1), counts[:, :, _HET].sum(1)

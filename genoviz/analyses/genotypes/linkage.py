@@ -1,4 +1,4 @@
-"""Linkage disequilibrium: squared correlations of variants, and pruning by them."""
+"""Linkage disequilibrium (r^2) between variants, and LD pruning."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ Measure = Literal["dosage", "haplotype"]
 _PAIRS = 1 << 16
 _MAX_PAIRS = 1 << 20
 _STEP_WORDS = 1 << 24
-"""Words of 64 samples that a step of pruning compares at most: some 50 ms."""
+"""Maximum number of 64-sample words compared in a pruning step: some 50 ms."""
 
 
 def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
-    """Return r^2 of the dosages of each pair of some variants.
+    """Return dosage r^2 between all pairs of the given variants.
 
-    At X a male has A1 once or not at all, and Y is that of males alone; a male that is heterozygous
-    there is missing.
+    At X, males have zero or one copy of A1. At Y only males count. A heterozygous male is missing
+    at both.
 
     Parameters
     ----------
     genotypes
         The genotypes.
     variants
-        Numbers of variants, shape (k,), or a slice.
+        Variant indices, shape (k,), or a slice.
 
     Returns
     -------
     numpy.ndarray
-        float64, shape (k, k), symmetric: over the samples that have both genotypes; NaN where one
-        of both does not vary among these. What ``plink --r2`` reports.
+        float64, shape (k, k), symmetric: over samples with both genotypes; NaN if either variant
+        is constant among these. Equal to ``plink --r2``.
 
     Examples
     --------
@@ -63,20 +63,20 @@ def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
 def iter_linkage_windows(
     genotypes: Genotypes, *, window: int = 50
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield r^2 of each variant with the next ones of its contig, block after block.
+    """Yield r^2 of each variant with the next ones on its contig, in blocks.
 
     Parameters
     ----------
     genotypes
-        With variants in the order of contigs and positions.
+        Genotypes with variants sorted by contig and position.
     window
-        Variants that each is paired with: the next window - 1.
+        Each variant is paired with the next window - 1 variants.
 
     Yields
     ------
     tuple
-        A slice of variants; and float64, shape (its length, window - 1): r^2 with the next
-        variant, the one after it, and so on; NaN beyond the contig, and as in `linkage`.
+        A slice of variants; and float64, shape (its length, window - 1): r^2 with the following
+        variants in order; NaN past the end of the contig, and as in `linkage`.
     """
     _check_window(window)
     kernel = load_kernel("linkage", "cpu")
@@ -99,15 +99,15 @@ def iter_linkage_windows(
 
 @dataclass(frozen=True, eq=False)
 class LinkedPairs:
-    """Pairs of variants that are linked.
+    """Linked pairs of variants.
 
     Attributes
     ----------
     first, second
-        int64, shape (n_pairs,): numbers of variants. Of all pairs the first is the one before, by
-        contig and position; of pairs with chosen variants it is the chosen one.
+        int64, shape (n_pairs,): variant indices. Without chosen variants, ``first`` precedes
+        ``second`` by contig and position; otherwise ``first`` is the chosen variant.
     r2
-        float64, shape (n_pairs,): as of `linkage`.
+        float64, shape (n_pairs,): as for `linkage`.
     """
 
     first: np.ndarray
@@ -127,24 +127,24 @@ def iter_linked_pairs(
     min_r2: float = 0.2,
     measure: Measure = "dosage",
 ) -> Iterator[Progress]:
-    """Find the pairs of near variants that are linked; the last step has the `LinkedPairs`.
+    """Find nearby linked pairs of variants; the last step has the `LinkedPairs`.
 
     Parameters
     ----------
     genotypes
-        The genotypes, whose variants may have any order. One without a position is in no pair.
+        The genotypes, with variants in any order. Variants without a position are in no pair.
     variants
-        Numbers of variants: only pairs with one of these are looked at; all pairs if None.
+        Variant indices: only pairs with one of these are considered; all pairs if None.
     max_distance
         Largest distance of a pair in bp, at least 0.
     window
-        Each variant is paired with the next window - 1 of its contig, by position, as ``plink
+        Pair each variant with the next window - 1 of its contig, by position, as ``plink
         --ld-window``; all within the distance if None.
     min_r2
-        Least r^2 of a pair, 0 to 1. A pair of which one variant does not vary has none.
+        Minimum r^2 of a pair, 0 to 1. Pairs with a constant variant have no r^2.
     measure
-        ``"dosage"``: r^2 of dosages, as of `linkage`; ``"haplotype"``: of the most likely
-        haplotypes, as of ``plink --r2 dprime``.
+        ``"dosage"``: r^2 of dosages, as for `linkage`; ``"haplotype"``: of maximum-likelihood
+        haplotype frequencies, as ``plink --r2 dprime``.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def iter_linked_pairs(
 
 @in_one_go(iter_linked_pairs)
 def linked_pairs(last: Progress) -> LinkedPairs:
-    """Return the pairs of near variants that are linked; see `iter_linked_pairs`.
+    """Return nearby linked pairs of variants; see `iter_linked_pairs`.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def linked_pairs(last: Progress) -> LinkedPairs:
 
 
 def dosage_r2(genotypes: Genotypes, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return r^2 of the dosages of pairs of variants, as of `linkage`: float64, shape (p,)."""
+    """Return dosage r^2 of pairs of variants, as for `linkage`: float64, shape (p,)."""
     kernel = load_kernel("linkage", "cpu")
     used, at = np.unique(np.concatenate([first, second]), return_inverse=True)
     part = as_linked(genotypes.take_variants(used))
@@ -214,7 +214,7 @@ MEASURES = {"dosage": dosage_r2, "haplotype": haplotype_r2}
 
 
 def check_linkage_options(max_distance: int, min_r2: float, measure: str) -> None:
-    """Raise `ParameterError` if one is out of range."""
+    """Raise `ParameterError` if an option is out of range."""
     if max_distance < 0:
         raise ParameterError(f"max_distance is {max_distance}, needs to be at least 0")
     if not 0 <= min_r2 <= 1:
@@ -224,12 +224,12 @@ def check_linkage_options(max_distance: int, min_r2: float, measure: str) -> Non
 
 
 def has_position(genotypes: Genotypes) -> np.ndarray:
-    """Return which variants have a position, from which distances are taken: bool (n_variants,).
+    """Return which variants have a position on a contig: bool (n_variants,).
 
     Raises
     ------
     ParameterError
-        If there are variants, but none has one.
+        If there are variants but none has a position.
     """
     is_known = genotypes.variants.positions >= 0
     if len(is_known) and not is_known.any():
@@ -242,7 +242,7 @@ def has_position(genotypes: Genotypes) -> np.ndarray:
 def _neighbours(
     genotypes: Genotypes, max_distance: int, window: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return variants by contig and position, and the places of the near ones of each: from, to."""
+    """Return variants by contig and position, and the range of near ones of each: from, to."""
     contigs, positions = genotypes.variants.contig_ids, genotypes.variants.positions
     order = np.lexsort((positions, contigs))
     order = order[has_position(genotypes)[order]]
@@ -259,7 +259,7 @@ def _neighbours(
 
 
 def _blocks_of_pairs(sizes: np.ndarray, n_samples: int) -> Iterator[slice]:
-    """Yield slices of variants with so many pairs that a step takes a moment."""
+    """Yield slices of variants sized so that the pairs of each take a moment."""
     maximum = max(1, min(_MAX_PAIRS, 8 * _STEP_WORDS // (n_samples // 64 + 1)))
     totals = np.cumsum(sizes)
     start = 0
@@ -281,22 +281,22 @@ def prune_by_linkage(
 def iter_prune_by_linkage(
     genotypes: Genotypes, *, window: int = 50, step: int = 5, max_r2: float = 0.2
 ) -> Iterator[Progress]:
-    """Choose variants of which no two near ones are linked; the last step has bool (n_variants,).
+    """Select variants with low pairwise r^2; the last step has bool (n_variants,).
 
-    These are the variants that ``plink --indep-pairwise window step max_r2`` keeps: of a pair above
-    ``max_r2`` the one with the rarer minor allele goes; first go those that do not vary, as where
-    all are heterozygous. At X and Y r^2 is that of `linkage`, where PLINK's pruning has another.
+    Equals ``plink --indep-pairwise window step max_r2``: of a pair above ``max_r2``, the variant
+    with the lower minor allele frequency is dropped, after constant variants and those where all
+    samples are heterozygous. Unlike in PLINK's pruning, r^2 at X and Y is that of `linkage`.
 
     Parameters
     ----------
     genotypes
-        With the variants of a contig one after the other, by position.
+        Genotypes with variants grouped by contig and sorted by position.
     window
-        How many variants are compared with each other, at least 2.
+        Number of variants that are compared with each other, at least 2.
     step
-        How far the window moves each time, in variants.
+        Shift of the window, in variants.
     max_r2
-        The largest r^2 that two kept variants of a window may have.
+        Largest r^2 between two kept variants of a window.
 
     Raises
     ------
@@ -323,7 +323,7 @@ def iter_prune_by_linkage(
 
 
 def _stretches(genotypes: Genotypes, window: int, step: int) -> Iterator[tuple[slice, int]]:
-    """Yield the variants of consecutive windows of a contig, and how many windows these are."""
+    """Yield runs of consecutive windows on a contig: their variants, and the number of windows."""
     words = window * step * max(genotypes.n_samples // 64, 1)
     maximum = max(1, _STEP_WORDS // words)
     edges = np.flatnonzero(np.diff(genotypes.variants.contig_ids)) + 1

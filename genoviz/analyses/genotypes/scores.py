@@ -1,4 +1,4 @@
-"""Scores of samples: sums of dosages of named alleles, each times its weight."""
+"""Polygenic scores: weighted sums of allele dosages."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ _COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 
 @dataclass(frozen=True, eq=False)
 class SampleScores:
-    """Scores of samples.
+    """Polygenic scores of samples.
 
     Attributes
     ----------
     sums
-        float64, shape (n_samples, k): sums of weights times dosages of the named alleles; a missing
-        genotype counts as the mean.
+        float64, shape (n_samples, k): weighted sums of the dosages of the named alleles; missing
+        genotypes are replaced by the mean.
     averages
-        float64, shape (n_samples, k): the sums over twice the number of variants.
+        float64, shape (n_samples, k): the sums divided by twice the number of variants.
     n_alleles
-        int64, shape (n_samples,): twice the number of variants at which the sample has a genotype.
+        int64, shape (n_samples,): twice the number of variants with a genotype in the sample.
     dosage_sums
-        float64, shape (n_samples,): of the named alleles, in the genotypes that the sample has.
+        float64, shape (n_samples,): sum of the dosages of the named alleles, without missing
+        genotypes.
     n_variants
-        That count.
+        Number of variants used.
     notes
-        Which rows do not count and why, and how many are ambiguous, one sentence each.
+        Which rows were skipped and why, and how many are ambiguous, one sentence each.
     """
 
     sums: np.ndarray
@@ -61,32 +62,30 @@ def iter_score(
 ) -> Iterator[Progress]:
     """Score samples by weights of alleles; the last step has the `SampleScores`.
 
-    A row of weights is for the variant of its ID, and for the dosage of its allele, which may be A1
-    or A2: as ``plink2 --score``. Rows without such a variant, those whose allele is neither, and
-    those of a variant of which no sample has a genotype do not count. Alleles are those of one
-    strand: none is taken for its complement, and notes count the rows whose allele fits only as a
-    complement, as well as variants of A and T or C and G, of which nobody sees whether their
-    strands agree.
+    Each row of weights names a variant by ID and one of its alleles, A1 or A2, as in ``plink2
+    --score``. Rows are skipped if there is no such variant, the allele matches neither of its
+    alleles, or no sample has a genotype. Alleles are never complemented. Notes count the rows whose
+    allele matches only as a complement, and the strand-ambiguous variants (A/T and C/G).
 
     Parameters
     ----------
     genotypes
-        The genotypes. A missing one counts as the mean of all samples that have it.
+        The genotypes. Missing ones are replaced by the mean of the variant.
     ids, alleles
-        Of each row, n_rows each.
+        Variant ID and allele of each row, n_rows each.
     weights
         Numbers, shape (n_rows,) or (n_rows, k).
     contigs
-        ``"autosomes"``: variants of X, Y and mitochondria do not count; ``"all"``: they do, with
-        the dosages that are in the file.
+        ``"autosomes"``: skip variants of X, Y and mitochondria; ``"all"``: include them, with the
+        dosages of the file.
     backend
-        Where it runs.
+        Where to compute.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, a weight is not a number, an ID is there twice, is the ID of several
-        variants, or no row counts.
+        If shapes do not match, a weight is not a number, an ID occurs twice or belongs to several
+        variants, or no row can be used.
     """
     weights = np.asarray(weights, np.float64)
     weights = weights[:, None] if weights.ndim == 1 else weights
@@ -129,7 +128,7 @@ def iter_score(
 
 @in_one_go(iter_score)
 def score(last: Progress) -> SampleScores:
-    """Return scores of samples by weights of alleles; see `iter_score`.
+    """Return polygenic scores of samples; see `iter_score`.
 
     Examples
     --------
@@ -146,10 +145,10 @@ def score(last: Progress) -> SampleScores:
 def _count_called(
     genotypes: Genotypes, variants: np.ndarray, start: float, backend: Backend
 ) -> Generator[Progress, None, np.ndarray]:
-    """Return how many genotypes each sample has at some variants: int64 (n_samples,)."""
+    """Return the number of genotypes of each sample at some variants: int64 (n_samples,)."""
     if not len(variants):
         return np.zeros(genotypes.n_samples, np.int64)
-    # Without names of contigs: at Y females would have none.
+    # Drop contig names: otherwise females would count as missing at Y.
     part = Genotypes.unnamed(genotypes.packed[variants], genotypes.samples.sexes)
     steps = iter_sample_statistics(part, backend=backend)
     statistics = yield from report_last(steps, start, start + 0.2, what=WHAT)
@@ -163,7 +162,7 @@ def _match(
     alleles: Sequence[str],
     backend: Backend,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Return the rows that count, their variants, whether they name A1, and notes."""
+    """Return the usable rows, their variants, whether they name A1, and notes."""
     row_of = {str(name): row for row, name in enumerate(ids)}
     if len(row_of) < len(ids):
         seen: set[str] = set()

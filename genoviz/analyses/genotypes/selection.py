@@ -1,4 +1,4 @@
-"""Genotypes of some samples, of a region, and of dosages."""
+"""Selection of genotypes by sample or region, and packing of dosages."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _BLOCK_BYTES = 1 << 26
 
 
 def select_samples(genotypes: Genotypes, indices: np.ndarray) -> Genotypes:
-    """Return the genotypes of some samples, in this order, packed anew.
+    """Return the genotypes of some samples, in the given order, packed anew.
 
     Parameters
     ----------
     genotypes
         Of all samples.
     indices
-        Numbers of samples, integers of shape (k,), each once; or bool of shape (n_samples,).
+        Sample indices, integers of shape (k,), without duplicates; or bool of shape (n_samples,).
 
     Raises
     ------
     ParameterError
-        If a sample is not there, or is named twice.
+        If an index is out of range or occurs twice.
     """
     return last_of(iter_select_samples(genotypes, indices)).result
 
 
 def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[Progress]:
-    """Pack some variants at a time; the last step has what `select_samples` returns."""
+    """Pack blocks of variants; the last step has the result of `select_samples`."""
     indices = _check_indices(indices, genotypes.n_samples)
     packed = np.zeros((genotypes.n_variants, (len(indices) + 3) // 4), np.uint8)
 
@@ -54,24 +54,24 @@ def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[P
 
 
 def genotypes_in_region(genotypes: Genotypes, contig: str, start: int, end: int) -> Genotypes:
-    """Return the genotypes of variants with start <= position < end, 0-based, by position."""
+    """Return the genotypes of variants with start <= position < end, 0-based, sorted."""
     return genotypes.take_variants(genotypes.variants.in_region(contig, start, end))
 
 
 def pack_dosages(dosages: np.ndarray, samples: SampleTable, variants: VariantTable) -> Genotypes:
-    """Return genotypes packed from counts of allele A1.
+    """Return packed genotypes from counts of allele A1.
 
     Parameters
     ----------
     dosages
         Integers or floats, shape (n_samples, n_variants): 0, 1, 2; negative or NaN is missing.
     samples, variants
-        Who and what they are.
+        The sample and variant tables.
 
     Raises
     ------
     ParameterError
-        If a number is none of these, or the shape does not fit samples and variants.
+        If a number is invalid, or the shape does not match samples and variants.
     """
     shape = (len(samples), len(variants))
     if np.shape(dosages) != shape:
@@ -106,7 +106,7 @@ def _check_indices(indices: np.ndarray, n: int) -> np.ndarray:
 
 
 def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
-    """Return dosages of variants as covariates, so that others are tested conditional on them.
+    """Return dosages of variants as covariates for conditional tests.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
     Raises
     ------
     ParameterError
-        If an ID is of no variant, or of several.
+        If an ID matches no variant, or several.
     """
     columns = []
     for name in ids:

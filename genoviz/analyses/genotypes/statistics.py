@@ -1,4 +1,4 @@
-"""What is told of variants and of samples before anything else: frequencies, missing, mixed."""
+"""Basic statistics of variants and samples: frequencies, missing rates, heterozygosity."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class VariantStatistics:
-    """Statistics of each variant, as PLINK 2 has them.
+    """Statistics of each variant, defined as in PLINK 2.
 
-    Males have one copy at X and Y, and everybody one at MT; a heterozygous call of one copy counts
-    as half of each allele. At Y all but males are left out.
+    Males have one copy at X and Y, and everybody one at MT. A heterozygous call with one copy
+    counts as half of each allele. At Y only males count.
 
     Attributes
     ----------
     counts
-        int64, shape (n_variants, 4): samples homozygous for A1, missing, heterozygous, homozygous
-        for A2; at Y males alone.
+        int64, shape (n_variants, 4): numbers of samples that are homozygous A1, missing,
+        heterozygous, homozygous A2; males only at Y.
     haploid_counts
-        The same of those among them who have one copy; none if None.
+        The same for the samples among them with one copy; None if there are none.
     hwe_counts, hwe_male_counts
-        The same of those whose Hardy-Weinberg proportions are tested: founders of both sexes, and
-        at X females, with the males apart. Rows of Y and MT are -1. As `counts` if None.
+        The same for the samples in the Hardy-Weinberg test: founders of both sexes, and at X
+        females, with males separate. Rows of Y and MT are -1. Equal to `counts` if None.
     """
 
     counts: np.ndarray
@@ -54,23 +54,23 @@ class VariantStatistics:
 
     @cached_property
     def n_called(self) -> np.ndarray:
-        """Samples that have a genotype: int64, shape (n_variants,)."""
+        """Number of samples with a genotype: int64, shape (n_variants,)."""
         return self.counts.sum(1) - self.counts[:, 1]
 
     @cached_property
     def n_alleles(self) -> np.ndarray:
-        """Copies of either allele among the called: int64, shape (n_variants,)."""
+        """Number of called allele copies: int64, shape (n_variants,)."""
         return 2 * self.n_called - (self._haploid.sum(1) - self._haploid[:, 1])
 
     @cached_property
     def a1_frequency(self) -> np.ndarray:
-        """Frequency of A1 among the called: float64, NaN where none is called."""
+        """Frequency of A1 among called copies: float64, NaN if none is called."""
         return _share(self._a1_copies, self.n_alleles)
 
     @cached_property
     def minor_allele_frequency(self) -> np.ndarray:
-        """Frequency of the rarer allele: float64, 0 to 0.5, NaN where none is called."""
-        # Of copies, since 1 - 0.9 is below 0.1 and a variant on a threshold has to pass it.
+        """Frequency of the rarer allele: float64, 0 to 0.5, NaN if none is called."""
+        # From counts: 1 - 0.9 is below 0.1 in floats, and a variant at the threshold must pass.
         rarer = np.minimum(self._a1_copies, self.n_alleles - self._a1_copies)
         return _share(rarer, self.n_alleles)
 
@@ -81,7 +81,7 @@ class VariantStatistics:
 
     @cached_property
     def heterozygosity(self) -> np.ndarray:
-        """Share of heterozygotes among the called with two copies: float64, NaN without any."""
+        """Share of heterozygotes among diploid calls: float64, NaN if there are none."""
         diploid = self.counts - self._haploid
         return _share(diploid[:, 2], diploid.sum(1) - diploid[:, 1])
 
@@ -89,12 +89,12 @@ class VariantStatistics:
     def hwe_p(self) -> np.ndarray:
         """Exact p value of Hardy-Weinberg proportions: float64; see `hardy_weinberg_p`.
 
-        NaN at Y and MT, and where there is nobody to be tested, as at X where no sex is known.
+        NaN at Y and MT, and where no sample can be tested, as at X if no sex is known.
         """
         return last_of(self.iter_hwe_p()).result
 
     def iter_hwe_p(self) -> Iterator[Progress]:
-        """Test some variants at a time; the last step has `hwe_p`, which is kept."""
+        """Test blocks of variants; the last step has `hwe_p`, which is cached."""
         if self.hwe_counts is None:
             p = yield from report_last(iter_hardy_weinberg_p(self.counts))
         else:
@@ -113,7 +113,7 @@ class VariantStatistics:
 
     @cached_property
     def _a1_copies(self) -> np.ndarray:
-        """Copies of A1 among the called: float64, whole or halves, so exact."""
+        """Copies of A1 among the called: float64, multiples of one half, so exact."""
         halves = 4 * self.counts[:, 0] + 2 * self.counts[:, 2]
         halves -= 2 * self._haploid[:, 0] + self._haploid[:, 2]
         return halves / 2
@@ -131,13 +131,13 @@ class SampleStatistics:
     Attributes
     ----------
     n_variants
-        int64, shape (n_samples,): all variants; of those who are not male, but those of Y.
+        int64, shape (n_samples,): number of variants; without those of Y unless male.
     n_called
-        int64, shape (n_samples,): those of them at which the sample has a genotype.
+        int64, shape (n_samples,): number of these with a genotype.
     n_autosomal
-        int64, shape (n_samples,): those of autosomes and pseudoautosomal regions among the called.
+        int64, shape (n_samples,): called variants of autosomes and pseudoautosomal regions.
     n_heterozygous
-        int64, shape (n_samples,): those of these at which it is heterozygous.
+        int64, shape (n_samples,): heterozygous ones among ``n_autosomal``.
     n_expected_homozygous
         float64, shape (n_samples,): sum of 1 - 2p(1 - p) over ``n_autosomal`` variants.
     """
@@ -155,14 +155,14 @@ class SampleStatistics:
 
     @cached_property
     def heterozygosity(self) -> np.ndarray:
-        """Share of heterozygotes among the called of autosomes: float64, NaN where none is."""
+        """Share of heterozygotes among called autosomal variants: float64, NaN if none."""
         return _share(self.n_heterozygous, self.n_autosomal)
 
     @cached_property
     def inbreeding(self) -> np.ndarray:
-        """Method-of-moments F, as of ``plink --het``: float64, NaN where nothing varies.
+        """Method-of-moments F, as in ``plink --het``: float64, NaN if nothing varies.
 
-        (observed - expected homozygous) / (called - expected homozygous), of autosomes.
+        (observed - expected homozygous) / (called - expected homozygous), over autosomes.
         """
         n_homozygous = self.n_autosomal - self.n_heterozygous
         n_mixed = self.n_autosomal - self.n_expected_homozygous
@@ -177,19 +177,19 @@ def variant_statistics(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> VariantStatistics:
-    """Return frequencies, missing rates and Hardy-Weinberg p values of the variants.
+    """Return frequencies, missing rates and Hardy-Weinberg p values of variants.
 
     Parameters
     ----------
     genotypes
-        The genotypes. Their contigs tell what is of X, Y and MT, see `Genotypes.kinds`.
+        The genotypes. Contig names determine what is on X, Y and MT, see `Genotypes.kinds`.
     nonfounders
-        Whether samples with a known parent take part in the tests of Hardy-Weinberg proportions.
-        In frequencies and missing rates they do, as in PLINK told ``--nonfounders``.
+        Whether to include samples with a known parent in the Hardy-Weinberg tests. Frequencies and
+        missing rates always include them, as PLINK does with ``--nonfounders``.
     scheduler
-        As of `iter_associate`; the statistics are the same.
+        As for `iter_associate`; the statistics are the same.
     backend
-        Where it runs.
+        Where to compute.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def iter_variant_statistics(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
-    """Count some variants at a time; the last step has what `variant_statistics` returns."""
+    """Count blocks of variants; the last step has the result of `variant_statistics`."""
     is_tested = np.full(genotypes.n_samples, True) if nonfounders else genotypes.samples.is_founder
     is_plain = is_tested.all() and not len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT))
     shape = (1 if is_plain else 4, genotypes.n_variants, 4)
@@ -268,7 +268,7 @@ def _count_block(
     n_tables: int,
     backend: Backend,
 ) -> tuple[np.ndarray, ...]:
-    """Return the tables of a block of variants, at a worker."""
+    """Return the tables of a block of variants; runs on a worker."""
     part = Genotypes.unnamed(packed, sexes, contigs, contig_ids, n_autosomes)
     return _count_part(part, is_tested, n_tables, backend)
 
@@ -278,17 +278,17 @@ def sample_statistics(
 ) -> SampleStatistics:
     """Return missing rates, heterozygosity and inbreeding of the samples.
 
-    Heterozygosity and inbreeding are those of autosomes and pseudoautosomal regions; at Y, only
-    males can miss a genotype.
+    Heterozygosity and inbreeding use autosomes and pseudoautosomal regions. Missing genotypes at Y
+    count for males only.
 
     Parameters
     ----------
     genotypes
         The genotypes.
     counts
-        `VariantStatistics.counts` of the same genotypes, if they are known.
+        `VariantStatistics.counts` of the same genotypes, if already known.
     backend
-        Where it runs.
+        Where to compute.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def sample_statistics(
 def iter_sample_statistics(
     genotypes: Genotypes, *, counts: np.ndarray | None = None, backend: Backend = "auto"
 ) -> Iterator[Progress]:
-    """Add up some variants at a time; the last step has what `sample_statistics` returns."""
+    """Sum up blocks of variants; the last step has the result of `sample_statistics`."""
     start = 0.0
     if counts is None:
         start = 0.5
@@ -337,7 +337,7 @@ def iter_sample_statistics(
 def _sums(
     packed: np.ndarray, n_samples: int, of_code: np.ndarray, weights: np.ndarray, backend: Backend
 ) -> np.ndarray:
-    """Return the sums of weights (n_variants, k) over variants, times what their code counts."""
+    """Return sums over variants of weights (n_variants, k) times the value of each code."""
     values = np.tile(of_code, (len(packed), 1))
     kernel = load_kernel("genotype_product", backend)
     return to_host(kernel.multiply(packed, n_samples, values, np.ascontiguousarray(weights)))

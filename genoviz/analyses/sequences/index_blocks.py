@@ -161,7 +161,7 @@ def _plan(text: IndexText, table_k: int, memory: int, backend: Backend) -> tuple
             f"an index of {text.n_bases:,} bases needs {-(-least // 10**7) / 100:,.2f} GB of "
             f"memory at least, is allowed {memory / 10**9:g} GB"
         )
-        # A cover costs a GPU as much time as its share of the text; more bases cost little.
+    # A cover costs a GPU as much time as its share of the text; more bases cost little.
     bits = COVER_BITS if is_on_cpu else [bits for bits in COVER_BITS if bits >= 9]
     choices = [(most_rows(cover_bits), cover_bits) for cover_bits in bits]
     rows, cover_bits = next(

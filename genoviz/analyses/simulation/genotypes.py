@@ -1,4 +1,4 @@
-"""Simulated genotypes: of populations with linked variants, and of animals in a pedigree."""
+"""Simulated genotypes: populations with linked variants, and animals of a pedigree."""
 
 from __future__ import annotations
 
@@ -36,28 +36,29 @@ def iter_simulate_genotypes(
 ) -> Iterator[Progress]:
     """Simulate genotypes block by block; the last step has the `Genotypes`.
 
-    A1 is the minor allele of the whole, with a frequency that is uniform from 0.01 to 0.5. Each
-    population has frequencies of its own around these (Balding and Nichols). Along a contig a
-    haplotype keeps its class of alleles from one variant to the next with a probability that falls
-    with the distance, which links neighbours (r of both signs). Memory is that of the result.
+    A1 is the overall minor allele, with a frequency uniform between 0.01 and 0.5. The frequencies
+    of each population vary around these (Balding-Nichols model). Along a contig, a haplotype keeps
+    its allele class between neighbouring variants with a probability that decreases with distance,
+    so that neighbours are linked (r of both signs). Memory is that of the result.
 
     Parameters
     ----------
     n_samples, n_variants
         Size of the matrix, each at least 1.
     n_contigs
-        Contigs ``"1"``, ``"2"``, ..., with an equal share of the variants each, one in 50 kb.
+        Number of contigs ``"1"``, ``"2"``, ..., each with an equal share of the variants, one
+        per 50 kb.
     seed
-        The same seed gives the same genotypes.
+        Random seed.
     missing_rate
-        Share of the genotypes that are missing, at random; 0 to 1.
+        Share of genotypes that are missing at random, 0 to 1.
     linkage
-        Probability to keep the class over the mean distance of two variants, 0 (none) to 1.
+        Probability of keeping the class over the mean distance of two variants, 0 (none) to 1.
     n_populations
-        How many populations have an equal share of the samples each, named by family IDs
-        ``"pop1"``, ``"pop2"``, ...
+        Number of populations of equal size. Their names, ``"pop1"``, ``"pop2"``, ..., are the
+        family IDs.
     fst
-        How far the populations differ, 0 < fst < 1; not used for one population.
+        Differentiation between the populations, 0 < fst < 1; unused for one population.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def _check_share(name: str, share: float) -> None:
 
 
 def _make_variants(rng: np.random.Generator, n: int, n_contigs: int) -> VariantTable:
-    """Return variants at random places, sorted, no two at the same."""
+    """Return variants at distinct random positions, sorted."""
     contig_ids = (np.arange(n) * n_contigs // n).astype(np.int32)
     gaps = 1 + rng.geometric(1 / BASES_PER_VARIANT, n)
     starts = np.searchsorted(contig_ids, np.arange(n_contigs))
@@ -162,7 +163,7 @@ def _draw_frequencies(
 
 
 def _keeps(variants: VariantTable, linkage: float) -> np.ndarray:
-    """Return 65536 times the probabilities to keep the class; 0 where a contig begins."""
+    """Return 65536 times the probability of keeping the class; 0 at the start of a contig."""
     gaps = np.diff(variants.positions, prepend=0) / BASES_PER_VARIANT
     keeps = np.rint(linkage ** np.maximum(gaps, 0) * _SCALE).astype(np.uint32)
     keeps[np.searchsorted(variants.contig_ids, np.arange(len(variants.contigs)))] = 0
@@ -170,7 +171,7 @@ def _keeps(variants: VariantTable, linkage: float) -> np.ndarray:
 
 
 def _make_samples(rng: np.random.Generator, offsets: np.ndarray) -> SampleTable:
-    """Return samples of which the family is the population."""
+    """Return samples whose family is their population."""
     n = int(offsets[-1])
     names = np.char.add("pop", np.arange(1, len(offsets)).astype(np.str_))
     families = np.repeat(names, np.diff(offsets)) if len(names) > 1 else np.full(n, "0")
@@ -192,16 +193,16 @@ def simulate_pedigree(
     Parameters
     ----------
     n_founders
-        Animals without parents, at least 2.
+        Number of animals without parents, at least 2.
     n_generations
-        Generations after them.
+        Number of generations after the founders.
     n_progeny
-        Animals of each of these, as many as founders if None.
+        Animals in each of these, as many as founders if None.
     sire_share
-        Share of a generation that become sires of the next, at least one animal; the others are
-        its dams, drawn at random as often as there are progeny.
+        Share of a generation that become sires of the next, at least one animal. The others are
+        dams, drawn with replacement for each progeny.
     seed
-        The same seed gives the same pedigree.
+        Random seed.
 
     Returns
     -------
@@ -235,29 +236,29 @@ def simulate_pedigree(
 
 
 def drop_genotypes(pedigree: Pedigree, founders: Genotypes, *, seed: int = 0) -> Genotypes:
-    """Return genotypes of all animals: those of founders, passed down with crossovers.
+    """Return genotypes of all animals by dropping founder haplotypes with crossovers.
 
     Parameters
     ----------
     pedigree
         All animals.
     founders
-        Genotypes of the animals with two unknown parents, in the order of the pedigree. Which of
-        the two haplotypes has A1 of a heterozygous genotype is random. What is missing, and what an
-        unknown parent of others passes on, is drawn by the frequency of A1.
+        Genotypes of the animals with two unknown parents, in pedigree order. Heterozygous founder
+        genotypes are phased at random. Missing genotypes, and alleles from the unknown parent of
+        animals with one, are drawn by the frequency of A1.
     seed
-        The same seed gives the same genotypes.
+        Random seed.
 
     Returns
     -------
     Genotypes
-        Of the animals, in the order of the pedigree; no genotype is missing. Crossovers follow the
-        map (Haldane), or 1 cM for each Mb where the variants have no map.
+        Genotypes of the animals in pedigree order, without missing values. Crossovers follow the
+        genetic map (Haldane), or 1 cM per Mb if the variants have no map.
 
     Raises
     ------
     ParameterError
-        If there are not as many founders as animals without parents.
+        If the number of founders differs from the number of animals without parents.
 
     References
     ----------
@@ -291,7 +292,7 @@ def drop_genotypes(pedigree: Pedigree, founders: Genotypes, *, seed: int = 0) ->
 
 
 def _crossovers(variants: VariantTable) -> np.ndarray:
-    """Return the recombination rate of each variant with the one before; 1/2 between contigs."""
+    """Return the recombination rate of each variant with the previous; 1/2 between contigs."""
     places = variants.centimorgans / 100
     if not places.any():
         places = variants.positions / 1e8
@@ -302,7 +303,7 @@ def _crossovers(variants: VariantTable) -> np.ndarray:
 
 
 def _samples_of(pedigree: Pedigree) -> SampleTable:
-    """Return the animals as samples; sexes are known of those that are parents."""
+    """Return the animals as samples; sex is known for parents."""
     ids = np.append(pedigree.ids, "0")
     sexes = np.zeros(len(pedigree.ids), np.uint8)
     sexes[pedigree.dams[pedigree.dams >= 0]] = 2

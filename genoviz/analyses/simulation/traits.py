@@ -1,4 +1,4 @@
-"""Simulated traits: some variants have an effect, and the environment adds the rest."""
+"""Simulated traits: random causal variants with additive effects, plus noise."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from genoviz.model.genotypes.genotypes import Genotypes
 
 @dataclass(frozen=True, eq=False)
 class SimulatedTrait:
-    """A trait, and what made it.
+    """A simulated trait and its components.
 
     Attributes
     ----------
     phenotype
-        float64, shape (n_samples,): breeding values and noise, of variance 1 together.
+        float64, shape (n_samples,): breeding values plus noise, with total variance 1.
     breeding_values
         float64, shape (n_samples,), of mean 0.
     effects
-        float64, shape (n_variants,): effect of one allele A1; 0 at variants that are not causal.
+        float64, shape (n_variants,): effect per copy of A1; 0 at variants that are not causal.
     causal
-        int64, shape (n_causal,): the causal variants, in order.
+        int64, shape (n_causal,): the causal variants, ascending.
     heritability
-        Share of the variance that is genetic.
+        Genetic share of the variance.
     """
 
     phenotype: np.ndarray
@@ -45,19 +45,19 @@ def simulate_trait(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> SimulatedTrait:
-    """Return a trait of random causal variants with normal effects, and normal noise.
+    """Simulate a trait with normally distributed effects of random causal variants and noise.
 
     Parameters
     ----------
     genotypes
-        Who has the trait; a missing genotype counts as the mean.
+        Genotypes of the samples; missing ones are replaced by the mean.
     heritability
-        Variance of the breeding values over that of the phenotype, 0 to 1; exactly so in this
+        Variance of the breeding values divided by that of the phenotype, 0 to 1; exact in this
         sample.
     n_causal
-        How many variants have an effect; fewer where fewer vary.
+        Number of causal variants; fewer if fewer vary.
     seed
-        The same seed gives the same trait.
+        Random seed.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -92,7 +92,7 @@ def simulate_trait(
 
 
 def _exact_noise(rng: np.random.Generator, values: np.ndarray, variance: float) -> np.ndarray:
-    """Return noise of this variance that does not correlate with ``values``."""
+    """Return noise of exactly this variance, uncorrelated with ``values``."""
     noise = rng.standard_normal(len(values))
     noise -= noise.mean()
     if values.any():

@@ -1,4 +1,4 @@
-"""Genomic relationship matrices as files: those of GCTA, NumPy's, or a table.
+"""Files of genomic relationship matrices: GCTA's format, NumPy's, or a table.
 
 References
 ----------
@@ -27,17 +27,17 @@ ENDINGS = (GCTA_ENDING, ".npy", ".tsv")
 
 @dataclass(frozen=True, eq=False)
 class StoredRelationships:
-    """A relationship matrix of a file.
+    """A relationship matrix read from a file.
 
     Attributes
     ----------
     values
         float64, shape (n, n), symmetric.
     samples
-        The n samples.
+        The n samples, in matrix order.
     pair_variants
-        float32, shape (n, n): how many variants each relationship was computed from; None where
-        there is no file that says so.
+        float32, shape (n, n): number of variants behind each relationship; None if no file has
+        these numbers.
     """
 
     values: np.ndarray
@@ -46,19 +46,19 @@ class StoredRelationships:
 
 
 def read_relationships(path: str | PathLike[str]) -> StoredRelationships:
-    """Read a relationship matrix as GCTA writes it.
+    """Read a relationship matrix in GCTA's format.
 
     Parameters
     ----------
     path
-        The ``.grm.bin`` file, with ``.grm.id``, and ``.grm.N.bin`` if there is one, beside it.
+        The ``.grm.bin`` file. The files ``.grm.id`` and, optionally, ``.grm.N.bin`` lie beside it.
 
     Raises
     ------
     ParameterError
-        If the file is named otherwise.
+        If the file name has another ending.
     FileFormatError
-        If a file is not there, or the files do not fit each other.
+        If a file is missing, or the files do not match.
     """
     path = Path(path)
     if not path.name.endswith(GCTA_ENDING):
@@ -90,7 +90,7 @@ def _read_samples(path: Path) -> SampleTable:
 
 
 def _read_triangle(path: Path, n: int, dtype: type = np.float64) -> np.ndarray:
-    """Return a symmetric matrix of its lower triangle in float32, row by row."""
+    """Return a symmetric matrix from its lower triangle in float32, row by row."""
     try:
         found = np.fromfile(path, "<f4")
     except OSError as error:
@@ -122,16 +122,16 @@ def write_relationships(
     samples
         The n samples.
     pair_variants
-        Integers, shape (n, n): how many variants each relationship was computed from.
+        Integers, shape (n, n): number of variants behind each relationship.
     path
         ``.grm.bin`` writes GCTA's lower triangle in float32 with ``.grm.N.bin`` and ``.grm.id``
-        beside it; ``.npy`` the matrix in float64; ``.tsv`` a table with IIDs above and before,
-        which a stream such as ``/dev/stdout`` gets too.
+        beside it; ``.npy`` the matrix in float64; ``.tsv``, or a stream such as ``/dev/stdout``, a
+        table with IIDs as column and row names.
 
     Raises
     ------
     ParameterError
-        If the ending is another.
+        If the ending is unknown.
     """
     path = Path(path)
     if path.name.endswith(GCTA_ENDING):
@@ -165,12 +165,12 @@ def _write_table(values: np.ndarray, ids: np.ndarray, file: BinaryIO) -> None:
 
 
 def read_elements(path: Path, n_levels: int, *, is_inverse: bool) -> MatrixElements:
-    """Return a symmetric matrix of lines: row, column, value; each pair stands once.
+    """Return a symmetric matrix from lines of row, column, value; each pair occurs once.
 
     Raises
     ------
     FileFormatError
-        If a line is not so, or a number is beyond ``n_levels``.
+        If a line is malformed, or an index exceeds ``n_levels``.
     """
     data = read_numbers(path)
     if data.shape[1] != 3:

@@ -1,4 +1,4 @@
-"""The run of a BLUP: equations in, snapshots of their solution out."""
+"""Iterative solution of BLUP equations, with snapshots."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ Solution = tuple[np.ndarray, ...]
 
 @dataclass(frozen=True, eq=False)
 class BlupSnapshot:
-    """Predictions as they are after some iterations.
+    """Predictions after some iterations.
 
     Attributes
     ----------
     iteration
-        Iterations done.
+        Number of iterations done.
     residuals
-        float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
+        float64, shape (iteration + 1,): squared residual norm relative to that of the right side.
     effects
-        float64, shape (n_variants,): effect of one allele A1; 0 of variants that are left out.
+        float64, shape (n_variants,): effect per copy of A1; 0 for excluded variants.
     breeding_values
-        float64: of all samples, or of all animals of the pedigree, trained on or not.
+        float64: of all samples, or of all animals of the pedigree, with or without records.
     fixed_effects
-        float64: the intercept, then one a covariate; 0 of those that are left out.
+        float64: the intercept, then the covariates; 0 for excluded ones.
     is_converged
         Whether the last residual is within the tolerance.
     seconds
-        Since the start of the iterations.
+        Time since the start of the iterations.
     notes
-        Which covariates are left out, one sentence each.
+        Covariates that were left out, one sentence each.
     permanent_effects
-        float64, as breeding values: what records of one animal have in common beside these; None
-        where that has no variance.
+        float64, shape of the breeding values: permanent environmental effects of animals; None if
+        they have no variance.
     group_effects
-        float64, shape (n_groups,): breeding values of the pedigree's groups of unknown parents.
+        float64, shape (n_groups,): breeding values of the unknown parent groups.
     """
 
     iteration: int
@@ -63,32 +63,32 @@ class BlupSnapshot:
 
     @property
     def sentence(self) -> str:
-        """How exact the prediction is, in words."""
+        """Accuracy of the prediction, in words."""
         plural = "s" * (self.iteration != 1)
         words = f"{self.iteration:,} iteration{plural}, squared relative residual "
         return f"{words}{self.residuals[-1]:.2g}{'' if self.is_converged else ', not converged'}"
 
 
 class Equations(Protocol):
-    """Symmetric positive definite equations, after fixed effects were projected out."""
+    """Symmetric positive definite equations with fixed effects projected out."""
 
     training: Training
     right_side: np.ndarray
 
     def multiply(self, direction: np.ndarray) -> Products:
-        """Return the left side times a vector, and other images that `read` needs."""
+        """Return the left side times a vector, and other products that `read` needs."""
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
-        """Return roughly the solution for a right side."""
+        """Return an approximate solution for a right side."""
 
     def read(self, step: GradientStep) -> Solution:
-        """Return effects and breeding values of an iterate, and those of groups if there are."""
+        """Return effects and breeding values of an iterate, and group effects if any."""
 
 
 def iter_blup(
     equations: Equations, *, tolerance: float, max_iterations: int
 ) -> Iterator[BlupSnapshot]:
-    """Yield the first iterate, the last, and between them one whenever some time went by."""
+    """Yield the first iterate, the last, and some in between at time intervals."""
     start = shown = time.perf_counter()
     for step in iter_conjugate_gradient(
         equations.multiply,
@@ -119,7 +119,7 @@ def iter_blup(
 def spread_effects(
     snapshots: Iterator[BlupSnapshot], kept: slice | np.ndarray, n_variants: int
 ) -> Iterator[BlupSnapshot]:
-    """Yield snapshots of some variants with effects of all: 0 of those that are left out."""
+    """Expand effects of selected variants to all variants, 0 for excluded ones."""
     for snapshot in snapshots:
         effects = spread_rows(snapshot.effects, kept, n_variants)
         yield snapshot if effects is snapshot.effects else replace(snapshot, effects=effects)

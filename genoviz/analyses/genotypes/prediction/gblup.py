@@ -1,4 +1,4 @@
-"""GBLUP: breeding values from genomic relationships, which are never built."""
+"""GBLUP: breeding values from genomic relationships, without building their matrix."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ def iter_gblup(
     max_iterations: int = 1000,
     backend: Backend = "auto",
 ) -> Iterator[BlupSnapshot]:
-    """Predict breeding values by conjugate gradients on samples, and yield how they come about.
+    """Predict breeding values by conjugate gradients on samples, and yield snapshots.
 
-    The model is y = Xb + u + e, u ~ N(0, G vg) with VanRaden's G = ZZ' / s, s = 2 sum p(1 - p): the
-    same as that of `iter_snp_blup`, whose dual is solved::
+    The model is y = Xb + u + e, u ~ N(0, G vg) with VanRaden's G = ZZ' / s, s = 2 sum p(1 - p). It
+    is equivalent to that of `iter_snp_blup`; this function solves its dual form::
 
         P (ZZ' + l I) P a = P y,    g = Z'a,    u = Zg,    l = s (1 - heritability) / heritability
 
-    There are as many unknowns as samples; an iteration is one product with Z' and one with Z, and
-    gives effects and breeding values as it goes. G is neither built nor inverted.
+    There are as many unknowns as samples. An iteration is one product with Z' and one with Z and
+    also gives effects and breeding values. G is neither built nor inverted.
 
     Parameters
     ----------
     genotypes, phenotype, covariates, contigs, heritability, tolerance, max_iterations, backend
-        As in `iter_snp_blup`, one value for each sample; the blocks of ``preconditioner="block"``
-        are 64 consecutive samples.
+        As in `iter_snp_blup`, with one value for each sample. With ``preconditioner="block"``, a
+        block is 64 consecutive samples.
 
     Raises
     ------
     ParameterError
-        If an argument is out of range, or there is nothing to learn from.
+        If an argument is out of range, or the data allow no prediction.
 
     References
     ----------
@@ -98,13 +98,13 @@ class GenomicEquations:
         self.right_side = training.project(training.phenotype)
 
     def multiply(self, direction: np.ndarray) -> Products:
-        """Return the left side times weights of the samples, their effects and breeding values."""
+        """Return the left side times weights of samples, and their effects and breeding values."""
         effects = self._matrix.multiply_transposed(direction)
         values = self._matrix.multiply(effects)
         return self.training.project(values) + self._ridge * direction, effects, values
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
-        """Return roughly the weights for a right side; they stay where P keeps them."""
+        """Return approximate weights for a right side, within the range of P."""
         return self.training.project(self._precondition(residual))
 
     def read(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Relationships of metafounders, and groups of unknown parents that data cannot tell apart."""
+"""Metafounders: their relationships Gamma, and groups that the data cannot distinguish."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ def estimate_gamma(
     contigs: Contigs = "autosomes",
     backend: Backend = "auto",
 ) -> np.ndarray:
-    """Estimate the relationships of metafounders from the genotypes of their descendants.
+    """Estimate Gamma, the relationships of metafounders, from genotypes of their descendants.
 
     At each variant, the mean dosage m of each group's founders is estimated by generalised least
-    squares, (Q'BQ)^-1 Q'B of the dosages with B = A_gg^-1. Gamma is twice the mean over variants of
-    (m - 1)(m - 1)', 8 times the covariance of allele frequencies about 1/2. It does not depend on
-    which allele is counted. What the errors of m add, in the mean (Q'BQ)^-1 (1 - gamma / 2), is
-    taken off.
+    squares: (Q'BQ)^-1 Q'B times the dosages, with B = A_gg^-1. Gamma is twice the mean over
+    variants of (m - 1)(m - 1)', which is 8 times the covariance of allele frequencies about 1/2. It
+    does not depend on which allele is counted. The expected contribution of the errors of m,
+    (Q'BQ)^-1 (1 - gamma / 2), is subtracted.
 
     Parameters
     ----------
     genotypes
-        Of animals of the pedigree, found by their IIDs.
+        Genotypes of animals of the pedigree, matched by IID.
     pedigree
-        Its groups are the metafounders; all unknown parents are of one if it has no groups. Else
-        those of no group count as of frequency 1/2 everywhere, as the base that they are is.
+        Its groups are the metafounders; without groups, all unknown parents form one. Otherwise,
+        unknown parents without a group are assigned the reference base, with allele frequency 1/2.
     contigs, backend
         As in `iter_single_step`.
 
@@ -58,7 +58,7 @@ def estimate_gamma(
     Raises
     ------
     ParameterError
-        If genotypes cannot tell the groups apart, or are of too few animals.
+        If genotypes cannot distinguish the groups, or there are too few animals.
 
     References
     ----------
@@ -100,14 +100,14 @@ def relate_groups(
     contigs: Contigs = "autosomes",
     backend: Backend = "auto",
 ) -> Pedigree:
-    """Return a pedigree whose groups are metafounders; its further notes tell their gamma.
+    """Return a pedigree whose groups are metafounders; its notes include their gamma.
 
-    ``gamma`` is as `Pedigree.with_gamma` has it; None estimates it from the genotypes.
+    ``gamma`` is as for `Pedigree.with_gamma`; None estimates it from the genotypes.
 
     Raises
     ------
     ParameterError
-        As of `estimate_gamma` and `Pedigree.with_gamma`, or if there is nothing to estimate from.
+        As for `estimate_gamma` and `Pedigree.with_gamma`, or if there are no genotypes.
     """
     if gamma is not None:
         how, found = "as given", gamma
@@ -131,25 +131,25 @@ def base_share(
     contigs: Contigs = "autosomes",
     backend: Backend = "auto",
 ) -> float:
-    """Return the genetic variance in terms of a base, over that in A^Gamma of the same animals.
+    """Return the genetic variance relative to a base, divided by the variance in A^Gamma.
 
     Parameters
     ----------
     pedigree
-        With metafounders.
+        A pedigree with metafounders.
     base
-        ``"metafounders"``: A^Gamma itself, so 1. ``"founders"``: relationships A of unrelated
-        founders, 1 + (mean diagonal of Gamma) / 2 - (mean of Gamma), of founders that come from all
-        metafounders alike. ``"genotypes"``: VanRaden's relationships by the frequencies of the
-        samples, as of REML; effects of variants have the same variance then, and the share is
+        ``"metafounders"``: A^Gamma itself, so 1. ``"founders"``: relationships A with unrelated
+        founders, 1 + (mean diagonal of Gamma) / 2 - (mean of Gamma), for founders that descend
+        equally from all metafounders. ``"genotypes"``: VanRaden's relationships with sample
+        frequencies, as in REML; the variance of variant effects is the same, so the share is
         2 sum p(1 - p) / (n_variants / 2).
     genotypes, contigs, backend
-        Of the last; as in `iter_single_step`.
+        For ``"genotypes"``; as in `iter_single_step`.
 
     Raises
     ------
     ParameterError
-        If there is no such base, or there are no metafounders.
+        If the base is unknown, or there are no metafounders.
 
     References
     ----------
@@ -170,10 +170,10 @@ def base_share(
 
 
 def heritability_in_gamma(heritability: float, share: float, repeatability: float = 0.0) -> float:
-    """Return the heritability in A^Gamma for that of another base, given their `base_share`.
+    """Convert a heritability from another base to A^Gamma, given its `base_share`.
 
-    Variances but the genetic one stay as they are. With a repeatability of that base it is the
-    repeatability in A^Gamma that is returned.
+    The other variances stay the same. If a repeatability is given, the result is the repeatability
+    in A^Gamma.
 
     Examples
     --------
@@ -185,16 +185,16 @@ def heritability_in_gamma(heritability: float, share: float, repeatability: floa
 
 
 def find_lost(left: np.ndarray, sizes: np.ndarray, *, is_free: bool = False) -> np.ndarray:
-    """Return which effects equations cannot tell from others: int64, numbers of rows.
+    """Return the effects that the equations cannot distinguish: int64, row indices.
 
     Parameters
     ----------
     left
-        Their left side, symmetric and positive semidefinite, float64, shape (n, n).
+        Left side, symmetric and positive semidefinite, float64, shape (n, n).
     sizes
         float64, shape (n,): its diagonal before other effects were projected out.
     is_free
-        Whether one value may be added to all effects, and does not count.
+        Whether a constant added to all effects is not identified and is ignored.
     """
     roots = np.sqrt(sizes)
     scale = np.where(roots > 0, roots, 1.0)
@@ -207,7 +207,7 @@ def find_lost(left: np.ndarray, sizes: np.ndarray, *, is_free: bool = False) -> 
 
 
 def note_lost_groups(pedigree: Pedigree, left: np.ndarray, sizes: np.ndarray) -> tuple[str, ...]:
-    """Return a sentence that names groups of unknown parents that records do not tell apart.
+    """Return a sentence that names the unknown parent groups that records cannot distinguish.
 
     ``left`` and ``sizes`` are as in `find_lost`, of the groups' fixed effects.
     """

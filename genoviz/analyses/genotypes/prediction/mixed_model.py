@@ -1,4 +1,4 @@
-"""Solutions of linear mixed models: any number of traits and of random effects."""
+"""Solution of linear mixed models with any number of traits and random effects."""
 
 from __future__ import annotations
 
@@ -49,27 +49,28 @@ def iter_solve_mixed_model(
 ) -> Iterator[MixedSolution]:
     """Solve Henderson's mixed model equations by conjugate gradients, and yield the iterates.
 
-    Residuals of a record have the inverse of the covariance of the traits that it has. The
-    preconditioner is the inverse of the block of each level, traits by traits.
+    Each record uses the inverse residual covariance of its observed traits. The preconditioner
+    inverts the trait-by-trait diagonal block of each level.
 
     Parameters
     ----------
     model
         Observations, effects and covariances.
     standard_errors
-        Whether the last solution has them, which takes the dense inverse of up to 6,000 equations.
+        Whether the last solution has standard errors. They need the dense inverse, which is limited
+        to 6,000 equations.
     tolerance
-        Squared norm of the residual over that of the right side at which to stop.
+        Stop at this squared residual norm relative to that of the right side.
     max_iterations
-        When to stop at the latest.
+        Maximum number of iterations.
     backend
-        Where genotypes are multiplied: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        Where to multiply genotypes: ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     ParameterError
-        If a covariance is not symmetric and positive definite, apart from traits that have not an
-        effect; if standard errors are asked for with genotypes, or of too many equations; if a
+        If a covariance is not symmetric and positive definite, except for traits without the
+        effect; if standard errors are requested with genotypes or for too many equations; or if a
         genotyped sample is not in the pedigree.
 
     References
@@ -104,14 +105,14 @@ def iter_solve_mixed_model(
 
 @in_one_go(iter_solve_mixed_model)
 def solve_mixed_model(last: MixedSolution) -> MixedSolution:
-    """Return the last of what `iter_solve_mixed_model` yields."""
+    """Return the last snapshot of `iter_solve_mixed_model`."""
     return last
 
 
 class _Equations:
     """Equations with a row for each trait of each level of each effect, nested in this order.
 
-    After these come the effects of variants on each of the traits.
+    The rows of the variant effects on each trait follow.
     """
 
     def __init__(self, model: MixedModel, backend: Backend) -> None:
@@ -142,9 +143,9 @@ class _Equations:
         self._common = inverse_within(lambda each: self.multiply(each)[0], directions)
 
     def _common_values(self, model: MixedModel) -> np.ndarray:
-        """Return directions of which equations may say little: a value that all animals have.
+        """Return poorly determined directions: a constant shared by all animals.
 
-        A fixed effect of all records takes it from these.
+        They trade off against a fixed effect that all records have.
         """
         random = {effect for group in model.random for effect in group.effects}
         fixed = [
@@ -180,7 +181,7 @@ class _Equations:
         return solution
 
     def _invert(self, group: RandomEffects) -> np.ndarray:
-        """Return the inverse of the covariance of effects that are correlated."""
+        """Return the inverse covariance of a group of correlated effects."""
         numbers = ", ".join(str(effect + 1) for effect in group.effects)
         if len({int(self._n_levels[effect]) for effect in group.effects}) > 1:
             raise ParameterError(f"effects {numbers} are correlated and differ in their levels")
@@ -188,7 +189,7 @@ class _Equations:
         return _invert_covariance(group.covariance, names)
 
     def _places(self, group: RandomEffects) -> np.ndarray:
-        """Return the equations of each level, shape (n_levels, effects * traits)."""
+        """Return the equation indices of each level, shape (n_levels, effects * traits)."""
         levels = np.arange(self._n_levels[group.effects[0]])
         traits = np.arange(self._n_traits)
         places = [
@@ -198,7 +199,7 @@ class _Equations:
         return np.hstack(places)
 
     def _penalty(self, group: RandomEffects, inverse: np.ndarray) -> csr_array:
-        """Return what random effects add to the left side."""
+        """Return the contribution of random effects to the left side."""
         from scipy.sparse import coo_array
 
         places = self._places(group)
@@ -213,7 +214,7 @@ class _Equations:
         return coo_array(found, shape=(self._n_rows, self._n_rows)).tocsr()
 
     def _invert_blocks(self) -> np.ndarray:
-        """Return the inverses of the diagonal blocks, of traits by traits."""
+        """Return the inverses of the trait-by-trait diagonal blocks."""
         n_traits = self._n_traits
         blocks = np.zeros((self._n_rows // n_traits, n_traits, n_traits))
         found = self.matrix.tocoo()
@@ -226,7 +227,7 @@ class _Equations:
         return np.linalg.pinv(blocks, rcond=_LEAST, hermitian=True)
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
-        """Return roughly the solution for a right side."""
+        """Return an approximate solution for a right side."""
         parts = residual[: self._n_rows].reshape(-1, self._n_traits)
         rough = np.empty_like(residual)
         rough[: self._n_rows] = np.einsum("lij,lj->li", self._inverses, parts).ravel()
@@ -235,7 +236,7 @@ class _Equations:
         return rough + self._common @ (self._common.T @ residual)
 
     def standard_errors(self) -> np.ndarray:
-        """Return the roots of the diagonal of the inverse, NaN of what is not estimable."""
+        """Return the roots of the diagonal of the inverse; NaN if not estimable."""
         used = np.flatnonzero(self._is_used)
         scale = 1 / np.sqrt(self.matrix.diagonal()[used])
         dense = self.matrix[used][:, used].toarray() * scale[:, None] * scale
@@ -249,7 +250,7 @@ class _Equations:
         return errors
 
     def read(self, step: GradientStep, errors: np.ndarray | None, seconds: float) -> MixedSolution:
-        """Return the solutions of all traits that have the effects."""
+        """Return the solutions for the traits that have each effect."""
         rows = np.arange(self._n_rows)
         traits, levels = rows % self._n_traits, rows // self._n_traits
         is_first = np.flatnonzero(np.append(np.diff(self._starts) > 0, True))
@@ -273,9 +274,9 @@ class _Equations:
 
 
 def _number_levels(model: MixedModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first number of each effect's levels, and how many these are.
+    """Return the first level number of each effect, and the total number of levels.
 
-    One that is a part of the next has the numbers of that.
+    An effect that is part of the next one shares its numbers.
     """
     starts, sizes, end = [], [], 0
     for effect in model.effects:
@@ -289,7 +290,7 @@ def _number_levels(model: MixedModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _design(model: MixedModel, starts: np.ndarray, n_columns: int) -> csr_array:
-    """Return the effects of each trait of each record: rows by traits within records."""
+    """Return the design matrix; rows are traits within records."""
     from scipy.sparse import coo_array
 
     n, n_traits = model.observations.shape
@@ -307,11 +308,11 @@ def _design(model: MixedModel, starts: np.ndarray, n_columns: int) -> csr_array:
 
 
 def _residual_precision(model: MixedModel) -> csr_array:
-    """Return the inverse of the covariance of all residuals, block by block of a record."""
+    """Return the block-diagonal inverse of the residual covariance, one block per record."""
     from scipy.sparse import coo_array
 
     n, n_traits = model.observations.shape
-    _invert_covariance(model.residual, "residuals")  # of all traits, so that its fault is told
+    _invert_covariance(model.residual, "residuals")  # all traits, to report a singular matrix
     has = ~np.isnan(model.observations)
     patterns, which = np.unique(has, axis=0, return_inverse=True)
     inverses = np.zeros((len(patterns), n_traits, n_traits))
@@ -329,7 +330,7 @@ def _residual_precision(model: MixedModel) -> csr_array:
 
 
 def _invert_covariance(covariance: np.ndarray, what: str) -> np.ndarray:
-    """Return the inverse of a covariance, with zeros where it has nothing but zeros."""
+    """Return the inverse of a covariance; zero rows and columns stay zero."""
     there = covariance.any(axis=0)
     used = covariance[np.ix_(there, there)]
     if not np.isfinite(covariance).all() or not np.allclose(covariance, covariance.T, rtol=1e-6):

@@ -1,4 +1,4 @@
-"""Solutions of mixed models, as they are after some iterations."""
+"""Solutions of mixed models after some iterations."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class MixedSolution:
-    """Solutions of a mixed model as they are after some iterations.
+    """Solution of a mixed model after some iterations.
 
     Attributes
     ----------
     traits, effects, levels
-        int64, shape (n,): what each is of; all from 0.
+        int64, shape (n,): trait, effect and level of each value, all from 0.
     values
-        float64, shape (n,). Of effects that cannot be told apart, only differences mean something.
+        float64, shape (n,). For confounded effects only differences are meaningful.
     standard_errors
-        float64, shape (n,): of fixed effects, and of predictions of random ones; NaN where they
-        cannot be estimated alone. None unless asked for.
+        float64, shape (n,): of fixed effects, and of predictions of random ones; NaN if not
+        estimable. None unless requested.
     residuals
-        float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
+        float64, shape (iteration + 1,): squared residual norm relative to that of the right side.
     is_converged
-        Whether the last one is within the tolerance.
+        Whether the last residual is within the tolerance.
     seconds
-        Since the start.
+        Time since the start.
     variant_effects
-        float64, shape (n_variants, effects * traits): of one allele A1 on random effects of each
-        `SingleStep`, traits within effects.
+        float64, shape (n_variants, effects * traits): effect per copy of A1 on the random effects
+        of each `SingleStep`, traits within effects.
     """
 
     traits: np.ndarray
@@ -42,7 +42,7 @@ class MixedSolution:
     variant_effects: tuple[np.ndarray, ...] = ()
 
     def of_effect(self, effect: int, n_traits: int) -> np.ndarray:
-        """Return the solutions of one effect: float64, shape (n_levels, n_traits), NaN for none."""
+        """Return the solutions of an effect: float64, shape (n_levels, n_traits), NaN if none."""
         chosen = self.effects == effect
         levels, traits = self.levels[chosen], self.traits[chosen]
         found = np.full((levels.max(initial=-1) + 1, n_traits), np.nan)
@@ -51,7 +51,7 @@ class MixedSolution:
 
     @property
     def sentence(self) -> str:
-        """How exact the solution is, in words."""
+        """Accuracy of the solution, in words."""
         n = len(self.residuals) - 1
         words = f"{n:,} iteration{'s' * (n != 1)}, squared relative residual "
         return f"{words}{self.residuals[-1]:.2g}{', not converged' * (not self.is_converged)}"

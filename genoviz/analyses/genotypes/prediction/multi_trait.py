@@ -1,4 +1,4 @@
-"""Predictions of several traits at once, which inform each other."""
+"""Joint prediction of several correlated traits."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ from genoviz.model.genotypes.pedigree import Pedigree
 
 @dataclass(frozen=True, eq=False)
 class MultiTraitSnapshot:
-    """Predictions of several traits as they are after some iterations.
+    """Predictions of several traits after some iterations.
 
     Attributes
     ----------
     breeding_values
-        float64, shape (n_animals, n_traits), those of groups included; of samples, where there is
-        no pedigree.
+        float64, shape (n_animals, n_traits), group effects included; of samples if there is no
+        pedigree.
     group_effects
-        float64, shape (n_groups, n_traits): of the pedigree's groups of unknown parents.
+        float64, shape (n_groups, n_traits): effects of the unknown parent groups.
     fixed_effects
-        float64, shape (1 + c, n_traits): the intercept, then one a covariate. Of covariates that
-        depend on each other only sums mean something.
+        float64, shape (1 + c, n_traits): the intercept, then the covariates. For collinear
+        covariates only sums are meaningful.
     effects
-        float64, shape (n_variants, n_traits): of one allele A1; 0 of variants that are left out.
+        float64, shape (n_variants, n_traits): effect per copy of A1; 0 for excluded variants.
     permanent_effects
-        float64, shape (n_animals, n_traits): what records of one animal have in common beside its
-        breeding value; None where that has no variance.
+        float64, shape (n_animals, n_traits): permanent environmental effects; None if they have no
+        variance.
     residuals
-        float64, shape (iteration + 1,): squared norm of the residual over that of the right side.
+        float64, shape (iteration + 1,): squared residual norm relative to that of the right side.
     is_converged
-        Whether the last one is within the tolerance.
+        Whether the last residual is within the tolerance.
     seconds
-        Since the start.
+        Time since the start.
     notes
-        Which groups of unknown parents the records of a trait cannot tell apart.
+        Unknown parent groups that the records of a trait cannot distinguish.
     """
 
     breeding_values: np.ndarray
@@ -75,12 +75,12 @@ class MultiTraitSnapshot:
 
     @property
     def iteration(self) -> int:
-        """Iterations done."""
+        """Number of iterations done."""
         return len(self.residuals) - 1
 
     @property
     def sentence(self) -> str:
-        """How exact the prediction is, in words."""
+        """Accuracy of the prediction, in words."""
         plural = "s" * (self.iteration != 1)
         words = f"{self.iteration:,} iteration{plural}, squared relative residual "
         return f"{words}{self.residuals[-1]:.2g}{'' if self.is_converged else ', not converged'}"
@@ -106,48 +106,48 @@ def iter_multi_trait(
 ) -> Iterator[MultiTraitSnapshot]:
     """Predict several traits of all animals of a pedigree, or of samples; yield each iterate.
 
-    The model of each trait is that of `iter_single_step`, with the same covariates; without a
-    pedigree that of `iter_snp_blup`, and without genotypes that of the pedigree alone. Breeding
-    values of an animal have the covariance G0 H, permanent effects P0 I, residuals of a record R0
-    over its weight; a record without some of the traits has the inverse of R0 for those that it
-    has. An iteration is one product with Z, Z' and A_gg^-1, of a column for each trait; in the form
-    ssGTABLUP two of A_gg^-1.
+    The model of each trait is that of `iter_single_step`, with the same covariates; that of
+    `iter_snp_blup` without a pedigree, and that of the pedigree alone without genotypes. The
+    covariances are G0 H for breeding values, P0 I for permanent effects, and R0 divided by the
+    weight for the residuals of a record. A record with missing traits uses the inverse of R0 of its
+    observed traits. An iteration is one product each with Z, Z' and A_gg^-1, with one column per
+    trait; the form ssGTABLUP needs two with A_gg^-1.
 
     Parameters
     ----------
     genotypes
-        Of animals of the pedigree, found by their IIDs; a missing genotype counts as the mean.
-        None: H is the A of the pedigree, and there are no effects of variants.
+        Genotypes of animals of the pedigree, matched by IID; missing ones are replaced by the mean.
+        None: H is the pedigree's A, and there are no variant effects.
     pedigree
-        All animals, and groups of unknown parents or metafounders if there are some. None: samples
-        are the animals, and H is ZZ' / s, as of `iter_snp_blup` and `iter_gblup`.
+        All animals, and unknown parent groups or metafounders if any. None: the samples are the
+        animals, and H is ZZ' / s, as for `iter_snp_blup` and `iter_gblup`.
     phenotypes
         float64, shape (n_animals, n_traits), in the order of ``pedigree.ids``; or (n_records,
-        n_traits). NaN for none.
+        n_traits). NaN is missing.
     form
-        Which equations are solved where there are genotypes and a pedigree, as in
-        `iter_single_step`.
+        Which equations to solve if there are genotypes and a pedigree, as in `iter_single_step`.
     genetic, residual, permanent
-        float64, shape (n_traits, n_traits): G0, R0 and P0, as `correlate` finds the first two. With
-        metafounders G0 is that in A^Gamma; `base_share` compares it with others.
+        float64, shape (n_traits, n_traits): G0, R0 and P0; `correlate` estimates the first two.
+        With metafounders, G0 refers to A^Gamma; `base_share` converts from other bases.
     polygenic_weight, contigs
         As in `iter_single_step`.
     covariates
-        float64, shape (n,) or (n, c), a row for each record; what has a NaN is not learned from.
+        float64, shape (n,) or (n, c), a row for each record; rows with NaN are not used.
     animals
-        int64, shape (n_records,): the number of the animal of each record, any number of times.
+        int64, shape (n_records,): animal index of each record, any number of times.
     weights
-        float64, shape (n,): of each record, more than 0; NaN leaves it out.
+        float64, shape (n,): weight of each record, positive; NaN excludes the record.
     tolerance
-        Squared norm of the residual over that of the right side at which to stop.
+        Stop at this squared residual norm relative to that of the right side.
     max_iterations, backend
         As in `iter_single_step`.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, a covariance is none, genotyped samples are not in the pedigree, there
-        is neither of both, or a trait has no value, an infinite one, or the same value everywhere.
+        If shapes do not match, a covariance matrix is invalid, genotyped samples are not in the
+        pedigree, both genotypes and pedigree are missing, or a trait has no value, an infinite one,
+        or is constant.
 
     References
     ----------
@@ -190,7 +190,7 @@ def iter_multi_trait(
         for name, matrix in given.items()
         if matrix is not None
     }
-    # The residual at which to stop is that of all traits together: each in units of its own.
+    # The stopping criterion covers all traits together, so each is scaled to unit residual.
     scales = np.sqrt(np.diag(matrices["residual"]))
     values = values / scales
     matrices = {name: matrix / (scales[:, None] * scales) for name, matrix in matrices.items()}
@@ -240,7 +240,7 @@ def multi_trait(last: MultiTraitSnapshot) -> MultiTraitSnapshot:
 
 
 def _check_values(values: np.ndarray) -> None:
-    """Refuse traits from which nothing can be learned."""
+    """Reject traits that allow no estimate."""
     for number, trait in enumerate(values.T, start=1):
         own = trait[~np.isnan(trait)]
         if not np.isfinite(own).all():
@@ -257,7 +257,7 @@ def _check_values(values: np.ndarray) -> None:
 def _note_groups(
     pedigree: Pedigree, values: np.ndarray, owners: np.ndarray, columns: np.ndarray
 ) -> tuple[str, ...]:
-    """Return sentences on groups that the records of a trait cannot tell apart."""
+    """Return sentences on groups that the records of a trait cannot distinguish."""
     if pedigree.gamma is not None:
         return ()
     shares, found = group_shares(pedigree)[owners], {}
@@ -308,7 +308,7 @@ def _read(
     n_traits = fixed.shape[1]
     values = solution.of_effect(len(fixed), n_traits)
     if is_free:
-        # Equations are solved by any value that is added to all, as the intercept allows.
+        # A constant can be moved between the intercept and the effects; centre the latter.
         common = values[n_animals:].mean(axis=0)
         values, fixed[0] = values - common, fixed[0] + common
     no_effects = np.empty((0, n_traits))

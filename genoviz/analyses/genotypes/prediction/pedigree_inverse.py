@@ -1,4 +1,4 @@
-"""Inbreeding, and inverses of pedigree relationships: sparse A^-1, and A_gg^-1 of single-step."""
+"""Inbreeding, the sparse inverse A^-1 of pedigree relationships, and A_gg^-1 for single-step."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _COLUMNS_AT_ONCE = 256
 def inbreeding(pedigree: Pedigree) -> np.ndarray:
     """Return inbreeding coefficients: float64, shape (n_animals,); 0 for unknown parents.
 
-    Of a pedigree with `Pedigree.gamma` they are the diagonal of A^Gamma less 1, half of how the
-    parents are related, metafounders included.
+    With `Pedigree.gamma`, they are the diagonal of A^Gamma minus 1: half the relationship of the
+    parents, metafounders included.
 
     References
     ----------
@@ -43,24 +43,25 @@ def inbreeding(pedigree: Pedigree) -> np.ndarray:
 
 
 def _of_groups(pedigree: Pedigree) -> np.ndarray:
-    """Return the coefficients of groups: -1 of those that are no metafounders."""
+    """Return the coefficients of groups: -1 unless they are metafounders."""
     if pedigree.gamma is None:
         return np.full(len(pedigree.groups), -1.0)
     return np.diag(pedigree.gamma) - 1.0
 
 
 def relationship_inverse(pedigree: Pedigree) -> csc_array:
-    """Return A^-1 by Henderson's rules, inbreeding included.
+    """Return A^-1 by Henderson's rules, taking inbreeding into account.
 
-    Each animal adds ``t t' / d``, with 1 for itself and -1/2 for each parent in t, and d the
-    variance of what it does not have from its parents.
+    Each animal adds ``t t' / d``, where t has 1 for the animal and -1/2 for each parent, and d is
+    the Mendelian sampling variance.
 
-    Of a pedigree with groups of unknown parents it is A*, with a row for each group after those of
-    the animals; t has -1/2 for the group of an unknown parent. In equations with A* the solutions
-    of animals are their whole breeding values, those of their groups included.
+    With unknown parent groups the result is A*, with the rows of the groups after those of the
+    animals; t has -1/2 for the group of an unknown parent. Solutions of equations with A* are total
+    breeding values, group effects included.
 
-    If the groups are metafounders (`Pedigree.gamma`), it is the inverse of A^Gamma, of animals and
-    metafounders: Gamma^-1 is added to the rows of groups, and d is less, as parents are related.
+    If the groups are metafounders (`Pedigree.gamma`), the result is the inverse of A^Gamma of
+    animals and metafounders: Gamma^-1 is added to the rows of groups, and d is smaller because
+    parents are related.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def relationship_inverse(pedigree: Pedigree) -> csc_array:
 
 
 def _add_gamma(inverse: csc_array, gamma: np.ndarray) -> csc_array:
-    """Return an inverse whose last rows are of groups, with Gamma^-1 added to these."""
+    """Return an inverse with Gamma^-1 added to its last rows, those of the groups."""
     from scipy.sparse import block_array, csc_array
 
     n = inverse.shape[0] - len(gamma)
@@ -92,12 +93,12 @@ def _add_gamma(inverse: csc_array, gamma: np.ndarray) -> csc_array:
 
 
 def mendelian_variances(pedigree: Pedigree) -> np.ndarray:
-    """Return the variance of each animal's Mendelian sampling, in units of the genetic one.
+    """Return the Mendelian sampling variance of each animal, relative to the genetic variance.
 
-    float64, shape (n_animals,): 1 for a founder, 1/2 for progeny of two parents, less where these
-    are inbred or metafounders.
+    float64, shape (n_animals,): 1 for a founder, 1/2 for progeny of two known parents, less if
+    these are inbred or metafounders.
     """
-    # Numbers below 0 count from the end: groups in reverse, and what is unknown last of all.
+    # Negative numbers index from the end: groups in reverse, and the unknown parent last.
     coefficients = np.concatenate([inbreeding(pedigree), _of_groups(pedigree)[::-1], [-1.0]])
     return 0.5 - 0.25 * (coefficients[pedigree.sires] + coefficients[pedigree.dams])
 
@@ -105,7 +106,7 @@ def mendelian_variances(pedigree: Pedigree) -> np.ndarray:
 def inverse_of(
     sires: np.ndarray, dams: np.ndarray, variances: np.ndarray, n_groups: int = 0
 ) -> csc_array:
-    """Return A^-1 of animals with these parents (as a `Pedigree` has them), or A* with groups."""
+    """Return A^-1 of animals with these parents (coded as in `Pedigree`), or A* with groups."""
     from scipy.sparse import csr_array, diags_array
 
     n = len(sires)
@@ -121,29 +122,29 @@ def inverse_of(
 
 
 def group_shares(pedigree: Pedigree) -> np.ndarray:
-    """Return Q, what animals have of each group: float64, shape (n_animals, n_groups).
+    """Return Q, the group contributions to animals: float64, shape (n_animals, n_groups).
 
-    An unknown parent counts half; a row of an animal all of whose unknown ancestors have groups
-    has the sum 1.
+    An unknown parent contributes half. Rows sum to 1 for animals whose unknown ancestors all have
+    groups.
     """
     n_groups = len(pedigree.groups)
     return hand_down(pedigree, np.zeros((len(pedigree), n_groups)), np.eye(n_groups))
 
 
 def hand_down(pedigree: Pedigree, own: np.ndarray, of_groups: np.ndarray) -> np.ndarray:
-    """Return the mean of each animal's parents and what it has beside these.
+    """Return values passed down the pedigree: the parent average plus each animal's own part.
 
     Parameters
     ----------
     pedigree
         The animals.
     own
-        float64, shape (n_animals, k): what animals have beside their parents.
+        float64, shape (n_animals, k): deviations of animals from their parent average.
     of_groups
-        float64, shape (n_groups, k): what unknown parents of groups have; those of none have 0.
+        float64, shape (n_groups, k): values of the groups; unknown parents without a group have 0.
     """
     n = len(pedigree)
-    # Row n is that of an unknown parent of no group; those of groups come after it.
+    # Row n is the unknown parent without a group; groups follow it.
     values = np.concatenate([own, np.zeros((1, own.shape[1])), of_groups])
     sires, dams = (
         np.where(parents >= 0, parents, n - 1 - parents)
@@ -161,9 +162,9 @@ def hand_down(pedigree: Pedigree, own: np.ndarray, of_groups: np.ndarray) -> np.
 
 
 class PedigreeDraws:
-    """Draws of breeding values, and products with the relationships that these have.
+    """Random breeding values with pedigree covariance, and products with this covariance.
 
-    They are A, or A^Gamma of a pedigree with metafounders, without a matrix.
+    The covariance is A, or A^Gamma with metafounders; no matrix is built.
     """
 
     def __init__(self, pedigree: Pedigree) -> None:
@@ -178,14 +179,14 @@ class PedigreeDraws:
         self.shares = group_shares(pedigree)
 
     def draw(self, generator: np.random.Generator, k: int) -> np.ndarray:
-        """Return k draws in units of the genetic deviation: shape (n_animals, k)."""
+        """Return k draws in units of the genetic standard deviation: shape (n_animals, k)."""
         n, n_groups = self.shares.shape
         own = np.sqrt(self._variances)[:, None] * generator.standard_normal((n, k))
         of_groups = self._root @ generator.standard_normal((n_groups, k))
         return hand_down(self._pedigree, own, of_groups)
 
     def multiply(self, columns: np.ndarray) -> np.ndarray:
-        """Return the relationships times columns, shape (n_animals, k)."""
+        """Return the relationship matrix times columns, shape (n_animals, k)."""
         product = columns.copy()
         relate = load_kernel("pedigree_inbreeding", "cpu").relate
         relate(self._pedigree.sires, self._pedigree.dams, self._variances, product)
@@ -193,14 +194,14 @@ class PedigreeDraws:
 
 
 class GenotypedInverse:
-    """Products with the inverse of A_gg, the pedigree relationships among genotyped animals.
+    """Products with A_gg^-1, the inverse pedigree relationships among genotyped animals.
 
-    Of a pedigree with metafounders they are those of A^Gamma, and these are ancestors.
+    With metafounders, A is A^Gamma, and metafounders count as ancestors.
 
-    Of few animals it is a dense matrix, from columns of A by the recursion of Colleau. Else, with
-    A^-1 in blocks of genotyped (g) and other animals (n), it is the Schur complement
-    A^gg - A^gn (A^nn)^-1 A^ng, where A^nn is a `SparseInverse`. Only the animals and their
-    ancestors matter.
+    For few animals, A_gg is built from columns of A by Colleau's recursion and inverted densely.
+    Otherwise, with A^-1 partitioned into genotyped (g) and other animals (n), the product uses the
+    Schur complement A^gg - A^gn (A^nn)^-1 A^ng, with a `SparseInverse` of A^nn. Only the animals
+    and their ancestors are used.
 
     Parameters
     ----------
@@ -209,14 +210,14 @@ class GenotypedInverse:
     genotyped
         int64, shape (n_genotyped,): numbers of the genotyped animals, each once.
     max_inverted
-        Of how many genotyped animals the dense matrix may be.
+        Maximum number of genotyped animals for the dense inverse.
     options
-        Of the `SparseInverse`.
+        Options of the `SparseInverse`.
 
     Attributes
     ----------
     diagonal
-        float64, shape (n_genotyped,): of A^gg, an upper bound of that of the inverse.
+        float64, shape (n_genotyped,): diagonal of A^gg, an upper bound of that of the inverse.
     """
 
     def __init__(
@@ -227,7 +228,7 @@ class GenotypedInverse:
         **options: int,
     ) -> None:
         kept = _with_ancestors(pedigree, genotyped)
-        # The last stands for a parent that is not known.
+        # The last entry stands for an unknown parent.
         numbers = np.full(len(pedigree) + 1, -1)
         numbers[kept] = np.arange(len(kept))
         parents = []
@@ -248,7 +249,7 @@ class GenotypedInverse:
         self._across_transposed = self._across.T.tocsr()
         self.diagonal = self._among.diagonal()
         self._dense = None
-        # Lines that were selfed for long are nearly the same: A_gg is nearly singular then.
+        # Long-selfed lines are nearly identical, which makes A_gg nearly singular.
         if len(inner) <= max_inverted and variances.min() > _LEAST_VARIANCE:
             among = _relationships_among(*parents, variances, inner)
             if pedigree.gamma is not None:
@@ -282,7 +283,7 @@ def _relationships_among(
 
 
 def _invert(matrix: np.ndarray) -> np.ndarray:
-    """Return the inverse of a positive definite matrix, which is overwritten."""
+    """Return the inverse of a positive definite matrix; overwrites the matrix."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
     factor, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)
@@ -292,7 +293,7 @@ def _invert(matrix: np.ndarray) -> np.ndarray:
 
 
 def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:
-    """Return the numbers of animals and of all their ancestors, in order."""
+    """Return the indices of animals and all their ancestors, ascending."""
     is_kept = np.zeros(len(pedigree), bool)
     young = np.unique(animals)
     while len(young):

@@ -1,4 +1,4 @@
-"""How reliable genomic predictions are: by the inverse of all equations, or by random draws."""
+"""Reliability of genomic predictions, by inversion of the equations or by random draws."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _LEAST = 0.02
 
 @dataclass(frozen=True, eq=False)
 class ReliabilitySnapshot:
-    """Reliabilities of breeding values as they are after some draws.
+    """Reliabilities of breeding values after some draws.
 
     Attributes
     ----------
     reliabilities
-        float64, shape (n_samples,), or (n_animals,) of a pedigree: 1 - PEV / (K_ii vg), the squared
-        correlation of predicted and true breeding values. NaN while nothing is known, and of those
-        that have no variance.
+        float64, shape (n_samples,), or (n_animals,) with a pedigree: 1 - PEV / (K_ii vg), the
+        squared correlation of predicted and true breeding values. NaN while unknown, and for
+        animals without genetic variance.
     standard_errors
-        float64, of that shape: what random draws leave open; 0 where there are none.
+        float64, same shape: Monte Carlo standard errors; 0 for exact values.
     n_draws
-        How many draws they are means of; 0 where the inverse was computed.
+        Number of draws so far; 0 if the inverse was computed.
     fraction
-        How much is done, 0 to 1.
+        Share of the work done, 0 to 1.
     is_converged
         Whether the equations of all draws are solved.
     """
@@ -66,7 +66,7 @@ class ReliabilitySnapshot:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """Summary of the result in words."""
         if np.isnan(self.reliabilities).all():
             return "reliabilities are not known yet"
         mean = np.nanmean(self.reliabilities)
@@ -96,43 +96,44 @@ def iter_reliability(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[ReliabilitySnapshot]:
-    """Tell how reliable breeding values are, and yield what is known.
+    """Compute the reliability of breeding values, and yield intermediate results.
 
-    They are those of `iter_snp_blup`, or with a pedigree of `iter_single_step`. Only who has
-    records, weights and covariates matters, and not what the records are. With K = ZZ' / s or H of
-    single step, P = W'MW of a `Training` and l = ve / vg, the prediction error variance in units of
-    vg is the diagonal of K (I + PK / l)^-1. Without that inverse, breeding values and residuals are
-    drawn from the model and predicted again: u^ and u - u^ are independent, so that the mean
-    squares of both tell the reliability, and are weighed by how well they do.
+    The breeding values are those of `iter_snp_blup`, or with a pedigree those of
+    `iter_single_step`. The result depends on which samples have records, weights and covariates,
+    not on the values. With K = ZZ' / s or the single-step H, P = W'MW of a `Training` and
+    l = ve / vg, the prediction error variance in units of vg is the diagonal of K (I + PK / l)^-1.
+    Without that inverse, breeding values and residuals are drawn from the model and predicted. u^
+    and u - u^ are independent, so the mean squares of both estimate the reliability; they are
+    combined by their precision.
 
-    Groups of unknown parents are fixed effects: what is told is how reliable an animal's difference
-    from its groups is. Metafounders are random, and breeding values have them.
+    Unknown parent groups are fixed effects, so the reliability is that of an animal's difference
+    from its groups. Metafounders are random and part of the breeding values.
 
     Parameters
     ----------
     genotypes, phenotype, covariates, samples, weights, repeatability, contigs, heritability
-        As in `iter_snp_blup`; with a pedigree as in `iter_single_step`, of its animals, and
-        ``samples`` are their numbers.
+        As in `iter_snp_blup`; with a pedigree as in `iter_single_step`, and ``samples`` are indices
+        of its animals.
     pedigree, polygenic_weight
-        As in `iter_single_step`; None for samples by their genotypes alone.
+        As in `iter_single_step`; None for samples with genotypes only.
     method
-        ``"exact"``: K is built and equations are inverted, which takes memory of n² and time of n³
-        for n samples, or animals. ``"random"``: draws. ``"auto"``: exact up to 4,000.
+        ``"exact"``: K is built and the equations are inverted, with memory n² and time n³ for n
+        samples or animals. ``"random"``: draws. ``"auto"``: exact up to 4,000.
     n_draws
-        How many. The standard error of a reliability is at most 0.36 √(2 / n_draws).
+        Number of draws. The standard error of a reliability is at most 0.36 √(2 / n_draws).
     tolerance
-        Squared relative residual of the equations of draws.
+        Squared relative residual at which to stop solving for a draw.
     max_iterations
         As in `iter_snp_blup`.
     seed
-        Of the draws.
+        Seed of the draws.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     ParameterError
-        If an argument is out of range, or there is nothing to learn from.
+        If an argument is out of range, or the data allow no prediction.
 
     References
     ----------
@@ -210,7 +211,7 @@ class _OfSamples:
                 yield _nothing_yet(n)
         variances = matrix / self._ratio
         left = np.eye(n) + self._training.project(variances)
-        # K (I + PK)^-1 = (I + KP)^-1 K, whose diagonal is that of its transpose.
+        # K (I + PK)^-1 = (I + KP)^-1 K, and both have the same diagonal.
         errors = np.einsum("ij,ji->i", variances, np.linalg.solve(left, np.eye(n)))
         yield ReliabilitySnapshot(_share(errors, np.diag(variances)), np.zeros(n), 0, 1.0)
 
@@ -229,7 +230,7 @@ class _OfSamples:
 
 
 class _OfPedigree:
-    """Single step: draws of a pedigree given the genomic values of some, and the inverse of H."""
+    """Single-step: draws for a pedigree given some genomic values, and the inverse of H."""
 
     def __init__(self, parts: SingleStepParts, pedigree: Pedigree) -> None:
         self._parts, self._pedigree = parts, pedigree
@@ -251,7 +252,7 @@ class _OfPedigree:
         inverse[place] += np.linalg.inv(genomic) - of_genotyped
         said = parts.training.project(np.eye(n))
         if not has_gamma and len(self._pedigree.groups):
-            # The effects of groups are projected out, as those of covariates are.
+            # Project out the effects of groups, as those of covariates.
             known = said @ self._draws.shares
             inner = np.linalg.pinv(self._draws.shares.T @ known, rcond=1e-9, hermitian=True)
             said -= known @ inner @ known.T
@@ -262,7 +263,7 @@ class _OfPedigree:
         yield ReliabilitySnapshot(_share(errors, variances), np.zeros(n), 0, 1.0)
 
     def find_variances(self) -> np.ndarray:
-        """Return those of genotyped animals, and NaN for those that are not known without H."""
+        """Return the variances of genotyped animals, NaN for those unknown without H."""
         parts, variances = self._parts, np.full(self._n, np.nan)
         of_variants = squared_lengths(parts.markers) / parts.markers.scale
         own = 1 + inbreeding(self._pedigree)[parts.genotyped]
@@ -271,7 +272,7 @@ class _OfPedigree:
         return variances
 
     def draw(self, generator: np.random.Generator, k: int) -> np.ndarray:
-        """Return values of covariance H: of A, moved by what genotyped animals have beside them."""
+        """Return draws with covariance H: draws from A, adjusted to the genotyped animals."""
         parts = self._parts
         values = self._draws.draw(generator, k)
         polygenic = self._draws.draw(generator, k)[parts.genotyped]
@@ -287,7 +288,7 @@ class _OfPedigree:
         return np.pad(of_records, ((0, n_others), (0, 0)))
 
     def predict(self, step: GradientStep) -> np.ndarray:
-        """Return breeding values, without the fixed effects of groups."""
+        """Return breeding values without the fixed group effects."""
         values = step.solution[: self._n]
         if self._pedigree.gamma is not None:
             return values
@@ -308,12 +309,12 @@ def _share(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
 
 
 class _Sums:
-    """Squares of predictions and of their errors, over draws.
+    """Sums of squares of predictions and of their errors over draws.
 
     Parameters
     ----------
     variances
-        float64, shape (n,): of breeding values; NaN where the draws tell it.
+        float64, shape (n,): variances of breeding values; NaN to estimate them from the draws.
     """
 
     def __init__(self, variances: np.ndarray) -> None:
@@ -337,10 +338,10 @@ class _Sums:
         by_errors = _share(of_errors, variances)
         by_predicted = 1 - _share(of_predicted, variances)
         rough = np.clip((by_errors + by_predicted) / 2, _LEAST, 1 - _LEAST)
-        # The relative error of a mean square is the same, so the smaller one tells more.
+        # Both mean squares have the same relative error, so the smaller one is more precise.
         precise, loose = (1 - rough) ** -2, rough**-2
         found = (precise * by_errors + loose * by_predicted) / (precise + loose)
         errors = np.sqrt(2 / self._n / (precise + loose))
-        # By the ratio of both, which vary apart from each other.
+        # From the ratio of the two, which vary independently.
         errors = np.where(is_known, errors, rough * (1 - rough) * 2 / np.sqrt(self._n))
         return ReliabilitySnapshot(np.clip(found, 0, 1), errors, self._n, fraction, is_converged)

@@ -1,4 +1,4 @@
-"""SNP-BLUP: effects of all variants at once, and the breeding values that they add up to."""
+"""SNP-BLUP: joint estimation of all variant effects, and the resulting breeding values."""
 
 from __future__ import annotations
 
@@ -41,48 +41,48 @@ def iter_snp_blup(
     max_iterations: int = 1000,
     backend: Backend = "auto",
 ) -> Iterator[BlupSnapshot]:
-    """Estimate the effects of all variants by conjugate gradients, and yield how they come about.
+    """Estimate all variant effects by conjugate gradients, and yield snapshots.
 
     The model is y = Xb + Zg + e, with Z the centred dosages, g of variance vg / s, s = 2 sum
     p(1 - p), and e of variance ve. Fixed effects b are projected out (P), which leaves::
 
         (Z'PZ + l I) g = Z'Py,    l = s ve / vg = s (1 - heritability) / heritability
 
-    An iteration is one product with Z and one with Z'. Records may be repeated and have weights, as
-    in `iter_single_step`: P is W'MW of a `Training` then.
+    An iteration is one product with Z and one with Z'. Repeated and weighted records are allowed,
+    as in `iter_single_step`; P is then W'MW of a `Training`.
 
     Parameters
     ----------
     genotypes
-        Of all samples; a missing genotype counts as the mean.
+        Genotypes of all samples; missing ones are replaced by the mean.
     phenotype
-        float64, shape (n_samples,) or (n_records,). A sample with NaN is predicted, and not
-        trained on.
+        float64, shape (n_samples,) or (n_records,). Samples with NaN are predicted but not used
+        for training.
     covariates
-        float64, shape (n,) or (n, c), a row for each value: X after the intercept; what has a NaN
-        is not trained on.
+        float64, shape (n,) or (n, c), a row for each value: X after the intercept; rows with NaN
+        are not used for training.
     samples
-        int64, shape (n_records,): the number of the sample of each value, any number of times.
+        int64, shape (n_records,): sample index of each value, any number of times.
     weights, repeatability
         As in `iter_single_step`.
     contigs
-        ``"autosomes"``: variants of X, Y and mitochondria are left out; ``"all"``: they are taken
-        as they are in the file, with two copies in males too. Effects of what is left out are 0.
+        ``"autosomes"``: leave out variants of X, Y and mitochondria, with effects 0; ``"all"``: use
+        them as they are in the file, with two copies in males too.
     heritability
         vg / (vg + ve), between 0 and 1.
     preconditioner
         ``"diagonal"``, ``"block"`` (64 consecutive variants) or ``"none"``.
     tolerance
-        Squared norm of the residual over that of the right side at which to stop.
+        Stop at this squared residual norm relative to that of the right side.
     max_iterations
-        When to stop at the latest.
+        Maximum number of iterations.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     ParameterError
-        If an argument is out of range, or there is nothing to learn from.
+        If an argument is out of range, or the data allow no prediction.
 
     References
     ----------
@@ -130,7 +130,7 @@ class SnpEquations:
         self.right_side = matrix.multiply_transposed(training.right_side)
 
     def multiply(self, direction: np.ndarray) -> Products:
-        """Return the left side times effects, and the breeding values of these."""
+        """Return the left side times effects, and the resulting breeding values."""
         values = self._matrix.multiply(direction)
         image = self._matrix.multiply_transposed(self.training.project(values))
         return image + self._ridge * direction, values

@@ -1,4 +1,4 @@
-"""Covariances of traits with their standard errors, as people ask for them."""
+"""Results of covariance estimation: covariances, correlations and their standard errors."""
 
 from __future__ import annotations
 
@@ -11,41 +11,42 @@ import numpy as np
 from genoviz.analyses.genotypes.variances.reml import FLOOR
 
 _AT_BOUND = 1e-4
-"""An eigenvalue of covariances, in units of the traits' variances, that stands for 0."""
+"""Eigenvalues of scaled covariances below this count as 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class CorrelationSnapshot:
-    """Covariances of traits as they are after some iterations.
+    """Covariances of traits after some iterations.
 
     Attributes
     ----------
     iteration
-        Iterations done.
+        Number of iterations done.
     genetic, residual
         float64, shape (n_traits, n_traits): covariances; NaN while relationships are computed.
     genetic_errors, residual_errors
-        float64, of that shape: their standard errors.
+        float64, same shape: their standard errors.
     correlations, correlation_errors
-        float64, of that shape: genetic correlations; 1 and 0 on the diagonal.
+        float64, same shape: genetic correlations; 1 and 0 on the diagonal.
     residual_correlations, residual_correlation_errors
-        float64, of that shape.
+        float64, same shape.
     heritabilities, heritability_errors
         float64, shape (n_traits,).
     log_likelihood
-        Restricted, except for a constant.
+        Restricted log likelihood up to a constant.
     change
-        Of the last step: the largest change of a covariance, in units of the traits' variances.
+        Largest change of a covariance in the last step, in units of the traits' variances.
     n_samples
-        int64, shape (n_traits,): how many have a value of the trait and all covariates.
+        int64, shape (n_traits,): samples with a value of the trait and all covariates.
     is_bounded
-        Whether covariances end where they would not be such beyond, as of a correlation of 1.
+        Whether the estimate lies on the boundary of the parameter space, such as a correlation
+        of 1.
     is_converged
         Whether the change is within the tolerance.
     seconds
-        Since the start of the iterations.
+        Time since the start of the iterations.
     notes
-        Which covariates are left out, one sentence each.
+        Covariates that were left out, one sentence each.
     """
 
     iteration: int
@@ -69,7 +70,7 @@ class CorrelationSnapshot:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """Summary of the result in words."""
         if np.isnan(self.genetic).any():
             return "covariances are not known yet"
         found = [
@@ -87,7 +88,7 @@ class CorrelationSnapshot:
 
 @dataclass(frozen=True, eq=False)
 class PairState:
-    """The likelihood at some covariances; slopes are of pairs of traits, genetic ones first."""
+    """The likelihood at given covariances; slopes are per pair of traits, genetic ones first."""
 
     genetic: np.ndarray
     residual: np.ndarray
@@ -96,13 +97,13 @@ class PairState:
     log_likelihood: float
 
     def move(self, share: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return covariances after a share of the step; None if they would not be such."""
+        """Return covariances after a share of the step; None if they are not positive definite."""
         step = np.linalg.lstsq(self.information, self.gradient)[0]
         found = split_pairs(self.covariances + share * step, len(self.genetic))
         return found if min(np.linalg.eigvalsh(each)[0] for each in found) >= FLOOR else None
 
     def move_factors(self, damping: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return covariances after a damped step in their triangular factors."""
+        """Return covariances after a damped step of their Cholesky factors."""
         factors = np.array([_factor(each) for each in (self.genetic, self.residual)])
         lower = np.tril_indices(len(self.genetic))
         slopes = np.zeros((len(self.gradient), 2, len(lower[0])))
@@ -114,7 +115,7 @@ class PairState:
                 slopes[:, which, k] = pair_values(*change)
         slopes = slopes.reshape(len(self.gradient), -1)
         information = slopes.T @ self.information @ slopes
-        # The same for all, as the information of a factor near 0 is near 0 too.
+        # The same ridge for all: the information of a factor near 0 is near 0 too.
         ridge = damping * np.trace(information) / len(information)
         damped = information + ridge * np.eye(len(information))
         step = np.linalg.solve(damped, slopes.T @ self.gradient)
@@ -124,7 +125,7 @@ class PairState:
 
     @property
     def covariances(self) -> np.ndarray:
-        """Covariances of pairs of traits, genetic ones and then residual ones."""
+        """Covariances of pairs of traits, genetic ones first."""
         pairs = trait_pairs(len(self.genetic))
         return np.array(
             [matrix[pair] for matrix in (self.genetic, self.residual) for pair in pairs]
@@ -132,29 +133,29 @@ class PairState:
 
 
 def trait_pairs(n_traits: int) -> list[tuple[int, int]]:
-    """Return the pairs of traits that a covariance has, variances included."""
+    """Return the pairs of traits with a covariance, including the variances."""
     return list(combinations_with_replacement(range(n_traits), 2))
 
 
 def pair_values(genetic: np.ndarray, residual: np.ndarray) -> np.ndarray:
-    """Return what two matrices have for each pair of traits."""
+    """Return the elements of two matrices for each pair of traits."""
     return np.array([each[pair] for each in (genetic, residual) for pair in trait_pairs(len(each))])
 
 
 def _factor(matrix: np.ndarray) -> np.ndarray:
-    """Return the triangular factor of a matrix whose eigenvalues may be 0."""
+    """Return the triangular factor of a positive semidefinite matrix."""
     values, vectors = np.linalg.eigh(matrix)
     return np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0))).T)[1].T
 
 
 def nearest_covariance(matrix: np.ndarray) -> np.ndarray:
-    """Return the nearest matrix whose eigenvalues are not below the floor."""
+    """Return the nearest matrix with eigenvalues not below the floor."""
     values, vectors = np.linalg.eigh(matrix)
     return matrix if values[0] >= FLOOR else (vectors * np.maximum(values, FLOOR)) @ vectors.T
 
 
 def split_pairs(covariances: np.ndarray, n_traits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return two matrices of numbers of pairs, which are in the order of `PairState`."""
+    """Return two matrices from values per pair of traits, in the order of `PairState`."""
     t, u = np.array(trait_pairs(n_traits)).T
     both = np.zeros((2, n_traits, n_traits))
     both[:, t, u] = both[:, u, t] = covariances.reshape(2, -1)
@@ -162,7 +163,7 @@ def split_pairs(covariances: np.ndarray, n_traits: int) -> tuple[np.ndarray, np.
 
 
 def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> CorrelationSnapshot:
-    """Return the state in numbers that people ask for, in the units of the traits."""
+    """Return the state as a snapshot in the units of the traits."""
     n_traits = len(scales)
     genetic, residual = state.genetic, state.residual
     lowest = min(np.linalg.eigvalsh(matrix)[0] for matrix in (genetic, residual))
@@ -196,7 +197,7 @@ def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> Correla
 def _correlations(
     matrix: np.ndarray, places: np.ndarray, spread: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return correlations, and standard errors by their slopes in (co)variances."""
+    """Return correlations, and their standard errors by the delta method."""
     deviations = np.sqrt(np.diag(matrix))
     correlations = matrix / (deviations[:, None] * deviations)
     errors = np.zeros_like(matrix)
@@ -226,7 +227,7 @@ def _heritability(
 
 
 def nothing_yet(values: np.ndarray, notes: tuple[str, ...]) -> CorrelationSnapshot:
-    """Return what is known of traits, shape (n, n_traits), before their covariances are."""
+    """Return the snapshot before the first estimate, for traits of shape (n, n_traits)."""
     n_traits = values.shape[1]
     unknown = np.full((n_traits, n_traits), np.nan)
     return CorrelationSnapshot(

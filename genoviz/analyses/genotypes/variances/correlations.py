@@ -1,8 +1,8 @@
 """Genetic and residual covariances of several traits, by restricted maximum likelihood.
 
-With K the relationships and I, the values of all traits that were measured have the covariance
-V = sum over pairs of traits t, u of (g_tu K + r_tu I) in the rows of t and the columns of u. What
-average information asks for is in `reml`; its components here are pairs of traits.
+With K the relationships, the observed values of all traits have the covariance V. Its block of
+traits t and u is g_tu K + r_tu I. `reml` describes the average information algorithm; its
+components here are the pairs of traits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 MAX_VALUES = 10_000
-"""Values of all traits together, where some samples have not all of them."""
+"""Maximum number of values of all traits together if some samples lack some traits."""
 MAX_TRAITS = 6
 _START = 0.3
 _HALVINGS = 6
@@ -47,37 +47,37 @@ def iter_correlate(
     max_iterations: int = 100,
     backend: Backend = "auto",
 ) -> Iterator[CorrelationSnapshot]:
-    """Estimate what the genetics of several traits have in common, and yield each iterate.
+    """Estimate genetic and residual covariances of several traits, and yield each iterate.
 
     The model of each trait is that of `iter_reml`, with the same fixed effects; u and e of
-    different traits are correlated within a sample. Where all samples have all traits, the
-    relationships are decomposed once; where not, V is inverted at each iteration.
+    different traits are correlated within a sample. If all samples have all traits, the
+    relationships are decomposed once; otherwise V is inverted at each iteration.
 
     Parameters
     ----------
     genotypes
-        Of all samples; a missing genotype counts as the mean.
+        Genotypes of all samples; missing ones are replaced by the mean.
     phenotypes
         float64, shape (n_samples, n_traits): 1 to 6 traits, NaN for none.
     covariates
-        float64, shape (n_samples,) or (n_samples, c): X after the intercept; a sample with a NaN
-        takes no part.
+        float64, shape (n_samples,) or (n_samples, c): X after the intercept; samples with NaN are
+        left out.
     covariate_names
-        What notes call them.
+        Names for notes.
     contigs
         As in `iter_snp_blup`.
     tolerance
-        Largest change of a covariance, in units of the traits' variances, at which to stop.
+        Stop when no covariance changes by more, in units of the traits' variances.
     max_iterations
-        When to stop at the latest.
+        Maximum number of iterations.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     ParameterError
-        If an argument is out of range, there is nothing to learn from, or more than 10,000 values
-        are there of which some samples have not all.
+        If an argument is out of range, the data allow no estimate, or there are more than 10,000
+        values and some samples lack some traits.
 
     References
     ----------
@@ -110,7 +110,7 @@ def iter_correlate_of_relationships(
     tolerance: float = 1e-5,
     max_iterations: int = 100,
 ) -> Iterator[CorrelationSnapshot]:
-    """Do what `iter_correlate` does with relationships of a pedigree or a file.
+    """Estimate covariances as `iter_correlate`, with given relationships.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def iter_correlate_of_relationships(
     Raises
     ------
     ParameterError
-        As in `iter_correlate`, and if relationships are not numbers.
+        As in `iter_correlate`, and if relationships are not finite numbers.
     """
     n = len(relationships)
     if relationships.shape != (n, n):
@@ -147,14 +147,14 @@ def _train(
     covariates: np.ndarray | None,
     names: Sequence[str] | None,
 ) -> tuple[np.ndarray, Training]:
-    """Return the values of those who have one and all covariates, in units of s.d., and these."""
+    """Return the standardised values of samples with a value and all covariates, and these."""
     phenotypes = np.asarray(phenotypes, np.float64)
     if phenotypes.ndim != 2 or len(phenotypes) != n or not 1 <= phenotypes.shape[1] <= MAX_TRAITS:
         raise ParameterError(
             f"phenotypes have shape {phenotypes.shape}, need ({n}, 1 to {MAX_TRAITS} traits)"
         )
     has = ~np.isnan(phenotypes)
-    # It takes one trait, and refuses what says nothing; any numbers serve to choose samples.
+    # `Training` takes one trait and rejects a constant one; any numbers serve to choose samples.
     any_numbers = np.random.default_rng(0).normal(size=n)
     chosen = np.where(has.any(axis=1), any_numbers, np.nan)
     training = Training(chosen, covariates, covariate_names=names)
@@ -179,7 +179,7 @@ def _train(
 
 
 class _WholeLikelihood:
-    """All samples have all traits: V falls into a block for each eigenvalue of M K M."""
+    """Likelihood if all samples have all traits: V has a block for each eigenvalue of M K M."""
 
     def __init__(self, relationships: np.ndarray, basis: np.ndarray, values: np.ndarray) -> None:
         rotation = DiagonalCovariance(relationships, basis)
@@ -188,7 +188,7 @@ class _WholeLikelihood:
         self._pairs = trait_pairs(values.shape[1])
 
     def at(self, genetic: np.ndarray, residual: np.ndarray) -> PairState:
-        """Return the likelihood at covariances that are positive definite."""
+        """Return the likelihood at positive definite covariances."""
         blocks = self._eigenvalues[:, None, None] * genetic + residual
         inverses = np.linalg.inv(blocks)
         weighted = np.einsum("itu,iu->it", inverses, self._values)
@@ -211,7 +211,7 @@ class _WholeLikelihood:
 
 
 class _PartLikelihood:
-    """Some samples have not all traits: V is dense."""
+    """Likelihood if some samples lack some traits: V is dense."""
 
     def __init__(self, relationships: np.ndarray, basis: np.ndarray, values: np.ndarray) -> None:
         n_traits = values.shape[1]
@@ -228,14 +228,14 @@ class _PartLikelihood:
         return slice(self._starts[trait], self._starts[trait + 1])
 
     def _block(self, is_genetic: bool, t: int, u: int) -> np.ndarray:
-        """Return K, or I, for the samples that have trait t and those that have u."""
+        """Return K, or I, between the samples with trait t and those with trait u."""
         rows, columns = self._rows[t], self._rows[u]
         if is_genetic:
             return self._relationships[np.ix_(rows, columns)]
         return (rows[:, None] == columns).astype(np.float64)
 
     def at(self, genetic: np.ndarray, residual: np.ndarray) -> PairState:
-        """Return the likelihood at covariances that are positive definite."""
+        """Return the likelihood at positive definite covariances."""
         from scipy.linalg import cho_factor, cho_solve
 
         n = len(self._values)
@@ -249,7 +249,7 @@ class _PartLikelihood:
         likelihood = 2 * np.log(np.diag(factor[0])).sum()
         inverse = cho_solve(factor, np.eye(n), check_finite=False)
         of_design = inverse @ self._design
-        # Effects that the values of a trait cannot tell apart count once.
+        # Collinear fixed effects of a trait count once.
         inner = self._design.T @ of_design
         eigenvalues, vectors = np.linalg.eigh(inner)
         kept = eigenvalues > 1e-10 * eigenvalues[-1]
@@ -315,7 +315,7 @@ def _iter_fit(
 
 
 def _scales(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Return the standard deviations of traits beside fixed effects, which units are made of."""
+    """Return the residual standard deviations of traits after fixed effects, used as units."""
     scales = []
     for trait in values.T:
         has = ~np.isnan(trait)
@@ -328,9 +328,9 @@ def _scales(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
 
 
 def _improve(likelihood: _WholeLikelihood | _PartLikelihood, old: PairState) -> PairState:
-    """Return the state after a step of average information, smaller while the likelihood falls.
+    """Return the state after an average information step, halved while the likelihood falls.
 
-    Where it leads to what is no covariance, a step of the factors of covariances is taken.
+    If the step leaves the parameter space, the Cholesky factors are updated instead.
     """
     from scipy.linalg import LinAlgError
 
@@ -342,7 +342,7 @@ def _improve(likelihood: _WholeLikelihood | _PartLikelihood, old: PairState) -> 
             continue
         try:
             new = likelihood.at(*matrices)
-        except LinAlgError:  # relationships of a file may have eigenvalues below 0
+        except LinAlgError:  # a matrix from a file may have negative eigenvalues
             continue
         if new.log_likelihood > old.log_likelihood:
             return new

@@ -1,4 +1,4 @@
-"""How much of a trait's variance genotypes, or relationships from elsewhere, account for."""
+"""Share of a trait's variance explained by genotypes or by given relationships (REML)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from genoviz.model.genotypes.genotypes import Genotypes
 Traces = Literal["auto", "exact", "random"]
 TRACES = ("auto", "exact", "random")
 MAX_EXACT = 4000
-"""Samples whose dense matrices are decomposed within some seconds."""
+"""Maximum number of samples for dense decompositions, which then take some seconds."""
 GENOTYPED, PERMANENT = "genotypes", "permanent"
 
 
@@ -52,51 +52,51 @@ def iter_reml(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[VarianceSnapshot]:
-    """Estimate how much of a trait's variance variants account for, and yield each iterate.
+    """Estimate the variance of a trait explained by variants, and yield each iterate.
 
     The model is y = Xb + sum_k u_k + e, u_k ~ N(0, G_k v_k), with VanRaden's G_k = Z_k Z_k' / s_k
-    of each set of variants: that of `iter_gblup`, whose ``heritability`` is the one found here.
-    With records, y = Xb + W (sum_k u_k + p) + e has a row for each, and p ~ N(0, I vp) is what
-    those of one sample have in common beside its genotypes: the last component, ``"permanent"``.
+    of each set of variants. The result is the ``heritability`` of `iter_gblup`. With repeated
+    records, y = Xb + W (sum_k u_k + p) + e has a row per record, and p ~ N(0, I vp) are permanent
+    effects of the samples: the last component, ``"permanent"``.
 
     Parameters
     ----------
     genotypes
-        Of all samples; a missing genotype counts as the mean.
+        Genotypes of all samples; missing ones are replaced by the mean.
     phenotype
-        float64, shape (n_samples,) or (n_records,): NaN for none.
+        float64, shape (n_samples,) or (n_records,): NaN is missing.
     covariates
-        float64, shape (n,) or (n, c), a row for each value: X after the intercept; what has a NaN
-        takes no part.
+        float64, shape (n,) or (n, c), a row for each value: X after the intercept; rows with NaN
+        are left out.
     covariate_names
-        What notes call them.
+        Names for notes.
     variant_sets
-        str, shape (n_variants,): the set of each variant, which has a variance of its own; empty
-        for variants that are left out. All variants are one set if None.
+        str, shape (n_variants,): the set of each variant; each set has its own variance. Variants
+        with an empty name are left out. None puts all variants into one set.
     samples
-        int64, shape (n_records,): the number of the sample of each value, any number of times;
-        None if there is one value for each sample.
+        int64, shape (n_records,): sample index of each value, in any number; None if there is one
+        value for each sample.
     contigs
         As in `iter_snp_blup`.
     traces
-        ``"exact"``: G is built and decomposed, which takes memory of n_samples², and time of
-        n_samples³. ``"random"``: G is never built; the data is multiplied by columns of random
-        signs, the phenotype beside them. ``"auto"``: exact up to 4,000 samples.
+        ``"exact"``: G is built and decomposed, with memory n_samples² and time n_samples³.
+        ``"random"``: G is never built; traces are estimated from random sign vectors (Hutchinson),
+        multiplied together with the phenotype. ``"auto"``: exact up to 4,000 samples.
     n_probes
-        How many such columns. They add 1 / n_probes to the squared standard error, or less.
+        Number of random vectors. They add at most 1 / n_probes to the squared standard error.
     tolerance
-        Largest change of a variance over their sum at which to stop.
+        Stop when no variance changes by more, relative to their sum.
     max_iterations
-        When to stop at the latest.
+        Maximum number of iterations.
     seed
-        Of the random columns.
+        Seed of the random vectors.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     ParameterError
-        If an argument is out of range, or there is nothing to learn from.
+        If an argument is out of range, or the data allow no estimate.
 
     References
     ----------
@@ -159,13 +159,13 @@ def iter_reml_of_relationships(
     max_iterations: int = 100,
     seed: int = 0,
 ) -> Iterator[VarianceSnapshot]:
-    """Estimate how much of a trait's variance relationships account for, and yield each iterate.
+    """Estimate the variance explained by given relationships, and yield each iterate.
 
     Parameters
     ----------
     relationships
-        By name, float64 of shape (n_samples, n_samples), symmetric: as of `relationship_matrix`,
-        of a pedigree, or read from a file.
+        Named matrices, float64 of shape (n_samples, n_samples), symmetric: from
+        `relationship_matrix`, of a pedigree, or read from a file.
     phenotype, covariates, covariate_names, samples, traces, n_probes, tolerance, max_iterations
         As in `iter_reml`.
     seed
@@ -174,7 +174,7 @@ def iter_reml_of_relationships(
     Raises
     ------
     ParameterError
-        If an argument is out of range, or there is nothing to learn from.
+        If an argument is out of range, or the data allow no estimate.
     """
     _check_options(traces, n_probes)
     if not relationships:
@@ -213,7 +213,7 @@ def reml_of_relationships(last: VarianceSnapshot) -> VarianceSnapshot:
 
 
 def product_with_relationships(markers: Markers, samples: np.ndarray) -> Multiply:
-    """Return the function that multiplies ZZ' / s of some samples with columns, shape (n, k)."""
+    """Return a function that multiplies ZZ' / s of some samples by columns, shape (n, k)."""
     n_samples = markers.genotypes.n_samples
 
     def multiply(columns: np.ndarray) -> np.ndarray:
@@ -226,7 +226,7 @@ def product_with_relationships(markers: Markers, samples: np.ndarray) -> Multipl
 
 
 def iter_relationships_of(markers: Markers, samples: np.ndarray) -> Iterator[np.ndarray | None]:
-    """Compute ZZ' / s of some samples; yields None on the way, the dense matrix at last."""
+    """Compute ZZ' / s of some samples; yields None as progress, then the dense matrix."""
     genotypes = markers.genotypes
     if len(samples) < genotypes.n_samples:
         genotypes = select_samples(genotypes, samples)
@@ -248,7 +248,7 @@ def _train(
     covariates: np.ndarray | None,
     names: Sequence[str] | None,
 ) -> tuple[np.ndarray, Training]:
-    """Return the sample of each value, and the values as those that are trained on."""
+    """Return the sample of each value, and the training values."""
     values, records, _ = make_records(
         phenotype, n, animals=samples, weights=None, heritability=0.5, repeatability=None,
         what="samples",
@@ -265,7 +265,7 @@ def _train(
 
 
 def _spread(matrices: list[np.ndarray], places: np.ndarray, is_repeated: bool) -> list[np.ndarray]:
-    """Return relationships of samples as those of their records, and who is the same at last."""
+    """Expand relationships of samples to their records, and append that of permanent effects."""
     if not is_repeated:
         return matrices
     same = (places[:, None] == places).astype(np.float64)
@@ -275,7 +275,7 @@ def _spread(matrices: list[np.ndarray], places: np.ndarray, is_repeated: bool) -
 def _spread_products(
     products: list[Multiply], places: np.ndarray, is_repeated: bool
 ) -> list[Multiply]:
-    """Return products with relationships of samples as those of their records."""
+    """Expand products with relationships of samples to their records."""
     if not is_repeated:
         return products
     from scipy.sparse import csr_array

@@ -1,11 +1,11 @@
 """Variance components by restricted maximum likelihood, with a moment estimator as start and check.
 
-Average information: with w = Py, the gradient of the likelihood and the information that a step
-divides it by are, for each component k (the residual has K = I)::
+Average information REML. With w = Py and K = I for the residual, the gradient of the likelihood and
+the information matrix are, for components k and l::
 
     gradient_k = (w'K_k w - tr(P K_k)) / 2,    information_kl = w'K_k P K_l w / 2
 
-so that a step needs P of the phenotype, of the probes of the traces, and of K_k w.
+A step therefore needs P times the phenotype, times the trace probes, and times each K_k w.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ from genoviz.errors import ParameterError
 
 RESIDUAL = "residual"
 FLOOR = 1e-6
-"""Smallest variance of a component, as a share of the phenotype's."""
+"""Smallest variance of a component, as a share of the phenotypic variance."""
 _START = 0.02
 _HALVINGS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class VarianceSnapshot:
-    """Variance components as they are after some iterations.
+    """Variance components after some iterations.
 
     Attributes
     ----------
     iteration
-        Iterations done; 0 is the start, by the moments of Haseman and Elston.
+        Number of iterations done; 0 is the start, the Haseman-Elston estimate.
     names
-        Of the components; the last is ``"residual"``.
+        Names of the components; the last is ``"residual"``.
     variances, standard_errors
-        float64, shape (n_components + 1,): in units of the squared phenotype. NaN while
+        float64, shape (n_components + 1,): in squared units of the phenotype. NaN while
         relationships are being computed.
     shares, share_errors
-        float64, shape (n_components,): of the variance of the phenotype, except for fixed effects.
+        float64, shape (n_components,): share of the phenotypic variance, fixed effects excluded.
     heritability, heritability_error
-        The sum of the shares; without that of permanent effects where records are repeated.
+        Sum of the shares, without permanent effects if records are repeated.
     trace_error
-        What random probes add to the standard error of the heritability; 0 where traces are exact.
+        Part of the heritability's standard error due to random probes; 0 for exact traces.
     moment_heritability, moment_error
-        What the regression of Haseman and Elston says, and its standard error (NaN with random
-        probes and several components).
+        Haseman-Elston regression estimate and its standard error (NaN with random probes and
+        several components).
     log_likelihood
-        Restricted, except for a constant; NaN with random probes.
+        Restricted log likelihood up to a constant; NaN with random probes.
     change
-        Of the last step: the largest change of a variance over their sum.
+        Largest change of a variance in the last step, relative to their sum.
     n_samples
-        How many samples, or records, have a phenotype and all covariates.
+        Number of samples, or records, with a phenotype and all covariates.
     is_converged
         Whether the change is within the tolerance.
     seconds
-        Since the start of the iterations.
+        Time since the start of the iterations.
     notes
-        Which covariates are left out, one sentence each.
+        Covariates that were left out, one sentence each.
     repeatability, repeatability_error
-        The sum of all shares where records are repeated; NaN where they are not.
+        Sum of all shares if records are repeated; NaN otherwise.
     """
 
     iteration: int
@@ -87,7 +87,7 @@ class VarianceSnapshot:
 
     @property
     def sentence(self) -> str:
-        """What was found, in words."""
+        """Summary of the result in words."""
         if np.isnan(self.heritability):
             return "variances are not known yet"
         by_probes = f" (± {self.trace_error:.2g} by random traces)" if self.trace_error else ""
@@ -104,7 +104,7 @@ class VarianceSnapshot:
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """The likelihood at some variances."""
+    """The likelihood at given variances."""
 
     variances: np.ndarray
     gradient: np.ndarray
@@ -115,7 +115,7 @@ class _State:
     solutions: tuple[np.ndarray, np.ndarray]
 
     def step(self, floor: float) -> np.ndarray:
-        """Return the variances that come next; those at the floor that want to fall stay there."""
+        """Return the next variances; those at the floor with a negative step stay there."""
         is_free = (self.variances > floor) | (self.gradient > 0)
         places = np.flatnonzero(is_free)
         step = np.zeros_like(self.variances)
@@ -125,7 +125,7 @@ class _State:
         return np.maximum(self.variances + step, floor)
 
     def covariance(self) -> np.ndarray:
-        """Return that of the variances."""
+        """Return the covariance matrix of the variance estimates."""
         return np.linalg.pinv(self.information)
 
 
@@ -139,24 +139,24 @@ def iter_reml_of(
     notes: tuple[str, ...] = (),
     is_repeated: bool = False,
 ) -> Iterator[VarianceSnapshot]:
-    """Estimate the variances of a covariance, and yield each iterate.
+    """Estimate the variance components of a covariance, and yield each iterate.
 
     Parameters
     ----------
     covariance
-        Of those who are trained on.
+        Covariance model of the training values.
     phenotype
         float64, shape (n,).
     names
-        Of the components, without the residual.
+        Names of the components, without the residual.
     tolerance
-        Largest change of a variance over their sum at which to stop.
+        Stop when no variance changes by more, relative to their sum.
     max_iterations
-        When to stop at the latest.
+        Maximum number of iterations.
     notes
-        What snapshots say of the covariates.
+        Notes on covariates, passed to the snapshots.
     is_repeated
-        Whether the last component is of permanent effects, which are not heritable.
+        Whether the last component is that of permanent effects, which are not heritable.
 
     Raises
     ------
@@ -211,7 +211,7 @@ def _improve(
     for _ in range(_HALVINGS):
         try:
             new = _state(covariance, target, y, images, old)
-        except NotPositiveError:  # relationships of a file may have eigenvalues below 0
+        except NotPositiveError:  # a matrix from a file may have negative eigenvalues
             new = None
         slack = 1e-9 * abs(old.log_likelihood)
         if new and not new.log_likelihood < old.log_likelihood - slack:
@@ -227,7 +227,7 @@ def _state(
     images: list[np.ndarray],
     old: _State | None = None,
 ) -> _State:
-    """Return the likelihood at some variances; `images` are those of the probes by each K."""
+    """Return the likelihood at given variances; `images` are the products of K_k and the probes."""
     solver = covariance.at(variances)
     guesses = old.solutions if old else (None, None)
     solved = solver.solve(np.hstack([y, covariance.probes]), guesses[0])
@@ -256,11 +256,11 @@ def _state(
 def _snapshot(
     state: _State, names: tuple[str, ...], n_heritable: int, **known: Any
 ) -> VarianceSnapshot:
-    """Return the state in numbers that people ask for."""
+    """Return the state as a snapshot."""
     variances, spread = state.variances, state.covariance()
     total = variances.sum()
     shares = variances[:-1] / total
-    # How each share, and their sum, changes with each variance.
+    # Derivatives of each share, and of their sum, with respect to each variance.
     slopes = (np.eye(len(variances))[:-1] - shares[:, None]) / total
     of_heritable, of_all = slopes[:n_heritable].sum(0), slopes.sum(0)
     noise = of_heritable @ spread @ state.noise @ spread @ of_heritable
@@ -284,9 +284,9 @@ def _snapshot(
 def _moments(
     covariance: Covariance, y: np.ndarray, images: list[np.ndarray], n_heritable: int
 ) -> tuple[np.ndarray, float]:
-    """Return the variances by which y'K_k y are as expected, and the error of their heritability.
+    """Return the variances that equate y'K_k y to their expectation, and the heritability's error.
 
-    This is the regression of products of phenotypes on relationships, the samples' own included.
+    This is Haseman-Elston regression of phenotype products on relationships, diagonal included.
 
     References
     ----------
