@@ -24,6 +24,7 @@ from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.genotypes.plink_files import dosage_notes
 from genoviz.io.text import spaced_lines
+from genoviz.io.text.encoding import check_whole_text
 from genoviz.io.text.text_file import BGZF_END
 from genoviz.model import packing_loops
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
@@ -264,6 +265,7 @@ def opened_vcf(path: Path) -> Iterator[OpenVcf]:
     except OSError as error:
         raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
     with file:
+        check_whole_text(path, b"##")
         n_bytes = os.fstat(file.fileno()).st_size
         _check_end(path, file, n_bytes)
         # The place in the file that cyvcf2 reads is the progress. Threads would outlive the reader:

@@ -69,7 +69,7 @@ def _read_lines(path: Path) -> pl.DataFrame:
     """Return the features' lines and their 1-based numbers."""
     import polars as pl
 
-    text = read_bytes(path, may_be_empty=True)
+    text = read_bytes(path, may_be_empty=True, may_be_binary=True)
     if (text <= 1).any():
         raise FileFormatError(path, "holds bytes that no text has, needs to be BED, GFF3 or GTF")
     lines = pl.read_csv(

@@ -53,7 +53,7 @@ def check_index(index: Path, path: Path) -> tuple[str, ...]:
         to do.
     """
     status, of_index = path.stat(), index.stat()
-    content = read_bytes(index)
+    content = read_bytes(index, may_be_binary=True)
     try:
         if index.suffix == ".crai":
             _check_lines(content, status.st_size)

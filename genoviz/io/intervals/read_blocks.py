@@ -25,6 +25,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.intervals.index_files import READ_ENDINGS, check_index, find_index
+from genoviz.io.text.encoding import check_whole_text
 from genoviz.model import ByteStrings, Intervals, PathRegion
 
 EXCLUDE_FLAGS = 1796
@@ -86,6 +87,8 @@ def read_blocks(
         If the file cannot be read or is damaged.
     """
     pysam = import_reader("pysam", "SAM, BAM and CRAM files")
+    if kind == "sam":
+        check_whole_text(path, b"@")
     n_bytes = path.stat().st_size if path.exists() else 0
     index = None if find_region is None else find_index(path, READ_ENDINGS[kind])
     notes = () if index is None else check_index(index, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.content import missing, open_for_library
 from genoviz.io.files.optional import import_reader
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model import ByteStrings, Intervals
 
 # The names of columns that tools write, without regard to case.
@@ -88,7 +90,8 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
                 table = pl.read_ipc(readable)
             else:
                 separator = "," if kind == "csv" else "\t"
-                table = pl.read_csv(readable, separator=separator, comment_prefix="#")
+                text = io.BytesIO(read_bytes(path, may_be_empty=True))
+                table = pl.read_csv(text, separator=separator, comment_prefix="#")
     except pl.exceptions.NoDataError:
         return Intervals.from_columns([], [], [])
     except (pl.exceptions.PolarsError, OSError) as error:

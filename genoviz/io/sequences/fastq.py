@@ -12,7 +12,7 @@ from numba import njit
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
 from genoviz.io.files.content import open_content
-from genoviz.io.text.line_errors import show
+from genoviz.io.text.line_errors import refuse_zeros, show
 from genoviz.io.text.text_file import decompress, is_gzip, read_start
 
 BLOCK_BYTES = 4 << 20
@@ -62,6 +62,7 @@ def iter_fastq_blocks(path: str | PathLike[str]) -> Iterator[tuple[float, np.nda
     """
     path, state = Path(path), _STATE.copy()
     for share, text in _iter_text(path):
+        refuse_zeros(path, text, int(state[4]))
         letters = np.empty(len(text) + 1, np.uint8)
         words = text[: len(text) // 8 * 8].view(np.uint64)
         n, problem, at = _copy_letters(text, words, state, _IS_LETTER, letters)

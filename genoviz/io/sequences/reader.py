@@ -10,6 +10,7 @@ from pathlib import Path
 from genoviz.generators import report
 from genoviz.io.sequences.fasta import read_fasta
 from genoviz.io.sequences.two_bit import is_two_bit, read_two_bit
+from genoviz.io.text.line_errors import refuse_zeros
 from genoviz.io.text.text_file import open_text
 from genoviz.model import Sequences
 
@@ -59,7 +60,9 @@ def iter_read_sequences(path: str | PathLike[str]) -> Iterator[SequencesProgress
 
 
 def _read(path: Path) -> Generator[tuple[str, int, int], None, Sequences]:
-    content = yield from report(open_text(path), lambda step: ("Decompressing", *step))
+    opening = open_text(path, may_be_binary=True)
+    content = yield from report(opening, lambda step: ("Decompressing", *step))
     if is_two_bit(content[:4].tobytes()):
         return (yield from read_two_bit(path, content))
+    refuse_zeros(path, content)
     return (yield from read_fasta(path, content))

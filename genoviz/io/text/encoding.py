@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.text.line_errors import refuse_zeros
 from genoviz.io.text.text_file import is_gzip, read_start
 
 _N_BYTES = 4096
@@ -33,6 +34,17 @@ def check_text(path: str | PathLike[str]) -> None:
     if b"\0" in start:
         line = start[: start.index(b"\0")].count(b"\n") + 1
         raise FileFormatError(path, "has a byte of zero, so it is not text; needs one", line=line)
+
+
+def check_whole_text(path: Path, start: bytes) -> None:
+    """Refuse a plain text that begins so and has a byte of zero, as `refuse_zeros` does.
+
+    It is for readers that take a zero for the end of a line, as htslib does.
+    """
+    if path.is_file() and path.stat().st_size:
+        content = np.memmap(path, np.uint8, "r")
+        if content[: len(start)].tobytes() == start:
+            refuse_zeros(path, content)
 
 
 def _is_every_other_zero(start: bytes) -> bool:

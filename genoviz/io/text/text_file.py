@@ -30,6 +30,7 @@ from genoviz.generators import finish
 from genoviz.io.files.content import open_content
 from genoviz.io.files.reading_rules import RULES, show_bytes
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.text.line_errors import refuse_zeros
 
 MAX_BYTES_IN_MEMORY = 256 << 20
 _SLICE = 8 << 20
@@ -53,22 +54,28 @@ _LEVEL = 6
 
 
 def open_text(
-    path: Path, *, may_be_empty: bool = False, n_threads: int | None = None
+    path: Path,
+    *,
+    may_be_empty: bool = False,
+    may_be_binary: bool = False,
+    n_threads: int | None = None,
 ) -> Generator[tuple[int, int], None, np.ndarray]:
     """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
 
     A generator: yields bytes done and bytes in all of the file while it copies or decompresses. A
     text of more than 256 MB is decompressed into an unnamed file in the temporary folder. All of
-    Numba's threads decompress, or ``n_threads``.
+    Numba's threads decompress, or ``n_threads``. With ``may_be_binary`` it may be no text, too.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, no regular file, not readable, truncated or damaged; or if it is
-        empty, unless it ``may_be_empty``.
+        If the file is missing, no regular file, not readable, truncated or damaged; if it has a
+        byte of zero; or if it is empty, unless it ``may_be_empty``.
     """
     content = yield from open_content(path, may_be_empty=may_be_empty)
     if not is_gzip(path, content):
+        if not may_be_binary:
+            refuse_zeros(path, content)
         return content
     sink = _Sink()
     try:
@@ -83,6 +90,8 @@ def open_text(
         sink.close()
     if len(text) == 0 and not may_be_empty:
         raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
+    if not may_be_binary:
+        refuse_zeros(path, text)
     return text
 
 
@@ -225,16 +234,9 @@ class _Gauge:
         )
 
 
-def read_bytes(path: str | PathLike[str], *, may_be_empty: bool = False) -> np.ndarray:
-    """Return what a file holds, decompressed if it is gzipped; uint8, shape (n_bytes,), read-only.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be read, is cut short or damaged; or if it is empty, unless it
-        ``may_be_empty``.
-    """
-    return finish(open_text(Path(path), may_be_empty=may_be_empty))
+def read_bytes(path: str | PathLike[str], **may_be: bool) -> np.ndarray:
+    """Return what a file holds, as `open_text` does, with its options and errors."""
+    return finish(open_text(Path(path), **may_be))
 
 
 def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:

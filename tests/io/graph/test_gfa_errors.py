@@ -21,8 +21,8 @@ BAD_TEXTS = {
     "nothing but a newline": (b"\n", "has no segment (S line), needs at least one"),
     "no segment": (gfa("H VN:Z:1.0", "P x  *"), "has no segment (S line), needs at least one"),
     "binary junk": (
-        b"\x00\x93NUMPY\xff\n\n",
-        "line 1: starts with '\\x00\\x93NUMPY\\xff', needs a record type (S, L, P or W) and a tab",
+        b"\x01\x93NUMPY\xff\n\n",
+        "line 1: starts with '\\x01\\x93NUMPY\\xff', needs a record type (S, L, P or W) and a tab",
     ),
     "text that is no GFA": (
         b">chr1\nACGT\n",

@@ -68,7 +68,7 @@ GENOME, PATTERN, GUIDE = "genome.fa", "NNNNNGG", "ACGTANN 3"
         (["", PATTERN, GUIDE], 1, "is blank, needs the genome"),
         (["nowhere.fa", PATTERN, GUIDE], 1, "no file or folder 'nowhere.fa'"),
         (["x" * 9999, PATTERN, GUIDE], 1, "no file or folder 'xxx.*\\.\\.\\.'"),
-        (["a\0b", PATTERN, GUIDE], 1, "no file or folder 'a.x00b'"),
+        (["a\0b", PATTERN, GUIDE], 1, "has a byte of zero"),
         ([GENOME], 2, "is blank, needs a pattern"),
         ([GENOME, "", GUIDE], 2, "is blank, needs a pattern"),
         ([GENOME, PATTERN + " 1", GUIDE], 2, "has 2 words, needs a pattern"),

@@ -16,11 +16,13 @@ from genoviz.io.genotypes.reader import read_genotypes
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.io.intervals.intervals import read_intervals
+from genoviz.io.sequences.fastq import iter_fastq_blocks
 from genoviz.io.sequences.reader import read_sequences
 from genoviz.io.text import text_file
 from genoviz.io.text.text_file import compress_blocks
 
 MB = 1_000_000
+VCF = "##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ts\n"
 READERS = {
     "a.gfa.gz": (read_gfa, "S\ts1\t", "\n"),
     "a.fa.gz": (read_sequences, ">a\n", "\n"),
@@ -65,6 +67,37 @@ def test_every_reader_of_text_refuses_too_much(write, name, limit, value, words,
     monkeypatch.setattr(RULES, limit, value)
     with pytest.raises(FileFormatError, match=f"{name}: .*{words}.* or have the limit {limit}"):
         read(path)
+
+
+@pytest.mark.parametrize("is_gzipped", [False, True])
+@pytest.mark.parametrize("name", READERS)
+def test_zeros_that_hide_lines_are_refused(name, is_gzipped, tmp_path):
+    """They begin in one name and end in another, and between them was a whole number of lines."""
+    read, start, end = READERS[name]
+    text = f"{start}A{end}{start}A\0\0\0\0\0A{end}".encode()
+    path = tmp_path / (name if is_gzipped else name.removesuffix(".gz"))
+    path.write_bytes(gzip.compress(text) if is_gzipped else text)
+    with pytest.raises(FileFormatError, match=r"byte of zero|bytes that no text has"):
+        read(path)
+
+
+def read_reads(path):
+    return [text.copy() for _, text in iter_fastq_blocks(path)]
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "line", "text"),
+    [
+        ("a.fq", read_reads, 5, "@a\nAC\n+\nII\n@b\0\0\0b\nAC\n+\nII\n"),
+        ("a.vcf", read_genotypes, 3, VCF + "1\t5\ta\0\0\0b\tA\tC\t.\t.\t.\tGT\t0/1\n"),
+        ("a.sam", read_intervals, 2, "@SQ\tSN:c\tLN:9\na\0\0a\t0\tc\t1\t9\t1M\t*\t0\t0\t*\t*\n"),
+        ("a.csv", read_intervals, 2, "contig,start,end\nc\0,1,2\n"),
+    ],
+)
+def test_zeros_are_refused_by_readers_of_their_own(name, read, line, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FileFormatError, match=f"line {line}: has a byte of zero"):
+        read(tmp_path / name)
 
 
 def test_little_memory_is_taken_before_it_is_refused(tmp_path, monkeypatch):
