@@ -261,6 +261,7 @@ def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Cal
         take_standard_output(STANDARD_OUTPUT in [values[name] for name in dashes])
         _refuse_two([by_name[name] for name in dashes if name in OUTPUTS], "output", "written")
         _refuse_two([by_name[name] for name in dashes if name not in OUTPUTS], "input", "read")
+        _refuse_one_file({by_name[name]: values[name] for name in paths if name in OUTPUTS})
         for name in paths:
             if name not in (*OUTPUTS, *READ_LATER) and values[name] is not None:
                 values[name] = as_file(Path(values[name]))
@@ -309,6 +310,20 @@ def _refuse_two(params: list[Any], stream: str, verb: str) -> None:
             f"{' and '.join(map(_name, params))} are both -, but standard {stream} can be {verb} "
             "only once; name files"
         )
+
+
+def _refuse_one_file(outputs: dict[Any, Any]) -> None:
+    """Refuse two outputs of one name, the first of which would be lost."""
+    writers: dict[Path, str] = {}
+    for param, path in outputs.items():
+        if not isinstance(path, Path) or path == STANDARD_OUTPUT:
+            continue
+        place = path.resolve()
+        if place.exists() and not place.is_file():  # as /dev/null
+            continue
+        first = writers.setdefault(place, _name(param))
+        if first != _name(param):
+            raise typer.BadParameter(f"{first} and {_name(param)} are both {path}; name two files")
 
 
 def _name(param: Any) -> str:

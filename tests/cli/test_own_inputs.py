@@ -76,3 +76,14 @@ def test_what_was_written_before_is_written_again(folder, capsys):
     with replace_file(folder / "g.gfa") as file:  # no command runs any more
         file.write(b"x")
     assert (folder / "h.gfa").read_text() == GFA
+
+
+@pytest.mark.parametrize(("second", "code"), [("./z.tsv", 2), ("/dev/null", 0)])
+def test_two_outputs_need_two_names(folder, capsys, second, code):
+    first = "z.tsv" if code else second
+    with pytest.raises(SystemExit) as end:
+        main(["geno", "freq", "p", "-o", first, "--samples", second])
+    told = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert (end.value.code or 0) == code
+    assert ("--output and --samples are both z.tsv; name two files" in told) == bool(code)
+    assert not (folder / "z.tsv").exists()
