@@ -34,6 +34,8 @@ _BINARY = {
     ".db": "a database of GBZ-base (SQLite)",
 }
 _SLICE = 16 << 20
+_CACHED = 1 << 20
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _CANNOT_SHARE = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
 Progress = tuple[int, int]
@@ -203,3 +205,27 @@ def _copy_slice(source: int, target: int, at: int, n: int) -> int:
     with os.fdopen(os.dup(target), "wb") as sink:
         sink.write(part)
     return len(part)
+
+
+def refuse_zeros(path: Path, text: np.ndarray, n_lines_before: int = 0) -> None:
+    """Refuse a text with a byte of zero.
+
+    Zeros are where a copy of a file is not whole. Lines that they hide would be missed by nobody
+    if they begin within one name and end within another.
+
+    Raises
+    ------
+    FileFormatError
+        If it has one; names the line.
+    """
+    for first in range(0, len(text), _CACHED):
+        part = text[first : first + _CACHED]
+        if part.min():
+            continue
+        if text[:2].tobytes() in UTF16:
+            raise FileFormatError(path, "is text in UTF-16, needs UTF-8")
+        before = text[: first + int(np.argmin(part))]
+        line = n_lines_before + 1 + int(np.count_nonzero(before == ord("\n")))
+        raise FileFormatError(
+            path, "has a byte of zero (damaged, or no text), needs a whole text", line=line
+        )

@@ -11,8 +11,8 @@ from numba import njit
 
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
-from genoviz.io.files.content import open_content
-from genoviz.io.text.line_errors import refuse_zeros, show
+from genoviz.io.files.content import open_content, refuse_zeros
+from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import decompress, is_gzip, read_start
 
 BLOCK_BYTES = 4 << 20

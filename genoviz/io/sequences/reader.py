@@ -8,9 +8,9 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.generators import report
+from genoviz.io.files.content import refuse_zeros
 from genoviz.io.sequences.fasta import read_fasta
 from genoviz.io.sequences.two_bit import is_two_bit, read_two_bit
-from genoviz.io.text.line_errors import refuse_zeros
 from genoviz.io.text.text_file import open_text
 from genoviz.model import Sequences
 

@@ -14,8 +14,6 @@ from genoviz.io.graph.gfa_lines import MAX_NODE_LENGTH
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 _NOT_BASES = re.compile(rb"[^A-Za-z=.]")
 _SLICE, _FIRST_SLICE = 64 << 20, 4 << 10
-_CACHED = 1 << 20
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def show(text: bytes, length: int = 40) -> str:
@@ -31,29 +29,6 @@ def line_number(data: np.ndarray, position: int) -> int:
         int(np.count_nonzero(data[start : min(start + _SLICE, position)] == ord("\n")))
         for start in range(0, position, _SLICE)
     )
-
-
-def refuse_zeros(path: Path, text: np.ndarray, n_lines_before: int = 0) -> None:
-    """Refuse a text with a byte of zero.
-
-    Zeros are where a copy of a file is not whole. Lines that they hide would be missed by nobody
-    if they begin within one name and end within another.
-
-    Raises
-    ------
-    FileFormatError
-        If it has one; names the line.
-    """
-    for first in range(0, len(text), _CACHED):
-        part = text[first : first + _CACHED]
-        if part.min():
-            continue
-        if text[:2].tobytes() in _UTF16:
-            raise FileFormatError(path, "is text in UTF-16, needs UTF-8")
-        line = n_lines_before + line_number(text, first + int(np.argmin(part)))
-        raise FileFormatError(
-            path, "has a byte of zero (damaged, or no text), needs a whole text", line=line
-        )
 
 
 def line_at(data: np.ndarray, position: int) -> bytes:

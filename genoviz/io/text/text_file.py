@@ -27,10 +27,9 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
-from genoviz.io.files.content import open_content
+from genoviz.io.files.content import open_content, refuse_zeros
 from genoviz.io.files.reading_rules import RULES, show_bytes
 from genoviz.io.files.replace_file import replace_file
-from genoviz.io.text.line_errors import refuse_zeros
 
 MAX_BYTES_IN_MEMORY = 256 << 20
 _SLICE = 8 << 20
