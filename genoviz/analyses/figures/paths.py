@@ -1,4 +1,4 @@
-"""Figures of paths: a row for each along the nodes, and how similar each two are."""
+"""Figures of paths along the nodes of a graph, and of pairwise path similarity."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FAINTEST = 0.25
 RAMP_WIDTH, RAMP_HEIGHT = 200.0, 9.0
 N_SHADES = 256
 _Key = tuple[tuple[str, ...], str, str, str]
-"""A ramp with its title and with what stands at its ends."""
+"""A colour ramp, its title, and the labels of its ends."""
 
 SHADES = ("presence", "depth", "strand", "position")
-"""What the cells of a figure of rows can show."""
+"""Quantities that the cells of a path figure can show."""
 
 
 def make_path_figure(
@@ -49,25 +49,26 @@ def make_path_figure(
     scale: float = 2.0,
     theme: Theme = LIGHT,
 ) -> TrackFigure:
-    """Return a figure of paths or groups, one below the other, along the nodes of a graph.
+    """Return a figure of paths or groups in rows along the nodes of a graph.
 
     Parameters
     ----------
     shade
-        ``"presence"``: each row in a colour of its own, the fainter the less of a bin is visited;
-        ``"depth"``: how often a visited base is, on average; ``"strand"``: reverse or forward;
-        ``"position"``: from the first base of a path to its last.
+        ``"presence"``: each row has its own colour, fainter where less of a bin is visited;
+        ``"depth"``: mean number of visits of a base; ``"strand"``: reverse or forward;
+        ``"position"``: position on the path, from its first base to its last.
     width
-        Pixels of 96 to the inch.
+        Pixels at 96 per inch.
     row_height
-        Likewise; by default 14 for few rows, less for many. Rows below 7 have no names.
+        Pixels at 96 per inch; by default 14 for few rows, less for many. Rows below 7 have no
+        names.
     scale
-        Pixels of the figure in one of the screen; 2 for sharp prints.
+        Figure pixels per screen pixel; 2 for sharp prints.
 
     Raises
     ------
     ParameterError
-        If there is no such shade, or the figure is too wide, too narrow or too high.
+        If the shade is unknown, or the figure is too wide, too narrow or too high.
     """
     check_width(width)
     if shade not in SHADES:
@@ -122,25 +123,25 @@ def make_similarity_figure(
     scale: float = 2.0,
     theme: Theme = LIGHT,
 ) -> TrackFigure:
-    """Return a figure of how similar each two paths or groups are, the first row on top.
+    """Return a heat map of pairwise similarity of paths or groups, the first row on top.
 
     Parameters
     ----------
     names
-        Of the rows, and of the columns.
+        Names of the rows and columns.
     values
-        float64, shape (n, n); NaN where nothing can be compared.
+        float64, shape (n, n); NaN if a pair cannot be compared.
     ends
-        Values of the first and the last colour; by default the lowest and the highest.
+        Values of the first and the last colour; by default the minimum and the maximum.
     size
-        Pixels of the matrix, of 96 to the inch.
+        Size of the matrix in pixels at 96 per inch.
     scale, theme
-        As of `make_path_figure`.
+        As for `make_path_figure`.
 
     Raises
     ------
     ParameterError
-        If there is nothing to draw, or not a value for each two names.
+        If there is nothing to draw, or the shape does not match the names.
     """
     n = len(names)
     if not n or values.shape != (n, n):
@@ -187,17 +188,17 @@ def _names(
 
 @dataclass(frozen=True, eq=False)
 class ShadedCells:
-    """Cells as numbers of the colours of a palette.
+    """Cells as indices into a colour palette.
 
     Attributes
     ----------
     indices
-        uint8, shape (n_rows, n_bins): 0 for what a row does not visit.
+        uint8, shape (n_rows, n_bins): 0 where a row does not visit the bin.
     colours
-        The palette, ``#rrggbb``; that of 0 is the ground.
+        The palette, ``#rrggbb``; index 0 is the background.
     stops, words
-        Colours from low to high, with what the scale is of and its two ends; both empty where each
-        row has a colour of its own.
+        Colours from low to high, and the labels of the scale and its ends; both empty if each row
+        has its own colour.
     """
 
     indices: np.ndarray
@@ -207,7 +208,7 @@ class ShadedCells:
 
 
 def shade_cells(rows: PathRows, shade: str, theme: Theme) -> ShadedCells:
-    """Return the cells of rows in 256 colours at most; see `make_path_figure` for the shades."""
+    """Return the cells of rows in at most 256 colours; for shades see `make_path_figure`."""
     is_there = rows.present > 0
     if shade == "presence":
         n = (N_SHADES - 1) // theme.n_colours
@@ -228,7 +229,7 @@ def shade_cells(rows: PathRows, shade: str, theme: Theme) -> ShadedCells:
 def _values(
     rows: PathRows, shade: str, theme: Theme
 ) -> tuple[np.ndarray, tuple[str, ...], tuple[str, str, str], str]:
-    """Return what the cells show, 0 to 1, its ramp with title and ends, and the caption."""
+    """Return cell values from 0 to 1, their ramp with title and end labels, and the caption."""
     if shade == "depth":
         visits = rows.depths / np.where(rows.present > 0, rows.present, 1)
         high = max(float(visits.max(initial=0)), 2.0)
@@ -245,7 +246,7 @@ def _values(
 
 
 def _shade(rows: PathRows, shade: str, theme: Theme) -> tuple[np.ndarray, _Key | None, str]:
-    """Return the colours of the cells, the ramp that they are of, and the caption."""
+    """Return the cell colours, their ramp, and the caption."""
     is_there = rows.present > 0
     if shade == "presence":
         colours = np.array([parse_colour(theme.colour(k)) for k in range(len(is_there))])

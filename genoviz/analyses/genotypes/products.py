@@ -1,4 +1,4 @@
-"""The matrix of genotypes as a linear operator that stays packed."""
+"""The genotype matrix as a linear operator on packed data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PACKINGS = ("2bit", "5codes")
 
 
 def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndarray:
-    """Return how many samples have each 2-bit code.
+    """Return the number of samples with each 2-bit code.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def allele_counts(genotypes: Genotypes, *, backend: Backend = "auto") -> np.ndar
 def iter_allele_counts(
     genotypes: Genotypes, *, scheduler: Scheduler = None, backend: Backend = "auto"
 ) -> Iterator[Progress]:
-    """Count the codes of some variants at a time; the last step has all counts."""
+    """Count the codes in blocks of variants; the last step has all counts."""
     counts = np.empty((genotypes.n_variants, 4), np.int64)
     if scheduler is not None:
         common = genotypes.n_samples, backend
@@ -72,37 +72,37 @@ def _count_block(packed: np.ndarray, n_samples: int, backend: Backend) -> np.nda
 
 
 class GenotypeMatrix:
-    """The matrix Z of dosages, samples by variants, that is multiplied without being inflated.
+    """The dosage matrix Z, samples by variants, multiplied without unpacking it.
 
-    A dosage counts allele A1. On a GPU the packed genotypes stay in its memory as long as this
-    object lives, where they fit; else they are sent there in blocks at each product.
+    A dosage counts allele A1. On a GPU, the packed genotypes stay in its memory while this object
+    lives, if they fit; otherwise each product transfers them in blocks.
 
     Parameters
     ----------
     genotypes
         The packed genotypes.
     centre
-        Whether 2p is subtracted, for p the frequency of A1 at the variant; ``"half"``: 1 is, as if
-        all frequencies were 1/2.
+        Whether to subtract 2p, for p the frequency of A1 at the variant; ``"half"`` subtracts 1,
+        as if all frequencies were 1/2.
     standardise
-        Whether columns are divided by sqrt(2p(1 - p)); one without variation becomes 0.
+        Whether to divide columns by sqrt(2p(1 - p)); constant columns become 0.
     missing
-        What a missing genotype counts as before all that: ``"mean"`` 2p, ``"zero"`` 0.
+        Value of a missing genotype before centring: ``"mean"`` is 2p, ``"zero"`` is 0.
     frequencies
-        float64, shape (n_variants,): p, from 0 to 1. Of the called genotypes if None.
+        float64, shape (n_variants,): p, from 0 to 1; by default from the called genotypes.
     counts
-        What `allele_counts` returns, where that is known; else it is computed.
+        Result of `allele_counts`, if already known; otherwise it is computed.
     packing
-        ``"2bit"``: the packed genotypes themselves, or ``"5codes"``: a copy of them with five
-        variants of a sample in a byte. The latter is for CPUs, and for genotypes none of which is
-        missing where these do not count as ``"zero"``.
+        ``"2bit"``: the packed genotypes themselves; ``"5codes"``: a copy with five variants of a
+        sample in a byte. The latter is for CPUs, and requires that no genotype is missing unless
+        ``missing`` is ``"zero"``.
     dtype
         float64 or float32: of dense matrices, sums and products.
     matrix_unit
-        Whether a processor's matrix unit (AMX), where it has one, makes the products of packing
-        ``"2bit"`` as sums of integers; else tables do. GPUs have a way of their own.
+        Whether to use the CPU's matrix unit (AMX), if any, for products with packing ``"2bit"``, as
+        sums of integers; otherwise lookup tables are used. GPUs have their own method.
     devices
-        Numbers of GPUs that have a part of the variants each; the current one alone if None.
+        Numbers of GPUs, each with a part of the variants; only the current one if None.
     backend
         ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
@@ -111,14 +111,14 @@ class GenotypeMatrix:
     shape
         (n_samples, n_variants).
     frequencies
-        float64, shape (n_variants,); 0 where no genotype is called.
+        float64, shape (n_variants,); 0 if no genotype is called.
     values
-        float64, shape (n_variants, 4): what each 2-bit code of each variant counts as.
+        float64, shape (n_variants, 4): value of each 2-bit code of each variant.
 
     Raises
     ------
     ParameterError
-        If an option is unknown, or does not fit the genotypes.
+        If an option is unknown or incompatible with the genotypes.
 
     References
     ----------
@@ -169,7 +169,7 @@ class GenotypeMatrix:
 
     @property
     def T(self) -> TransposedGenotypeMatrix:
-        """The transpose, which copies nothing."""
+        """The transpose, as a view."""
         return TransposedGenotypeMatrix(self)
 
     def multiply(self, right: Any) -> Any:
@@ -178,17 +178,17 @@ class GenotypeMatrix:
         Parameters
         ----------
         right
-            Shape (n_variants,) or (n_variants, k): a NumPy array or, on a GPU, one of CuPy.
+            Shape (n_variants,) or (n_variants, k): a NumPy array or, on a GPU, a CuPy array.
 
         Returns
         -------
         array
-            Shape (n_samples,) or (n_samples, k), where ``right`` lies.
+            Shape (n_samples,) or (n_samples, k), in the memory of ``right``.
 
         Raises
         ------
         ParameterError
-            If ``right`` has another shape.
+            If ``right`` has the wrong shape.
         """
         columns = self._check_dense(right, self.shape[1], "variants")
         first, *others = self._run(lambda part: part.multiply(columns))
@@ -202,17 +202,17 @@ class GenotypeMatrix:
         Parameters
         ----------
         left
-            Shape (n_samples,) or (n_samples, k): a NumPy array or, on a GPU, one of CuPy.
+            Shape (n_samples,) or (n_samples, k): a NumPy array or, on a GPU, a CuPy array.
 
         Returns
         -------
         array
-            Shape (n_variants,) or (n_variants, k), where ``left`` lies.
+            Shape (n_variants,) or (n_variants, k), in the memory of ``left``.
 
         Raises
         ------
         ParameterError
-            If ``left`` has another shape.
+            If ``left`` has the wrong shape.
         """
         columns = self._check_dense(left, self.shape[0], "samples")
         products = self._run(lambda part: part.multiply_transposed(columns))
@@ -226,7 +226,7 @@ class GenotypeMatrix:
         return self.multiply(right)
 
     def _check_dense(self, dense: Any, n_rows: int, what: str) -> Any:
-        """Return a dense matrix as the kernels take it."""
+        """Return a dense matrix in the form that the kernels need."""
         if dense.ndim not in (1, 2) or len(dense) != n_rows:
             raise ParameterError(
                 f"the dense matrix has shape {dense.shape}, needs ({n_rows},) or ({n_rows}, k) "
@@ -236,7 +236,7 @@ class GenotypeMatrix:
         return module_of(dense).ascontiguousarray(columns, self.dtype)
 
     def _run(self, function: Callable[[MatrixPart], Any]) -> list[Any]:
-        """Return what a function gives for each part; GPUs work side by side."""
+        """Return the result of a function for each part; GPUs run concurrently."""
         if len(self._parts) == 1:
             return [function(self._parts[0])]
         tasks = [
@@ -247,7 +247,7 @@ class GenotypeMatrix:
 
 
 class TransposedGenotypeMatrix:
-    """The transpose of a `GenotypeMatrix`: a view of it.
+    """The transpose of a `GenotypeMatrix`, as a view.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Counting intersections of two sets of intervals, on as many contigs as there are."""
+"""Counting of overlaps between two sets of intervals on any number of contigs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Work = Generator[tuple[int, int], None, Any]
 
 @dataclass(frozen=True, eq=False)
 class WorkProgress:
-    """How far a computation over intervals is.
+    """Progress of a computation over intervals.
 
     Attributes
     ----------
     n_done, n_total
-        Pieces of work that are done, and how many there are.
+        Number of finished pieces of work, and their total.
     found
-        What the computation returns, in the last report only.
+        Result of the computation; only in the last report.
     """
 
     n_done: int
@@ -43,7 +43,7 @@ class WorkProgress:
 
 
 def iter_progress(work: Work) -> Iterator[WorkProgress]:
-    """Yield how far a generator is that yields pairs (done, in all) and returns a result."""
+    """Yield the progress of a generator that yields pairs (done, total) and returns a result."""
     n_total = 1
     while True:
         try:
@@ -65,9 +65,9 @@ def iter_count_overlaps(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[WorkProgress]:
-    """Yield how far `count_overlaps` is, whose parameters it has; the last report has the counts.
+    """Yield the progress of `count_overlaps`, with the same parameters; the last has the counts.
 
-    ``"sweep"`` counts in one go.
+    ``"sweep"`` runs in one step.
     """
     check_option("method", method, get_args(Method))
     pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
@@ -80,45 +80,46 @@ def iter_count_overlaps(
 
 @in_one_go(iter_count_overlaps)
 def count_overlaps(last: WorkProgress) -> np.ndarray:
-    """Return how many subjects each query overlaps, in the order of the queries.
+    """Return the number of subjects that overlap each query, in query order.
 
-    All contigs are counted at once, in O((n + m) log(n + m)) whatever the number of overlaps.
+    All contigs are counted together in O((n + m) log(n + m)), independent of the number of
+    overlaps.
 
     Parameters
     ----------
     queries, subjects
-        Contigs of the same name are the same; others have nothing in common. Coordinates may be
-        real numbers, negative, and of any size: they are compared exactly, never rounded.
+        Contigs are matched by name. Coordinates may be real, negative, and of any size: they are
+        compared exactly, without rounding.
     closed
-        Whether ends belong to their intervals; otherwise intervals are half-open. Real ones
-        [10.2, 11.7) and [11.7, 12) have nothing in common, closed they have 11.7.
+        Whether intervals include their ends; otherwise they are half-open. For example, [10.2,
+        11.7) and [11.7, 12) do not overlap, but the closed intervals share 11.7.
     strand
-        ``"same"`` counts subjects on the query's strand, ``"opposite"`` those on the other one;
-        intervals without a strand then count nowhere. None looks at no strand.
+        ``"same"`` counts subjects on the query's strand, ``"opposite"`` those on the other;
+        intervals without a strand then never match. None ignores strands.
     zero_length
-        What empty intervals overlap: ``"bedtools"`` widens them by a base on both sides, as
-        ``bedtools intersect -c`` does; ``"strict"``: nothing; ``"interior"``: what has bases on
-        both sides of them, and no other empty interval. Real coordinates have no bases to widen
-        by: with ``"bedtools"`` an empty interval is then refused, unless ``closed``.
+        What empty intervals overlap. ``"bedtools"`` widens them by a base on both sides, as
+        ``bedtools intersect -c`` does. ``"strict"``: nothing. ``"interior"``: intervals with bases
+        on both sides of them, and no other empty interval. Real coordinates have no bases, so
+        ``"bedtools"`` rejects empty intervals there, unless ``closed``.
     method
-        ``"sweep"`` is the two-array algorithm of Marzolla et al., ``"merge"`` and ``"search"``
+        ``"sweep"`` is the two-array algorithm of Marzolla et al.; ``"merge"`` and ``"search"``
         sort less; see ``genoviz.kernels.interval_count``. The counts are the same.
     scheduler
-        The address of a scheduler of Dask, or a client of ``distributed``, whose workers count
-        some contigs each; None for this process alone.
+        Address of a Dask scheduler, or a ``distributed`` client, whose workers count some contigs
+        each; None uses this process only.
     backend
         ``"cpu"``, ``"cuda"`` or ``"auto"``.
 
     Returns
     -------
     numpy.ndarray
-        int32, shape (n_queries,); int64 where there are 2^31 subjects or more.
+        int32, shape (n_queries,); int64 if there are 2^31 subjects or more.
 
     Raises
     ------
     ParameterError
-        If an option is unknown, an interval is reversed, the strands that are asked for are not
-        known, or an empty interval of real coordinates is to be widened.
+        If an option is unknown, an interval is reversed, strands are requested but unknown, or an
+        empty interval of real coordinates would have to be widened.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def total_overlaps(
     method: Method = "auto",
     backend: Backend = "auto",
 ) -> int:
-    """Return how many pairs of a query and a subject overlap; parameters as `count_overlaps`."""
+    """Return the number of overlapping pairs; parameters as for `count_overlaps`."""
     counts = count_overlaps(
         queries,
         subjects,
@@ -165,7 +166,7 @@ def _count_on_cluster(
     scheduler: Scheduler,
     backend: Backend,
 ) -> Work:
-    """Return the counts of queries, of which the workers of a scheduler count some contigs each."""
+    """Return the counts of queries, computed by the workers of a scheduler by contig."""
     from genoviz.analyses.intervals.by_contig import iter_by_contig
 
     options = {"zero_length": zero_length, "method": method, "backend": backend}
@@ -187,7 +188,7 @@ def count_linear(
     method: Method = "auto",
     backend: Backend = "auto",
 ) -> np.ndarray:
-    """As `count_linear_in_slices`, in one go."""
+    """Run `count_linear_in_slices` in one step."""
     work = count_linear_in_slices(pair, zero_length=zero_length, method=method, backend=backend)
     return finish(work)
 
@@ -204,7 +205,7 @@ def count_linear_in_slices(
     Raises
     ------
     ParameterError
-        If a method that packs coordinates and numbers has no room for them.
+        If a method that packs coordinates and indices into one word would overflow.
     """
     if method in ("sweep", "merge"):
         bits = packed_bits(pair.top, len(pair.query_starts), len(pair.starts))
@@ -223,7 +224,7 @@ def count_linear_in_slices(
 
 
 def _correct_empty(pair: LinearPair, counts: np.ndarray) -> None:
-    """Undo that an empty query counts each empty subject at its place as -1."""
+    """Correct the count of an empty query, to which equal empty subjects contributed -1."""
     rows = np.flatnonzero((pair.query_starts == pair.query_ends) & (pair.query_starts > 0))
     if len(rows) == 0:
         return

@@ -1,4 +1,4 @@
-"""How much of each interval others cover, and how deep."""
+"""Coverage of intervals by others: counts, covered bases and mean depth."""
 
 from __future__ import annotations
 
@@ -28,21 +28,20 @@ from genoviz.model.intervals.intervals import Intervals
 
 @dataclass(frozen=True, eq=False)
 class IntervalCoverage:
-    """What covers each query, in the order of the queries.
+    """Coverage of each query, in query order.
 
     Attributes
     ----------
     counts
-        int32 or int64, shape (n_queries,): subjects that overlap.
+        int32 or int64, shape (n_queries,): number of overlapping subjects.
     covered_bases
-        int64, shape (n_queries,): bases that at least one subject covers.
+        int64, shape (n_queries,): bases covered by at least one subject.
     lengths
         int64, shape (n_queries,), bp; 2 for empty queries that are widened.
     summed_bases
-        int64, shape (n_queries,): bases of all subjects inside the query, overlaps of these
-        repeated.
+        int64, shape (n_queries,): total bases of all subjects within the query, with multiplicity.
     backend
-        Where all of it was computed: ``"cpu"`` or ``"cuda"``.
+        Where it was computed: ``"cpu"`` or ``"cuda"``.
     """
 
     counts: np.ndarray
@@ -58,7 +57,7 @@ class IntervalCoverage:
 
     @property
     def mean_depths(self) -> np.ndarray:
-        """Subjects over a base of each query, on average; float64, 0 for empty queries."""
+        """Mean depth over the bases of each query; float64, 0 for empty queries."""
         return self.summed_bases / np.maximum(self.lengths, 1)
 
 
@@ -73,7 +72,7 @@ def iter_coverage_fraction(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[WorkProgress]:
-    """Yield how far `coverage_fraction` is, whose parameters it has; the last report has it."""
+    """Yield the progress of `coverage_fraction`, with the same parameters; the last has it."""
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     lengths = queries.lengths + closed
     if scheduler is not None:
@@ -121,7 +120,7 @@ def _cover_on_cluster(
     options: tuple[ZeroLength, Method, Backend],
     scheduler: Scheduler,
 ) -> Work:
-    """Return the coverage of queries; a scheduler's workers take some contigs each."""
+    """Return the coverage of queries, computed by the workers of a scheduler by contig."""
     from genoviz.analyses.intervals.by_contig import iter_by_contig
 
     zero_length, _, backend = options
@@ -147,14 +146,14 @@ def _cover_part(
 
 
 def _half(work: Work, *, is_second: bool) -> Work:
-    """Do work that is the first or the second half of another."""
+    """Map the progress of work to the first or second half of a larger one."""
     for report in iter_progress(work):
         yield report.n_done + is_second * report.n_total, 2 * report.n_total
     return report.found
 
 
 def check_sum(starts: np.ndarray, ends: np.ndarray) -> None:
-    """Raise a ParameterError if intervals have more bases than can be added up."""
+    """Raise `ParameterError` if the total length of intervals would overflow."""
     if len(starts) and int(ends.max()) * len(ends) >= 2**62:
         total = float(np.subtract(ends, starts).sum(dtype=np.float64))
         if total >= 2**62:
@@ -164,7 +163,7 @@ def check_sum(starts: np.ndarray, ends: np.ndarray) -> None:
 
 
 def without_empty(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return starts and ends of the intervals that have a base."""
+    """Return starts and ends of the non-empty intervals."""
     has_base = starts < ends
     if has_base.all():
         return starts, ends

@@ -1,4 +1,4 @@
-"""Which intervals overlap which, and which is the nearest."""
+"""Pairs of overlapping intervals, and nearest intervals."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ PAIRS_PER_CHUNK = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class OverlapPairs:
-    """Some of the pairs of a query and a subject that overlap.
+    """A chunk of overlapping pairs of query and subject.
 
     Attributes
     ----------
     queries, subjects
-        int64, shape (n_pairs,): rows of each pair, in the order of the queries, and for each of
-        these in the order of the subjects' starts.
+        int64, shape (n_pairs,): rows of each pair, in query order and then by subject start.
     n_queries_done
-        How many queries have had all their pairs.
+        Number of queries whose pairs are complete.
     """
 
     queries: np.ndarray
@@ -50,10 +49,10 @@ class NearestIntervals:
     Attributes
     ----------
     subjects
-        int64, shape (n_queries,): row of the subject, -1 where its contig has none.
+        int64, shape (n_queries,): row of the subject, -1 if the contig has none.
     distances
-        int64, shape (n_queries,): 0 for an overlap, 1 for neighbours that touch, and so on, as
-        ``bedtools closest -d`` counts; -1 where there is none.
+        int64, shape (n_queries,): 0 for an overlap, 1 for adjacent intervals, and so on, as in
+        ``bedtools closest -d``; -1 if there is no subject.
     """
 
     subjects: np.ndarray
@@ -65,10 +64,10 @@ def _order_of(keys: np.ndarray) -> np.ndarray:
 
 
 def _sort_by_start(pair: LinearPair, starts: np.ndarray) -> tuple[Any, ...]:
-    """Return the subjects by start, and the pyramid of their ends, as the loops take them.
+    """Return the subjects by start, and the pyramid of their ends, as the compiled loops expect.
 
-    An empty one that is widened begins a base before its own start, which tells its place among
-    those that begin there too.
+    A widened empty subject starts one base before its own start, which determines its place among
+    subjects with the same start.
     """
     order = _order_of(pair.starts)
     own, placed = starts[order], pair.starts[order]
@@ -87,14 +86,14 @@ def iter_overlap_pairs(
     zero_length: ZeroLength = "bedtools",
     pairs_per_chunk: int = PAIRS_PER_CHUNK,
 ) -> Iterator[OverlapPairs]:
-    """Yield all pairs that overlap, a bounded number at a time.
+    """Yield all overlapping pairs in bounded chunks.
 
     Parameters
     ----------
     queries, subjects, closed, strand, zero_length
         As for `count_overlaps`, whose counts are the numbers of pairs.
     pairs_per_chunk
-        Maximum of pairs that are given at once; a single query with more has its own chunk.
+        Maximum number of pairs per chunk; a single query with more has its own chunk.
 
     Raises
     ------
@@ -146,9 +145,9 @@ def nearest_intervals(
 ) -> NearestIntervals:
     """Return the nearest subject of each query, an overlapping one if there is one.
 
-    Of several that overlap it is the first by start, and of two that are as far away the one
-    before the query. Options and errors as for `count_overlaps`; distances are in bases, so that
-    real and negative coordinates are refused.
+    Among overlapping subjects the first by start is returned; among equally distant ones, the one
+    before the query. Options and errors are those of `count_overlaps`. Distances are in bases, so
+    real and negative coordinates are rejected.
     """
     pair = linear_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     rows, distances = np.full((2, len(pair.query_starts)), linear_loops.NO_SUBJECT, np.int64)

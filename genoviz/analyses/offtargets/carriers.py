@@ -1,4 +1,4 @@
-"""Which haplotypes have sites: for sure, or in some combinations of alleles of unknown phase."""
+"""Haplotypes that carry sites, certainly or only in some combinations of unphased alleles."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _PATH_BASES = 1 << 40
 
 @dataclass(frozen=True, eq=False)
 class PossibleSites:
-    """Sites that samples have in some combinations of their phase sets, and not in others.
+    """Sites that samples have in some combinations of their phase sets but not in all.
 
     Attributes
     ----------
     paths
         int64: paths that are such combinations.
     doubtful
-        int64, shape (n, 2): sites, and whole paths that have them as they are written and not in
-        each combination.
+        int64, shape (n, 2): pairs of a site and a whole path that has the site as written, but not
+        in each combination.
     counts
-        int64, shape (n_sites,): how many copies of samples may have each site, and need not.
+        int64, shape (n_sites,): number of copies that possibly but not certainly have each site.
     samples
-        str, shape (n_sites,): names of these samples, between commas.
+        str, shape (n_sites,): names of these samples, comma-separated.
     """
 
     paths: np.ndarray
@@ -42,19 +42,19 @@ class PossibleSites:
 def find_possible_sites(
     found: PathOffTargets, possible: PossiblePaths
 ) -> tuple[PathOffTargets, PossibleSites]:
-    """Return sites with what is known of them, each possible one at one place of a sample.
+    """Return sites with their certainty; a possible site has one place per sample.
 
-    A copy has a site for sure where the sample has it in each combination of the phase sets that
-    are near. Combinations give no place to a site that the sample has as its haplotypes are
-    written, else the first of them does.
+    A copy certainly has a site if the sample has it in every combination of the nearby phase sets.
+    The place of a possible site is that on the haplotypes as written, or else on the first
+    combination with the site.
 
     Parameters
     ----------
     found
-        Sites on a graph of `iter_construct_graph`, searched in windows of no more bases than that
-        was made for.
+        Sites on a graph from `iter_construct_graph`, searched in windows no longer than the one
+        that the graph was built with.
     possible
-        What that says of the graph's paths.
+        Which paths of the graph are combinations, from `iter_construct_graph`.
     """
     kept, doubtful = [np.empty(0, bool)], [np.empty((0, 2), np.int64)]
     counts, names = np.zeros(len(found), np.int64), np.full(len(found), "", object)
@@ -87,9 +87,9 @@ def find_possible_sites(
 
 
 def _clusters_at(found: PathOffTargets, places: PathPlaces, possible: PossiblePaths) -> np.ndarray:
-    """Return the cluster of phase sets that each place depends on, or -1; int64, (n_places,).
+    """Return the cluster of phase sets behind each place, or -1; int64, (n_places,).
 
-    Other alignments to the same PAM play a part too, so a window is as long as any can be.
+    Other alignments to the same PAM matter too, so a window has the maximum alignment length.
     """
     hits = found.hits
     is_left = (places.strands > 0) == hits.is_pam_first
@@ -111,16 +111,17 @@ def _clusters_at(found: PathOffTargets, places: PathPlaces, possible: PossiblePa
 def _compare(
     places: PathPlaces, clusters: np.ndarray, possible: PossiblePaths
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return sites that are possible, and what about them.
+    """Return possible sites and their details.
 
     Returns
     -------
     sites, groups
-        int64, shapes (n,) and (n, 2): site, with a cluster and how many copies may have it there.
+        int64, shapes (n,) and (n, 2): site, with its cluster and the number of copies that may have
+        it there.
     firsts
-        int64: the places of combinations that are kept.
+        int64: the places of combinations to keep.
     doubtful
-        int64, shape (m, 2): sites and paths, as of `PossibleSites`.
+        int64, shape (m, 2): sites and paths, as for `PossibleSites`.
     """
     rows = np.flatnonzero(clusters >= 0)
     rows = rows[np.lexsort((places.paths[rows], clusters[rows], places.sites[rows]))]
@@ -129,7 +130,7 @@ def _compare(
     is_new[1:] = (owner[1:] != owner[:-1]).any(axis=1)
     groups = np.cumsum(is_new) - 1
     heads = np.flatnonzero(is_new)
-    # Whole paths come first, then combinations in their order.
+    # Whole paths are sorted before combinations.
     ways = possible.combinations[places.paths[rows]]
     is_way = is_new.copy()
     is_way[1:] |= ways[1:] != ways[:-1]
@@ -144,7 +145,7 @@ def _compare(
     written[of_way[which == 0]] = sizes[which == 0]
     is_possible = np.flatnonzero(most > least)
     firsts = rows[heads[written == 0]]
-    # Which copies have it for sure is not known: those that come first are said to.
+    # Which copies certainly have it is unknown; the first ones are assigned.
     ranks = np.arange(len(rows)) - heads[groups]
     is_doubtful = (ways == 0) & (ranks >= least[groups])
     doubtful = np.stack([owner[is_doubtful, 0], places.paths[rows[is_doubtful]]], axis=1)
@@ -158,7 +159,7 @@ def haplotype_names(
     without: Sequence[int] | np.ndarray = (),
     doubtful: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int, np.ndarray]:
-    """Return how many haplotypes have each site, of how many, and which.
+    """Return the number of haplotypes with each site, their total, and their names.
 
     Parameters
     ----------
@@ -167,12 +168,12 @@ def haplotype_names(
     without
         Paths whose haplotypes do not count.
     doubtful
-        Sites and paths that do not count, as of `PossibleSites`.
+        Pairs of site and path that do not count, as in `PossibleSites`.
 
     Returns
     -------
     counts, n_haplotypes, names
-        int64, shape (n_sites,); a number; and str, shape (n_sites,), between commas.
+        int64, shape (n_sites,); int; and str, shape (n_sites,), comma-separated.
     """
     groups = found.groups("haplotype")
     counted = np.ones(len(groups.names), bool)
@@ -193,7 +194,7 @@ def haplotype_names(
 def _presence(
     found: PathOffTargets, part: slice, groups: PathGroups, doubtful: np.ndarray | None
 ) -> np.ndarray:
-    """Return which haplotypes have some of the sites for sure; bool, (n_rows, n_haplotypes)."""
+    """Return which haplotypes certainly have some of the sites; bool, (n_rows, n_haplotypes)."""
     presence = found.presence(part, by="haplotype")
     if doubtful is not None:
         mine = doubtful[(doubtful[:, 0] >= part.start) & (doubtful[:, 0] < part.stop)]
@@ -208,21 +209,21 @@ def group_shares(
     without: Sequence[int] | np.ndarray = (),
     doubtful: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Return the share of each population's haplotypes that have each site.
+    """Return the share of haplotypes of each population that have each site.
 
     Parameters
     ----------
     found
         The sites.
     populations
-        The population of each sample; samples without one count nowhere.
+        The population of each sample; samples without one are ignored.
     without, doubtful
-        As of `haplotype_names`.
+        As for `haplotype_names`.
 
     Returns
     -------
     dict
-        float64, shape (n_sites,), by ``frequency_`` and the population, by name.
+        float64, shape (n_sites,), keyed by ``frequency_`` and the name of the population.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Size, heterozygosity and repeats of a diploid genome, from the spectrum of its reads.
+"""Size, heterozygosity and repeats of a diploid genome, from the k-mer spectrum of its reads.
 
-A k-mer of the genome is in reads as often as the coverage of one haplotype says, times 1, 2, 3 or
-4: once where haplotypes differ, twice where they agree, more in repeats. The model has a negative
-binomial distribution about each of these four coverages; what the reads have besides, at low
-multiplicities, are errors.
+The multiplicity of a k-mer in reads is about 1, 2, 3 or 4 times the coverage of one haplotype:
+once where haplotypes differ, twice where they agree, more in repeats. The model has a negative
+binomial distribution at each of these four coverages. The excess at low multiplicities are
+sequencing errors.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ NAMES = ("heterozygosity", "duplication", "coverage", "bias", "length")
 MIN_EXPLAINED = 0.8
 _LOWEST = np.array([0.0, 0.0, 1.0, 1e-3, 1.0])
 _HIGHEST = np.array([0.5, 1.0, np.inf, 1e3, np.inf])
-# Repeats of a genome without heterozygosity look as differences of one half as large. Where both
-# fit, the one with far less heterozygosity is taken, and the other is told if it could be.
+# Repeats of a homozygous genome look like differences of a genome half as large. If both models
+# fit, the one with far lower heterozygosity is returned; the other is reported if plausible.
 _CLOSE, _FAR_LESS, _HIGHEST_TOLD = 1.2, 0.1, 0.1
 _MIN_COVERAGE = 4
 _N_COPIES = np.arange(1, 5)
@@ -28,43 +28,43 @@ _N_COPIES = np.arange(1, 5)
 
 @dataclass(frozen=True, eq=False)
 class GenomeModel:
-    """A model of the k-mers of a diploid genome, fitted to a spectrum.
+    """A k-mer model of a diploid genome, fitted to a spectrum.
 
     Attributes
     ----------
     k
-        Bases of a k-mer.
+        Length of the k-mers.
     size, unique_size
-        Bases of one haplotype, and of those how many are in k-mers that it has once.
+        Bases of one haplotype, and bases in k-mers that occur once per haplotype.
     heterozygosity
         Share of bases at which the two haplotypes differ.
     repeat_fraction
         Share of the size that is not unique.
     coverage
-        How often a k-mer of one haplotype is read.
+        Mean multiplicity of a k-mer of one haplotype in the reads.
     error_rate
         Share of wrong bases in reads.
     bias
-        How much wider than a Poisson distribution that of coverage is: its variance is the
+        Overdispersion relative to a Poisson distribution: the variance of the coverage is the
         coverage times ``1 + bias``.
     errors
         Standard errors of ``size``, ``heterozygosity``, ``duplication``, ``coverage`` and
-        ``bias``, as far as the fit tells; NaN where it does not.
+        ``bias`` from the fit; NaN if undetermined.
     duplication
-        Share of k-mers that are in two copies, as the model has it.
+        Share of k-mers in two copies in the model.
     first, last
-        The multiplicities that were fitted, both included.
+        The fitted range of multiplicities, inclusive.
     fitted
-        float64, shape (last,): k-mers that the model has at multiplicities 1 to ``last``.
+        float64, shape (last,): k-mers of the model at multiplicities 1 to ``last``.
     explained
-        Share of the k-mers at these multiplicities that the model explains, 1 less the sum of
+        Share of the k-mers in the fitted range that the model explains: 1 minus the sum of
         absolute residuals.
     residual
         Root mean square of the residuals, k-mers.
     problem
-        Why the fit is not to be trusted; empty if it converged.
+        Why the fit is unreliable; empty if it converged.
     other
-        Size and heterozygosity of another genome that fits as well, if there is one.
+        Size and heterozygosity of an alternative model that fits as well, if any.
     """
 
     k: int
@@ -87,17 +87,17 @@ class GenomeModel:
 
     @property
     def has_converged(self) -> bool:
-        """Whether the fit is to be trusted."""
+        """Whether the fit is reliable."""
         return not self.problem
 
 
 def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
-    """Fit a model of a diploid genome to the spectrum of its reads, by least squares.
+    """Fit a diploid genome model to the spectrum of reads, by least squares.
 
     Parameters
     ----------
     spectrum
-        Of reads, canonical: what `read_spectrum` returns.
+        Canonical spectrum of reads, from `read_spectrum`.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
     counts[spectrum.multiplicities[is_within] - 1] = spectrum.n_kmers[is_within]
     x = np.arange(1, last + 1)
     rows = slice(trough - 1, last)
-    # The highest peak is of k-mers that both haplotypes have, or one.
+    # The highest peak has k-mers of either both haplotypes or one.
     fits = [_fit(x[rows], counts[rows], spectrum.k, coverage) for coverage in (peak / 2, peak)]
     lowest = min(fit.cost for fit in fits)
     close = sorted((fit for fit in fits if fit.cost <= _CLOSE * lowest), key=lambda fit: fit.x[0])
@@ -133,9 +133,9 @@ def fit_genome_model(spectrum: KmerSpectrum) -> GenomeModel:
 
 
 def find_peak(spectrum: KmerSpectrum) -> tuple[int, int]:
-    """Return the multiplicities of the lowest place behind the errors, and of the peak after it.
+    """Return the multiplicities of the valley after the errors and of the peak that follows.
 
-    Counts are smoothed over as many neighbours as the square root of the multiplicity.
+    Counts are smoothed over a number of neighbours equal to the root of the multiplicity.
     """
     top = min(spectrum.max_multiplicity, 100_000)
     counts = np.zeros(top + 2)
@@ -157,7 +157,7 @@ def find_peak(spectrum: KmerSpectrum) -> tuple[int, int]:
 
 
 def _fit(x: np.ndarray, y: np.ndarray, k: int, coverage: float):
-    """Return scipy's fit from a first guess of the coverage."""
+    """Return SciPy's fit, starting from a guess of the coverage."""
     from scipy.optimize import least_squares
 
     scale = max(float(y.max()), 1.0)
@@ -188,7 +188,7 @@ def _predict(x: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
 
 
 def _copies(k: int, heterozygosity: float, duplication: float) -> np.ndarray:
-    """Return how many k-mers there are in 1 to 4 copies, for each base of a haplotype."""
+    """Return the numbers of k-mers in 1 to 4 copies per base of a haplotype."""
     same = (1 - heterozygosity) ** k
     differs, d = 1 - same, duplication
     return np.array(
@@ -204,7 +204,7 @@ def _copies(k: int, heterozygosity: float, duplication: float) -> np.ndarray:
 def _describe(spectrum, fit, x: np.ndarray, counts: np.ndarray, first: int) -> GenomeModel:
     k, (r, d, coverage, bias, length) = spectrum.k, fit.x.tolist()
     fitted = _predict(x, k, fit.x).sum(axis=0)
-    # Errors are what is above the model before it is reached.
+    # Errors are the counts above the model before the two first cross.
     above = np.flatnonzero(counts <= fitted)
     end = min(int(above[0]) if len(above) else 0, first + int(coverage))
     n_wrong = float((x[:end] * np.maximum(counts[:end] - fitted[:end], 0)).sum())
@@ -248,9 +248,9 @@ def _describe(spectrum, fit, x: np.ndarray, counts: np.ndarray, first: int) -> G
 
 
 def _standard_errors(fit) -> dict[str, float]:
-    """Return a standard error for each parameter from the curvature at the best fit."""
+    """Return the standard error of each parameter from the curvature at the best fit."""
     n_free = max(len(fit.fun) - len(fit.x), 1)
-    # Parameters of sizes as different as a share and a length are brought to one scale.
+    # Parameters differ by orders of magnitude (a share, a length), so scale them first.
     norms = np.linalg.norm(fit.jac, axis=0)
     norms[norms == 0] = 1.0
     scaled = fit.jac / norms

@@ -1,4 +1,4 @@
-"""Where k-mers are on contigs, on which strand, and what is around them."""
+"""Locations of k-mers on contigs, with strand and context."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from genoviz.model.sequences.index_text import IndexText
 _SLICE_ROWS = 1 << 20
 MAX_SORTED = 50_000_000
 LETTERS_AT_ONCE = 1 << 20
-"""Of a k-mer with more hits than this, a part is given in the order of the suffix array."""
+"""If a k-mer has more hits than this, a page of them is in suffix array order."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KmerHits:
-    """Some or all hits of k-mers.
+    """All or some hits of k-mers.
 
     Attributes
     ----------
     n_hits
-        How many hits there are of all k-mers, those included that are not here.
+        Total number of hits of all k-mers, including those not listed here.
     offset
-        How many hits come before these.
+        Number of hits before these.
     kmer_ids
-        int64, shape (n,): which k-mer.
+        int64, shape (n,): index of the k-mer.
     contig_ids, starts
-        int32 and int64 (0-based, bp), shape (n,): the first base of the hit on the contig.
+        int32 and int64 (0-based, bp), shape (n,): first base of the hit on the contig.
     strands
-        int8, shape (n,): 1 where the k-mer reads along the contig, -1 where its reverse complement
-        does; 1 where both do. If ``"canonical"`` was asked for, it is the strand of that of the
-        two that comes first in the alphabet.
+        int8, shape (n,): 1 if the k-mer matches the forward strand, -1 if its reverse complement
+        does; 1 for palindromes. With ``"canonical"``, the strand of the lexicographically smaller
+        of the two.
     kmer_lengths
         int64, shape (n_kmers,).
     in_genome_order
-        Whether the hits of a k-mer are in the order of contigs and positions. Of very many hits of
-        which some were asked for, they are in the order of the suffix array.
+        Whether the hits of a k-mer are ordered by contig and position. A page of very many hits is
+        in suffix array order.
     """
 
     n_hits: int
@@ -68,18 +68,18 @@ class KmerHits:
 
     @property
     def ends(self) -> np.ndarray:
-        """Where hits end, half-open; int64, shape (n,)."""
+        """End of each hit, half-open; int64, shape (n,)."""
         return self.starts + self.kmer_lengths[self.kmer_ids]
 
 
 @dataclass(frozen=True, eq=False)
 class HitContexts:
-    """Hits with what is around them, along the contig; letters of masked bases are lower case.
+    """Hits with their flanking sequence on the contig; soft-masked letters are lower case.
 
     Attributes
     ----------
     left, match, right
-        Letters before, in and after each hit; fewer at the end of a contig.
+        Letters before, in and after each hit; fewer at contig ends.
     is_masked
         bool, shape (n,): whether any base of the hit is soft-masked.
     """
@@ -100,27 +100,27 @@ def locate_kmer(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> KmerHits:
-    """Return where a k-mer is, in the order of the genome.
+    """Locate a k-mer; hits are in genome order.
 
     Parameters
     ----------
     index
-        What `build_fm_index` returns.
+        Result of `build_fm_index`.
     kmer
         As in `count_kmers`.
     strand
         As in `count_kmers`.
     limit, offset
-        Leave out ``offset`` hits, and then give ``limit`` at most; None gives all.
+        Skip ``offset`` hits and return at most ``limit``; None returns all.
     max_branches
         As in `count_kmers`.
     backend
-        ``"cpu"``, ``"cuda"`` or ``"auto"``, which takes the GPU for many hits.
+        ``"cpu"``, ``"cuda"`` or ``"auto"``, which uses the GPU for many hits.
 
     Raises
     ------
     ParameterError
-        As `count_kmers`, or if ``limit`` or ``offset`` is negative.
+        As for `count_kmers`, or if ``limit`` or ``offset`` is negative.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def iter_locate_kmers(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> Generator[float, None, KmerHits]:
-    """Return what `locate_kmers` does; yields the share that is done, 0 to 1."""
+    """Return the result of `locate_kmers`; yields the share done, 0 to 1."""
     check_option("strand", strand, get_args(KmerStrands))
     if offset < 0 or (limit is not None and limit < 0):
         raise ParameterError(f"limit is {limit} and offset {offset}, need 0 or more")
@@ -179,22 +179,22 @@ def iter_locate_kmers(
 
 @in_one_go(iter_locate_kmers)
 def locate_kmers(found: KmerHits) -> KmerHits:
-    """Return where k-mers are: all hits of the first one, then those of the next.
+    """Locate several k-mers: all hits of the first, then those of the next.
 
-    Parameters as `locate_kmer`; ``limit`` and ``offset`` are for the hits of all k-mers together.
+    Parameters as for `locate_kmer`; ``limit`` and ``offset`` apply to all hits together.
     """
     return found
 
 
 def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitContexts:
-    """Return the letters of hits and of what is around them, as they are in the sequences.
+    """Return the letters of hits and their flanks, as written in the sequences.
 
     Parameters
     ----------
     index
         The index of the hits.
     hits
-        What `locate_kmer` returns; a page of them, as each has its own texts.
+        A page of hits from `locate_kmer`; each needs its own strings.
     flank
         Letters on each side.
 
@@ -220,7 +220,7 @@ def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitConte
 def cut_around(
     text: IndexText, contigs: np.ndarray, starts: np.ndarray, length: int, flank: int
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield the letters before, in and after hits of one length; fewer at the end of a contig."""
+    """Yield the letters before, in and after hits of one length; fewer at contig ends."""
     width = length + 2 * flank
     n_together = max(LETTERS_AT_ONCE // max(width, 1), 1)
     for first in range(0, len(starts), n_together):
@@ -235,10 +235,10 @@ def cut_around(
 
 @dataclass(frozen=True, eq=False)
 class _Ranges:
-    """Rows of k-mers, in the order of the k-mers, (n, 2), with k-mer and strand of each.
+    """Row ranges of k-mers, (n, 2), in k-mer order, with the k-mer and strand of each.
 
-    ``sizes`` are the hits of each k-mer, ``is_turned`` tells whether its other strand comes first
-    in the alphabet.
+    ``sizes`` are the numbers of hits of the k-mers. ``is_turned`` marks those whose reverse
+    complement is lexicographically smaller.
     """
 
     rows: np.ndarray
@@ -288,7 +288,7 @@ def _iter_find_ranges(
 
 
 def _is_less(words: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return which k-mers come before others of their lengths in the alphabet."""
+    """Return which k-mers are lexicographically smaller than others of the same length."""
     is_less, is_equal = np.zeros(len(words), bool), np.ones(len(words), bool)
     for w in reversed(range(words.shape[1])):
         is_less |= is_equal & (words[:, w] < others[:, w])
@@ -299,7 +299,7 @@ def _is_less(words: np.ndarray, others: np.ndarray) -> np.ndarray:
 def _iter_locate(
     index: FMIndex, found: _Ranges, first: int, last: int, backend: Backend
 ) -> Generator[float, None, tuple[np.ndarray, np.ndarray, np.ndarray, bool]]:
-    """Return k-mers, text positions and strands of some hits, and whether they are in order."""
+    """Return k-mers, text positions and strands of some hits, and whether they are sorted."""
     hit_ends = np.cumsum(found.sizes)
     low = int(np.searchsorted(hit_ends, first, side="right"))
     high = int(np.searchsorted(hit_ends, last, side="left")) + 1 if last > first else low
@@ -325,7 +325,7 @@ def _iter_locate(
     positions = parts[0] if len(parts) == 1 else np.concatenate(parts)
     if not is_sorted:
         return np.repeat(kmer_ids, sizes), positions, np.repeat(strands, sizes), False
-    # One integer says k-mer, position and strand, and sorts fast.
+    # Packs k-mer, position and strand into one integer, which sorts fast.
     keys = positions.astype(np.uint64) << np.uint64(1)
     keys += np.repeat((kmer_ids - low).astype(np.uint64) * np.uint64(2 * index.n_symbols), sizes)
     keys += np.repeat((strands < 0).astype(np.uint64), sizes)

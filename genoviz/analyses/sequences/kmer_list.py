@@ -1,4 +1,4 @@
-"""Pages of k-mers with their counts, such as those behind a bar of a spectrum."""
+"""Pages of k-mers with counts, such as those behind a bar of a spectrum."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 @dataclass(frozen=True, eq=False)
 class KmerList:
-    """A page of k-mers, how often each occurs, and where it does so first in the text.
+    """A page of k-mers with their counts and first occurrences.
 
     Attributes
     ----------
     n_all
-        How many k-mers there are on all pages.
+        Total number of k-mers on all pages.
     offset
-        How many come before this page.
+        Number of k-mers before this page.
     kmers
-        Their bases; of a canonical k-mer the strand that comes first in the alphabet.
+        Their bases; for a canonical k-mer, the lexicographically smaller strand.
     counts
         int64, shape (n,).
     contig_ids, starts, strands
-        int32, int64 (0-based, bp) and int8 (1 or -1), shape (n,): the first place.
+        int32, int64 (0-based, bp) and int8 (1 or -1), shape (n,): first occurrence.
     """
 
     n_all: int
@@ -52,7 +52,7 @@ def list_kmers(
     counts: np.ndarray,
     positions: np.ndarray,
 ) -> KmerList:
-    """Return a page of k-mers that are at positions of a text, int64, shape (n,)."""
+    """Return a page of the k-mers at given text positions, int64, shape (n,)."""
     kmers, strands = [], np.ones(len(positions), np.int8)
     for i, position in enumerate(positions.tolist()):
         letters = _LETTERS[text.symbols(position, position + k)]
@@ -67,9 +67,9 @@ def list_kmers(
 def split_page(
     spectrum: KmerSpectrum, low: int, high: int, first: int, stop: int
 ) -> list[tuple[int, int, int, int]]:
-    """Return ``(low, high, first, stop)`` of the selections that make a page, most frequent first.
+    """Return ``(low, high, first, stop)`` of the selections of a page, most frequent first.
 
-    Only the first and the last multiplicity of a page may be there in part.
+    Only the first and the last multiplicity of a page may be partial.
     """
     is_within = (spectrum.multiplicities >= low) & (spectrum.multiplicities <= high)
     times = spectrum.multiplicities[is_within][::-1]

@@ -1,4 +1,4 @@
-"""Counting k-mers, of any length each, and the rows that begin with them."""
+"""Counting of k-mers of any length, and their suffix array rows."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ def count_kmers(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> np.ndarray:
-    """Return how often each k-mer occurs; exact, however often that is.
+    """Return the exact number of occurrences of each k-mer.
 
     Parameters
     ----------
     index
-        What `build_fm_index` returns.
+        Result of `build_fm_index`.
     kmers
-        Strings of any length each, with U for T, in upper or lower case, and with IUPAC codes,
-        which stand for any of their bases; or `PackedKmers`; a single string is one k-mer.
+        Strings of any length, upper or lower case, with U for T and IUPAC codes allowed; or
+        `PackedKmers`. A single string is one k-mer.
     strand
-        ``"forward"``: in the text as it is. ``"both"`` and ``"canonical"``: or its reverse
-        complement; what is its own reverse complement is counted once at a place.
+        ``"forward"``: occurrences as written. ``"both"`` and ``"canonical"``: also those of the
+        reverse complement; a palindrome is counted once per position.
     max_branches
-        How many sequences a k-mer with IUPAC codes may stand for, of those that occur.
+        Maximum number of occurring sequences that an IUPAC k-mer may match.
     backend
-        ``"cpu"``, ``"cuda"`` or ``"auto"``, which takes the GPU for many k-mers.
+        ``"cpu"``, ``"cuda"`` or ``"auto"``, which uses the GPU for many k-mers.
 
     Returns
     -------
     numpy.ndarray
-        int64, shape (n,). Letters of the text other than A C G T are matched by nothing, not even
-        by N, and no k-mer reaches over the end of a contig.
+        int64, shape (n,). Letters of the text other than A C G T never match, not even N. Matches
+        do not cross contig ends.
 
     Raises
     ------
     ParameterError
-        If a letter stands for no base, a k-mer is empty, or one branches too often.
+        If a letter is no IUPAC code, a k-mer is empty, or one matches too many sequences.
 
     Examples
     --------
@@ -79,14 +79,14 @@ def count_kmers(
 
 @dataclass(frozen=True, eq=False)
 class KmerCountProgress:
-    """How far the counting of k-mers is.
+    """Progress of counting k-mers.
 
     Attributes
     ----------
     n_done, n_total
-        K-mers that are counted, and all.
+        Number of counted k-mers, and their total.
     counts
-        int64, shape (n,): the counts, when all are there; None before.
+        int64, shape (n,): the counts in the last report; None before.
     """
 
     n_done: int
@@ -102,7 +102,7 @@ def iter_count_kmers(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> Iterator[KmerCountProgress]:
-    """Yield the progress of `count_kmers`; the last one has the counts."""
+    """Yield the progress of `count_kmers`; the last report has the counts."""
     check_option("strand", strand, get_args(KmerStrands))
     queries = pack_queries(kmers)
     counts = np.zeros(queries.n, np.int64)
@@ -136,7 +136,7 @@ def _count_group(searcher: Searcher, group: KmerGroup, strand: KmerStrands) -> n
 
 
 def _count_one(searcher: Searcher, pair: KmerGroup, strand: KmerStrands) -> np.ndarray:
-    """Return the count of a k-mer that is packed with its reverse complement."""
+    """Return the count of a k-mer packed together with its reverse complement."""
     counts = searcher.count(pair.words, pair.lengths)
     if strand != "forward" and pair.words[0].tolist() != pair.words[1].tolist():
         counts[0] += counts[1]
@@ -150,9 +150,9 @@ def kmer_rows(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> np.ndarray:
-    """Return the rows of the suffix array that begin with a k-mer, half-open.
+    """Return the half-open row ranges of the suffix array that start with a k-mer.
 
-    int64, shape (n_ranges, 2): none if it is absent, and one if it has no IUPAC codes.
+    int64, shape (n_ranges, 2): empty if the k-mer is absent, one range without IUPAC codes.
     """
     searcher, queries = searcher_of(index, backend, 1), pack_queries([kmer])
     for group in queries.groups:

@@ -1,4 +1,4 @@
-"""All that the common prefixes of a text tell of its k-mers, for any k."""
+"""Statistics of k-mers for any k, from the longest common prefixes (LCP) of a text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from genoviz.model.sequences.fm_index import FMIndex
 
 DEFAULT_MAX_K = 1_000
-# Of the time of a track, that of finding partners.
+# Share of a track's time that finding the groups takes.
 _GROUPS_SHARE = 0.8
 
 
@@ -60,23 +60,22 @@ class RepeatsProgress:
 class KmerRepeats:
     """Repeats of a text: spectra, unique k-mers and multiplicities for any k, without queries.
 
-    Rows of the suffix array that begin with the same k-mer stand together, and the common prefix
-    of two neighbours says for every k at once whether they do. What was found last for a k is
-    kept.
+    Rows of the suffix array with the same k-mer are adjacent, and the LCP of two neighbours tells
+    for every k whether their k-mers agree. The latest result is cached.
 
     Parameters
     ----------
     text
-        What was indexed.
+        The indexed text.
     suffix_array
         uint32 or int64, shape (n_symbols,).
     lcp
-        uint32, shape (n_symbols,): what `common_prefixes` returns.
+        uint32, shape (n_symbols,): result of `common_prefixes`.
 
     Raises
     ------
     ParameterError
-        If the arrays do not fit the text.
+        If the arrays do not match the text.
 
     Examples
     --------
@@ -100,25 +99,25 @@ class KmerRepeats:
                     f"the {name} are {array.shape}, need ({text.n_symbols},) as the text"
                 )
         self.text = text
-        # Compiled once, for arrays that are not written to.
+        # Read-only arrays, so that Numba compiles one signature.
         self.suffix_array, self.lcp = _frozen(suffix_array), _frozen(lcp)
-        # What was computed last. Several threads may ask: each is read and set in one step.
+        # Cache of the latest results. Reads and writes are single steps, so threads may share it.
         self._groups: tuple[int, CanonicalGroups] | None = None
         self._track: MultiplicityTrack | None = None
         self._spectrum: KmerSpectrum | None = None
 
     @cached_property
     def longest_repeat(self) -> int:
-        """Bases of the longest stretch that occurs twice, as it stands."""
+        """Length of the longest repeat on the forward strand, in bases."""
         return int(self.lcp.max(initial=0))
 
     @property
     def longest_stretch(self) -> int:
-        """Bases of the longest stretch of A C G T; no k-mer is longer."""
+        """Length of the longest run of A C G T, in bases; the largest possible k."""
         return int(self._segment_lengths.max(initial=0))
 
     def check_k(self, k: int, *, name: str = "k") -> None:
-        """Raise a ParameterError for a k that no k-mer of the text has; ``name`` is said in it."""
+        """Raise `ParameterError` if no k-mer of the text has this k; ``name`` names it."""
         longest = self.longest_stretch
         if k < 1 and longest:
             raise ParameterError(f"{name} is {k:,}, needs to be 1 or more")
@@ -138,10 +137,10 @@ class KmerRepeats:
         return np.diff(self.text.exceptions, prepend=-1) - 1
 
     def spectrum(self, k: int, strand: KmerStrand = "forward") -> KmerSpectrum:
-        """Return how many k-mers occur how often; every multiplicity is there.
+        """Return the number of distinct k-mers at each multiplicity, without a cap.
 
-        ``"canonical"`` sorts k-mers of up to 32 bases, and finds the reverse complement of each
-        longer one, which takes longer.
+        ``"canonical"`` sorts k-mers of up to 32 bases. For longer ones it searches each reverse
+        complement, which is slower.
 
         Raises
         ------
@@ -153,7 +152,7 @@ class KmerRepeats:
     def iter_spectrum(
         self, k: int, strand: KmerStrand = "forward"
     ) -> Generator[float, None, KmerSpectrum]:
-        """Return what `spectrum` does; yields the share that is done, 0 to 1."""
+        """Return the result of `spectrum`; yields the share done, 0 to 1."""
         self._check(k, strand)
         kept = self._spectrum
         if kept is not None and (kept.k, kept.strand) == (k, strand):
@@ -177,7 +176,7 @@ class KmerRepeats:
         return spectrum
 
     def distinct(self, max_k: int | None = None) -> DistinctKmers:
-        """Return how many different and how many unique k-mers there are for each k (forward).
+        """Return the numbers of distinct and unique k-mers for each k (forward strand).
 
         Parameters
         ----------
@@ -192,7 +191,7 @@ class KmerRepeats:
         return finish(self.iter_distinct(max_k))
 
     def iter_distinct(self, max_k: int | None = None) -> Generator[float, None, DistinctKmers]:
-        """Return what `distinct` does; yields the share that is done, 0 to 1."""
+        """Return the result of `distinct`; yields the share done, 0 to 1."""
         if max_k is None:
             max_k = min(DEFAULT_MAX_K, max(self.longest_stretch, 1))
         else:
@@ -200,7 +199,7 @@ class KmerRepeats:
         return (yield from iter_distinct(self.lcp, self._segment_lengths, max_k))
 
     def track(self, k: int, strand: KmerStrand = "forward") -> MultiplicityTrack:
-        """Return how often the k-mer that begins at each base occurs.
+        """Return the multiplicity of the k-mer that starts at each base.
 
         Raises
         ------
@@ -212,7 +211,7 @@ class KmerRepeats:
     def iter_track(
         self, k: int, strand: KmerStrand = "forward"
     ) -> Generator[float, None, MultiplicityTrack]:
-        """Return what `track` does; yields the share that is done, 0 to 1."""
+        """Return the result of `track`; yields the share done, 0 to 1."""
         self._check(k, strand)
         kept = self._track
         if kept is not None and (kept.k, kept.strand) == (k, strand):
@@ -234,9 +233,9 @@ class KmerRepeats:
     def multiplicity(
         self, k: int, contig: str | int, start: int, stop: int, strand: KmerStrand = "forward"
     ) -> np.ndarray:
-        """Return how often the k-mer that begins at each base of a stretch occurs; int32.
+        """Return the multiplicity of the k-mer that starts at each base of a region; int32.
 
-        It is 0 where a k-mer would run into another letter than A C G T or over the contig's end.
+        It is 0 where the k-mer would contain a letter other than A C G T or pass the contig's end.
 
         Raises
         ------
@@ -262,19 +261,19 @@ class KmerRepeats:
         limit: int = 100,
         offset: int = 0,
     ) -> KmerList:
-        """Return a page of the k-mers that occur ``low`` to ``high`` times.
+        """Return a page of the k-mers with ``low`` to ``high`` occurrences.
 
         Parameters
         ----------
         k, low, high
-            Both counts are included; None is no upper limit.
+            Both limits are inclusive; None is no upper limit.
         strand
             As in `spectrum`.
         order
-            ``"count"``: the most frequent first, then by the alphabet; or ``"kmer"``. Where only
-            the second strand of a canonical k-mer is in the text, that one decides.
+            ``"count"``: the most frequent first, then alphabetical; or ``"kmer"``. If only the
+            second strand of a canonical k-mer occurs in the text, that strand determines the order.
         limit, offset
-            How many k-mers the page has, and how many come before it.
+            Number of k-mers on the page, and number before it.
 
         Raises
         ------
@@ -317,7 +316,7 @@ class KmerRepeats:
     def _select(
         self, k: int, strand: KmerStrand, low: int, high: int, first: int, stop: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return counts of k-mers, and first places in the text, in the order of the alphabet."""
+        """Return counts of k-mers and first text positions, in alphabetical order."""
         if strand == "forward":
             short = np.zeros(0, np.uint64)
             if low <= 1:
@@ -341,15 +340,15 @@ class KmerRepeats:
 
 
 def iter_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> Iterator[RepeatsProgress]:
-    """Find the common prefixes of an index's text, and give the progress.
+    """Compute the LCP array of an index's text, and yield the progress.
 
-    ``backend`` says where neighbours in the suffix array are compared, which takes nearly all of
-    the time; what is asked of the result is counted on the CPU.
+    ``backend`` says where to compare neighbours of the suffix array, which takes most of the time.
+    Queries of the result run on the CPU.
 
     Raises
     ------
     ParameterError
-        If the index has a sample of the suffix array only.
+        If the index stores only a sample of the suffix array.
     """
     order = _full_suffix_array(index)
     yield RepeatsProgress("Comparing neighbours in the suffix array")
@@ -358,7 +357,7 @@ def iter_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> Iterator[
 
 
 def make_kmer_repeats(index: FMIndex, *, backend: Backend = "auto") -> KmerRepeats:
-    """Return what an index's text tells of its k-mers for any k; see `iter_kmer_repeats`."""
+    """Return the k-mer statistics of an index's text; see `iter_kmer_repeats`."""
     return last_of(iter_kmer_repeats(index, backend=backend)).repeats
 
 

@@ -1,4 +1,4 @@
-"""What is counted of the k-mers of a text or of reads: spectra, and how many for each k."""
+"""K-mer spectra of a text or of reads, and numbers of distinct k-mers for each k."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ STRANDS = ("forward", "canonical")
 
 @dataclass(frozen=True, eq=False)
 class KmerSpectrum:
-    """How many different k-mers occur how often; every multiplicity that there is.
+    """Number of distinct k-mers at each multiplicity that occurs.
 
     Attributes
     ----------
     k, strand
-        ``"forward"`` counts k-mers as they stand; ``"canonical"`` takes a k-mer and its reverse
-        complement for one, and a palindrome once at each place.
+        ``"forward"`` counts k-mers as written; ``"canonical"`` identifies a k-mer with its reverse
+        complement and counts a palindrome once per occurrence.
     multiplicities
-        int64, shape (n,), ascending: how often a k-mer occurs.
+        int64, shape (n,), ascending: numbers of occurrences.
     n_kmers
-        int64, shape (n,): how many different k-mers do.
+        int64, shape (n,): number of distinct k-mers with each.
     """
 
     k: int
@@ -40,26 +40,26 @@ class KmerSpectrum:
 
     @property
     def n_distinct(self) -> int:
-        """How many different k-mers there are."""
+        """Number of distinct k-mers."""
         return int(self.n_kmers.sum())
 
     @property
     def n_unique(self) -> int:
-        """How many k-mers occur once."""
+        """Number of k-mers that occur once."""
         return int(self.n_kmers[self.multiplicities == 1].sum())
 
     @property
     def n_total(self) -> int:
-        """How many places a k-mer begins at."""
+        """Total number of k-mer occurrences."""
         return int((self.multiplicities * self.n_kmers).sum())
 
     @property
     def max_multiplicity(self) -> int:
-        """How often the most frequent k-mer occurs; 0 where there is none."""
+        """Multiplicity of the most frequent k-mer; 0 if there is none."""
         return int(self.multiplicities[-1]) if len(self.multiplicities) else 0
 
     def count_between(self, low: int, high: int | None = None) -> int:
-        """Return how many k-mers occur ``low`` to ``high`` times, both included."""
+        """Return the number of k-mers with ``low`` to ``high`` occurrences, inclusive."""
         is_within = self.multiplicities >= low
         if high is not None:
             is_within &= self.multiplicities <= high
@@ -68,16 +68,16 @@ class KmerSpectrum:
 
 @dataclass(frozen=True, eq=False)
 class DistinctKmers:
-    """How many k-mers there are for each k, as they stand (forward).
+    """Numbers of k-mers for each k, on the forward strand.
 
     Attributes
     ----------
     ks
         int64, shape (max_k,): 1, 2, ...
     n_distinct, n_unique
-        int64, shape (max_k,): how many different k-mers there are, and how many occur once.
+        int64, shape (max_k,): numbers of distinct k-mers and of those that occur once.
     n_total
-        int64, shape (max_k,): how many places a k-mer begins at.
+        int64, shape (max_k,): total number of k-mer occurrences.
     """
 
     ks: np.ndarray
@@ -93,7 +93,7 @@ def iter_read_spectrum(
     memory: int = DEFAULT_MEMORY,
     backend: Backend = "auto",
 ) -> Generator[float, None, KmerSpectrum]:
-    """Return what `read_spectrum` does; yields the share that is done, 0 to 1."""
+    """Return the result of `read_spectrum`; yields the share done, 0 to 1."""
     found: dict[int, int] = {}
     kernel = load_kernel("kmer_count", backend)
     for share, sides in iter_counted([open_blocks], k, memory=memory, kernel=kernel):
@@ -108,18 +108,18 @@ def iter_read_spectrum(
 
 @in_one_go(iter_read_spectrum)
 def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
-    r"""Return how many canonical k-mers of reads occur how often; nothing is capped.
+    r"""Return the spectrum of canonical k-mers of reads, without a cap.
 
     Parameters
     ----------
     open_blocks
-        Returns the reads anew each time it is called: shares and letters, as `iter_fastq_blocks`
-        yields them. What is none of A C G T U parts k-mers.
+        Function that opens the reads; called once per pass. Yields shares and letters, as
+        `iter_fastq_blocks` does. Letters other than A C G T U separate k-mers.
     k
         1 to 32.
     memory
-        Bytes for k-mers and their counts. 48 bytes for each different k-mer of the reads do with
-        one pass; less takes two, four or more. On a GPU it is that of the GPU.
+        Bytes for k-mers and counts. One pass needs 48 bytes per distinct k-mer; with less memory,
+        the reads are read two, four or more times. On a GPU, the limit is on GPU memory.
     backend
         Where to count.
 
@@ -141,13 +141,13 @@ def read_spectrum(found: KmerSpectrum) -> KmerSpectrum:
 def iter_distinct(
     lcp: np.ndarray, segment_lengths: np.ndarray, max_k: int
 ) -> Generator[float, None, DistinctKmers]:
-    """Return the different and the unique k-mers for each k up to ``max_k``, in one pass.
+    """Return the distinct and unique k-mers for each k up to ``max_k``, in one pass.
 
-    Yields the share that is done.
+    Yields the share done.
 
-    A row begins with a k-mer that was not in the row before where the common prefix is shorter
-    than k; so of the places at which a k-mer begins, those with a common prefix of k or more are
-    taken off. Unique ones have a shorter common prefix with both neighbours.
+    A row starts with a new k-mer if its LCP with the previous row is shorter than k. The number of
+    distinct k-mers is therefore the number of occurrences minus the rows with an LCP of k or more.
+    Unique k-mers have an LCP shorter than k with both neighbours.
 
     Raises
     ------
@@ -164,9 +164,9 @@ def iter_distinct(
 
 
 def count_places(segment_lengths: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """Return the number of places in segments at which a k-mer begins, for each k; int64.
+    """Return the number of k-mer start positions within segments, for each k; int64.
 
-    ``segment_lengths`` are the bases between one exception and the next.
+    ``segment_lengths`` are the numbers of bases between consecutive exceptions.
     """
     lengths = np.sort(segment_lengths)
     firsts = np.searchsorted(lengths, ks, side="left")

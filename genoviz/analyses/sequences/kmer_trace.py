@@ -1,4 +1,4 @@
-"""The search of a k-mer base by base, and windows of the sorted suffixes: how an FM-index works."""
+"""Step-by-step backward search and windows of the BWT, to show how an FM-index works."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ SYMBOLS = "ACGT$"
 
 @dataclass(frozen=True, eq=False)
 class KmerTrace:
-    """The rows that are left after each base of a backward search.
+    """Row ranges after each base of a backward search.
 
     Attributes
     ----------
     symbols
-        uint8, shape (k,): the bases in the order in which they are taken, the last one first;
-        0 to 3 for A C G T.
+        uint8, shape (k,): the bases in search order, the last one first; 0 to 3 for A C G T.
     firsts, lasts
-        int64, shape (k + 1,): the rows after 0, 1, 2, ... bases, half-open; 0 and 0 once there are
-        none.
+        int64, shape (k + 1,): half-open row range after 0, 1, 2, ... bases; 0 and 0 once it is
+        empty.
     """
 
     symbols: np.ndarray
@@ -41,19 +40,19 @@ class KmerTrace:
 
 @dataclass(frozen=True, eq=False)
 class BwtWindow:
-    """Neighbouring rows of the sorted suffixes of a text.
+    """Consecutive rows of the sorted suffixes of a text.
 
     Attributes
     ----------
     rows
-        int64, shape (n,): their numbers.
+        int64, shape (n,): row numbers.
     first_column, last_column
-        uint8, shape (n,): F, the first symbol of each suffix, and L, the symbol before it, which
-        is the BWT; 4 for an exception.
+        uint8, shape (n,): F, the first symbol of each suffix, and L (the BWT), the symbol before
+        it; 4 for an exception.
     positions
-        int64, shape (n,): where the suffixes begin in the text; the suffix array.
+        int64, shape (n,): suffix array; text position of each suffix.
     next_rows
-        int64, shape (n,): LF, the row of the suffix that begins one symbol earlier.
+        int64, shape (n,): LF mapping; row of the suffix that starts one symbol earlier.
     """
 
     rows: np.ndarray
@@ -64,7 +63,7 @@ class BwtWindow:
 
 
 def trace_kmer(index: FMIndex, kmer: str | bytes | Kmer, *, backend: Backend = "auto") -> KmerTrace:
-    """Return which rows begin with the last base of a k-mer, with the last two, and so on.
+    """Return the row ranges of a k-mer's last base, last two bases, and so on.
 
     Raises
     ------
@@ -137,7 +136,7 @@ def _next_rows(
     positions: np.ndarray,
     last_column: np.ndarray,
 ) -> np.ndarray:
-    """Return the row of the suffix before each; that of an exception follows from its number."""
+    """Return the LF mapping of rows; that of an exception follows from its rank."""
     is_base = last_column != EXCEPTION
     next_rows = np.empty(len(rows), np.int64)
     ranges = np.column_stack([rows, rows + 1])[is_base]
@@ -155,13 +154,13 @@ class Row:
     Attributes
     ----------
     row
-        Its number.
+        Row number.
     suffix
-        How the suffix begins; ``$`` is the end of a contig or what is not a base.
+        Beginning of the suffix; ``$`` is a contig end or another letter than a base.
     before
-        The base before the suffix: that of the BWT.
+        The base before the suffix, from the BWT.
     next_row
-        The row of the suffix that begins one base earlier.
+        Row of the suffix that starts one base earlier.
     is_inside
         Whether the row is within the interval.
     """
@@ -175,20 +174,20 @@ class Row:
 
 @dataclass(frozen=True)
 class SearchStep:
-    """The rows before and after a base is taken.
+    """Rows before and after one step of a backward search.
 
     Attributes
     ----------
     step
-        How many bases were taken; the last one ``base``.
+        Number of bases matched after the step.
     base, taken, matched
-        The base that is taken, and what was matched before and is matched now.
+        The new base, the match before the step, and the match after it.
     before, after
         First and last row of the interval, half-open.
     rows_before, rows_after
-        The rows that are shown.
+        The rows to show.
     sizes
-        How many rows are left after 0, 1, 2, ... bases, of the whole search.
+        Interval size after 0, 1, 2, ... bases of the whole search.
     """
 
     step: int
@@ -203,7 +202,7 @@ class SearchStep:
 
 
 def find_step(index: FMIndex, kmer: Kmer, step: int) -> SearchStep:
-    """Return a step of the search of a k-mer; the first step is 1, and takes its last base."""
+    """Return a step of the search for a k-mer; step 1 matches the last base."""
     letters = kmer.letters
     trace = trace_kmer(index, letters)
     firsts, lasts = (np.asarray(rows, np.int64).tolist() for rows in (trace.firsts, trace.lasts))
@@ -226,7 +225,7 @@ def find_step(index: FMIndex, kmer: Kmer, step: int) -> SearchStep:
 
 
 def _rows_with(index: FMIndex, rows: tuple[int, int], symbol: int) -> tuple[list[int], list[int]]:
-    """Return a few rows at both ends of an interval that have a symbol before, and where to."""
+    """Return some rows at both ends of an interval preceded by a symbol, and their LF rows."""
     found, leads = [], []
     first, last = rows
     for low, high, is_end in (
@@ -244,7 +243,7 @@ def _rows_with(index: FMIndex, rows: tuple[int, int], symbol: int) -> tuple[list
 
 
 def _read_rows(index: FMIndex, rows: tuple[int, int], wanted: Iterable[int]) -> tuple[Row, ...]:
-    """Return the rows of an interval that are shown, and its neighbours."""
+    """Return the rows to show: those of an interval and its neighbours."""
     first, last = rows
     if last <= first:
         return ()

@@ -1,4 +1,4 @@
-"""K-mers as people write them: one, many, or FASTA; checked, packed, and a few counted at once."""
+"""User input of k-mers: parsing, validation, packing, and counting of a few at once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from genoviz.errors import ParameterError
 from genoviz.model.sequences.fm_index import LINE_ROWS, FMIndex
 
 LETTERS = "-ACMGRSVTWYHKDBN"
-"""The letter of each set of bases: A is 1, C 2, G 4, T 8 in the sum."""
+"""Letter of each set of bases; the index is a sum of A 1, C 2, G 4, T 8."""
 NOT_A_LETTER = 255
 MAX_BRANCHES = 4096
-"""How many sequences that occur an IUPAC k-mer may stand for, unless more are asked for."""
+"""Default maximum of occurring sequences that an IUPAC k-mer may match."""
 STRANDS = ("forward", "both", "canonical")
 _BYTE_ORDER_MARK = "\ufeff"
 MAX_LETTERS = 5_000
-"""Some 20 milliseconds of steps."""
+"""Takes some 20 milliseconds."""
 _COMPLEMENTS = str.maketrans("ACGT", "TGCA")
 
 
@@ -36,14 +36,14 @@ _SETS = _set_table()
 
 @dataclass(frozen=True)
 class Kmer:
-    """A k-mer that somebody has written.
+    """A k-mer entered by a user.
 
     Attributes
     ----------
     letters
-        A C G T and IUPAC codes, in upper case; T stands for U.
+        A C G T and IUPAC codes, in upper case; U is read as T.
     name
-        What it is called: the header of a FASTA record, or "".
+        Header of the FASTA record, or "".
     """
 
     letters: str
@@ -51,20 +51,20 @@ class Kmer:
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether it stands for several sequences of bases."""
+        """Whether it has IUPAC codes that match several sequences."""
         return not set(self.letters) <= set("ACGT")
 
 
 def parse_kmers(text: str) -> tuple[Kmer, ...]:
-    r"""Return the k-mers of a text: apart by spaces, commas or lines, or records of FASTA.
+    r"""Parse k-mers separated by spaces, commas or lines, or FASTA records.
 
-    A line that begins with ``;`` or ``#`` is a remark. Digits and spaces within the sequence of a
-    FASTA record are left out, as they are in what databases show.
+    Lines that begin with ``;`` or ``#`` are comments. Digits and spaces within the sequence of a
+    FASTA record are ignored, as in database output.
 
     Raises
     ------
     ParameterError
-        If there is no k-mer, or a letter stands for no base; it says which and where.
+        If there is no k-mer, or a letter is no IUPAC code; the message says which and where.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def parse_kmers(text: str) -> tuple[Kmer, ...]:
 
 
 def _are_letters(words: list[str]) -> bool:
-    """Return whether no word is empty and all letters are known, of all at once."""
+    """Return whether all words are non-empty and have known letters only, in one pass."""
     written = np.frombuffer("".join(words).encode("latin-1", "replace"), np.uint8)
     return all(words) and bool((_SETS[written] != NOT_A_LETTER).all())
 
@@ -129,20 +129,20 @@ def _bad_letter(word: str, at: int, which: str) -> ParameterError:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedKmers:
-    """K-mers of A C G T, two bits a base; the fastest to search.
+    """K-mers of A C G T with two bits per base; the fastest to search.
 
     Parameters
     ----------
     words
         uint64, shape (n, n_words): word 0 has the last 32 bases, word 1 those before, and so on;
-        the last base of a word is in its lowest bits. A is 0, C 1, G 2, T 3; the rest is 0.
+        the last base of a word is in its lowest bits. A is 0, C 1, G 2, T 3; unused bits are 0.
     lengths
-        int32, shape (n,): bases of each, 1 to ``32 * n_words``.
+        int32, shape (n,): number of bases, 1 to ``32 * n_words``.
 
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
     """
 
     words: np.ndarray
@@ -171,7 +171,7 @@ class PackedKmers:
 
 @dataclass(frozen=True, eq=False)
 class KmerSets:
-    """K-mers as sets of bases, one after the other.
+    """Concatenated k-mers as sets of bases.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ def read_kmer_sets(kmers: Sequence[str | bytes | Kmer]) -> KmerSets:
     Raises
     ------
     ParameterError
-        If one is empty, or has a letter that stands for no base; it says which and where.
+        If a k-mer is empty or has a letter that is no IUPAC code; the message says where.
     """
     try:
         words, joint = kmers, "".join(kmers).encode("latin-1")
@@ -223,7 +223,7 @@ def _join_mixed(kmers: Sequence[str | bytes | Kmer]) -> tuple[list[str], bytes]:
 
 
 def are_few(kmers: Sequence[Kmer]) -> bool:
-    """Return whether k-mers are few and short enough, and stand for one sequence each."""
+    """Return whether k-mers are few, short, and without IUPAC codes."""
     n_letters = sum(len(kmer.letters) for kmer in kmers)
     return n_letters <= MAX_LETTERS and not any(kmer.is_ambiguous for kmer in kmers)
 
@@ -240,11 +240,11 @@ def count_few(
     strand: str = "both",
     check_line: Callable[[int], None] = lambda line: None,  # noqa: ARG005
 ) -> np.ndarray:
-    """Return how often k-mers of A C G T occur, as `count_kmers` does; int64, shape (n,).
+    """Return the counts of k-mers of A C G T, as `count_kmers`; int64, shape (n,).
 
-    For a single look-up from the shell, without compiled code: the kernels count millions of k-mers
-    a second, but Numba needs the better part of a second before the first. The search is that of
-    ``genoviz.kernels.fm_index``. ``check_line`` is told each line of the index before it is read.
+    For a single look-up from the shell, without compiled code. The kernels count millions of
+    k-mers per second, but loading Numba takes most of a second. The search is that of
+    ``genoviz.kernels.fm_index``. ``check_line`` is called with each line of the index before use.
     """
     counts = []
     for kmer in kmers:
@@ -261,7 +261,7 @@ def find_few_rows(
     letters: str,
     check_line: Callable[[int], None] = lambda line: None,  # noqa: ARG005
 ) -> range:
-    """Return the rows of a k-mer of A C G T; parameters as of `count_few`."""
+    """Return the row range of a k-mer of A C G T; parameters as for `count_few`."""
     first, last = 0, index.n_symbols
     for letter in reversed(letters):
         symbol = "ACGT".index(letter)
@@ -274,9 +274,9 @@ def find_few_rows(
 
 
 def locate_few_rows(index: FMIndex, rows: Sequence[int], most_steps: int) -> np.ndarray | None:
-    """Return the positions in the text of rows, int64; None where that takes too many steps.
+    """Return the text positions of rows, int64; None if that takes too many steps.
 
-    The walk to the next row that is kept is that of ``genoviz.kernels.fm_index``.
+    The LF walk to the next sampled row is that of ``genoviz.kernels.fm_index``.
     """
     positions, n_left, exceptions = [], most_steps, index.text.exceptions
     for start in rows:
@@ -299,13 +299,13 @@ def locate_few_rows(index: FMIndex, rows: Sequence[int], most_steps: int) -> np.
 
 
 def _symbol_of(index: FMIndex, row: int) -> tuple[int, int]:
-    """Return the symbol of a row, or NOT_A_LETTER and how many exceptions come before."""
+    """Return the symbol of a row, or NOT_A_LETTER and the number of exceptions before it."""
     line, in_line = divmod(row, LINE_ROWS)
     words = index.lines[line].tolist()
     low, high, exception = (words[k] | words[k + 1] << 64 for k in (2, 4, 6))
     if not exception >> in_line & 1:
         return (low >> in_line & 1) | (high >> in_line & 1) << 1, 0
-    # All rows but those that begin with a base follow an exception.
+    # All rows except those that begin with a base are exceptions.
     n_bases = sum(
         _next_row(index, symbol, row) - int(index.super_counts[0, symbol]) for symbol in range(4)
     )
@@ -313,7 +313,7 @@ def _symbol_of(index: FMIndex, row: int) -> tuple[int, int]:
 
 
 def _next_row(index: FMIndex, symbol: int, row: int) -> int:
-    """Return rows that begin with a smaller symbol, and how often this one is before a row."""
+    """Return the LF mapping: rows with smaller symbols plus occurrences before the row."""
     line, in_line = divmod(row, LINE_ROWS)
     words = index.lines[line].tolist()
     low, high, exception = (words[k] | words[k + 1] << 64 for k in (2, 4, 6))

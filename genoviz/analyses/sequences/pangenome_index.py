@@ -1,4 +1,4 @@
-"""An index of the paths of a graph: each shared stretch once, with the paths that read it."""
+"""Index of the paths of a graph that stores each shared stretch once."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class PangenomeProgress:
     Attributes
     ----------
     stage, fraction
-        What is being done, and the share of the whole that is done, 0 to 1.
+        The current stage, and the share of the whole that is done, 0 to 1.
     tied_fractions
         As in `SuffixSortProgress`.
     seconds
-        How long each stage took so far.
+        Time spent in each stage so far.
     n_symbols
-        Length of the text that is indexed; 0 before it is known.
+        Length of the indexed text; 0 before it is known.
     index
-        The index, None until the last report.
+        The index in the last report, None before.
     block_sizes
-        As in `SuffixSortProgress`; None until the suffix array is there.
+        As in `SuffixSortProgress`; None until the suffix array is complete.
     """
 
     stage: str
@@ -59,19 +59,19 @@ def iter_build_pangenome_index(
     table_k: int | None = None,
     backend: Backend = "auto",
 ) -> Iterator[PangenomeProgress]:
-    """Index the paths of a graph, and give the progress.
+    """Index the paths of a graph, and yield the progress.
 
     Parameters
     ----------
     graph
-        A graph with sequences; a node without one (``*``) reads as N, which matches nothing.
+        A graph with sequences; a node without one (``*``) counts as N, which never matches.
     max_k
-        Bases of the longest k-mer that can be found. The more, the less paths share: every
-        difference between paths is kept with so many bases around it.
+        Longest k-mer that can be found, in bases. A larger value shares less between paths: every
+        difference is stored with this many bases around it.
     sample_rate, table_k
-        As of `iter_build_fm_index`.
+        As for `iter_build_fm_index`.
     backend
-        Where suffixes are sorted.
+        Where to sort suffixes.
 
     Raises
     ------
@@ -111,5 +111,5 @@ def iter_build_pangenome_index(
 
 @in_one_go(iter_build_pangenome_index)
 def build_pangenome_index(last: PangenomeProgress) -> PangenomeIndex:
-    """Return an index of the paths of a graph; parameters as `iter_build_pangenome_index`."""
+    """Return an index of the paths of a graph; parameters as for `iter_build_pangenome_index`."""
     return last.index

@@ -1,8 +1,8 @@
-"""Spectra and multiplicities of the k-mers of all paths of a graph, from an index of its paths.
+"""K-mer spectra and multiplicities over all paths of a graph, from an index of its paths.
 
-The index has each shared stretch once. So a place in its text counts as often as paths read it,
-along the text or, on paths that are taken backward, against it; and the bases behind a unit, which
-stand in other units too, do not count.
+The index stores each shared stretch once. A position of its text therefore counts as often as paths
+read it, forward or, on paths in reverse orientation, backward. The bases after a unit, which belong
+to other units too, do not count.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _GROUPS_SHARE = 0.7
 
 @dataclass(frozen=True, eq=False)
 class _Multiplicities:
-    """Groups of rows that begin with a k-mer, and how often paths read it.
+    """Groups of rows with the same k-mer, and the number of times that paths read it.
 
-    ``along`` and ``against``, int64 of shape (n_groups,), are of the k-mer as the text has it and
-    of its reverse complement; ``is_first`` marks one of each pair of canonical k-mers.
+    ``along`` and ``against``, int64 of shape (n_groups,), count the k-mer as written in the text
+    and its reverse complement; ``is_first`` marks one of each canonical pair.
     """
 
     heads: np.ndarray
@@ -46,16 +46,16 @@ class _Multiplicities:
 
 
 class PathRepeats:
-    """What an index of paths tells of the k-mers of all paths, for any k up to its ``max_k``.
+    """K-mer statistics of all paths, for any k up to the index's ``max_k``.
 
-    All numbers are those of the paths spelled one by one.
+    All numbers equal those of the paths spelled out one by one.
 
     Parameters
     ----------
     pangenome
         The index of paths.
     repeats
-        Those of the text of its index, in which a shared stretch stands once.
+        Repeats of the index's text, in which a shared stretch occurs once.
     """
 
     def __init__(self, pangenome: PangenomeIndex, repeats: KmerRepeats) -> None:
@@ -63,7 +63,7 @@ class PathRepeats:
         self._repeats = repeats
 
     def check_k(self, k: int, *, name: str = "k") -> None:
-        """Raise a ParameterError for a k that no k-mer of the index has; ``name`` is said in it."""
+        """Raise `ParameterError` if no k-mer of the index has this k; ``name`` names it."""
         max_k = self.pangenome.max_k
         if k > max_k:
             raise ParameterError(
@@ -73,19 +73,19 @@ class PathRepeats:
         self._repeats.check_k(k, name=name)
 
     def spectrum(self, k: int, strand: KmerStrand = "forward") -> KmerSpectrum:
-        """Return how many k-mers occur how often on all paths together.
+        """Return the spectrum of k-mers over all paths.
 
         Raises
         ------
         ParameterError
-            If ``k`` is more than the index finds, no path has one as long, or the strand unknown.
+            If ``k`` exceeds the limit of the index or of all paths, or the strand is unknown.
         """
         return finish(self.iter_spectrum(k, strand))
 
     def iter_spectrum(
         self, k: int, strand: KmerStrand = "forward"
     ) -> Generator[float, None, KmerSpectrum]:
-        """Return what `spectrum` does; yields the share that is done, 0 to 1."""
+        """Return the result of `spectrum`; yields the share done, 0 to 1."""
         groups = yield from self._iter_multiplicities(k, strand)
         if strand == "canonical":
             counts = groups.along[groups.is_first]
@@ -95,7 +95,7 @@ class PathRepeats:
         return KmerSpectrum(k, strand, *(part.astype(np.int64) for part in found))
 
     def iter_distinct(self, max_k: int) -> Generator[float, None, DistinctKmers]:
-        """Return the different and the unique k-mers for each k up to ``max_k`` (forward)."""
+        """Return the distinct and unique k-mers for each k up to ``max_k`` (forward strand)."""
         self.check_k(max_k, name="max_k")
         numbers = []
         for k in range(1, max_k + 1):
@@ -104,7 +104,7 @@ class PathRepeats:
         return DistinctKmers(*np.array(numbers, np.int64).T)
 
     def track(self, k: int, strand: KmerStrand = "forward") -> PathTrack:
-        """Return how often the k-mer that begins at each base of a path occurs on all paths.
+        """Return the multiplicity over all paths of the k-mer at each base of a path.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class PathRepeats:
     def iter_track(
         self, k: int, strand: KmerStrand = "forward"
     ) -> Generator[float, None, PathTrack]:
-        """Return what `track` does; yields the share that is done, 0 to 1."""
+        """Return the result of `track`; yields the share done, 0 to 1."""
         groups = yield from self._iter_multiplicities(k, strand)
         owners, within = expand_counts(groups.sizes.astype(np.int64))
         rows = groups.heads.astype(np.int64)[owners] + within
@@ -177,12 +177,12 @@ class PathRepeats:
 
     @cached_property
     def _is_base(self) -> np.ndarray:
-        """Which letters of all stretches one after the other are bases; bool."""
+        """Which letters of the concatenated stretches are bases; bool."""
         return _mark_bases(self.pangenome.index.text)
 
     @cached_property
     def _reads_of_symbols(self) -> tuple[np.ndarray, np.ndarray]:
-        """How many places of paths read from each symbol on, along the text and against it."""
+        """Number of path positions read from each symbol, along the text and against it."""
         shared, starts = self.pangenome.shared, self.pangenome.unit_starts
         graph = self.pangenome.graph
         paths = np.searchsorted(graph.path_offsets, shared.stand_steps, side="right") - 1
@@ -201,21 +201,21 @@ class PathRepeats:
 
 
 def make_path_repeats(pangenome: PangenomeIndex, *, backend: Backend = "auto") -> PathRepeats:
-    """Return what an index of paths tells of the k-mers of all paths.
+    """Return the k-mer statistics of all paths of an index.
 
-    ``backend`` says where common prefixes are found.
+    ``backend`` says where to compute common prefixes.
 
     Raises
     ------
     ParameterError
-        If the index has a sample of the suffix array only.
+        If the index stores only a sample of the suffix array.
     """
     return PathRepeats(pangenome, make_kmer_repeats(pangenome.index, backend=backend))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathTrack:
-    """How often the k-mer that begins at each base of a path occurs on all paths.
+    """Multiplicity over all paths of the k-mer at each base of a path.
 
     Attributes
     ----------
@@ -224,8 +224,8 @@ class PathTrack:
     k, strand
         As in `KmerSpectrum`.
     along, against
-        int64: of each letter of the stretches, one after the other, what the k-mer that begins
-        there and its reverse complement have; 0 where no k-mer begins.
+        int64: for each letter of the concatenated stretches, the counts of the k-mer that starts
+        there and of its reverse complement; 0 where no k-mer starts.
     """
 
     pangenome: PangenomeIndex
@@ -240,13 +240,13 @@ class PathTrack:
         return self.pangenome.graph.path_names
 
     def find(self, name: str) -> int:
-        """Return the number of a path by name; raises ParameterError if there is none."""
+        """Return the index of a path by name; raises ParameterError if there is none."""
         return self.pangenome.graph.find_path(name)
 
     def cut(self, path: int) -> np.ndarray:
         """Return the multiplicity at each base of a path; int64, shape (path_length,).
 
-        It is 0 where a k-mer would run into another letter than A C G T or over the path's end.
+        It is 0 where the k-mer would contain a letter other than A C G T or pass the path's end.
         """
         graph, shared = self.pangenome.graph, self.pangenome.shared
         values = np.zeros(int(graph.path_lengths[path]), np.int64)
@@ -266,7 +266,7 @@ class PathTrack:
 
     @cached_property
     def _visits(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Stands of units in the order of their steps, these steps, and the units of stands."""
+        """Occurrences of units in step order, their steps, and the unit of each occurrence."""
         shared = self.pangenome.shared
         order = np.argsort(shared.stand_steps, kind="stable")
         owners = np.repeat(np.arange(shared.n_units), np.diff(shared.stand_offsets))

@@ -1,7 +1,7 @@
-"""Sequences of any length on the paths of a graph, piece by piece where they are long.
+"""Search for sequences of any length on the paths of a graph, in pieces if they are long.
 
-An index of paths finds up to ``max_k`` bases at once. A longer sequence is where all its pieces
-are, each as far from the first as in the sequence.
+An index of paths finds up to ``max_k`` bases at once. A longer sequence occurs where all its pieces
+occur at the right distances.
 """
 
 from __future__ import annotations
@@ -39,11 +39,10 @@ def locate_sequence(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> PathHits:
-    """Return where paths have a sequence of any length; else as `locate_on_paths`.
+    """Locate a sequence of any length on paths; otherwise as `locate_on_paths`.
 
-    The time of a sequence of more than ``max_k`` bases is that of its pieces, so that one of
-    repeats alone, whose pieces are everywhere, takes long. Of a short one with few places nothing
-    compiled is loaded.
+    A sequence of more than ``max_k`` bases takes the time of its pieces, so a purely repetitive one
+    is slow. A short sequence with few hits needs no compiled code.
     """
     options = {"max_branches": max_branches, "backend": backend}
     letters = sequence.letters if isinstance(sequence, Kmer) else sequence
@@ -82,7 +81,7 @@ def count_sequences(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> np.ndarray:
-    """Return how often each path has each sequence, of any length; as `count_per_path`."""
+    """Return the count of each sequence, of any length, on each path; as `count_per_path`."""
     options = {"strand": strand, "max_branches": max_branches, "backend": backend}
     letters = [each.letters if isinstance(each, Kmer) else each for each in sequences]
     if backend != "cuda" and strand in STRANDS:
@@ -106,7 +105,7 @@ def count_sequences(
 
 
 def _find_places(pangenome: PangenomeIndex, letters: str, options: dict) -> np.ndarray:
-    """Return path and first base, packed to one integer, where paths read letters; ascending."""
+    """Return path and position, packed into one integer, of all matches; ascending."""
     from genoviz.analyses.sequences.pangenome_queries import locate_on_paths
 
     k, n = pangenome.max_k, len(letters)

@@ -1,6 +1,6 @@
-"""K-mers counted in sequences by workers, of which each indexes some of the contigs.
+"""Distributed k-mer counting: each worker indexes some of the contigs.
 
-No k-mer reaches over the end of a contig, so what contigs have adds up.
+K-mers do not cross contig ends, so the counts of contigs add up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from genoviz.generators import finish
 from genoviz.model.sequences.sequences import Sequences
 
 TASK_BASES = 1 << 26
-"""Bases of the contigs of a task: some seconds of a worker, and about a gigabyte of its memory."""
+"""Bases per task: some seconds for a worker, and about a gigabyte of its memory."""
 _SAMPLE_RATE = 32
 
 
@@ -35,28 +35,27 @@ def iter_shared_counts(
     scheduler: Scheduler,
     backend: Backend = "auto",
 ) -> Generator[float, None, np.ndarray]:
-    """Return what `count_kmers` does in an index of sequences; yields the share that is done.
+    """Count k-mers as `count_kmers` in an index of the sequences; yields the share done.
 
     Parameters
     ----------
     sequences
-        Contigs are taken together up to `TASK_BASES` bases, and each group is sent to a worker,
-        which indexes it.
+        Contigs are grouped up to `TASK_BASES` bases; a worker indexes each group.
     kmers, strand
-        As `count_kmers` takes them.
+        As for `count_kmers`.
     max_branches
-        How many sequences a k-mer with IUPAC codes may stand for, of those that occur in one group.
+        Maximum number of occurring sequences that an IUPAC k-mer may match in one group.
     scheduler
-        The address of a scheduler of Dask, or a client.
+        Address of a Dask scheduler, or a client.
     backend
-        What the workers compute on.
+        Where the workers compute.
 
     Raises
     ------
     ParameterError
-        If a letter stands for no base, a k-mer is empty, or one branches too often.
+        If a letter is no IUPAC code, a k-mer is empty, or one matches too many sequences.
     ClusterError
-        If the scheduler does not answer or goes away.
+        If the scheduler does not answer or disconnects.
     """
     from genoviz.cluster.sums import iter_sum
 
@@ -64,7 +63,7 @@ def iter_shared_counts(
     if isinstance(kmers, str | bytes):
         kmers = [kmers]
     if isinstance(kmers, list | tuple):
-        read_kmer_sets(kmers)  # what is wrong is told before anything is sent
+        read_kmer_sets(kmers)  # report invalid k-mers before sending anything
     bounds = _cut(sequences.lengths)
     if not len(sequences.names):
         raise ParameterError("there are no sequences, needs one at least")
@@ -85,7 +84,7 @@ def shared_counts(
     scheduler: Scheduler,
     backend: Backend = "auto",
 ) -> np.ndarray:
-    """Return how often each k-mer occurs, counted by workers; see `iter_shared_counts`."""
+    """Return the count of each k-mer, computed by workers; see `iter_shared_counts`."""
     options = {"strand": strand, "max_branches": max_branches, "backend": backend}
     return finish(iter_shared_counts(sequences, kmers, scheduler=scheduler, **options))
 
@@ -109,7 +108,7 @@ def _count_part(
     max_branches: int,
     backend: Backend,
 ) -> np.ndarray:
-    """Return how often each k-mer occurs in some contigs; int64."""
+    """Return the count of each k-mer in some contigs; int64."""
     names = tuple(map(str, range(len(offsets) - 1)))
     part = Sequences(names, offsets - offsets[0], bases, np.empty((0, 2), np.int64))
     index = build_fm_index(part, sample_rate=_SAMPLE_RATE, backend=backend)

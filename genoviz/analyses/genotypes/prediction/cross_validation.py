@@ -1,4 +1,4 @@
-"""How well a prediction does for phenotypes that were hidden from it, fold after fold."""
+"""Cross-validation of genomic prediction with random folds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MIN_FOLD = 3
 
 
 class FoldEquations:
-    """(Z'P_f Z + ridge I) g_f = Z'P_f y, a column for each fold f, whose samples P_f leaves out.
+    """(Z'P_f Z + ridge I) g_f = Z'P_f y, one column per fold f; P_f excludes the fold's samples.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class FoldEquations:
     phenotype, covariates
         As in `Training`.
     fold_of
-        int64, shape (n_samples,): the fold that each sample is held out in, or -1.
+        int64, shape (n_samples,): fold in which each sample is held out, or -1.
     folds
-        How many there are.
+        Number of folds.
     ridge
-        Residual variance over that of an effect.
+        Residual variance divided by the variance of an effect.
     """
 
     def __init__(
@@ -68,13 +68,13 @@ class FoldEquations:
         self.right_side = matrix.multiply_transposed(self._project(phenotypes))
 
     def multiply(self, direction: np.ndarray) -> Products:
-        """Return the left side times effects, and the breeding values of these."""
+        """Return the left side times effects, and the resulting breeding values."""
         values = self._matrix.multiply(direction)
         image = self._matrix.multiply_transposed(self._project(values))
         return image + self._ridge * direction, values
 
     def compare(self, step: GradientStep) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is predicted and observed of each sample; NaN where it is in no fold."""
+        """Return predicted and observed values of each sample; NaN if it is in no fold."""
         n_samples, folds = len(self._phenotype), len(self._trainings)
         breeding_values = step.images[0] if step.images else np.zeros((n_samples, folds))
         predicted = np.full(n_samples, np.nan)
@@ -102,24 +102,24 @@ class CrossValidation:
     Attributes
     ----------
     predicted
-        float64, shape (n_samples,): intercept and breeding value, from the other folds; the mean of
-        the repeats. NaN where there is nothing to compare with.
+        float64, shape (n_samples,): intercept plus breeding value, estimated from the other folds;
+        mean over repeats. NaN if there is no observation to compare with.
     observed
-        float64, shape (n_samples,): phenotype less the effects of covariates, as estimated from the
-        other folds.
+        float64, shape (n_samples,): phenotype minus covariate effects, estimated from the other
+        folds.
     folds
         int64, shape (n_samples,): fold of each sample in the first repeat, -1 for none.
     accuracies
-        float64, shape (repeats, folds): correlation of predicted and observed within a fold.
+        float64, shape (repeats, folds): correlation of predicted and observed within each fold.
     accuracy
-        Mean of these.
+        Mean of ``accuracies``.
     bias
-        Mean slope of observed on predicted within a fold: 1 if predictions are neither inflated
-        (less) nor deflated (more).
+        Mean slope of observed on predicted within folds: 1 if unbiased, less if predictions are
+        inflated, more if deflated.
     heritability
-        That predictions were made with.
+        Heritability used for the predictions.
     residual
-        The largest squared relative residual that an iteration ended with.
+        Largest final squared relative residual.
     is_converged
         Whether all folds were solved to the tolerance.
     """
@@ -136,7 +136,7 @@ class CrossValidation:
 
     @property
     def reliability(self) -> float:
-        """Squared correlation with the true breeding values, were the heritability as given."""
+        """Squared correlation with true breeding values, if the heritability is correct."""
         return self.accuracy**2 / self.heritability
 
 
@@ -154,23 +154,23 @@ def iter_cross_validate(
     max_iterations: int = 1000,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
-    """Hold out each fold of the samples in turn and predict it by SNP-BLUP from the others.
+    """Predict each fold of the samples by SNP-BLUP from the other folds.
 
-    The folds of a repeat are solved side by side, so that one product of the genotypes serves them
-    all. The last step has a `CrossValidation`.
+    The folds of a repeat are solved together, so that they share each product of the genotypes.
+    The last step has a `CrossValidation`.
 
     Parameters
     ----------
     genotypes, phenotype, heritability, covariates, contigs, max_iterations, backend
-        As in `iter_snp_blup`. Frequencies, and with them the centre of dosages, are of all samples.
+        As in `iter_snp_blup`. Allele frequencies, and so the centring, are those of all samples.
     folds
-        Random parts of about the same size, of at least 3 samples each.
+        Number of random parts of about equal size, with at least 3 samples each.
     repeats
-        How often samples are divided anew.
+        Number of random divisions.
     seed
-        The same seed gives the same folds.
+        Random seed.
     tolerance
-        As in `iter_snp_blup`; less exact, since correlations are what is asked for.
+        As in `iter_snp_blup`; the default is looser, because only correlations are computed.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def _draw_folds(rng: np.random.Generator, trained: np.ndarray, folds: int, n: in
 
 
 def _share_done(residual: float, tolerance: float) -> float:
-    """Return how far the convergence is, as residuals fall by about the same factor each time."""
+    """Return the share of convergence, assuming that residuals fall geometrically."""
     return float(np.clip(np.log(max(residual, 1e-300)) / np.log(tolerance), 0, 1))
 
 
@@ -262,7 +262,7 @@ def _summarise(
 
 
 def _agreement(predicted: np.ndarray, observed: np.ndarray) -> tuple[float, float]:
-    """Return correlation and slope of observed on predicted; NaN where one does not vary."""
+    """Return correlation, and slope of observed on predicted; NaN if either is constant."""
     x, y = predicted - predicted.mean(), observed - observed.mean()
     if not (x @ x > 0 and y @ y > 0):
         return np.nan, np.nan

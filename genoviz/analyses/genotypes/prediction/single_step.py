@@ -1,7 +1,7 @@
-"""Single-step predictions: genotyped animals and all their relatives in one evaluation.
+"""Single-step prediction: joint evaluation of genotyped and non-genotyped animals.
 
-Its equations have two forms: `VariantEquations` have an unknown for each variant (ssSNPBLUP), and
-`AnimalEquations` for each animal, after one factorisation (ssGTABLUP).
+The equations have two forms: `VariantEquations` with one unknown per variant (ssSNPBLUP), and
+`AnimalEquations` with one unknown per animal, after one factorisation (ssGTABLUP).
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ class VariantEquations:
         return (image,)
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
-        """Return roughly the breeding values and effects for a right side."""
+        """Return approximate breeding values and effects for a right side."""
         animals, variants = np.split(residual, [self._parts.n_rows])
         animals = (animals.T / self._diagonal).T
         rough = np.concatenate([animals, self._precondition_effects(variants)])
         return rough + self._common @ (self._common.T @ residual)
 
     def read(self, step: GradientStep) -> Solution:
-        """Return effects, breeding values and those of groups."""
+        """Return effects, breeding values and group effects."""
         values, effects = np.split(step.solution, [self._parts.n_rows])
         return effects, *self._parts.split(values)
 
@@ -110,7 +110,7 @@ class AnimalEquations:
         self._common = _common(self, parts.n_rows if is_rough else 0)
 
     def multiply(self, direction: np.ndarray) -> Products:
-        """Return the left side times breeding values, and the effects of these."""
+        """Return the left side times breeding values, and the resulting effects."""
         parts = self._parts
         animals, effects = self._eliminated.multiply(direction)
         image = parts.ratio * animals
@@ -118,20 +118,20 @@ class AnimalEquations:
         return image, effects
 
     def precondition(self, residual: np.ndarray) -> np.ndarray:
-        """Return roughly the breeding values for a right side."""
+        """Return approximate breeding values for a right side."""
         return residual / self._diagonal + self._common @ (self._common.T @ residual)
 
     def read(self, step: GradientStep) -> Solution:
-        """Return effects, breeding values and those of groups."""
+        """Return effects, breeding values and group effects."""
         effects = step.images[0] if step.images else np.zeros(self._parts.n_variants)
         return effects, *self._parts.split(step.solution)
 
 
 def _common(equations: VariantEquations | AnimalEquations, n_rows: int) -> np.ndarray:
-    """Return the factor of the inverse for a value that all animals and groups have.
+    """Return the factor of the inverse for a constant shared by all animals and groups.
 
-    The intercept takes it from the records, and so does Gamma from relationships: next to nothing
-    is said of it where there are metafounders.
+    The intercept absorbs this constant, and Gamma adds almost no information on it, so the
+    equations with metafounders hardly determine it.
     """
     direction = np.zeros((len(equations.right_side), min(n_rows, 1)))
     direction[:n_rows] = 1.0
@@ -139,7 +139,7 @@ def _common(equations: VariantEquations | AnimalEquations, n_rows: int) -> np.nd
 
 
 def _right_side(parts: SingleStepParts) -> np.ndarray:
-    """Return what the records say of animals and, nothing, of groups."""
+    """Return the right side: contributions of records to animals, and zeros for groups."""
     return np.pad(parts.training.right_side, (0, parts.n_rows - parts.n_animals))
 
 
@@ -162,74 +162,75 @@ def iter_single_step(
     max_iterations: int = 5000,
     backend: Backend = "auto",
 ) -> Iterator[BlupSnapshot]:
-    """Predict all animals of a pedigree, some of which are genotyped, and yield each iterate.
+    """Predict all animals of a pedigree, some of them genotyped, and yield each iterate.
 
     The model is y = Xb + u + e, u ~ N(0, H vg). H combines the pedigree's A with the genomic
     relationships (1 - w) ZZ' / s + w A_gg of genotyped animals, s = 2 sum p(1 - p). G and H are
     neither built nor inverted; both forms have the same solution:
 
-    - ``"ssSNPBLUP"`` has animals and variants as unknowns, and needs one product with Z, one with
-      Z' and one with A_gg^-1 per iteration;
-    - ``"ssGTABLUP"`` has animals alone, for which it factorises a matrix of variants by variants
-      first, and so is for at most 20,000 of these.
+    - ``"ssSNPBLUP"`` has animals and variants as unknowns. An iteration needs one product each with
+      Z, Z' and A_gg^-1;
+    - ``"ssGTABLUP"`` has only animals as unknowns. It first factorises a matrix of variants by
+      variants, so it is limited to 20,000 variants.
 
-    With records, ``animals`` says whose each is, y = Xb + Wu + Wp + e has a row for each, p ~
-    N(0, I vp) is what those of one animal have in common beside u, and e has variance ve / weight.
+    With repeated records, y = Xb + Wu + Wp + e has a row per record, and ``animals`` gives the
+    animal of each. p ~ N(0, I vp) are permanent environmental effects, and e has variance
+    ve / weight.
 
-    Groups of unknown parents have fixed effects q, and the breeding values that are told are Qq +
-    u, Q being what animals have of the groups. The inverse of H is then that of Misztal et al.,
-    A* + [-Q I]' (G^-1 - A_gg^-1) [-Q I] with the rows of genotyped animals. If all unknown parents
-    have groups, these have the mean 0, as the intercept has what all have in common. A note names
-    groups that records cannot tell apart.
+    Unknown parent groups have fixed effects q, and the reported breeding values are Qq + u, where
+    Q holds the group contributions of animals. The inverse of H is then that of Misztal et al.,
+    A* + [-Q I]' (G^-1 - A_gg^-1) [-Q I] in the rows of genotyped animals. If all unknown parents
+    have groups, the group effects are centred, because the intercept absorbs their mean. A note
+    names groups that the records cannot distinguish.
 
-    If the groups are metafounders (`Pedigree.with_gamma`), they are random instead, as ancestors of
-    animals: A is A^Gamma, and dosages are centred as if all frequencies were 1/2, so that both have
-    the same base; s is n_variants / 2. vg is the variance in it: that of unrelated founders over
-    1 + (mean diagonal of Gamma) / 2 - (mean of Gamma), which is their `base_share`.
+    Metafounders (`Pedigree.with_gamma`) are random ancestors of the animals instead. A becomes
+    A^Gamma, and dosages are centred as if all frequencies were 1/2, so that both have the same
+    base; s is n_variants / 2. vg refers to that base: it is the variance among unrelated founders
+    divided by 1 + (mean diagonal of Gamma) / 2 - (mean of Gamma), their `base_share`.
 
     Parameters
     ----------
     genotypes
-        Of animals of the pedigree, found by their IIDs; a missing genotype counts as the mean.
+        Genotypes of animals of the pedigree, matched by IID; missing ones are replaced by the mean.
     pedigree
         All animals.
     phenotype
-        float64, shape (n_animals,), in the order of ``pedigree.ids``; or (n_records,). NaN for
-        none.
+        float64, shape (n_animals,), in the order of ``pedigree.ids``; or (n_records,). NaN is
+        missing.
     form
-        Which equations are solved.
+        Which equations to solve.
     polygenic_weight
-        w, the share of the variance of genotyped animals that variants do not account for,
+        w, the share of the genetic variance that variants do not explain in genotyped animals,
         between 0 and 1.
     covariates
         float64, shape (n,) or (n, c), a row for each value: X after the intercept.
     covariate_names
-        What notes call them.
+        Names for notes.
     animals
-        int64, shape (n_records,): the number of the animal of each value, any number of times.
+        int64, shape (n_records,): animal index of each value, any number of times.
     weights
-        float64, of the phenotype's shape: of each value, more than 0, as of a mean of so many
-        measurements; NaN leaves it out. All are 1 if None.
+        float64, shape of the phenotype: positive weight of each value, such as the number of
+        measurements that it averages; NaN excludes the value. All are 1 if None.
     repeatability
-        (vg + vp) / (vg + vp + ve), at least the heritability, which is vg / (vg + vp + ve); vp is
-        0 if None.
+        (vg + vp) / (vg + vp + ve), at least the heritability, which is vg / (vg + vp + ve); None
+        sets vp to 0.
     contigs, heritability, tolerance, max_iterations, backend
         As in `iter_snp_blup`.
     preconditioner
-        ``"diagonal"``; ``"block"``, which differs from it in having blocks of 64 consecutive
-        variants in ssSNPBLUP; or ``"none"``.
+        ``"diagonal"``; ``"block"``, which in ssSNPBLUP uses blocks of 64 consecutive variants
+        instead; or ``"none"``.
 
     Yields
     ------
     BlupSnapshot
-        Breeding values are of all animals of the pedigree. Those of iteration 0 are 0 and may come
-        several times while matrices are prepared. Permanent effects are p.
+        Breeding values are those of all animals of the pedigree. Snapshots of iteration 0 have
+        zeros and may repeat while matrices are prepared. Permanent effects are p.
 
     Raises
     ------
     ParameterError
-        If an argument is out of range, genotyped samples are not in the pedigree, or there is
-        nothing to learn from.
+        If an argument is out of range, genotyped samples are not in the pedigree, or the data
+        allow no prediction.
 
     References
     ----------

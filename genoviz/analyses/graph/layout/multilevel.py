@@ -1,4 +1,4 @@
-"""Lay a pangenome graph out from coarse to fine, by sweeps over its paths."""
+"""Multilevel graph layout, from coarse to fine, by sweeps over the paths."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
-MIN_SLICE = STRIP_RECORDS  # and slices are whole multiples of it
+MIN_SLICE = STRIP_RECORDS  # slices are multiples of it
 
 FIRST_SLICE_RECORDS = 400 * MIN_SLICE
 
@@ -66,23 +66,23 @@ class MultilevelOptions:
     Attributes
     ----------
     n_rounds
-        Rounds of sweeps over all steps, each with its own learning rate. The coarsest view has two
-        and a half times as many, those between half as many. With 6 the stress is about that of
-        path-guided SGD; `QUALITIES` names what people choose.
+        Rounds of sweeps over all steps, each with its own learning rate. The coarsest level has
+        two and a half times as many, intermediate levels half as many. With 6 rounds the stress is
+        about that of path-guided SGD; `QUALITIES` has named presets.
     max_passes
-        At most so many passes over all steps follow, each of twice ``n_rounds`` rounds, until
-        neither the sampled stress falls by 1 % nor the torn joints by a tenth (and ten); a pass
-        that raises the stress is undone.
+        Maximum number of extra passes over all steps, each of twice ``n_rounds`` rounds. They stop
+        when the sampled stress falls by less than 1 % and the torn joints by less than a tenth (or
+        ten). A pass that raises the stress is undone.
     eps
         Learning rate of the last round, bp.
     initialisation
-        Where the points of the coarsest view begin; see `initial_coordinates`.
+        Initial positions of the points of the coarsest level; see `initial_coordinates`.
     seed
-        Names all random numbers. The same seed on one CPU thread gives the same bits.
+        Random seed. The same seed on one CPU thread gives the same bits.
     n_threads
         CPU threads; all by default.
     design
-        What views and rounds are made of.
+        Parameters of the levels and rounds.
     """
 
     n_rounds: int = QUALITIES["normal"]["n_rounds"]
@@ -111,34 +111,34 @@ def multilevel_layout(
     backend: Backend = "auto",
     **options: Any,
 ) -> GraphLayout:
-    """Return the layout of a graph from coarse to fine, in about an eighth of SGD's updates.
+    """Return the multilevel layout of a graph, with about an eighth of the updates of SGD.
 
-    The shape is found on a few hundred points of the paths; then points between them are put
-    where they belong and sweeps let them come to rest, again and again up to all node ends. Each
-    view begins with what is right at its scale, so a learning rate that reaches as far as its own
-    points lie apart is enough, and no joint is left torn. `path_sgd_layout` is the published
-    algorithm.
+    The layout first places a few hundred points of the paths. It then repeatedly inserts points
+    between them and relaxes them by sweeps, down to all node ends. Each level starts from a layout
+    that is correct at its scale. Its learning rate therefore only needs to span the distance
+    between its own points, and no joint stays torn. For the published algorithm, see
+    `path_sgd_layout`.
 
     Parameters
     ----------
     graph
-        A graph with paths. One without gets its nodes in a line, and a note that says so.
+        A graph with paths. Without paths, nodes are placed in a line, and a note says so.
     paths
-        Names or indices of the paths that guide the layout; all by default. A contig's name
-        stands for all of its sub-paths.
+        Names or indices of the guiding paths; all by default. A contig name stands for all of its
+        sub-paths.
     start
-        A layout to mend: only the rounds over all steps are made.
+        A layout to refine: only the rounds over all steps are made.
     devices
-        Numbers of GPUs that work on it together, each with a copy of what it works on; by default
-        the current one alone. They share views of 2^18 points or more for each of them.
+        Numbers of the GPUs to use, each with a copy of the data; only the current one by default.
+        They share levels with at least 2^18 points per GPU.
     options
         See `MultilevelOptions`.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, a path is not in the graph, ``start`` is of another graph, or
-        devices are named for the CPU or are not there.
+        If an option is out of range, a path is not in the graph, ``start`` does not match the
+        graph, or devices are given for the CPU or do not exist.
 
     References
     ----------
@@ -170,21 +170,21 @@ def iter_multilevel_layout(
     backend: Backend = "auto",
     **options: Any,
 ) -> Iterator[LayoutSnapshot]:
-    """Yield a layout again and again while it gets finer; see `multilevel_layout`.
+    """Yield snapshots of a layout while it is refined; see `multilevel_layout`.
 
     Parameters
     ----------
     slice_seconds
-        About how long to compute between two snapshots (of small graphs, at least one ends each
-        round); None yields the finished layout alone.
+        Approximate time between snapshots; for small graphs, there is at least one per round.
+        None yields only the finished layout.
     stress_samples
-        Terms of the sampled path stress of snapshots at the end of a round; 0 for none. They are of
-        the same pairs of steps each time, so that what changes is the layout. Where to sample takes
+        Number of terms of the sampled path stress at the end of a round; 0 for none. The same
+        pairs of steps are used each time, so that changes reflect the layout. If sampling takes
         longer than a round, as with millions of steps, it is done after some rounds only.
     copies
         As for `iter_path_sgd_layout`.
     devices
-        As for `multilevel_layout`; snapshots are on the first.
+        As for `multilevel_layout`; snapshots are on the first one.
     options
         See `MultilevelOptions`.
     """
@@ -201,21 +201,22 @@ def iter_multilevel_layout(
 
 @dataclass(frozen=True, eq=False)
 class SweepPlan:
-    """How one view of the paths is swept.
+    """How one level is swept.
 
     Attributes
     ----------
     every
-        A sweep goes over one in so many strips.
+        A sweep visits one in ``every`` strips.
     n_even
-        How many points, if all were visited alike, would be met as often; see `evenness`.
+        Effective number of points: a level with uniform visits would revisit a point as often; see
+        `evenness`.
     team
         The devices that sweep it together.
     n_workers
         Threads of each device.
     wait_for_copies
-        Returns each device's copy of the view, once it has been made. Of large views that takes as
-        long as a sweep: the finest is copied beside the making of the others.
+        Waits for each device's copy of the level and returns it. Copying a large level takes as
+        long as a sweep, so the finest one is copied while the others are made.
     counts
         int64, shape (n_paths,): points of each path.
     """
@@ -229,7 +230,7 @@ class SweepPlan:
 
 
 class MultilevelRun(LayoutRun):
-    """A run from coarse to fine."""
+    """A run of the multilevel layout."""
 
     def __init__(
         self,
@@ -261,7 +262,7 @@ class MultilevelRun(LayoutRun):
             self.rounds = [found for found in self.rounds if found.level == 0]
             self.spacings = self.spacings[:1]
         self.n_iterations = len(self.rounds)
-        # Those of the last rounds, until it is known how many points the others have.
+        # An estimate from the last rounds, until the sizes of the other levels are known.
         self.n_updates_total = records.n_steps * options.n_rounds * len(options.design.finest_jumps)
         self.levels: list[PathLevel] = []
         self._pairs: dict[tuple[int, int], int] = {}
@@ -271,7 +272,7 @@ class MultilevelRun(LayoutRun):
         self._plans: list[SweepPlan] = []
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
-        """Run all rounds, and yield snapshots in between."""
+        """Run all rounds and yield snapshots."""
         shown = 0.0
         for _ in self._iter_views():
             if slice_seconds is not None and self.seconds - shown >= slice_seconds:
@@ -292,7 +293,7 @@ class MultilevelRun(LayoutRun):
                 n_ended = number + is_end * len(rounds)
                 if slice_seconds is None or n_ended == self.n_iterations:
                     continue
-                # To place all points takes longer than a round over the few of a coarse view.
+                # Placing all points takes longer than a round over the few of a coarse level.
                 is_early = self.seconds - shown < slice_seconds / 2
                 if is_early and not (is_end and is_quick):
                     continue
@@ -312,11 +313,11 @@ class MultilevelRun(LayoutRun):
         return stress
 
     def _may_sample(self) -> bool:
-        """Return whether sampling has taken no more than its share of the time."""
+        """Return whether stress sampling is within its share of the time."""
         return self._sampling_seconds <= SAMPLING_SHARE * self.seconds
 
     def _iter_views(self) -> Iterator[None]:
-        """Make the views of the paths; yield after each piece of the work."""
+        """Make the levels; yield after each piece of work."""
         self.devices.run(self._compile)
         n_points = len(self.points)
         began = time.perf_counter()
@@ -339,7 +340,7 @@ class MultilevelRun(LayoutRun):
         self.seconds += time.perf_counter() - began
 
     def _plan_sweeps(self, number: int) -> SweepPlan:
-        """Return how a level that has been made is swept."""
+        """Return the sweep plan of a level that has been made."""
         level = self.levels[number]
         n_points = int((self.point_levels >= number).sum())
         n_visits = self.options.design.visits * n_points
@@ -355,12 +356,12 @@ class MultilevelRun(LayoutRun):
         )
 
     def _find_team(self, n_even: int) -> Devices:
-        """Return who sweeps a view of so many points: all devices, or the first alone."""
+        """Return the devices for a level with so many points: all, or the first one only."""
         is_large = n_even >= len(self.devices) * self.kernel.POINTS_TO_SHARE
         return self.devices if is_large else self.devices.first
 
     def _compile(self, _device: int) -> None:
-        """Compile or load the kernels of a device, by calls that change nothing."""
+        """Compile or load the kernels of a device, by calls without effect."""
         records = self.xp.zeros((0, self.records.records.shape[1]), np.uint32)
         paths = records, self.xp.zeros(2, np.int64), self.xp.zeros(0, np.int32)
         points = self.xp.zeros((0, 2))
@@ -385,7 +386,7 @@ class MultilevelRun(LayoutRun):
         return min(n_workers, self._max_workers or n_workers)
 
     def _iter_rounds(self, slice_seconds: float | None) -> Iterator[list[Round]]:
-        """Yield which rounds one call of a kernel may make, to the last pass."""
+        """Yield groups of rounds for single kernel calls, up to the last pass."""
         yield from _together(self.rounds, slice_seconds)
         if self.options.max_passes == 0:
             return
@@ -419,7 +420,7 @@ class MultilevelRun(LayoutRun):
         self.note = f"{self.note} {said}".strip()
 
     def _estimate(self, sampler: StressSampler) -> tuple[float, int]:
-        """Return the stress by steps of a sample, and how many joints are torn."""
+        """Return the sampled stress, and the number of torn joints."""
         began = time.perf_counter()
         n_samples = min(ESTIMATE_PER_STEP * self.records.n_steps, MAX_ESTIMATE)
         mean = sampler.sample(self.points, n_samples=n_samples, seed=self.seed).mean
@@ -462,16 +463,16 @@ class MultilevelRun(LayoutRun):
             yield begin >= len(jumps)
 
     def _n_pairs(self, level: int, jump: int) -> int:
-        """Return how many pairs a sweep moves, about."""
+        """Return the approximate number of pairs that a sweep moves."""
         if (level, jump) not in self._pairs:
             n_pairs = int(np.maximum(self._plans[level].counts - jump, 0).sum())
             self._pairs[level, jump] = n_pairs // self._plans[level].every
         return self._pairs[level, jump]
 
     def _order_strips(self, number: int) -> None:
-        """Say in which order the records of a level are swept, and let all who sweep have copies.
+        """Set the sweep order of a level's records, and copy them to all devices of its team.
 
-        Each has strips that lie side by side, so that two of them seldom move the same point.
+        Each worker gets adjacent strips, so that two workers seldom move the same point.
         """
         began = time.perf_counter()
         plan, level = self._plans[number], self.levels[number]
@@ -506,7 +507,7 @@ class MultilevelRun(LayoutRun):
                 begin + (end - begin) * edge // shares[-1]
                 for edge in (first // STRIP_RECORDS, -(-stop // STRIP_RECORDS))
             ]
-            # In one call over many strips workers drift apart, and no cache holds what they move.
+            # One call over many strips lets workers drift apart, and the data leave the cache.
             is_long = part[1] - part[0] > at_once
             for some in [slice(k, k + 1) for k in range(len(jumps))] if is_long else [slice(None)]:
                 for at in range(*part, at_once):
@@ -527,7 +528,7 @@ class MultilevelRun(LayoutRun):
             team.combine(self._copies, lambda k, *both: self.kernel.merge(*both, self._before[k]))
 
     def _place(self, number: int) -> None:
-        """Put the points of a level between those above it."""
+        """Interpolate the points of a level between those of the coarser one."""
         if not self.options.design.places_points:
             return
         began = time.perf_counter()
@@ -537,7 +538,7 @@ class MultilevelRun(LayoutRun):
         self.seconds += time.perf_counter() - began
 
     def _parts(self, number: int) -> Iterator[tuple]:
-        """Yield what `place` and `link` take to go along the records of a level, part by part."""
+        """Yield the arguments of `place` and `link` for the records of a level, in parts."""
         level = self.levels[number]
         n_records, at_once = len(level.records), self.kernel.RECORDS_AT_ONCE
         for first in range(0, n_records, at_once):
@@ -554,9 +555,9 @@ class MultilevelRun(LayoutRun):
             )
 
     def _place_below(self, number: int) -> None:
-        """Put all points of finer levels where they would lie now, so that they can be drawn.
+        """Interpolate all points of finer levels, so that they can be drawn.
 
-        Nothing else reads them before `_place` has put them there for good.
+        Only drawing uses these positions; `_place` overwrites them later.
         """
         if number == 0:
             self._links = None
@@ -570,9 +571,9 @@ class MultilevelRun(LayoutRun):
             self.views.follow(self.points, moved, links, shares, 0, len(moved), n_workers)
 
     def _find_links(self) -> tuple[Any, Any, list[Any]]:
-        """Return between which others each point lies, as `link` writes it, and those of levels.
+        """Return the neighbours between which `link` interpolates each point, by level.
 
-        The paths are gone along once, rather than for each picture.
+        Computed once, instead of walking along the paths for each snapshot.
         """
         n_points, xp = len(self.points), self.xp
         links, shares = xp.empty((n_points, 2), np.int32), xp.empty((n_points, 3), np.float32)
@@ -589,7 +590,7 @@ class MultilevelRun(LayoutRun):
 
 
 def _together(rounds: Sequence[Round], slice_seconds: float | None) -> list[list[Round]]:
-    """Return which rounds one call of a kernel may make: one, or those of a level unseen."""
+    """Group rounds for single kernel calls: one each, or whole levels if nothing is shown."""
     if slice_seconds is not None:
         return [[found] for found in rounds]
     return [list(found) for _, found in groupby(rounds, lambda found: found.level)]

@@ -1,4 +1,4 @@
-"""The options of a path-guided SGD layout, and how it draws jumps."""
+"""Options of path-guided SGD layouts, and the Zipf tables of their jumps."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ CHOICES = {
     "random_states": ("registers", "coalesced", "strided"),
 }
 OF_GPUS = (*CHOICES, "merge_warps", "data_reuse")
-"""Options that say how the kernel on a GPU is made."""
+"""Options of the GPU kernel's design."""
 NODES_PER_WINDOW_UPDATE = 192
 
 
 @dataclass(frozen=True)
 class LayoutOptions:
-    """Options of a path-guided SGD layout; the defaults are odgi's but for ``eps``.
+    """Options of a path-guided SGD layout; the defaults are odgi's except for ``eps``.
 
     Attributes
     ----------
     n_iterations
-        Iterations, each with its own learning rate.
+        Number of iterations, each with its own learning rate.
     updates_per_step
-        Updates in an iteration for each step of the paths used.
+        Updates per iteration for each step of the paths used.
     eta_max
-        Learning rate of the first iteration, bp; by default the square of the longest path's
-        number of steps.
+        Learning rate of the first iteration, bp; by default the squared number of steps of the
+        longest path.
     eps
         Learning rate of the last iteration, bp. odgi's 0.01 leaves less of the schedule where it
         works: exact path stress of HLA-DRB1 0.069 (0.1: 0.065), MHC_4 0.0179 (0.0167), chr5.yeast
@@ -48,28 +48,28 @@ class LayoutOptions:
     initialisation
         ``"d"``, ``"u"``, ``"g"``, ``"r"`` or ``"h"``; see `initial_coordinates`.
     seed
-        Names all random numbers. The same seed on one CPU thread gives the same bits.
+        Random seed. The same seed on one CPU thread gives the same bits.
     first_iteration
-        Where in the schedule to start: above 0 to re-heat an existing layout gently.
+        Iteration at which to start: above 0 to re-heat an existing layout gently.
     n_threads
         CPU threads; all by default.
     window
-        Neighbouring steps that share a jump, a power of two up to 32; by default from the size
-        of the graph. 1 draws every update on its own, as odgi does.
+        Number of neighbouring steps that share a jump, a power of two up to 32; by default chosen
+        by graph size. 1 draws every update independently, as odgi does.
     data_layout
-        On a GPU: ``"records"`` has the four coordinates of a node side by side, ``"arrays"`` has
-        each coordinate of all nodes in an array of its own.
+        On a GPU: ``"records"`` stores the four coordinates of a node together, ``"arrays"`` stores
+        each coordinate in an array of its own.
     random_states
         On a GPU: SplitMix64 in ``"registers"``, or XORWOW in memory, ``"coalesced"`` (words of
-        neighbouring threads side by side) or ``"strided"`` (those of a thread).
+        neighbouring threads adjacent) or ``"strided"`` (words of a thread adjacent).
     merge_warps
         On a GPU: whether all threads of a warp take the same branch.
     data_reuse
-        On a GPU: updates made of each pair of steps that is read, up to 32; the paper's data reuse
-        factor. Above 1 an iteration makes as many times more updates.
+        On a GPU: number of updates per pair of steps read, up to 32; the paper's data reuse
+        factor. It multiplies the number of updates of an iteration.
     step_reduction
-        How many times fewer pairs of steps an iteration draws; the paper's step reduction factor.
-        With the same ``data_reuse`` there are as many updates as without both.
+        Factor by which an iteration draws fewer pairs of steps; the paper's step reduction factor.
+        If it equals ``data_reuse``, the number of updates is the same as without both.
 
     References
     ----------
@@ -118,7 +118,7 @@ class LayoutOptions:
         check_range("step_reduction", self.step_reduction, 1, 1e6)
 
     def check_backend(self, backend: str) -> None:
-        """Raise ``ParameterError`` if an option is of GPUs, and the backend is not."""
+        """Raise ``ParameterError`` if a GPU option is set for another backend."""
         for name in OF_GPUS if backend == "cpu" else ():
             value = getattr(self, name)
             if value != getattr(type(self), name):
@@ -137,9 +137,9 @@ class ZipfTables:
 def zipf_tables(theta: float, space: int) -> ZipfTables:
     """Return the tables for Zipf-distributed jumps of up to ``space`` steps.
 
-    Entry ``n`` is ``zeta(n)``, the sum of ``i^-theta`` for i up to n, and the factor
-    ``(1 - (2/n)^(1 - theta)) / (1 - zeta(2) / zeta(n))`` of Gray's method; beyond 1000 the tables
-    hold every 100th n only, as odgi's do.
+    Entry ``n`` has ``zeta(n)``, the sum of ``i^-theta`` for i up to n, and the factor
+    ``(1 - (2/n)^(1 - theta)) / (1 - zeta(2) / zeta(n))`` of Gray's method. Beyond 1000, the tables
+    have only every 100th n, as in odgi.
 
     References
     ----------
@@ -162,10 +162,10 @@ def zipf_tables(theta: float, space: int) -> ZipfTables:
 
 
 def default_window(n_nodes: int) -> int:
-    """Return how many neighbouring steps share a jump: a power of two, 1 to 32.
+    """Return the number of neighbouring steps that share a jump: a power of two, 1 to 32.
 
-    A window has to be small against the graph, or a loop that paths revisit is pulled as one
-    piece: on 1,748 nodes 8 keeps the stress of single updates and 32 raises it by a tenth.
+    The window must be small relative to the graph; otherwise a loop that paths revisit moves as
+    one piece. On 1,748 nodes, 8 keeps the stress of single updates and 32 raises it by a tenth.
     """
     window = 1
     while window < MAX_WINDOW and 2 * window * NODES_PER_WINDOW_UPDATE <= n_nodes:

@@ -1,4 +1,4 @@
-"""Lay a pangenome graph out by path-guided stochastic gradient descent."""
+"""Graph layout by path-guided stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def path_sgd_layout(
     Parameters
     ----------
     graph
-        A graph with paths. One without gets its nodes in a line, and a note that says so.
+        A graph with paths. Without paths, nodes are placed in a line, and a note says so.
     paths
-        Names or indices of the paths that guide the layout; all by default. A contig's name
-        stands for all of its sub-paths.
+        Names or indices of the guiding paths; all by default. A contig name stands for all of its
+        sub-paths.
     start
-        A layout to start from, in place of ``initialisation``.
+        Initial layout, instead of ``initialisation``.
     options
         See `LayoutOptions`.
 
     Raises
     ------
     ParameterError
-        If an option is out of range, a path is not in the graph or ``start`` is of another graph.
+        If an option is out of range, a path is not in the graph, or ``start`` does not match it.
 
     References
     ----------
@@ -80,20 +80,20 @@ def iter_path_sgd_layout(
     backend: Backend = "auto",
     **options: Any,
 ) -> Iterator[LayoutSnapshot]:
-    """Yield a layout again and again while it unfolds; see `path_sgd_layout`.
+    """Yield snapshots of a layout while it converges; see `path_sgd_layout`.
 
     Parameters
     ----------
     slice_seconds
-        About how long to compute between two snapshots (at least one ends each iteration);
-        None yields the finished layout alone.
+        Approximate time between snapshots; there is at least one per iteration. None yields only
+        the finished layout.
     stress_samples
-        Terms of the sampled path stress at the end of each iteration; 0 for none. They are of the
-        same pairs of steps each time, so that what changes is the layout.
+        Number of terms of the sampled path stress at the end of each iteration; 0 for none. The
+        same pairs of steps are used each time, so that changes reflect the layout.
     copies
-        Whether each snapshot has coordinates of its own. If not, all of them but the last share the
-        array in which the layout goes on (`LayoutSnapshot.is_live`): for live views of large
-        graphs, where a copy takes as long as a picture. The last snapshot is never live.
+        Whether each snapshot has its own coordinates. Otherwise all except the last share the
+        array that the run updates (`LayoutSnapshot.is_live`). This is for live views of large
+        graphs, where a copy takes as long as drawing. The last snapshot is never live.
     options
         See `LayoutOptions`.
     """
@@ -146,7 +146,7 @@ class PathSgdRun(LayoutRun):
         self.n_updates_total = self.updates_per_iteration * (
             options.n_iterations - options.first_iteration
         )
-        self.make_updates(0, 0)  # compiles or loads the kernel, so that no time counts it
+        self.make_updates(0, 0)  # compiles or loads the kernel, which must not count as run time
 
     def _count_workers(self, backend: str) -> int:
         if backend == "cpu" and self.options.n_threads is not None:
@@ -154,7 +154,7 @@ class PathSgdRun(LayoutRun):
         return self.kernel.count_workers(self.graph.n_nodes, self.window)
 
     def _make_design(self, seeds: np.random.SeedSequence) -> dict[str, Any]:
-        """Return the kernel's own arguments: none on a CPU, or where it is made as by default."""
+        """Return extra arguments of the GPU kernel; none on a CPU or for the default design."""
         options = self.options
         if all(getattr(options, name) == getattr(LayoutOptions, name) for name in OF_GPUS):
             return {}
@@ -171,7 +171,7 @@ class PathSgdRun(LayoutRun):
         return {"variant": variant, "rng_states": self.xp.asarray(states)}
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
-        """Run the schedule and yield on the way."""
+        """Run the schedule and yield snapshots."""
         first, n_iterations = self.options.first_iteration, self.options.n_iterations
         if slice_seconds is not None:
             yield self.snapshot(first, float(self.etas[first]), self.sample_stress())
@@ -189,7 +189,7 @@ class PathSgdRun(LayoutRun):
         yield self.final_snapshot(float(self.etas[-1]))
 
     def _iter_slices(self, iteration: int, slice_seconds: float | None) -> Iterator[bool]:
-        """Make one iteration's updates; yield after each slice whether it was the last."""
+        """Make the updates of an iteration; yield after each slice whether it was the last."""
         n_left = self.updates_per_iteration
         while n_left > 0:
             n_wanted = min(n_left, self._slice_updates(slice_seconds))
@@ -208,7 +208,7 @@ class PathSgdRun(LayoutRun):
         return max(int(slice_seconds * self.n_updates / self.seconds), 1000)
 
     def make_updates(self, iteration: int, n_updates: int) -> int:
-        """Make updates with an iteration's learning rate; return how many were made."""
+        """Make updates with the learning rate of an iteration; return their number."""
         return self.kernel.make_updates(
             self.points,
             self.records.paths,

@@ -1,4 +1,4 @@
-"""One layout run: its arrays, its progress and the snapshots that it yields."""
+"""State, progress and snapshots of one layout run."""
 
 from __future__ import annotations
 
@@ -30,29 +30,30 @@ from genoviz.model import GraphLayout, PangenomeGraph
 
 @dataclass(frozen=True, eq=False)
 class LayoutSnapshot:
-    """A layout on its way; nothing of it changes afterwards, unless it is live.
+    """A layout at some point of a run; immutable unless it is live.
 
     Attributes
     ----------
     coordinates
-        float64, shape (n_nodes, 2, 2), bp; a CuPy array when the layout runs on a GPU.
+        float64, shape (n_nodes, 2, 2), bp; a CuPy array if the layout runs on a GPU.
     is_live
-        Whether ``coordinates`` is the array in which the layout goes on: it changes while the next
-        snapshot is computed. It must not be written.
+        Whether ``coordinates`` is the array that the run updates, so that it changes while the next
+        snapshot is computed. Callers must not write to it.
     iteration, n_iterations
-        Iterations finished, and of how many.
+        Number of finished iterations, and their total.
     n_updates, n_updates_total
-        Updates made, and of how many (a run that starts late in the schedule makes fewer).
+        Number of updates made, and their total (a run that starts late in the schedule makes
+        fewer).
     eta
         Learning rate of the current iteration, bp.
     seconds
-        Time spent computing updates so far.
+        Computing time so far.
     stress
-        Sampled path stress, where an iteration ended and stress samples were asked for.
+        Sampled path stress, if requested and the snapshot ends an iteration.
     is_final
-        Whether this is the finished layout, its components packed.
+        Whether this is the finished layout, with its components packed.
     note
-        What the user should know of how the layout came about.
+        What the user should know about how the layout was made.
     """
 
     coordinates: Any
@@ -70,7 +71,7 @@ class LayoutSnapshot:
 
     @property
     def layout(self) -> GraphLayout:
-        """The coordinates as a layout, which is a copy where they lie on a GPU or are live."""
+        """The coordinates as a layout; a copy if they are on a GPU or live."""
         coordinates = to_host(self.coordinates)
         if self.is_live and coordinates is self.coordinates:
             coordinates = coordinates.copy()
@@ -78,21 +79,21 @@ class LayoutSnapshot:
 
     @property
     def updates_per_second(self) -> float:
-        """Updates made for each second of computing."""
+        """Updates per second of computing time."""
         return self.n_updates / self.seconds if self.seconds else 0.0
 
 
 class LayoutRun:
-    """The layout, the clock and the snapshots of one run, whatever its method.
+    """Layout, clock and snapshots of one run, for any method.
 
     Attributes
     ----------
     coordinates
-        float64, shape (n_nodes, 2, 2), bp, where the backend has its arrays.
+        float64, shape (n_nodes, 2, 2), bp, in the memory of the backend.
     n_iterations, n_updates_total
-        Of the whole run; who derives from this sets them.
+        Totals of the run; subclasses set them.
     guided
-        Where nodes belong that no path visits.
+        Placement of nodes that no path visits.
     """
 
     n_iterations: int
@@ -128,20 +129,20 @@ class LayoutRun:
         return self.coordinates.reshape(-1, 2)
 
     def straighten(self, is_idle: np.ndarray) -> None:
-        """Let nodes that nothing will move lie flat, as long as they are."""
+        """Straighten nodes that no update will move, to their own length."""
         nodes = self.xp.asarray(np.flatnonzero(is_idle))
         lengths = self.xp.asarray(self.graph.node_lengths[is_idle])
         self.coordinates[nodes, 1] = self.coordinates[nodes, 0]
         self.coordinates[nodes, 1, 0] += lengths
 
     def sample_stress(self) -> PathStress | None:
-        """Return the sampled path stress, if it was asked for."""
+        """Return the sampled path stress, if requested."""
         if self.stress is None:
             return None
         return self.stress.sample(self.points, n_samples=self.stress_samples, seed=self.seed)
 
     def snapshot(self, iteration: int, eta: float, stress: PathStress | None) -> LayoutSnapshot:
-        """Return the layout as it is, after so many iterations."""
+        """Return a snapshot of the layout after so many iterations."""
         return LayoutSnapshot(
             coordinates=self.coordinates.copy() if self.copies else self.coordinates.view(),
             is_live=not self.copies,
@@ -175,7 +176,7 @@ class LayoutRun:
 def first_coordinates(
     graph: PangenomeGraph, start: GraphLayout | None, initialisation: str, seed: int
 ) -> np.ndarray:
-    """Return a copy of the coordinates that a run begins with; float64, (n_nodes, 2, 2), bp."""
+    """Return a copy of the initial coordinates; float64, (n_nodes, 2, 2), bp."""
     if start is None:
         return initial_coordinates(graph, initialisation, seed=seed)
     return start.coordinates.copy()
@@ -189,22 +190,22 @@ def iter_run(
     n_iterations: int,
     slice_seconds: float | None,
 ) -> Iterator[LayoutSnapshot]:
-    """Return the snapshots of a run, or the one of a graph in which nothing guides.
+    """Return the snapshots of a run, or a single one for a graph without guiding paths.
 
-    Unless paths are chosen, what none of them visits gets guides; see `guide_graph`.
+    Unless paths are chosen, nodes that no path visits get guides; see `guide_graph`.
 
     Parameters
     ----------
     make_run
-        Called with the records of the paths that guide; returns a `LayoutRun` with a method
+        Called with the records of the guiding paths; returns a `LayoutRun` with a method
         ``iter_snapshots``.
     n_iterations
-        What the one snapshot shows.
+        Number of iterations that the single snapshot reports.
 
     Raises
     ------
     ParameterError
-        If a path is not in the graph or the layout to start from is of another one.
+        If a path is not in the graph, or the initial layout does not match it.
     """
     if start is not None and start.n_nodes != graph.n_nodes:
         raise ParameterError(
@@ -233,7 +234,7 @@ def iter_run(
 def _iter_guided(
     run: Any, guided: GuidedGraph, *, is_new: bool, slice_seconds: float | None
 ) -> Iterator[LayoutSnapshot]:
-    """Yield the snapshots of a run with guides; their note says which, the last the link stress."""
+    """Yield the snapshots of a run with guides; notes name the guides, the last the link stress."""
     run.guided = guided
     is_idle = ~run.records.is_visited
     is_idle[guided.hung_steps >> 1] = False
@@ -248,7 +249,7 @@ def _iter_guided(
 
 
 def _linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot:
-    """Return the finished layout of a graph whose paths guide nothing."""
+    """Return the finished layout of a graph without guiding paths."""
     return LayoutSnapshot(
         coordinates=linear_coordinates(graph),
         iteration=n_iterations,
@@ -270,7 +271,7 @@ def _move_records(records: PathRecords, backend: Backend) -> PathRecords:
 
 
 def _note_idle(graph: PangenomeGraph, is_untouched: np.ndarray) -> str:
-    """Say which nodes nothing moves: those without a used path of two steps."""
+    """Return a note on the nodes that no update moves: those without a used path of two steps."""
     n_untouched = int(is_untouched.sum())
     if n_untouched == 0:
         return ""

@@ -1,4 +1,4 @@
-"""Layouts, segments, points and lines as the arrays that Datashader and HoloViews work on."""
+"""Rasters of layouts, segments, points and lines, as Datashader and HoloViews use them."""
 
 from __future__ import annotations
 
@@ -32,31 +32,30 @@ def rasterize(
     plot_height: int = 600,
     backend: Backend = "auto",
 ) -> xarray.DataArray:
-    """Return what Datashader's ``Canvas`` gives of a layout or of arrays, many times faster.
+    """Rasterize a layout or arrays as Datashader's ``Canvas`` does, many times faster.
 
-    Counts are Datashader's, pixel by pixel, as are coordinates, dimensions and the attributes
-    ``x_range`` and ``y_range``. So ``tf.shade``, ``tf.dynspread`` and ``hv.Image`` take the array,
-    and a ``hv.DynamicMap`` with a ``RangeXY`` stream draws it anew at each zoom.
+    Counts equal Datashader's pixel by pixel, as do coordinates, dimensions and the attributes
+    ``x_range`` and ``y_range``. ``tf.shade``, ``tf.dynspread`` and ``hv.Image`` therefore accept
+    the array, and a ``hv.DynamicMap`` with a ``RangeXY`` stream redraws it at each zoom.
 
     Parameters
     ----------
     data
-        A :class:`GraphLayout`; a :class:`LayoutDrawing`, which for many views of one layout saves
-        looking at all nodes each time; or float64 arrays: segments (n, 2, 2), as
-        ``[segment, end, axis]``, or points (n, 2). With a coordinate that is not finite, nothing
-        is drawn.
+        A :class:`GraphLayout`; a :class:`LayoutDrawing`, which speeds up many views of one layout
+        by indexing its nodes; or float64 arrays: segments (n, 2, 2), as ``[segment, end, axis]``,
+        or points (n, 2). Items with coordinates that are not finite are skipped.
     glyph
         ``"segments"``: ``Canvas.line(axis=1)``, the nodes of a layout. ``"points"``:
-        ``Canvas.points``, of a layout the two ends of each node. ``"line"``: ``Canvas.line``
-        through all points in order, broken at NaN; a corner counts once. By default segments, and
-        points for an array of points.
+        ``Canvas.points``; for a layout, both ends of each node. ``"line"``: ``Canvas.line``
+        through all points in order, broken at NaN; a corner counts once. The default is
+        ``"points"`` for an array of points, otherwise ``"segments"``.
     agg
-        ``"count"``; or ``"mean"`` or ``"max"`` of ``values``, not of a line.
+        ``"count"``; or ``"mean"`` or ``"max"`` of ``values``, except for a line.
     values
-        One number for each node, segment or point, used as float32; NaN for none. A
-        :class:`LayoutDrawing` has its own.
+        One number per node, segment or point, used as float32; NaN for none. A
+        :class:`LayoutDrawing` has its own values.
     x_range, y_range
-        What is looked at; None for all there is.
+        The view; None for the whole extent.
     plot_width, plot_height
         Size in pixels.
     backend
@@ -66,12 +65,12 @@ def rasterize(
     -------
     xarray.DataArray
         Shape (plot_height, plot_width), the lowest y first: uint32 counts, or float32 with NaN
-        where nothing is.
+        for empty pixels.
 
     Raises
     ------
     ParameterError
-        If an option or an array does not fit, or xarray is not installed.
+        If an option or an array is invalid, or xarray is not installed.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def rasterize(
 
 
 def _read(data: Any, glyph: Glyph | None) -> tuple[Any, Glyph]:
-    """Return the array of coordinates, and what to draw of it."""
+    """Return the coordinate array, and what to draw of it."""
     array = getattr(data, "coordinates", data)
     if isinstance(data, LayoutDrawing) and data.nodes is not None:
         array = array[data.nodes]
@@ -149,7 +148,7 @@ def _segments(array: Any, glyph: Glyph) -> Any:
 
 
 def _extent(values: Any) -> Range:
-    """Return the range of what is known, as Datashader does."""
+    """Return the range of the finite values, as Datashader does."""
     known = values[values == values]
     low, high = (float(known.min()), float(known.max())) if known.size else (-np.inf, np.inf)
     if not (np.isfinite(low) and np.isfinite(high)):
@@ -158,16 +157,16 @@ def _extent(values: Any) -> Range:
 
 
 def _centres(ends: Range, n: int) -> np.ndarray:
-    """Return the middles of pixels, with Datashader's arithmetic."""
+    """Return the pixel centres, with Datashader's arithmetic."""
     scale = n / (ends[1] - ends[0])
     return (np.arange(n) + 0.5 - -ends[0] * scale) / scale
 
 
 def _joined_starts(points: np.ndarray, view: Viewport) -> np.ndarray:
-    """Return the corners at which a line's segment does not draw its first pixel once more.
+    """Return the corners whose first pixel must not be drawn again.
 
-    Datashader draws it where the line begins or comes into the view, and of a segment that is
-    a single pixel.
+    Datashader draws the first pixel of a segment only where the line starts or enters the view, or
+    if the segment is a single pixel.
     """
     is_known = ~np.isnan(points).any(axis=1)
     lows, highs = np.array([view.x_min, view.y_min]), np.array([view.x_max, view.y_max])
