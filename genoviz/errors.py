@@ -1,4 +1,4 @@
-"""What goes wrong, in the user's words: what was found, what is needed, and where."""
+"""Exceptions with messages for users: what was found, what is needed, and where."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ def n_columns(n: int) -> str:
 
 
 class GenovizError(Exception):
-    """Any error that genoviz raises on purpose; its text is meant for the user as it is."""
+    """Base class of errors that genoviz raises on purpose; the text is meant for the user."""
 
 
 class FileFormatError(GenovizError):
-    """A file does not hold what its format asks for.
+    """A file violates its format.
 
     Parameters
     ----------
     path
-        The file; only its name is shown (``.`` and ``/`` as they are, which have none).
+        The file; only its name is shown (``.`` and ``/``, which have none, are shown as they are).
     found
         What was found and what is needed, as one sentence without a full stop.
     line
-        1-based line number, when the trouble is on one line.
+        1-based line number, if the problem is on one line.
     """
 
     def __init__(self, path: str | PathLike[str], found: str, *, line: int | None = None) -> None:
@@ -37,16 +37,16 @@ class FileFormatError(GenovizError):
 
 
 class ParameterError(GenovizError, ValueError):
-    """An argument is out of range, or arguments do not fit each other."""
+    """An argument is out of range, or arguments are inconsistent."""
 
 
 class BackendError(GenovizError, RuntimeError):
-    """The backend that was asked for cannot run on this machine."""
+    """The requested backend cannot run on this machine."""
 
 
 class DownloadError(GenovizError):
-    """A public sample could not be fetched, or is not the file that was expected."""
+    """A public sample could not be downloaded, or differs from the expected file."""
 
 
 class ClusterError(GenovizError, RuntimeError):
-    """What was to run on other machines cannot: no scheduler, no workers, or others than needed."""
+    """Distributed work cannot run: no scheduler, no workers, or unsuitable workers."""

@@ -1,4 +1,4 @@
-"""The genes at off-target hits; genes and exons of annotations, whatever file these are from."""
+"""Annotation of off-target hits with genes and exons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genoviz.model.offtargets.hits import OffTargetHits
 
 @dataclass(frozen=True, eq=False)
 class GeneParts:
-    """Genes with their names, the exons of all of them, both on the same contigs, and notes."""
+    """Genes with names, all exons on the same contigs, and notes."""
 
     genes: Intervals
     exons: Intervals
@@ -26,11 +26,12 @@ class GeneParts:
 
 
 def find_gene_parts(annotations: Annotations) -> GeneParts:
-    """Return what of annotations are genes, and what are exons.
+    """Return the genes and exons of annotations.
 
-    Of GFF and GTF, genes are the rows whose type ends with ``gene``, else transcripts (``mRNA``),
-    else what the exons of one name span on a contig; exons are the rows ``exon``, else ``CDS``,
-    else whole genes. Each row of BED is a gene, its blocks are exons, or all of it without blocks.
+    In GFF and GTF, genes are the rows whose type ends with ``gene``; without these, transcripts
+    (``mRNA``); without these, the span of exons with one name on a contig. Exons are rows of type
+    ``exon``; without these, ``CDS``; without these, whole genes. In BED, each row is a gene, and
+    its blocks, or the whole row, are exons.
     """
     types = np.asarray(annotations.types.codes)
     of_bed = _rows_of(annotations, types, lambda name: name == "")
@@ -67,7 +68,7 @@ def _columns(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
 
 
 def _blocks(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
-    """Return contigs, starts and ends of the blocks of rows, or of the row where it has none."""
+    """Return contigs, starts and ends of the blocks of rows; a row without blocks is one block."""
     offsets = annotations.block_offsets
     counts = offsets[rows + 1] - offsets[rows]
     whole = _columns(annotations, rows[counts == 0])
@@ -81,11 +82,11 @@ def _blocks(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
 def _span_by_name(
     annotations: Annotations, exons: np.ndarray
 ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return contigs, starts and ends of what exons of one name span, and a row of each."""
+    """Return the spans of exons with the same name, and a row of each."""
     contigs, starts, ends = _columns(annotations, exons)
     texts = [*annotations.names.take(exons)]
     numbers: dict[tuple[int, str], int] = {}
-    # Exons without a name belong to no other.
+    # Each exon without a name stands alone.
     keys = [
         (contig, text) if text else (-1 - row, "")
         for row, (contig, text) in enumerate(zip(contigs.tolist(), texts, strict=True))
@@ -116,10 +117,10 @@ class Gene:
     name, contig, start, end
         Positions are 0-based half-open, bp.
     strand
-        1, -1, or 0 where it is not known, which counts as 1.
+        1, -1, or 0 if unknown, which is treated as 1.
     exons
-        int64, shape (n, 2): where exons begin and end within the gene, ascending and apart; all of
-        the gene where none are known.
+        int64, shape (n, 2): exon bounds within the gene, ascending and disjoint; the whole gene if
+        unknown.
     """
 
     name: str
@@ -131,7 +132,7 @@ class Gene:
 
     @property
     def label(self) -> str:
-        """Where it is."""
+        """The location as text."""
         return f"{self.contig}:{self.start}-{self.end}"
 
     def is_exonic(self, position: int) -> bool:
@@ -139,7 +140,7 @@ class Gene:
         return bool(((self.exons[:, 0] <= position) & (position < self.exons[:, 1])).any())
 
     def position_of(self, cut: int) -> float:
-        """Return the share of the bases of exons that are before a cut, 5' to 3' of the gene."""
+        """Return the share of exonic bases before a cut, 5' to 3' along the gene."""
         before = np.clip(cut - self.exons[:, 0], 0, self.exons[:, 1] - self.exons[:, 0]).sum()
         share = float(before / (self.exons[:, 1] - self.exons[:, 0]).sum())
         return 1 - share if self.strand < 0 else share
@@ -148,9 +149,9 @@ class Gene:
 def find_genes_named(
     annotations: Annotations, name: str, contigs: tuple[str, ...]
 ) -> tuple[list[Gene], tuple[str, ...]]:
-    """Return the genes of a name on some contigs, and notes on contigs named otherwise.
+    """Return the genes of a name on some contigs, and notes on renamed contigs.
 
-    Case counts only where several names differ by it alone.
+    Case is ignored unless several names differ only in case.
     """
     parts = find_gene_parts(annotations)
     genes, exons = (map_contigs(part, contigs) for part in (parts.genes, parts.exons))
@@ -177,7 +178,7 @@ def find_genes_named(
 
 
 def _join(spans: np.ndarray, start: int, end: int) -> np.ndarray:
-    """Return spans that overlap or touch as one each; one of all without any."""
+    """Merge spans that overlap or touch; without spans, return the whole range."""
     joined: list[list[int]] = []
     for first, last in sorted(spans.tolist()):
         if joined and first <= joined[-1][1]:
@@ -188,7 +189,7 @@ def _join(spans: np.ndarray, start: int, end: int) -> np.ndarray:
 
 
 class SiteClass(IntEnum):
-    """Where a hit lies: over a base of an exon, else within a gene, else in no gene."""
+    """Location of a hit: overlapping an exon, within a gene otherwise, or intergenic."""
 
     EXON = 0
     INTRON = 1
@@ -196,29 +197,29 @@ class SiteClass(IntEnum):
 
     @property
     def label(self) -> str:
-        """The word in tables."""
+        """The word shown in tables."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, eq=False)
 class HitAnnotations:
-    """The gene of each hit.
+    """The gene at or near each hit.
 
     Attributes
     ----------
     genes
-        All genes, with their names, on contigs as the genome names them.
+        All genes with their names, on contigs named as in the genome.
     gene_ids
-        int64, shape (n_hits,): the gene that a hit overlaps (of several the first by start), else
-        the nearest; -1 where its contig has none.
+        int64, shape (n_hits,): the gene that a hit overlaps (the first by start), else the nearest;
+        -1 if its contig has none.
     distances
-        int64, shape (n_hits,), bp: 0 in a gene, 1 beside it, and so on; -1 without a gene.
+        int64, shape (n_hits,), bp: 0 within a gene, 1 if adjacent, and so on; -1 without a gene.
     classes
         uint8, shape (n_hits,): values of `SiteClass`.
     n_genes
-        int64, shape (n_hits,): how many genes a hit overlaps.
+        int64, shape (n_hits,): number of genes that a hit overlaps.
     notes
-        Contigs that were renamed or are unknown, one sentence each.
+        Renamed or unknown contigs, one sentence each.
     """
 
     genes: Intervals
@@ -232,7 +233,7 @@ class HitAnnotations:
         return len(self.gene_ids)
 
     def gene_names(self, rows: np.ndarray | slice = slice(None)) -> list[str]:
-        """Return the names of the genes of hits; "" without a gene, or where it has no name."""
+        """Return the gene names of hits; "" if there is no gene or it has no name."""
         ids = self.gene_ids[rows]
         names = np.full(len(ids), "", object)
         names[ids >= 0] = [*self.genes.names.take(ids[ids >= 0])]
@@ -245,9 +246,9 @@ class HitAnnotations:
 
 
 def hit_intervals(hits: OffTargetHits) -> Intervals:
-    """Return the sites of hits, PAM included, as intervals in the order of the hits.
+    """Return the sites of hits, PAM included, as intervals in the same order.
 
-    Contigs of one name are taken for one.
+    Contigs with the same name are merged.
     """
     ranks: dict[str, int] = {}
     rank_of = np.array([ranks.setdefault(name, len(ranks)) for name in hits.planes.names], np.int32)
@@ -263,11 +264,11 @@ def annotate_hits(hits: OffTargetHits, annotations: Annotations | GeneParts) -> 
     Parameters
     ----------
     hits
-        What `find_offtargets` returns.
+        Result of `find_offtargets`.
     annotations
-        What `read_annotations` returns, or, where hits come part by part, what `find_gene_parts`
-        makes of that; it says what counts as a gene and an exon. Contigs may be named 1 for chr1,
-        or MT for chrM; the notes tell.
+        Result of `read_annotations`. If hits come in parts, pass the result of `find_gene_parts`
+        instead; see there what counts as a gene or an exon. Contig names may differ, such as 1 for
+        chr1 or MT for chrM; the notes report this.
     """
     sites = hit_intervals(hits)
     parts = annotations if isinstance(annotations, GeneParts) else find_gene_parts(annotations)

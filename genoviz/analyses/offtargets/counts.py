@@ -1,4 +1,4 @@
-"""Off-targets that are counted, or the closest: for results of any size."""
+"""Counts of off-targets, and the closest ones only: for results of any size."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
 
 MIN_NEW = 1 << 20
-"""Hits that come before those that cannot be among the closest are dropped."""
+"""Number of new hits after which the ones that cannot be among the closest are dropped."""
 
 
 @dataclass(frozen=True, eq=False)
 class OffTargetCountProgress:
-    """How far a count is.
+    """Progress of a count.
 
     Parameters
     ----------
     n_done, n_total
-        Bases times strands times kinds of bulge that were searched, and in all.
+        Work done and in total: bases times strands times kinds of bulge.
     counts
-        int64, shape (n_guides, maximum + 1): hits so far by mismatches; all in the last one.
+        int64, shape (n_guides, maximum + 1): hits so far by mismatches; the last has all.
     """
 
     n_done: int
@@ -51,7 +51,7 @@ def iter_count_offtargets(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[OffTargetCountProgress]:
-    """Yield the progress of `count_offtargets`; the last one has all counts."""
+    """Yield the progress of `count_offtargets`; the last report has all counts."""
     options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
@@ -67,24 +67,24 @@ def iter_count_offtargets(
 
 @in_one_go(iter_count_offtargets)
 def count_offtargets(last: OffTargetCountProgress) -> np.ndarray:
-    """Return how many sites fit each guide with 0, 1, 2 ... mismatches, and keep none of them.
+    """Return the number of sites of each guide by mismatches, without storing the sites.
 
     Parameters
     ----------
     guides, genome, pattern, max_mismatches, dna_bulge, rna_bulge, strands, method
-        As of `find_offtargets`. All placements of bulges are counted.
+        As for `find_offtargets`. All placements of bulges are counted.
     devices, scheduler
-        As of `find_offtargets`.
+        As for `find_offtargets`.
 
     Returns
     -------
     numpy.ndarray
-        int64, shape (n_guides, maximum + 1), with the maximum of ``max_mismatches``.
+        int64, shape (n_guides, maximum + 1), where maximum is the largest ``max_mismatches``.
 
     Raises
     ------
     ParameterError
-        If guides and pattern do not fit each other, or an option is out of range.
+        If guides and pattern do not match, or an option is out of range.
     BackendError
         If the backend cannot be used.
 
@@ -100,7 +100,7 @@ def count_offtargets(last: OffTargetCountProgress) -> np.ndarray:
 def iter_counts(
     guides: Sequence[str], genome: Sequences | GenomePlanes, pattern: str, options: SearchOptions
 ) -> Iterator[OffTargetCountProgress]:
-    """Yield the progress of a count; the last one has all counts."""
+    """Yield the progress of a count; the last report has all counts."""
     request = make_request(guides, genome, pattern, options)
     yield from _iter_counts(request, make_parts(request))
 
@@ -118,24 +118,24 @@ def find_closest_offtargets(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> OffTargetHits:
-    """Return the sites with the fewest mismatches of each guide, ``limit`` at most.
+    """Return up to ``limit`` sites of each guide with the fewest mismatches.
 
-    Of sites with as many mismatches the first in the genome are taken. The hits are counted first,
-    so that only those that are wanted are kept; there are no bulges.
+    Ties are broken by position in the genome. The hits are counted first, so that only the wanted
+    ones are stored. Bulges are not supported.
 
     Parameters
     ----------
     guides, genome, pattern, max_mismatches, strands, method
-        As of `find_offtargets`.
+        As for `find_offtargets`.
     devices, scheduler
-        As of `find_offtargets`.
+        As for `find_offtargets`.
     limit
-        Hits of a guide, 1 or more.
+        Maximum number of hits per guide, 1 or more.
 
     Raises
     ------
     ParameterError
-        If guides and pattern do not fit each other, or an option is out of range.
+        If guides and pattern do not match, or an option is out of range.
     BackendError
         If the backend cannot be used.
     """
@@ -157,14 +157,14 @@ def find_closest(
     options: SearchOptions,
     limit: int,
 ) -> OffTargetHits:
-    """Return the sites with the fewest mismatches of each guide, ``limit`` at most."""
+    """Return up to ``limit`` sites of each guide with the fewest mismatches."""
     if limit < 1:
         raise ParameterError(f"limit is {limit}, needs to be 1 or more")
     request = make_request(guides, genome, pattern, options)
     parts = make_parts(request)
     counted = last_of(_iter_counts(request, parts))
     totals = np.cumsum(counted.counts, axis=1)
-    # The level at which a guide has its fill, and how many of this level are taken.
+    # The mismatch level at which a guide reaches its limit, and how many of that level are kept.
     is_full = totals >= limit
     levels = np.where(is_full.any(axis=1), is_full.argmax(axis=1), request.limits)
     before = np.where(levels > 0, np.take_along_axis(totals, levels[:, None] - 1, 1)[:, 0], 0)
@@ -190,9 +190,9 @@ def _iter_counts(
 
 
 class _ClosestHits:
-    """Collects hits of which each guide keeps some: all below its level, the first of those at it.
+    """Collects the closest hits: all below each guide's level, and the first of those at it.
 
-    What cannot be among them is dropped whenever as many have come as are kept.
+    Other hits are dropped whenever the number of new hits reaches that of the kept ones.
     """
 
     def __init__(self, request: OffTargetRequest, levels: np.ndarray, n_at_level: np.ndarray):
@@ -202,7 +202,7 @@ class _ClosestHits:
         self._collector, self._n_new = HitCollector(request), 0
 
     def add(self, found: Found) -> None:
-        """Take the hits of a step."""
+        """Add the hits of a step."""
         self._collector.add(found)
         self._n_new += len(found.positions)
         if self._n_new > max(len(self._hits), MIN_NEW):
@@ -218,7 +218,7 @@ class _ClosestHits:
         hits = self._collector.join()
         is_at_level = hits.mismatches == self._levels[hits.guide_ids]
         numbers = np.cumsum(is_at_level)
-        # How many of the level came before a guide's first hit.
+        # Number of hits of the level before a guide's first hit.
         firsts = np.searchsorted(hits.guide_ids, np.arange(len(self._levels)))
         before = np.concatenate([[0], numbers])[firsts]
         numbers -= before[hits.guide_ids]

@@ -1,4 +1,4 @@
-"""Where nucleases cut the sites of off-target hits."""
+"""Cut sites of nucleases at off-target hits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ CUT_BEHIND_PAM = 18
 
 
 def pam_lengths(hits: OffTargetHits) -> np.ndarray:
-    """Return letters of the PAM of each guide; int64, shape (n_guides,).
+    """Return the PAM length of each guide; int64, shape (n_guides,).
 
-    A guide of 20 nt with a PAM of SpCas9 has 3, also where the guide spells the PAM; otherwise
+    A 20 nt guide with an SpCas9 PAM has 3, even if the guide spells out the PAM. For other guides
     see `find_protospacer`.
     """
     if has_scores(hits.pattern):
@@ -25,16 +25,16 @@ def pam_lengths(hits: OffTargetHits) -> np.ndarray:
 
 
 def cut_sites(hits: OffTargetHits, *, distance: int | None = None) -> np.ndarray:
-    """Return the base of the contig before which each hit is cut; int64, shape (n,), 0-based.
+    """Return the position that each hit is cut before; int64, shape (n,), 0-based on the contig.
 
     Parameters
     ----------
     hits
-        What `find_offtargets` returns.
+        Result of `find_offtargets`.
     distance
-        bp from the PAM into the protospacer. None is 3 where the PAM is behind the protospacer
-        (Cas9, doi:10.1126/science.1225829), and 18 where it is before it (Cas12a, on the strand
-        that has the PAM; the other is cut after 23, doi:10.1016/j.cell.2015.09.038).
+        bp from the PAM into the protospacer. None is 3 if the PAM follows the protospacer (Cas9,
+        doi:10.1126/science.1225829), and 18 if it precedes it (Cas12a, on the strand with the PAM;
+        the other strand is cut after 23, doi:10.1016/j.cell.2015.09.038).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Guides of a region, ranked by the worst that they do elsewhere, in any haplotype of a graph."""
+"""Design of guides for a region, ranked by their worst off-target in any haplotype of a graph."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ _PLAIN = np.isin(np.arange(256), list(b"ACGT"))
 
 @dataclass(frozen=True, eq=False)
 class GuideCandidates:
-    """All guides of a region, by cut site; arrays and tuples are of one length.
+    """All guides of a region, sorted by cut site; arrays and tuples have the same length.
 
     Attributes
     ----------
     pam, is_pam_first
-        The PAM in letters of IUPAC, and whether it is at the 5' end.
+        The PAM in IUPAC letters, and whether it is at the 5' end.
     guides, pams
-        Protospacers and the PAMs beside them, 5' to 3'.
+        Protospacers and their PAMs, 5' to 3'.
     starts, cuts
-        int64, bp, 0-based: leftmost base of the site with its PAM, and the base before which it is
-        cut; see `cut_sites`.
+        int64, bp, 0-based: leftmost base of the site with its PAM, and the position that it is cut
+        before; see `cut_sites`.
     strands
         int8: 1 or -1.
     contexts
-        The target with the bases that `rule_set_1_scores` needs; "" at the end of a contig, and
-        for other guides than those of 20 nt with a PAM of 3 behind them.
+        Target with flanks for `rule_set_1_scores`; "" at a contig end, and unless the guide has
+        20 nt and is followed by a PAM of 3.
     flanks
-        What `microhomology_scores` needs; "" at the end of a contig.
+        Input of `microhomology_scores`; "" at a contig end.
     """
 
     pam: str
@@ -89,11 +89,11 @@ def find_guides(
     letters
         uint8, shape (n,): the contig, in upper case.
     pam, is_pam_first
-        The PAM in letters of IUPAC, and whether it is at the 5' end.
+        The PAM in IUPAC letters, and whether it is at the 5' end.
     length
-        Letters of a guide, nt; those with others than A, C, G and T are left out.
+        Guide length, nt; guides with letters other than A, C, G and T are skipped.
     start, end
-        The region, 0-based half-open; all of the contig by default.
+        The region, 0-based half-open; the whole contig by default.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def find_guides(
 
 
 def _find_windows(text: np.ndarray, pam: str, length: int, is_pam_first: bool) -> np.ndarray:
-    """Return where windows begin whose PAM fits and whose other letters are plain."""
+    """Return the starts of windows with a matching PAM and only A, C, G, T elsewhere."""
     n = max(len(text) - length - len(pam) + 1, 0)
     fits = np.ones(n, bool)
     first = 0 if is_pam_first else length
@@ -155,41 +155,40 @@ def _find_windows(text: np.ndarray, pam: str, length: int, is_pam_first: bool) -
 
 
 def _cut(text: np.ndarray, first: int, last: int) -> str:
-    """Return letters; "" where they are not all within the text."""
+    """Return a range of letters; "" if it exceeds the text."""
     return text[first:last].tobytes().decode("latin-1") if 0 <= first <= last <= len(text) else ""
 
 
 @dataclass(frozen=True, eq=False)
 class GuideDesign:
-    """What guides of a region do elsewhere; arrays of shape (n_guides,) unless said.
+    """Off-target profile of the guides of a region; arrays of shape (n_guides,) unless stated.
 
     Attributes
     ----------
     candidates
         The guides.
     order
-        int64: rows of the candidates, the best first: targets that the most haplotypes have, then
-        the lowest `worst_cfd`, then the fewest sites with 0, 1, 2 ... mismatches, then the highest
-        efficiency.
+        int64: rows of the candidates, best first: by most haplotypes with the target, then lowest
+        `worst_cfd`, then fewest sites with 0, 1, 2 ... mismatches, then highest efficiency.
     counts
-        int64, shape (n_guides, max_mismatches + 1): sites by mismatches, the target not counted.
-        Of a graph, sites that differ between haplotypes count each, also alleles of the target;
-        what stands on the same nodes is one site, however often a haplotype visits them.
+        int64, shape (n_guides, max_mismatches + 1): off-target sites by mismatches. On a graph,
+        sites that differ between haplotypes count separately, including alleles of the target.
+        Copies on the same nodes are one site, however often a haplotype visits them.
     worst_cfd
-        float64: the highest CFD of a site but the target, and of a graph but its alleles, in any
-        haplotype; a haplotype that has the target twice counts as cut elsewhere. 0 of guides
-        without such a site, NaN of those without scores.
+        float64: highest CFD of a site other than the target (and, on a graph, its alleles) in any
+        haplotype. A second copy of the target in a haplotype counts as an off-target. 0 for guides
+        without such a site, NaN for guides without scores.
     reference_worst_cfd
-        float64: likewise of those sites that the reference has; NaN of a genome.
+        float64: the same for sites of the reference; NaN for a genome.
     cfd_specificity
-        float64: see `GuideSummaries`; of a graph, in the haplotype where it is lowest.
+        float64: see `GuideSummaries`; on a graph, the lowest over haplotypes.
     n_haplotypes
-        int64: of a graph, haplotypes that read the target as the guide does; -1 of a genome, and
-        where the target is not in the graph.
+        int64: on a graph, haplotypes whose target matches the guide exactly; -1 for a genome, and
+        if the target is not in the graph.
     of_haplotypes
-        How many haplotypes there are; 0 of a genome.
+        Total number of haplotypes; 0 for a genome.
     efficiency
-        float64: `rule_set_1_scores` of guides for NGG; NaN of others.
+        float64: `rule_set_1_scores` for guides with PAM NGG; NaN for others.
     """
 
     candidates: GuideCandidates
@@ -212,28 +211,27 @@ def design_guides(
     reference: str | None = None,
     backend: Backend = "auto",
 ) -> GuideDesign:
-    """Return what guides of a region do elsewhere in a genome, or in any haplotype of a graph.
+    """Return the off-targets of a region's guides in a genome, or in all haplotypes of a graph.
 
     Parameters
     ----------
     candidates
-        What `find_guides` returns.
+        Result of `find_guides`.
     genome
-        Where they are searched for: a genome, or a graph with sequences.
+        Where to search: a genome, or a graph with sequences.
     contig
-        The contig of the genome, or the path of the graph, whose letters the candidates are of.
-        None where they are of a sequence that is not in it, such as a transgene: then every site
-        is one elsewhere.
+        Contig of the genome, or path of the graph, from which the candidates were taken. None if
+        they come from another sequence, such as a transgene; every site is then an off-target.
     max_mismatches
-        Of sites that count.
+        Maximum number of mismatches of counted sites.
     reference
-        Of a graph: the path or sample that sites are compared with; by default the contig.
+        For a graph: path or sample to compare sites with; by default the contig.
 
     Raises
     ------
     ParameterError
-        As `find_offtargets`; if the genome has no such contig or the candidates do not stand
-        there; or if a graph comes with neither contig nor reference.
+        As `find_offtargets`; if the genome has no such contig or the candidates do not match it; or
+        if a graph is given with neither contig nor reference.
     """
     padded = [
         guide_with_pam(word, candidates.pam, is_pam_first=candidates.is_pam_first)
@@ -263,7 +261,7 @@ def design_guides(
         worst, specificity = summary.worst_cfd, summary.cfd_specificity
         in_reference = np.full(len(guides), np.nan)
     if has_scores(pattern):
-        # Letters that stand nowhere do nothing.
+        # Letters without any occurrence have no effect.
         is_lost = np.bincount(hits.guide_ids, minlength=len(guides)) == 0
         worst, specificity = np.where(is_lost, 0.0, worst), np.where(is_lost, 1.0, specificity)
     counts = np.zeros((len(guides), max_mismatches + 1), np.int64)
@@ -283,7 +281,7 @@ def design_guides(
 def _find_in_genome(
     candidates: GuideCandidates, hits: OffTargetHits, contig: str | None
 ) -> np.ndarray:
-    """Return the row of the hit where each candidate stands; int64, -1 for those of no contig."""
+    """Return the hit at each candidate's position; int64, -1 for candidates without a contig."""
     if contig is None:
         return np.full(len(candidates), -1, np.int64)
     if contig not in hits.planes.names:
@@ -298,7 +296,7 @@ def _find_in_genome(
 def _find_on_graph(
     candidates: GuideCandidates, found: PathOffTargets, contig: str | None
 ) -> np.ndarray:
-    """Return the row of the site where each candidate stands; int64, -1 for those of no path."""
+    """Return the site at each candidate's position; int64, -1 for candidates without a path."""
     if contig is None:
         return np.full(len(candidates), -1, np.int64)
     path, owners = found.graph.find_path(contig), found.hits.guide_ids
@@ -326,7 +324,7 @@ def _rows_of_all(
 def _count_haplotypes(
     found: PathOffTargets, reference: ReferenceSites, targets: np.ndarray
 ) -> np.ndarray:
-    """Return how many haplotypes read each target, or a site at its place, as the guide does."""
+    """Return how many haplotypes match each guide exactly at its target or an allele of it."""
     owners = found.hits.guide_ids
     is_target = find_alleles(reference, targets[owners]) | (
         targets[owners] == np.arange(len(owners))

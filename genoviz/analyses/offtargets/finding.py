@@ -1,4 +1,4 @@
-"""Off-target sites of guides in a genome, with mismatches and bulges."""
+"""Search for off-target sites of guides in a genome, with mismatches and bulges."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ __all__ = [
 ]
 
 PROTOSPACER_LENGTHS = range(20, 25)
-"""What is left of a guide that was written with its PAM, nt: no shorter, as a truncated guide may
-well end in GG, and no longer."""
+"""Valid lengths, nt, of a guide after removing its PAM: no shorter, because a truncated guide may
+end in GG by chance, and no longer."""
 _NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class OffTargetProgress:
-    """How far a search is.
+    """Progress of a search.
 
     Parameters
     ----------
     n_done, n_total
-        Bases times strands times kinds of bulge that were searched, and in all.
+        Work done and in total: bases times strands times kinds of bulge.
     n_found
-        Hits so far, all placements of bulges counted.
+        Number of hits so far, counting all placements of bulges.
     hits
-        All hits, when the search is done; None before.
+        All hits in the last report; None before.
     """
 
     n_done: int
@@ -73,7 +73,7 @@ def iter_find_offtargets(
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[OffTargetProgress]:
-    """Yield the progress of `find_offtargets`; the last one has the hits."""
+    """Yield the progress of `find_offtargets`; the last report has the hits."""
     options = SearchOptions(
         max_mismatches=max_mismatches,
         dna_bulge=dna_bulge,
@@ -90,43 +90,43 @@ def iter_find_offtargets(
 
 @in_one_go(iter_find_offtargets)
 def find_offtargets(last: OffTargetProgress) -> OffTargetHits:
-    """Return the sites at which guides fit a genome with few mismatches.
+    """Find the sites of a genome that match guides with few mismatches.
 
-    The pattern decides which windows are sites; then all letters of a guide are compared, so that
-    ``N`` stands where the PAM is. A plain letter fits itself alone, a degenerate one all but the
-    plain bases that it excludes; N and IUPAC letters of the genome are mismatches to plain letters
-    alone. Windows never cross the end of a contig.
+    The pattern decides which windows are candidates. All letters of a guide are then compared, so
+    guides have ``N`` at the PAM. A plain letter matches only itself. A degenerate letter matches
+    everything except the plain bases that it excludes. N and IUPAC letters of the genome are
+    mismatches only to plain letters. Windows never cross contig ends.
 
     Parameters
     ----------
     guides
-        As long as the pattern, each; U and unknown letters fit everything.
+        Each as long as the pattern; U and unknown letters match everything.
     genome
-        Sequences, or their planes where several searches are made.
+        Sequences, or their planes, which speed up repeated searches.
     pattern
-        Letters of IUPAC, such as ``"NNNNNNNNNNNNNNNNNNNNNGG"``.
+        IUPAC letters, such as ``"NNNNNNNNNNNNNNNNNNNNNGG"``.
     max_mismatches
         For all guides, or one for each.
     dna_bulge, rna_bulge
-        Largest bulges, nt; a site has one bulge at most.
+        Maximum bulge sizes, nt; a site has at most one bulge.
     strands
         ``"both"``, ``"+"`` or ``"-"``.
     placements
-        Of the alignments of a guide that share strand and PAM, the ``"best"`` (fewest mismatches
-        and bulged nt, then fewest bulged nt, then the leftmost bulge) or ``"all"``.
+        Of the alignments of a guide with the same strand and PAM, return the ``"best"`` (fewest
+        mismatches plus bulged nt, then fewest bulged nt, then the leftmost bulge) or ``"all"``.
     method
-        One of ``METHODS``; all find the same.
+        One of ``METHODS``; the results are the same.
     devices
-        Numbers of GPUs that search a part of the genome each, side by side; the current one alone
-        if none are given. For the backend ``"cuda"``.
+        Numbers of GPUs that each search a part of the genome concurrently; only the current one
+        by default. For the backend ``"cuda"``.
     scheduler
-        The address of a scheduler of Dask, or a client of ``distributed``, whose workers search
-        a tile of the genome for a block of guides each; None for this process alone.
+        Address of a Dask scheduler, or a ``distributed`` client. Each worker task searches a tile
+        of the genome for a block of guides. None uses this process only.
 
     Raises
     ------
     ParameterError
-        If guides and pattern do not fit each other, or an option is out of range.
+        If guides and pattern do not match, or an option is out of range.
     BackendError
         If the backend cannot be used.
 
@@ -147,7 +147,7 @@ def find_offtargets(last: OffTargetProgress) -> OffTargetHits:
 def iter_hits(
     guides: Sequence[str], genome: Sequences | GenomePlanes, pattern: str, options: SearchOptions
 ) -> Iterator[OffTargetProgress]:
-    """Yield the progress of a search; the last one has the hits."""
+    """Yield the progress of a search; the last report has the hits."""
     request = make_request(guides, genome, pattern, options)
     collector, n_done, n_found = HitCollector(request), 0, 0
     for found in iter_search(request, make_parts(request)):
@@ -177,8 +177,8 @@ def stream_offtargets(
 ) -> Iterator[OffTargetHits]:
     """Yield the hits of `find_offtargets` in pieces, for results that are larger than memory.
 
-    A piece is of one stretch of the genome, one strand and one kind of bulge, and is sorted. All
-    placements of bulges are there.
+    A piece covers one stretch of the genome, one strand and one kind of bulge, and is sorted. All
+    placements of bulges are returned.
     """
     options = SearchOptions(
         max_mismatches=max_mismatches,
@@ -215,20 +215,20 @@ def guide_with_pam(protospacer: str, pam: str, *, is_pam_first: bool = False) ->
 def guides_without_pam(
     guides: Sequence[str], pam: str, *, is_pam_first: bool = False, names: Sequence[str] = ()
 ) -> tuple[tuple[str, ...], str]:
-    """Return protospacers of guides that may have been written with their PAM, and a note.
+    """Strip the PAM from guides that were written with it; return protospacers and a note.
 
-    Tables of CRISPOR and Benchling have the PAM behind the protospacer, and input of Cas-OFFinder
-    has N there. So it is left out where the letters fit the PAM, or are all N, and
-    ``PROTOSPACER_LENGTHS`` has what is left. The note names these guides; it is empty without any.
+    Tables of CRISPOR and Benchling append the PAM to the protospacer, and Cas-OFFinder input has N
+    there. The last letters are removed if they match the PAM or are all N, and the rest has one of
+    ``PROTOSPACER_LENGTHS``. The note names these guides; it is empty if there are none.
 
     Parameters
     ----------
     guides
         In upper case.
     pam, is_pam_first
-        The PAM in letters of IUPAC, and whether it is at the 5' end. One of N alone is never found.
+        The PAM in IUPAC letters, and whether it is at the 5' end. A PAM of only N is never removed.
     names
-        What the note calls the guides; their letters by default.
+        Names of the guides in the note; their letters by default.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the letters of a guide and of its target tell: efficiency, repair, stems, edits, oligos."""
+"""Properties of guide sequences: efficiency, repair outcome, hairpins, base edits, oligos."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from genoviz.errors import ParameterError
 
 CONTEXT_BEFORE, CONTEXT_BEHIND = 4, 3
-"""Bases before a protospacer of 20 nt and behind its PAM of 3 that efficiency depends on."""
+"""Flanking bases of a 20 nt protospacer with its 3 nt PAM that efficiency depends on."""
 CONTEXT = CONTEXT_BEFORE + 20 + 3 + CONTEXT_BEHIND
 FLANK = 30
-"""Bases on each side of a cut in which microhomologies are looked for."""
+"""Bases on each side of a cut that are searched for microhomologies."""
 MIN_STEM, MIN_LOOP = 3, 3
 TERMINATOR = "TTTT"
-"""Ends transcripts of RNA polymerase III."""
+"""Terminates transcription by RNA polymerase III."""
 EDITS = {"cytosine": ("C", 4, 8), "adenine": ("A", 4, 7)}
-"""What base editors change, and where in the protospacer, counted from 1 at its 5' end.
+"""Base changed by an editor, and its window in the protospacer, 1-based from the 5' end.
 
 Cytosine: Komor et al. 2016, doi:10.1038/nature17946. Adenine: Gaudelli et al. 2017,
 doi:10.1038/nature24644.
@@ -27,7 +27,7 @@ OVERHANGS = "CACC", "AAAC"
 doi:10.1038/nprot.2013.143."""
 
 _INTERCEPT, _GC_LOW, _GC_HIGH, _GC_BEST = 0.597636154, -0.202625894, -0.166587752, 10
-# Letters that begin at a place of the context, counted from 1, and what they add.
+# 1-based position in the context, letters found there, and their weight.
 _WEIGHTS = """
 G2 -0.275377128  A3 -0.323887456  C3 0.172128871   C4 -0.100666209  C5 -0.20180294
 G5 0.245956633   A6 0.036440041   C6 0.098376835   C7 -0.741181291  G7 -0.393264397
@@ -49,24 +49,24 @@ _TURN = str.maketrans("ACGT", "TGCA")
 
 
 def _letters(texts: Sequence[str], length: int) -> np.ndarray:
-    """Return texts as letters, uint8, shape (n, length); 0 in place of one of another length."""
+    """Return texts as letters, uint8, shape (n, length); 0 for texts of another length."""
     rows = [text.upper().encode("latin-1", "replace") for text in texts]
     rows = [row if len(row) == length else bytes(length) for row in rows]
     return np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), length)
 
 
 def rule_set_1_scores(contexts: Sequence[str]) -> np.ndarray:
-    """Return how well guides of SpCas9 cut, as Rule Set 1 predicts; float64, 0 to 1, shape (n,).
+    """Return the predicted SpCas9 efficiency by Rule Set 1; float64, 0 to 1, shape (n,).
 
-    A logistic regression on the letters and pairs of letters at each place, and on G and C in the
-    protospacer, learnt from 1,841 guides by the loss of cell-surface markers of human and mouse
-    cells that transcribe the guide from a U6 promoter.
+    A logistic regression on single letters, adjacent pairs, and the GC content of the protospacer.
+    It was trained on 1,841 guides by the loss of cell-surface markers of human and mouse cells that
+    express the guide from a U6 promoter.
 
     Parameters
     ----------
     contexts
-        30 bases of each target, 5' to 3' of the guide: 4 before the protospacer, its 20, the PAM
-        NGG, and 3 behind it. Others, and those with letters beside A, C, G and T, give NaN.
+        30 bases of each target, 5' to 3' along the guide: 4 before the protospacer, its 20, the PAM
+        NGG, and 3 after it. Other lengths or letters other than A, C, G and T give NaN.
 
     References
     ----------
@@ -93,26 +93,26 @@ def rule_set_1_scores(contexts: Sequence[str]) -> np.ndarray:
 
 
 def microhomology_scores(flanks: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return how likely cuts are repaired by microhomology, and how often that shifts the frame.
+    """Return scores of microhomology-mediated repair and the share of frameshifts.
 
-    Two equal stretches of 2 bases and more, one on each side of the cut, may be joined, which
-    deletes one and what is between. Each adds ``100 exp(-deleted / 20)`` times the bases of the
-    stretch, of which G and C count twice; a stretch within a longer one of the same deletion
-    counts with that.
+    Two equal stretches of at least 2 bases, one on each side of the cut, can be joined, which
+    deletes one of them and the bases between. Each pair adds ``100 exp(-deleted / 20)`` times the
+    length of the stretch, counting G and C twice. A stretch within a longer one of the same
+    deletion is not counted separately.
 
     Parameters
     ----------
     flanks
-        30 bases before each cut and 30 behind it. Others, and those with letters beside A, C, G
-        and T, give NaN.
+        30 bases before and 30 after each cut. Other lengths or letters other than A, C, G and T
+        give NaN.
 
     Returns
     -------
     microhomology
         float64, shape (n,): the sum.
     out_of_frame
-        float64, shape (n,), 0 to 100: the part of it of deletions of no multiple of 3 bp;
-        NaN where the sum is 0.
+        float64, shape (n,), 0 to 100: share of the sum from deletions that are not multiples of
+        3 bp; NaN if the sum is 0.
 
     References
     ----------
@@ -133,7 +133,7 @@ def microhomology_scores(flanks: Sequence[str]) -> tuple[np.ndarray, np.ndarray]
 
 
 def _sum_stretches(letters: np.ndarray, weights: np.ndarray, shift: int) -> np.ndarray:
-    """Return the weights of stretches that stand again so many bases further, across the cut."""
+    """Return the weights of stretches repeated at this distance across the cut."""
     n = len(letters)
     total, length, weight = np.zeros(n), np.zeros(n, np.int64), np.zeros(n)
     first, last = max(FLANK - shift, 0), min(FLANK, 2 * FLANK - shift)
@@ -144,7 +144,7 @@ def _sum_stretches(letters: np.ndarray, weights: np.ndarray, shift: int) -> np.n
         length = np.where(is_same, length + 1, 0)
         weight = np.where(is_same, weight + weights[:, place], 0)
     total += np.where(length >= 2, weight, 0)
-    # The authors look at stretches shorter than a flank: one as long as it is two of them.
+    # As in the paper, a stretch must be shorter than a flank; one as long counts as two.
     whole = length == FLANK
     total += np.where(whole, weight - weights[:, first] - weights[:, last - 1], 0)
     return total
@@ -153,8 +153,8 @@ def _sum_stretches(letters: np.ndarray, weights: np.ndarray, shift: int) -> np.n
 def longest_stems(guides: Sequence[str]) -> np.ndarray:
     """Return the longest stem that each guide can form with itself, bp; int64, shape (n,).
 
-    A stem is a stretch whose reverse complement stands behind it, with a loop of 3 nt at least
-    between; 0 where none has 3 bp.
+    A stem is a stretch with its reverse complement downstream and a loop of at least 3 nt between;
+    0 if there is none of 3 bp.
     """
     found = np.zeros(len(guides), np.int64)
     for row, guide in enumerate(guides):
@@ -172,12 +172,12 @@ def longest_stems(guides: Sequence[str]) -> np.ndarray:
 
 
 def edited_places(guides: Sequence[str], editor: str) -> list[str]:
-    """Return the places that a base editor changes, such as ``"4,7"``, of each protospacer.
+    """Return the positions that a base editor changes in each protospacer, such as ``"4,7"``.
 
     Parameters
     ----------
     guides
-        Protospacers of 20 nt, 5' to 3'; of others nothing is known.
+        Protospacers of 20 nt, 5' to 3'; others give no positions.
     editor
         A key of `EDITS`.
     """
@@ -193,9 +193,9 @@ def edited_places(guides: Sequence[str], editor: str) -> list[str]:
 
 
 def cloning_oligos(guides: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return forward and reverse oligonucleotides of guides, 5' to 3', for `OVERHANGS`.
+    """Return forward and reverse cloning oligos of guides, 5' to 3', with `OVERHANGS`.
 
-    A guide that does not begin with G gets one before it, as the U6 promoter needs.
+    A guide that does not begin with G gets a leading G, which the U6 promoter needs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What guides do in the haplotype where they do worst, beside what they do in the reference."""
+"""Worst off-targets of guides in any haplotype, compared with the reference."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class HaplotypeRisks:
     Attributes
     ----------
     on_targets
-        int64: row of the perfect copy that is meant to be cut, the reference's if it has one; -1
-        without any.
+        int64: row of the perfect site that is the intended target, the reference's if it has one;
+        -1 if there is none.
     worst_cfd, reference_cfd
-        float64: the highest CFD score of other sites in any haplotype, and of those that the
-        reference has; 0 without any. NaN of a guide that has no scores or that no path has a site
-        of; the second also where there is no reference.
+        float64: highest CFD score of other sites in any haplotype, and in the reference; 0 if there
+        are none. NaN for a guide without scores or without a site on any path; the second is also
+        NaN without a reference.
     worst_sites, reference_sites
-        int64: rows of these sites, or -1. It is the on-target or an allele of it where a haplotype
-        has this more than once.
+        int64: rows of these sites, or -1. A haplotype with several copies of the on-target or of an
+        allele of it can make that site the worst.
     definition
-        What a risk is, to be shown with it.
+        Definition of the risk, to be shown with it.
     """
 
     on_targets: np.ndarray
@@ -51,17 +51,17 @@ class HaplotypeRisks:
 
     @property
     def risks(self) -> np.ndarray:
-        """How much worse any haplotype is than the reference; float64, 0 to 1, or NaN."""
+        """Excess of the worst haplotype over the reference; float64, 0 to 1, or NaN."""
         return self.worst_cfd - self.reference_cfd
 
 
 class HaplotypeSpecificities(NamedTuple):
-    """Specificities of guides in the haplotype where they are lowest; arrays of shape (n_guides,).
+    """Lowest specificity of guides over haplotypes; arrays of shape (n_guides,).
 
     Attributes
     ----------
     cfd, mit
-        float64: 0 to 1, and 0 to 100; NaN of guides that have no scores, or no site.
+        float64: 0 to 1, and 0 to 100; NaN for guides without scores or sites.
     """
 
     cfd: np.ndarray
@@ -77,21 +77,21 @@ def haplotype_risks(
 ) -> HaplotypeRisks:
     """Return the worst site of each guide in any haplotype and in the reference.
 
-    Sites at the on-target's place on the reference are alleles of it and left out. Of the copies
-    of both that one haplotype has, on the same nodes or not, only the best is left out.
+    Sites at the on-target's position on the reference are alleles of it and do not count. If one
+    haplotype has several copies of these, on the same nodes or not, only the best is ignored.
 
     Parameters
     ----------
     found
-        What `find_offtargets_on_graph` returns.
+        Result of `find_offtargets_on_graph`.
     reference
-        What `compare_with_reference` returns for it; None where there is none, and alleles of
-        the on-target then count as other sites do.
+        Result of `compare_with_reference` for it. None if there is no reference; alleles of the
+        on-target then count like other sites.
     cfd
-        `cfd_scores` of ``found.hits`` where they are known already.
+        `cfd_scores` of ``found.hits``, if already known.
     on_targets
-        Integers, shape (n_guides,): row of the site of each guide that is meant to be cut, or -1.
-        None takes the perfect one of the reference, or any, that has the highest CFD.
+        Integers, shape (n_guides,): row of the intended target of each guide, or -1. None takes the
+        perfect site with the highest CFD, preferably one of the reference.
     """
     hits = found.hits
     cfd = cfd_scores(hits) if cfd is None else cfd
@@ -99,7 +99,7 @@ def haplotype_risks(
     is_there = np.zeros(len(hits), bool) if reference is None else reference.is_present
     if on_targets is None:
         perfect = np.flatnonzero((hits.mismatches == 0) & (hits.bulge_sizes == 0))
-        # No CFD score is above 1.
+        # CFD scores are at most 1, so sites of the reference come first.
         preference = np.nan_to_num(cfd[perfect]) + 2 * is_there[perfect]
         on_targets = first_best(perfect, owners, preference, n_guides)
     is_target = _find_targets(found, reference, on_targets)
@@ -128,19 +128,19 @@ def haplotype_specificities(
     *,
     without: Sequence[int] | np.ndarray = (),
 ) -> HaplotypeSpecificities:
-    """Return the specificities of guides in the haplotype where each is lowest.
+    """Return the specificity of each guide in the haplotype where it is lowest.
 
-    They are those of `GuideSummaries`, of the places of one haplotype: each counts, but the best
-    of those of the on-target and its alleles.
+    It is defined as in `GuideSummaries`, over the places of one haplotype. All places count except
+    the best one of the on-target and its alleles.
 
     Parameters
     ----------
     found, reference
         As for `haplotype_risks`.
     on_targets
-        Those of its result.
+        ``on_targets`` of the result of `haplotype_risks`.
     without
-        Paths that do not count, such as parts of haplotypes.
+        Paths to ignore, such as parts of haplotypes.
     """
     hits, groups = found.hits, found.groups(GROUP)
     n_guides, n_groups = len(hits.guides), len(groups.names)
@@ -174,7 +174,7 @@ def haplotype_specificities(
 
 
 def find_alleles(reference: ReferenceSites, targets: np.ndarray) -> np.ndarray:
-    """Return which sites are at the reference's place of some rows, one for each; bool, (n,)."""
+    """Return which sites are alleles of given rows, one for each; bool, (n,)."""
     is_there = (targets >= 0) & (reference.site_paths >= 0)
     for column in (reference.site_paths, reference.pam_ends, reference.strands):
         is_there &= column == column[targets]
@@ -195,7 +195,7 @@ def _find_targets(
 def _find_copies(
     found: PathOffTargets, reference: ReferenceSites | None, rows: np.ndarray, cfd: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of the sites some haplotype has beside a better or equal one of a guide's.
+    """Return sites that a haplotype has beside a better or equal on-target or allele.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def _find_copies(
     Returns
     -------
     copies, reference_copies
-        int64: those of all haplotypes, and those of the reference's.
+        int64: sites over all haplotypes, and over those of the reference.
     """
     groups, copies = found.groups(GROUP), [[np.empty(0, np.int64)] for _ in range(2)]
     rows = rows[~np.isnan(cfd[rows])]
@@ -213,7 +213,7 @@ def _find_copies(
     step = max(1, _SUMS_AT_ONCE // max(found.graph.n_paths, 1))
     first = 0
     while first < len(rows):
-        # All sites of a guide come at once.
+        # A step includes all sites of a guide.
         stop = int(np.searchsorted(owners, owners[min(first + step, len(rows)) - 1], "right"))
         places = found.places(rows[first:stop])
         is_of_reference = np.zeros(len(places), bool)

@@ -1,4 +1,4 @@
-"""Off-target hits from the columns that a search finds."""
+"""Construction of off-target hits from the columns found by a search."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _FIELDS = ("guide_ids", "positions", "is_minus", "variant_ids", "bulge_places", 
 _WORD_BITS = 64
 _DECODED = 1 << 20
 _MIN_NEW = 1 << 20
-"""Hits beyond those that are kept, before some are left out."""
+"""Excess of hits over the limit at which pruning starts."""
 _N_LEVELS = 512
-"""More than a hit has differences."""
+"""Exceeds the number of differences of any hit."""
 
 
 def empty_hits(guides: tuple[str, ...], pattern: str, planes: GenomePlanes) -> OffTargetHits:
-    """Return no hits."""
+    """Return an empty result."""
     dtypes = (np.int32, np.int64, np.int8, np.uint8, np.uint8, np.uint8, np.uint8)
     return OffTargetHits(guides, pattern, planes, *(np.empty(0, dtype) for dtype in dtypes))
 
 
 class HitCollector:
-    """Hits of a search as they come, to be sorted at the end.
+    """Collects the hits of a search, unsorted until the end.
 
-    A hit is one word, in which the columns stand in the order of sorting, wherever they fit in 64
-    bits (of a human genome with bulges: for 10^5 guides and more). So hits take 8 bytes each, and
-    sorting the words is all there is to do.
+    A hit is packed into one 64-bit word, with the columns in sort order, if they fit. (In a human
+    genome with bulges they fit for more than 10^5 guides.) Hits then take 8 bytes each, and sorting
+    the words sorts the hits.
     """
 
     def __init__(self, request: OffTargetRequest) -> None:
@@ -73,12 +73,12 @@ class HitCollector:
         return self._is_packed
 
     def move_to(self, other: HitCollector) -> None:
-        """Hand all hits over to another collector of the same request."""
+        """Move all hits to another collector of the same request."""
         other._parts += self._parts
         self._parts = []
 
     def add(self, found: Found) -> None:
-        """Keep the hits of a step."""
+        """Add the hits of a step."""
         if not len(found.positions):
             return
         variant = found.search.variant
@@ -92,7 +92,7 @@ class HitCollector:
         )
 
     def add_hits(self, hits: OffTargetHits) -> None:
-        """Keep hits that were joined before."""
+        """Add hits that were joined before."""
         types, sizes = _bulges_of(self._variants)
         variant_ids = np.zeros((types.max() + 1, sizes.max() + 1), np.int64)
         variant_ids[types, sizes] = np.arange(len(types))
@@ -106,7 +106,7 @@ class HitCollector:
         )
 
     def _keep(self, *columns: np.ndarray | int) -> None:
-        """Keep columns in the order of ``_FIELDS``."""
+        """Store columns in the order of ``_FIELDS``."""
         self._parts.append(self._pack(columns) if self._is_packed else (len(columns[0]), columns))
 
     def _pack(self, columns: Sequence) -> np.ndarray:
@@ -117,14 +117,14 @@ class HitCollector:
         return words
 
     def join(self) -> OffTargetHits:
-        """Return all hits, sorted; the collector is empty then."""
+        """Return all hits, sorted, and empty the collector."""
         if self._parts and not self._is_packed:
             parts, self._parts = self._parts, []
             return self._join_columns(parts)
         return self.hits_of(self.join_words())
 
     def join_words(self) -> np.ndarray:
-        """Return all hits as words, sorted; uint64, shape (n,). The collector is empty then."""
+        """Return all hits as sorted words, uint64, shape (n,), and empty the collector."""
         parts, self._parts = self._parts, []
         words = np.empty(sum(map(len, parts)), np.uint64)
         place = 0
@@ -136,20 +136,20 @@ class HitCollector:
         return words
 
     def add_words(self, words: np.ndarray) -> None:
-        """Keep hits that are words."""
+        """Add hits given as words."""
         self._parts.append(words)
 
     def positions_of(self, words: np.ndarray) -> np.ndarray:
-        """Return the positions of hits that are words; uint64, shape (n,)."""
+        """Return the positions of hits given as words; uint64, shape (n,)."""
         return words >> np.uint64(self._shifts[1]) & np.uint64((1 << self._bits[1]) - 1)
 
     def guide_edges(self, words: np.ndarray) -> np.ndarray:
-        """Return where in sorted words each guide begins, and the end; int64, (n_guides + 1,)."""
+        """Return the start of each guide in sorted words, and the end; int64, (n_guides + 1,)."""
         edges = np.arange(len(self._empty.guides) + 1, dtype=np.uint64)
         return np.searchsorted(words, edges << np.uint64(self._shifts[0])).astype(np.int64)
 
     def hits_of(self, words: np.ndarray) -> OffTargetHits:
-        """Return the hits that words are, in their order."""
+        """Return the hits encoded by words, in their order."""
         n = len(words)
         columns = {name: np.empty(n, getattr(self._empty, name).dtype) for name in COLUMNS}
         for first in range(0, n, _DECODED):
@@ -174,7 +174,7 @@ class HitCollector:
         columns["bulge_sizes"][:] = sizes[values["variant_ids"].astype(np.int64)]
 
     def _join_columns(self, parts: Sequence[tuple[int, tuple]]) -> OffTargetHits:
-        """Return the hits of columns that do not fit in a word."""
+        """Return the hits of columns that do not fit into a word."""
         values = {
             name: np.concatenate([np.broadcast_to(columns[k], n) for n, columns in parts])
             for k, name in enumerate(_FIELDS)
@@ -186,25 +186,25 @@ class HitCollector:
 
 
 class KeptHits:
-    """Hits of searches in one genome that come piece by piece, no more than a number of them.
+    """Collects hits of searches in one genome, piece by piece, up to a maximum number.
 
-    Where more come, those with the most differences (mismatches and bulged nt) are left out, and
-    counted. So what is kept are all hits up to some number of differences.
+    If there are more, those with the most differences (mismatches and bulged nt) are dropped and
+    counted. The kept hits are therefore all hits up to some number of differences.
 
     Parameters
     ----------
     requests
         The searches.
     most
-        How many hits are kept, of all searches together.
+        Maximum number of hits over all searches.
 
     Attributes
     ----------
     most_differences
-        What hits have at most, once some are left out; None before.
+        Largest number of differences of kept hits, once some are dropped; None before.
     left_out
-        int64, shape (n_guides, maximum + 1), of each search: hits that are not kept, by mismatches;
-        of those with bulges all placements.
+        int64, shape (n_guides, maximum + 1), for each search: dropped hits by mismatches; those
+        with bulges are counted once per placement.
     """
 
     def __init__(self, requests: Sequence[OffTargetRequest], most: int) -> None:
@@ -221,11 +221,11 @@ class KeptHits:
 
     @property
     def n_left_out(self) -> int:
-        """How many hits are not kept."""
+        """Number of dropped hits."""
         return sum(int(counts.sum()) for counts in self.left_out)
 
     def add(self, number: int, found: Found) -> None:
-        """Take what a step of a search has found, in the piece that is searched."""
+        """Add the hits of a search step in the current piece."""
         if self.most_differences is not None:
             differences = found.mismatches + np.int64(found.search.variant.bulge_size)
             is_kept = (differences <= self.most_differences) & (not self._is_full)
@@ -240,7 +240,7 @@ class KeptHits:
             self._prune()
 
     def end_piece(self, stop: int) -> None:
-        """Note that all hits have come that begin before a base of the genome."""
+        """Mark that all hits starting before a base of the genome have been added."""
         self._n_new = 0
         for request, new, whole in zip(self._requests, self._new, self._whole, strict=True):
             hits = new.join()
@@ -252,7 +252,7 @@ class KeptHits:
             self._n_whole += len(hits)
 
     def hits(self) -> list[OffTargetHits]:
-        """Return the hits of each search in the pieces that have ended, sorted."""
+        """Return the sorted hits of each search in the finished pieces."""
         if self._n_whole > self._most:
             self._prune()
         found = []
@@ -262,7 +262,7 @@ class KeptHits:
         return found
 
     def _prune(self) -> None:
-        """Leave out the hits with the most differences."""
+        """Drop the hits with the most differences."""
         joined = [[collector.join() for collector in each] for each in (self._whole, self._new)]
         counts = sum(
             np.bincount(_differences_of(hits), minlength=_N_LEVELS)
@@ -291,27 +291,27 @@ class KeptHits:
 
 
 def keeps_best(request: OffTargetRequest) -> bool:
-    """Return whether one of several alignments of a site is kept."""
+    """Return whether only the best alignment of a site is kept."""
     return request.options.placements == "best" and request.options.has_bulges
 
 
 def split_waiting(
     hits: OffTargetHits, request: OffTargetRequest, stop: int
 ) -> tuple[OffTargetHits, OffTargetHits]:
-    """Return the best placements of sites that are whole, and all hits of the others.
+    """Return the best placements of completed sites, and all hits of the others.
 
     Parameters
     ----------
     hits
-        All that begin before a base of the genome, but for those that were returned before.
+        All hits that start before ``stop``, except those returned before.
     request
-        Whose hits they are.
+        The search of the hits.
     stop
-        That base.
+        A base of the genome.
     """
     is_left = (hits.strands > 0) == hits.is_pam_first
     shortest = len(request.pattern) - request.options.rna_bulge
-    # Another alignment to the same PAM may begin behind the piece.
+    # Another alignment to the same PAM may start after the piece.
     is_open = ~is_left & (hits.pam_ends - shortest >= stop)
     whole = hits.take(np.flatnonzero(~is_open)).best_placements()
     return whole, hits.take(np.flatnonzero(is_open))

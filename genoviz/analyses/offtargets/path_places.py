@@ -1,4 +1,4 @@
-"""Columns of sites on paths, and of the windows that they are found as."""
+"""Columns of the places of sites on paths, and of the windows behind the sites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genoviz.model.columns import expand_counts
 
 @dataclass(frozen=True, eq=False)
 class PathPlaces:
-    """Places of sites on paths, in the order of the sites and for each of the paths.
+    """Places of sites on paths, sorted by site and path.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class PathPlaces:
     starts
         int64, shape (n,): leftmost base, 0-based, bp from the path's first base.
     strands
-        int8, shape (n,): 1 where the path reads the site 5' to 3' of the guide, else -1.
+        int8, shape (n,): 1 if the guide reads 5' to 3' along the path, else -1.
     """
 
     sites: np.ndarray
@@ -36,7 +36,7 @@ class PathPlaces:
 
 @dataclass(frozen=True, eq=False)
 class SiteMembers:
-    """Windows of shared stretches that read the same nodes for a site.
+    """Windows of shared stretches that read the same nodes as a site.
 
     Site ``i`` is ``units[offsets[i]:offsets[i + 1]]``. ``offsets`` are int64, shape
     (n_sites + 1,); ``units`` and ``starts`` (first base in the unit, bp) int64, ``lengths`` (bp)
@@ -51,6 +51,6 @@ class SiteMembers:
 
 
 def expand_rows(offsets: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the items of rows, and which of the rows each is of; int64."""
+    """Return the concatenated items of rows, and the row of each; int64."""
     owners, within = expand_counts(offsets[rows + 1] - offsets[rows])
     return offsets[rows][owners] + within, owners

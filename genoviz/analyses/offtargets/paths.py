@@ -1,4 +1,4 @@
-"""Off-target hits on the paths of a graph: each site once, with the places that it stands for."""
+"""Off-target sites on the paths of a graph; a site shared by paths is stored once."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ PLACES_AT_ONCE = 1 << 22
 class PathOffTargets:
     """Sites of guides on the paths of a graph.
 
-    A site is what a guide finds on the same bases of the same nodes; all paths that read them
-    share it. Sites are sorted by guide and by their first place.
+    A site is a match of a guide to the same bases of the same nodes, shared by all paths that read
+    them. Sites are sorted by guide and by their first place.
 
     Attributes
     ----------
     graph
         The graph.
     hits
-        One hit for each site, with scores and alignments as of any hits; their contigs are
-        stretches of paths, so that positions are to be taken from `places`.
+        One hit per site, with scores and alignments. Their contigs are stretches of paths, so use
+        `places` for positions.
     shared
-        The stretches that were searched.
+        The searched stretches.
     members
         The windows of each site.
     seconds
-        How long each stage of the search took.
+        Duration of each stage of the search.
     is_kept
-        bool, shape (n_places,): which places of the members count, where another placement of the
-        bulge is better at the others; None where all do.
+        bool, shape (n_places,): which places of the members count; a place does not count if
+        another bulge placement is better there. None if all count.
     """
 
     graph: PangenomeGraph
@@ -61,35 +61,35 @@ class PathOffTargets:
 
     @property
     def n_bases_searched(self) -> int:
-        """Bases of the stretches, each of which was searched once."""
+        """Total length of the stretches, each of which was searched once."""
         return self.hits.planes.n_bases
 
     @property
     def n_path_bases(self) -> int:
-        """Bases of all paths together."""
+        """Total length of all paths."""
         return int(self.graph.path_lengths.sum())
 
     @property
     def sharing(self) -> float:
-        """How many bases of paths one that was searched stands for; 1 for an empty graph."""
+        """Path bases per searched base; 1 for an empty graph."""
         return self.n_path_bases / self.n_bases_searched if self.n_bases_searched else 1.0
 
     @cached_property
     def _place_ends(self) -> np.ndarray:
-        """Places of all members before each, kept or not; int64, shape (n_members + 1,)."""
+        """Cumulative number of places of members, kept or not; int64, shape (n_members + 1,)."""
         counts = np.diff(self.shared.stand_offsets)[self.members.units]
         return np.append(0, np.cumsum(counts)).astype(np.int64)
 
     @cached_property
     def n_places(self) -> np.ndarray:
-        """Places of each site on all paths; int64, shape (n_sites,)."""
+        """Number of places of each site on all paths; int64, shape (n_sites,)."""
         ends = self._place_ends
         if self.is_kept is not None:
             ends = np.append(0, np.cumsum(self.is_kept))[ends]
         return np.diff(ends[self.members.offsets])
 
     def places(self, rows: np.ndarray | slice = slice(None)) -> PathPlaces:
-        """Return where sites are on paths."""
+        """Return the places of sites on paths."""
         rows = np.arange(len(self))[rows]
         members, owners = expand_rows(self.members.offsets, rows)
         found = self._place(rows[owners], members)
@@ -98,7 +98,7 @@ class PathOffTargets:
         return PathPlaces(*(column[order] for column in columns))
 
     def unsorted_places(self) -> PathPlaces:
-        """Return where sites are on paths, in the order of members and of what they stand for."""
+        """Return the places of sites on paths, in member order."""
         sites = np.repeat(np.arange(len(self)), np.diff(self.members.offsets))
         return self._place(sites, np.arange(len(sites)))
 
@@ -122,7 +122,7 @@ class PathOffTargets:
         return PathPlaces(sites[owners], paths.astype(np.int32), starts, strands.astype(np.int8))
 
     def first_places(self) -> PathPlaces:
-        """Return the first place of each site, by path and by base."""
+        """Return the first place of each site, by path and position."""
         columns = []
         for part in self.iter_batches(np.arange(len(self))):
             found = self.places(part)
@@ -133,13 +133,13 @@ class PathOffTargets:
         return PathPlaces(*(np.concatenate(c) for c in zip(none, *columns, strict=True)))
 
     def nodes(self, places: PathPlaces) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nodes that places are on.
+        """Return the nodes of places.
 
         Returns
         -------
         offsets, nodes
-            int64, shape (n + 1,), and int32: place ``i`` is on ``nodes[offsets[i]:offsets[i + 1]]``
-            in the order of the path.
+            int64, shape (n + 1,), and int32: place ``i`` covers
+            ``nodes[offsets[i]:offsets[i + 1]]``, in path order.
         """
         lengths = self.hits.lengths[places.sites]
         found: list[np.ndarray] = [np.empty(0, np.int32)] * len(places)
@@ -156,26 +156,26 @@ class PathOffTargets:
         return group_paths(self.graph, by)
 
     def presence(self, rows: np.ndarray | slice = slice(None), *, by: str = "path") -> np.ndarray:
-        """Return which groups of paths have sites; bool, shape (n_rows, n_groups)."""
+        """Return which groups of paths have each site; bool, shape (n_rows, n_groups)."""
         groups, rows = self.groups(by), np.arange(len(self))[rows]
         matrix = np.zeros((len(rows), len(groups.names)), bool)
         for part in self.iter_batches(rows):
             places = self.places(rows[part])
-            # Rows may be in any order; places are in theirs.
+            # Rows may be in any order, while places are sorted.
             at = np.argsort(rows[part], kind="stable")
             found = at[np.searchsorted(rows[part], places.sites, sorter=at)] + part.start
             matrix[found, groups.of_path[places.paths]] = True
         return matrix
 
     def count_groups(self, *, by: str = "haplotype") -> np.ndarray:
-        """Return how many groups of paths have each site; int64, shape (n_sites,)."""
+        """Return the number of path groups with each site; int64, shape (n_sites,)."""
         counts = np.zeros(len(self), np.int64)
         for part in self.iter_batches(np.arange(len(self))):
             counts[part] = self.presence(part, by=by).sum(axis=1)
         return counts
 
     def take(self, rows: np.ndarray | slice) -> PathOffTargets:
-        """Return some of the sites."""
+        """Return a subset of the sites."""
         rows = np.arange(len(self))[rows]
         members, owners = expand_rows(self.members.offsets, rows)
         offsets = np.append(0, np.cumsum(np.bincount(owners, minlength=len(rows))))
@@ -188,7 +188,7 @@ class PathOffTargets:
         return replace(self, hits=self.hits.take(rows), members=taken, is_kept=kept)
 
     def iter_batches(self, rows: np.ndarray) -> Iterator[slice]:
-        """Yield parts of rows with a bounded number of places each."""
+        """Yield batches of rows with a bounded number of places."""
         ends = self._place_ends[self.members.offsets]
         ends = np.cumsum(ends[rows + 1] - ends[rows])
         first = 0

@@ -1,4 +1,4 @@
-"""What the off-target hits of each guide amount to."""
+"""Summaries of the off-target hits of each guide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFINITION = (
     "full. Hits without a score (letters other than A, C, G, T; for MIT also bulges) are left out. "
     "A guide without any hit is not found in the genome and has no specificity."
 )
-"""What the specificities of `GuideSummaries` are."""
+"""Definition of the specificities of `GuideSummaries`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +34,20 @@ class GuideSummaries:
     n_perfect
         int64, shape (n_guides,): hits without mismatch or bulge, the on-target among them.
     on_targets
-        int64, shape (n_guides,): row of the hit that is meant to be cut, or -1.
+        int64, shape (n_guides,): row of the intended target, or -1.
     cfd_specificity
-        float64, shape (n_guides,), 0 to 1; NaN for guides that have no score, or no hit.
+        float64, shape (n_guides,), 0 to 1; NaN for guides without scores or hits.
     mit_specificity
         float64, shape (n_guides,), 0 to 100; NaN as above.
     worst_cfd
-        float64, shape (n_guides,): the highest of all hits but the on-target, 0 where that is the
-        only one; NaN as above.
+        float64, shape (n_guides,): highest CFD of all hits except the on-target, 0 if there are no
+        others; NaN as above.
     worst_hits
         int64, shape (n_guides,): row of that hit, or -1.
     n_unscored
-        int64, shape (n_guides,): hits that have no CFD score.
+        int64, shape (n_guides,): hits without a CFD score.
     definition
-        How the specificities are defined, to be shown with them.
+        Definition of the specificities, to be shown with them.
     """
 
     guides: tuple[str, ...]
@@ -64,12 +64,12 @@ class GuideSummaries:
 
     @property
     def is_found(self) -> np.ndarray:
-        """Whether a guide has a hit at all; bool, (n_guides,)."""
+        """Whether a guide has any hit; bool, (n_guides,)."""
         return self.counts.sum(axis=1) + self.n_bulged > 0
 
     @property
     def is_ambiguous(self) -> np.ndarray:
-        """Whether a guide has several perfect copies, so no one target; bool, (n_guides,)."""
+        """Whether a guide has several perfect sites; bool, (n_guides,)."""
         return self.n_perfect > 1
 
 
@@ -85,17 +85,17 @@ def summarise_guides(
     Parameters
     ----------
     hits
-        With one placement of a bulge each, as `find_offtargets` returns them by default.
+        With one bulge placement per site, as `find_offtargets` returns them by default.
     on_targets
-        Integers, shape (n_guides,): row of the hit of each guide that is meant to be cut, or -1.
-        None takes the perfect copy with the highest CFD score, the first of several.
+        Integers, shape (n_guides,): row of the intended target of each guide, or -1. None takes the
+        perfect hit with the highest CFD score, the first of several.
     cfd, mit
-        The scores of all hits where they are known already.
+        The scores of all hits, if already known.
 
     Raises
     ------
     ParameterError
-        If an on-target is not a hit of its guide, or scores do not fit the hits.
+        If an on-target is not a hit of its guide, or scores do not match the hits.
     """
     collector = SummaryCollector(hits.guides, hits.pattern)
     collector.add(hits, cfd=cfd, mit=mit, on_targets=on_targets)
@@ -103,7 +103,7 @@ def summarise_guides(
 
 
 class SummaryCollector:
-    """Adds up what guides amount to, of hits that come in parts, in the order of all of them."""
+    """Accumulates the summaries of guides over parts of hits, given in order."""
 
     def __init__(self, guides: tuple[str, ...], pattern: str) -> None:
         n = len(guides)
@@ -111,7 +111,7 @@ class SummaryCollector:
         self._counts = np.zeros((n, 1), np.int64)
         self._n_bulged, self._n_perfect, self._n_unscored = np.zeros((3, n), np.int64)
         self._sums = np.zeros((2, n))
-        # The hit to be cut so far, with its two scores, and the worst of the others.
+        # The on-target so far with its two scores, and the worst other hit.
         self._chosen, self._of_chosen = np.full(n, -1), np.zeros((2, n))
         self._worst_hits, self._worst = np.full(n, -1), np.full(n, -np.inf)
 
@@ -123,9 +123,9 @@ class SummaryCollector:
         mit: np.ndarray | None = None,
         on_targets: np.ndarray | None = None,
     ) -> None:
-        """Take the next hits; arguments are those of `summarise_guides`, of these hits.
+        """Add the next hits; arguments are those of `summarise_guides` for this part.
 
-        Where on-targets are named, no other part is taken.
+        If on-targets are given, this must be the only part.
         """
         cfd = cfd_scores(hits) if cfd is None else cfd
         mit = mit_scores(hits) if mit is None else mit
@@ -164,13 +164,13 @@ class SummaryCollector:
         self._n_hits += len(hits)
 
     def _displace(self, guides: np.ndarray) -> None:
-        """Count the hits that were to be cut among the others."""
+        """Count former on-targets among the other hits."""
         self._sums[:, guides] += np.nan_to_num(self._of_chosen[:, guides])
         guides = guides[~np.isnan(self._of_chosen[0, guides])]
         self._find_worst(guides, self._of_chosen[0, guides], self._chosen[guides])
 
     def _find_worst(self, guides: np.ndarray, cfd: np.ndarray, rows: np.ndarray) -> None:
-        """Take hits, one of each guide, for the worst where they are, the first of several."""
+        """Update the worst hits with one hit per guide; ties keep the earlier one."""
         before = self._worst[guides]
         is_worse = (cfd > before) | ((cfd == before) & (rows < self._worst_hits[guides]))
         guides = guides[is_worse]
@@ -183,7 +183,7 @@ class SummaryCollector:
         self._counts[:, : counts.shape[1]] += counts
 
     def join(self) -> GuideSummaries:
-        """Return the summaries; rows of hits are those of all parts together."""
+        """Return the summaries; row numbers refer to all parts together."""
         is_found = self._counts.sum(axis=1) + self._n_bulged > 0
         may_score = is_found & has_scored_letters(self._guides, self._pattern)
         cfd, mit = self._sums
@@ -203,13 +203,13 @@ class SummaryCollector:
 
 
 def find_scored_guides(hits: OffTargetHits) -> np.ndarray:
-    """Return which guides have a hit, and are of those that scores are for; bool, (n_guides,)."""
+    """Return which guides have a hit and can be scored; bool, (n_guides,)."""
     is_found = np.bincount(hits.guide_ids, minlength=len(hits.guides)) > 0
     return is_found & has_scored_letters(hits.guides, hits.pattern)
 
 
 def has_scored_letters(guides: tuple[str, ...], pattern: str) -> np.ndarray:
-    """Return which guides are of those that scores are for; bool, (n_guides,)."""
+    """Return which guides can be scored; bool, (n_guides,)."""
     is_plain = np.array([{*guide[:LENGTH]} <= {*"ACGT"} for guide in guides], bool)
     return is_plain & has_scores(pattern)
 
@@ -217,12 +217,12 @@ def has_scored_letters(guides: tuple[str, ...], pattern: str) -> np.ndarray:
 def first_best(
     rows: np.ndarray, owners: np.ndarray, scores: np.ndarray, n_guides: int
 ) -> np.ndarray:
-    """Return each guide's row with the highest score, the first of several; -1 without rows."""
+    """Return the row with the highest score of each guide, the first of several; -1 if none."""
     best = np.full(n_guides, -np.inf)
     np.maximum.at(best, owners[rows], scores)
     rows = rows[scores == best[owners[rows]]][::-1]
     chosen = np.full(n_guides, -1, np.int64)
-    # Of several values for one place NumPy keeps the last.
+    # For repeated indices, NumPy keeps the last assignment.
     chosen[owners[rows]] = rows
     return chosen
 

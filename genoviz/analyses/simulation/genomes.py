@@ -1,8 +1,8 @@
-"""The sizes of whole human pangenomes, chromosome by chromosome, at any scale.
+"""Chromosome sizes of whole human pangenome graphs, at any scale.
 
-What is published of the graphs of the Human Pangenome Reference Consortium are nodes and steps of
-all chromosomes together; each chromosome has its share of them by its length in T2T-CHM13v2.0.
-`genoviz.analyses.simulation.graphs` makes a graph of such sizes.
+The Human Pangenome Reference Consortium publishes the total numbers of nodes and steps of its
+graphs. They are divided among the chromosomes by length in T2T-CHM13v2.0.
+`genoviz.analyses.simulation.graphs` makes graphs of these sizes.
 
 References
 ----------
@@ -58,14 +58,14 @@ _PATHS_PER_HAPLOTYPE = 4 / 3
 
 @dataclass(frozen=True)
 class GenomeShape:
-    """What is known of a whole pangenome graph: nodes, steps and haplotypes, references included.
+    """Size of a whole pangenome graph: nodes, steps and haplotypes, including references.
 
     Attributes
     ----------
     n_nodes, n_steps
-        Of all chromosomes together.
+        Totals over all chromosomes.
     n_haplotypes
-        Of each autosome.
+        Number of haplotypes of each autosome.
     """
 
     n_nodes: int
@@ -85,7 +85,7 @@ GENOME_SHAPES: Mapping[str, GenomeShape] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ChromosomeSizes:
-    """Sizes of the graph of one chromosome, and the seed of its random numbers."""
+    """Size of the graph of one chromosome, and its random seed."""
 
     name: str
     n_nodes: int
@@ -104,10 +104,10 @@ def iter_chromosome_sizes(
     shape
         A name of `GENOME_SHAPES`.
     scale
-        Share of the nodes and steps, at most 1. Steps for each node stay as they are, and with
-        them, roughly, the haplotypes; a chromosome has `MIN_NODES` nodes at least.
+        Share of the nodes and steps, at most 1. Steps per node, and therefore roughly the number
+        of haplotypes, stay the same; a chromosome has at least `MIN_NODES` nodes.
     seed
-        Each chromosome has a seed of its own that follows from this one.
+        Base seed, from which each chromosome derives its own.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Simulate variation graphs that look like those of the human pangenome, of any size."""
+"""Simulation of variation graphs of any size that resemble those of the human pangenome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_PATHS = 2**24
 
 @dataclass(frozen=True)
 class VariationRates:
-    """How often each kind of variation begins, and how haplotypes differ.
+    """Rates of each kind of variation, and differences between haplotypes.
 
     Attributes
     ----------
@@ -39,11 +39,11 @@ class VariationRates:
         Weights of the kinds, per site of the graph; ``sv`` are insertions (or deletions) with
         sites of their own.
     private
-        Share of SNPs and indels of which one path alone has the other allele.
+        Share of SNPs and indels whose alternative allele is on one path only.
     reverse
-        Share of contigs that run through the graph from its end to its start.
+        Share of contigs that traverse the graph from its end to its start.
     recombination
-        Changes of the copied founder along the whole graph, per haplotype.
+        Switches of the copied founder along the whole graph, per haplotype.
     """
 
     snp: float = 0.74
@@ -82,14 +82,14 @@ in the graphs of the Human Pangenome Reference Consortium."""
 
 @dataclass(frozen=True)
 class SimulationProgress:
-    """How far a simulation is.
+    """Progress of a simulation.
 
     Attributes
     ----------
     stage
-        What is being made.
+        Current stage.
     n_done, n_total
-        Nodes or steps made, and in all.
+        Number of nodes or steps made, and their total.
     graph
         The graph, in the last report only.
     """
@@ -103,35 +103,35 @@ class SimulationProgress:
 def simulate_pangenome(n_nodes: int, n_paths: int, **options: Any) -> PangenomeGraph:
     """Return a random variation graph with the statistics of real pangenome graphs.
 
-    The graph is a row of sites in topological order: SNPs, indels, insertions that carry sites of
-    their own, inversions and tandem duplications. Haplotypes are mosaics of a few founders, so
-    that paths share haplotype blocks. The first two paths are references that run through the
-    whole graph; the others are haplotypes, some in one contig, some in pieces with gaps between.
+    The graph is a sequence of sites in topological order: SNPs, indels, insertions with nested
+    sites, inversions and tandem duplications. Haplotypes are mosaics of a few founders, so that
+    paths share haplotype blocks. The first two paths are references through the whole graph; the
+    others are haplotypes, some in one contig, some in pieces with gaps between.
 
     Parameters
     ----------
     n_nodes, n_paths
-        Size of the graph, kept exactly. With two paths or more every node is on a path; one path
-        alone leaves the alleles that it has not.
+        Exact size of the graph. With two paths or more every node is on a path; a single path
+        skips the alleles that it lacks.
     n_steps
-        Steps of all paths together, kept within 5 %; by default what comes of three haplotypes
-        for four paths. It decides how many haplotypes the paths make up; more steps than whole
+        Total number of steps, within 5 %; the default corresponds to three haplotypes per four
+        paths. It determines the number of haplotypes that the paths make up. More steps than whole
         paths have are made by more copies of the tandem duplications.
     seed
-        The same seed gives the same graph, whatever the number of threads.
+        Random seed; the graph does not depend on the number of threads.
     sequences
-        Whether to make up bases for the nodes.
+        Whether to generate random bases for the nodes.
     n_founders
         Number of founder haplotypes, 2 to 64; by default twice the root of the haplotypes.
     rates
-        How much variation there is of each kind.
+        Rates of each kind of variation.
     contig
         Name of the contig in the path names ``sample#haplotype#contig``.
 
     Raises
     ------
     ParameterError
-        If a size is out of range or ``n_steps`` cannot be met.
+        If a size is out of range or ``n_steps`` is infeasible.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def iter_simulate_pangenome(
     rates: VariationRates = DEFAULT_RATES,
     contig: str = "chr1",
 ) -> Iterator[SimulationProgress]:
-    """Yield how far a simulation is; the last report has the graph. See `simulate_pangenome`."""
+    """Yield the progress of `simulate_pangenome`; the last report has the graph."""
     _check_sizes(n_nodes, n_paths, n_founders)
     kernel = load_kernel("pangenome_simulation", "cpu")
     streams = np.random.SeedSequence(seed).spawn(6)

@@ -1,4 +1,4 @@
-"""Nodes by their names: lists as text, one name a line, and many at once."""
+"""Reading and writing of node lists, and lookup of nodes by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from genoviz.model import ByteStrings, PangenomeGraph
 def write_node_list(
     graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray, path: str | PathLike[str]
 ) -> None:
-    """Write the names of nodes, one a line, gzipped where ``path`` ends in ``.gz``.
+    """Write node names, one per line; gzipped if ``path`` ends in ``.gz``.
 
     Raises
     ------
@@ -29,9 +29,9 @@ def write_node_list(
 
 
 def read_node_list(graph: PangenomeGraph, path: str | PathLike[str]) -> np.ndarray:
-    """Return the nodes that a file names, one a line, in its order; int64.
+    """Return the nodes named in a file, one per line, in file order; int64.
 
-    Only the first column counts; empty lines and those that begin with ``#`` are passed over.
+    Only the first column is used; empty lines and lines that begin with ``#`` are skipped.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def read_node_list(graph: PangenomeGraph, path: str | PathLike[str]) -> np.ndarr
 
 
 def read_names(path: str | PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines' numbers, from 1 on, and the names of nodes in a file, as `read_node_list`.
+    """Yield 1-based line numbers and node names from a file, as `read_node_list`.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def read_names(path: str | PathLike[str]) -> Iterator[tuple[int, str]]:
 
 
 def find_nodes(graph: PangenomeGraph, names: Sequence[str]) -> np.ndarray:
-    """Return the node of each name, or -1 where the graph has none; int64, shape (n_names,)."""
+    """Return the node of each name, -1 if there is none; int64, shape (n_names,)."""
     if graph.n_nodes == 0 or len(names) == 0:
         return np.full(len(names), -1, np.int64)
     table = finish(build_node_table(graph.node_names))

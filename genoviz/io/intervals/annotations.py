@@ -1,4 +1,4 @@
-"""Annotations from BED, GFF3 and GTF files: their lines, and the columns of these."""
+"""Reading of annotations from BED, GFF3 and GTF files."""
 
 from __future__ import annotations
 
@@ -33,19 +33,18 @@ _GFF_COLOUR = r"(?i)\bcolou?r[= ]\"?#([0-9a-f]{6})"
 def read_annotations(path: str | PathLike[str]) -> Annotations:
     """Return the annotations of a BED (3 to 12 columns), GFF3 or GTF file, plain or gzipped.
 
-    The ending of the file's name tells which it is, its first feature where that is another.
-    Coordinates of GFF and GTF become 0-based half-open. Lines ``track``, ``browser`` and ``#`` are
-    passed over, as is what follows ``##FASTA``; so is a first row that names the columns, and a
-    note says so.
+    The file name ending determines the format; if the first feature contradicts it, the feature
+    does. GFF and GTF coordinates are converted to 0-based half-open. Lines ``track``, ``browser``
+    and ``#`` are skipped, as is everything after ``##FASTA``. A header row is skipped with a note.
 
-    Names are ``Name``, ``gene_name``, ``ID`` or ``gene_id`` of GFF and GTF, the first that a
-    feature has. Colours are ``itemRgb`` (0 and 0,0,0 stand for none) or ``name#RRGGBB`` of BED,
-    ``color`` of GFF. Block columns that do not fit each other are left out, and a note says so.
+    Names in GFF and GTF are the first of ``Name``, ``gene_name``, ``ID`` or ``gene_id`` that a
+    feature has. Colours are ``itemRgb`` (0 and 0,0,0 mean none) or ``name#RRGGBB`` in BED, and
+    ``color`` in GFF. Inconsistent block columns are dropped with a note.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read or a feature does not follow the format; says where and why.
+        If the file cannot be read or a feature violates the format; the message says where and why.
 
     References
     ----------
@@ -66,7 +65,7 @@ def read_annotations(path: str | PathLike[str]) -> Annotations:
 
 
 def _read_lines(path: Path) -> pl.DataFrame:
-    """Return the features' lines and their 1-based numbers."""
+    """Return the feature lines and their 1-based numbers."""
     import polars as pl
 
     text = read_bytes(path, may_be_empty=True, may_be_binary=True)
@@ -106,7 +105,7 @@ def _find_dialect(path: Path, lines: pl.DataFrame) -> Dialect:
 
 
 def _split_columns(lines: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
-    """Return the lines' columns as text, with start and end as numbers."""
+    """Return the columns of lines as text, with start and end as numbers."""
     import polars as pl
 
     line = pl.col("line")
@@ -131,7 +130,7 @@ def _to_integer(name: str) -> pl.Expr:
 
 
 def _refuse_wrong_row(path: Path, table: pl.DataFrame, dialect: Dialect) -> None:
-    """Raise the error of the first feature that does not follow the format, if there is one."""
+    """Raise an error for the first feature that violates the format, if any."""
     import polars as pl
 
     is_right = (
@@ -169,20 +168,20 @@ def _explain(row: dict, dialect: Dialect) -> str:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a kind of file writes features.
+    """Column layout of a feature format.
 
     Attributes
     ----------
     name
-        What people call it.
+        Name shown to users.
     columns
-        Its columns; names that both kinds have mean the same.
+        Its columns; names shared by both formats have the same meaning.
     n_needed
-        Columns that a feature needs.
+        Number of required columns.
     first_base
-        What the first base of a contig is called; with 1, ends are closed.
+        Coordinate of a contig's first base; with 1, ends are closed.
     may_have_spaces
-        Whether spaces may stand for tabs.
+        Whether spaces may replace tabs.
     """
 
     name: str
@@ -214,7 +213,7 @@ DIALECTS = {
 
 
 def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
-    """Return the annotations of a table of texts; its places are checked already."""
+    """Return annotations from a table of texts with validated positions."""
     import polars as pl
 
     notes = [] if len(table) else ["The file has no annotations."]
@@ -291,7 +290,7 @@ def _add_gff_names(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _colour_number() -> pl.Expr:
-    """Return ``colour`` (red,green,blue) or ``hex`` as 0xRRGGBB, -1 where there is none."""
+    """Return ``colour`` (red,green,blue) or ``hex`` as 0xRRGGBB, -1 if there is none."""
     import polars as pl
 
     parts = [pl.col("colour").str.extract(_RGB, k).cast(pl.Int32, strict=False) for k in (1, 2, 3)]
@@ -302,7 +301,7 @@ def _colour_number() -> pl.Expr:
 
 
 def _read_blocks(table: pl.DataFrame, notes: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets and bounds of the blocks of BED12."""
+    """Return offsets and bounds of BED12 blocks."""
     import polars as pl
 
     def numbers(name: str) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Signals and features in bigWig and bigBed files.
+"""Reading of bigWig and bigBed files.
 
 References
 ----------
@@ -22,7 +22,7 @@ from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.model import ByteStrings, Intervals, PathRegion
 
-# Files of other names, such as SIGNAL.BW, the library reads from memory alone.
+# For other endings, such as SIGNAL.BW, the library reads only from memory.
 _ENDINGS = (".bw", ".bigWig", ".bigwig", ".bb", ".bigBed")
 _MAX_ASKED = 2**31 - 1
 _VALUE_STEP = np.dtype([("start", np.int64), ("end", np.int64), ("value", np.float64)])
@@ -31,7 +31,7 @@ Progress = tuple[str, int, int]
 
 
 class BigWig:
-    """A bigWig file that stays open, for pictures of any stretch.
+    """An open bigWig file that can be queried for any region.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class BigWig:
     Raises
     ------
     FileFormatError
-        If it is no such file.
+        If the file is not a bigWig file.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -66,7 +66,7 @@ class BigWig:
     ) -> np.ndarray:
         """Return the values of bins of equal width; float64, shape (n_bins,), NaN without data.
 
-        Where bins are wide they come from the summaries in the file, unless ``exact``.
+        For wide bins, values come from the summaries in the file, unless ``exact``.
         """
         self._check(contig)
         if n_bins < 1 or end <= start:
@@ -92,7 +92,7 @@ class BigWig:
         return np.asarray(values, np.float64)
 
     def steps(self, contig: str, start: int = 0, end: int | None = None) -> Intervals:
-        """Return the stretches with one value each that touch a region; scores are the values."""
+        """Return the constant-value intervals that touch a region, with values as scores."""
         self._check(contig)
         end = self.contig_lengths[contig] if end is None else end
         return _one_contig(self.path, self._file, contig, start, end, "bigwig")
@@ -110,9 +110,9 @@ def read_big_file(
     find_region: Callable[[Iterable[str]], PathRegion] | None = None,
     names: bool = True,
 ) -> Generator[Progress, None, Intervals]:
-    """Return what a bigWig or bigBed file holds, values and scores as scores; yields progress.
+    """Read a bigWig or bigBed file, with values as scores; yields progress.
 
-    ``find_region`` is given the contigs, and returns the only region that is wanted.
+    ``find_region`` is called with the contigs, and returns the only region to read.
     """
     title = {"bigwig": "bigWig", "bigbed": "bigBed"}[kind]
     file = _open(path, title)
@@ -151,14 +151,14 @@ def _in_memory(path: Path) -> io.BytesIO:
 
 @contextlib.contextmanager
 def _explained(path: Path, contig: str) -> Iterator[None]:
-    """Say what cannot be read where the library fails or panics."""
+    """Convert failures and panics of the library into readable errors."""
     try:
         with held_messages():
             yield
     except BaseException as error:
         if not is_failure(error):
             raise
-        # The words of a panic are those of the library's source.
+        # A panic's message quotes the library's source, so it is not shown.
         reason = f": {error}" if isinstance(error, Exception) else ""
         raise FileFormatError(
             path, f"cannot be read on {contig}, so it is cut off or damaged{reason}"
@@ -168,7 +168,7 @@ def _explained(path: Path, contig: str) -> Iterator[None]:
 def _one_contig(
     path: Path, file: Any, contig: str, start: int, end: int, kind: str, names: bool = True
 ) -> Intervals:
-    """Return what lies on one contig."""
+    """Return the records of one contig."""
     with _explained(path, contig):
         return _read_contig(file, contig, start, end, kind, names)
 
@@ -190,14 +190,14 @@ def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names:
 
 
 def _records(file: Any, contig: str, start: int, end: int) -> Iterator[tuple]:
-    """Return what touches a region; the library takes no numbers from 2^31 on."""
+    """Return the records in a region; the library rejects positions from 2^31 on."""
     if end <= _MAX_ASKED:
         return file.records(contig, start, end)
     return (row for row in file.records(contig) if row[0] < end and row[1] > start)
 
 
 def _bed_columns(rest: list[tuple[str, ...]], names: bool) -> dict[str, Any]:
-    """Return names, scores and strands of the further columns of bigBed rows."""
+    """Return names, scores and strands from the extra columns of bigBed rows."""
     n_columns = min((len(row) for row in rest), default=0)
     columns: dict[str, Any] = {}
     if names and n_columns >= 1:
@@ -218,7 +218,7 @@ def _to_number(text: str) -> float:
 
 
 def _join(parts: list[Intervals], lengths: dict[str, int], first: int) -> Intervals:
-    """Return the parts of contigs ``first`` and following as one."""
+    """Return the concatenated parts of contigs ``first`` and following."""
 
     def together(name: str) -> np.ndarray | None:
         found = [getattr(part, name) for part in parts if len(part)]

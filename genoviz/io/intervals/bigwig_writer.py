@@ -1,4 +1,4 @@
-"""Signals written as bigWig, and the contigs and lengths of a genome that they lie on."""
+"""Writing of bigWig files, and reading of contig lengths."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _MAX_DIGITS = 19
 def write_bigwig(
     path: str | PathLike[str], steps: Intervals, *, contig_lengths: Iterable[int] | None = None
 ) -> None:
-    """Write a signal as bigWig: intervals that do not overlap, with their values as scores.
+    """Write non-overlapping intervals with scores as a bigWig file.
 
     Parameters
     ----------
     path
         The file to write.
     steps
-        The signal; stretches without a value (NaN) are left out.
+        The signal; stretches with NaN are skipped.
     contig_lengths
-        Length of each contig, bp; those of ``steps`` by default, or its last ends.
+        Length of each contig, bp; by default those of ``steps``, or its last ends.
 
     Raises
     ------
     ParameterError
-        If there are no scores, intervals overlap or end beyond their contig, or a contig is longer
+        If there are no scores, intervals overlap or exceed their contig, or a contig is longer
         than the format allows (4.29 Gb).
     FileFormatError
         If the file cannot be written.
@@ -66,7 +66,7 @@ def write_bigwig(
     _check_lengths(lengths, steps, order)
     by_name = dict(zip(steps.contigs, lengths.tolist(), strict=True))
     with replace_file(path) as into, tempfile.TemporaryDirectory(prefix="genoviz-") as folder:
-        written = Path(folder) / "signal.bw"  # the library wants a file whose name ends so
+        written = Path(folder) / "signal.bw"  # the library requires this ending
         try:
             with held_messages():
                 file = tools.open(str(written), "w")
@@ -109,19 +109,19 @@ def _iter_steps(steps: Intervals, order: np.ndarray) -> Iterator[tuple[str, int,
 
 
 def _by_name(steps: Intervals) -> np.ndarray:
-    """Return the rank of each contig by name."""
+    """Return the rank of each contig in name order."""
     ranks = np.empty(steps.n_contigs, np.int64)
     ranks[sorted(range(steps.n_contigs), key=lambda k: steps.contigs[k])] = np.arange(len(ranks))
     return ranks
 
 
 def read_genome(path: str | PathLike[str]) -> dict[str, int]:
-    """Return the length of each contig by name, in the order of the file, bp.
+    """Return the length of each contig by name, in file order, bp.
 
     Raises
     ------
     FileFormatError
-        If a line has not a name and a length, or a contig is there twice.
+        If a line lacks a name or a length, or a contig occurs twice.
     """
     path = Path(path)
     lengths: dict[str, int] = {}
@@ -147,19 +147,19 @@ def read_genome(path: str | PathLike[str]) -> dict[str, int]:
 def on_genome(
     intervals: Intervals, lengths: dict[str, int], *, file: Path, genome: Path
 ) -> Intervals:
-    """Return the intervals with the contigs of a genome, in its order, and their lengths.
+    """Return the intervals on the contigs of a genome, in its order and with its lengths.
 
-    Contigs are known under their other names, too, and intervals may reach beyond an end.
+    Contigs also match by alternative names. Intervals may extend beyond a contig end.
 
     Parameters
     ----------
     file, genome
-        Where the intervals and the lengths are from, for messages.
+        Sources of the intervals and the lengths, for messages.
 
     Raises
     ------
     FileFormatError
-        If an interval lies on a contig that the genome has not, or beyond its end as a whole.
+        If a contig is not in the genome, or an interval starts beyond its end.
     """
     intervals = map_contigs(intervals, lengths)
     ranks = {name: rank for rank, name in enumerate(lengths)}

@@ -1,4 +1,4 @@
-"""How good a layout is: exact and sampled path stress."""
+"""Layout quality: exact and sampled path stress."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MAX_DEFAULT_SAMPLES = 10**8
 
 
 def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> PathStress:
-    """Return the exact path stress: the mean over all step pairs of all paths and all ends.
+    """Return the exact path stress: the mean over all pairs of steps of all paths and all ends.
 
-    The work grows with the square of the path lengths in steps: about 2e8 terms a second on a
-    CPU core. For more than some 1e5 steps a path, use `sampled_path_stress`.
+    The work is quadratic in the number of steps of a path, at about 2e8 terms per second on a CPU
+    core. For paths with more than some 1e5 steps, use `sampled_path_stress`.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> P
     Raises
     ------
     ParameterError
-        If the layout has another number of nodes than the graph, or there is no such weighting.
+        If layout and graph differ in their number of nodes, or the weighting is unknown.
 
     References
     ----------
@@ -53,23 +53,23 @@ def path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> P
 
 
 def count_pairs(graph: PangenomeGraph) -> int:
-    """Return how many pairs of steps the paths of a graph have."""
-    counts = np.diff(graph.path_offsets).astype(object)  # of Python's numbers: no overflow
+    """Return the number of pairs of steps of all paths."""
+    counts = np.diff(graph.path_offsets).astype(object)  # Python integers do not overflow
     return int((counts * (counts - 1) // 2).sum())
 
 
 def link_stress(
     graph: PangenomeGraph, layout: GraphLayout, *, backend: Backend = "auto"
 ) -> PathStress:
-    """Return the exact path stress of the links alone, each as a path of two steps.
+    """Return the exact path stress of all links, each as a path of two steps.
 
-    So it tells how well neighbours lie beside each other, whatever the paths are. Links of a node
-    with itself do not count: its ends cannot be in one place.
+    It measures how well neighbours are placed, independent of the paths. Self-loops are skipped,
+    because the two ends of a node cannot coincide.
 
     Raises
     ------
     ParameterError
-        If the layout has another number of nodes than the graph.
+        If layout and graph differ in their number of nodes.
     """
     edges = graph.edges[graph.edges[:, 0] >> 1 != graph.edges[:, 1] >> 1]
     links = replace(
@@ -91,13 +91,13 @@ def iter_path_stress(
     weighting: Weighting = "pairs",
     backend: Backend = "auto",
 ) -> Iterator[StressProgress]:
-    """Yield how far the exact path stress is; the last report has it. See `path_stress`.
+    """Yield the progress of the exact path stress; the last report has it. See `path_stress`.
 
     Parameters
     ----------
     weighting
-        ``"pairs"``: all terms count alike, as in the paper's equation of the exact stress.
-        ``"steps"``: a path counts by its steps, as in that of the sampled one.
+        ``"pairs"``: all terms have equal weight, as in the paper's exact stress. ``"steps"``: a
+        path has weight by its steps, as in the paper's sampled stress.
     """
     check_layout(graph, layout)
     check_weighting(weighting)
@@ -131,9 +131,9 @@ def iter_path_stress(
 
 
 class _RowsOfPairs:
-    """Which row each pair is of, where the pairs of all rows are numbered row by row.
+    """Maps a pair number to its row, with the pairs of all rows numbered consecutively.
 
-    A row is a record with itself and all later records of its path.
+    A row pairs a record with itself and all later records of its path.
     """
 
     def __init__(self, path_starts: np.ndarray) -> None:
@@ -144,7 +144,7 @@ class _RowsOfPairs:
         self.longest = int(n_records.max(initial=0))
 
     def of(self, pair: int) -> int:
-        """Return the row of a pair; the number of rows for that after the last."""
+        """Return the row of a pair; the number of rows for the end."""
         path = int(np.searchsorted(self._first_pairs, pair, side="right")) - 1
         first = int(self._path_starts[path])
         if path == len(self._path_starts) - 1:
@@ -159,10 +159,9 @@ class _RowsOfPairs:
 def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: Any) -> PathStress:
     """Return the path stress of a random sample of terms, with its 95 % confidence interval.
 
-    Terms of near steps, which are few and can be huge, are all taken or drawn more often, and
-    each counts for as many as it stands for; see `genoviz.analyses.graph.layout.stress_sampler`.
-    All terms are taken where there are at most as many as samples. Both backends draw the same
-    terms for the same seed.
+    Terms of near steps are few and can be huge, so they are all taken or oversampled, with weights
+    that correct for it; see `genoviz.analyses.graph.layout.stress_sampler`. If there are at most
+    as many terms as samples, all are taken. Both backends draw the same terms for the same seed.
 
     Parameters
     ----------
@@ -175,8 +174,8 @@ def sampled_path_stress(graph: PangenomeGraph, layout: GraphLayout, **options: A
     Raises
     ------
     ParameterError
-        If the layout has another number of nodes than the graph, ``n_samples`` is below 1 or given
-        beside ``samples_per_step``, or there is no such weighting.
+        If layout and graph differ in their number of nodes, ``n_samples`` is below 1 or combined
+        with ``samples_per_step``, or the weighting is unknown.
 
     References
     ----------
@@ -195,20 +194,19 @@ def iter_sampled_path_stress(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[StressProgress]:
-    """Yield how far a sampled path stress is; the last report has it. See `sampled_path_stress`.
+    """Yield the progress of a sampled path stress; the last has it. See `sampled_path_stress`.
 
     Parameters
     ----------
     n_samples
-        Terms to draw; by default 100 for each step, at most 10^8.
+        Number of terms to draw; by default 100 per step, at most 10^8.
     samples_per_step
-        In place of ``n_samples``: terms to draw for each step, however many these are. The paper
-        has 100.
+        Instead of ``n_samples``: number of terms per step, without a maximum. The paper uses 100.
     weighting
-        ``"steps"``: a path counts by its steps, as in the paper's equation of the sampled stress.
-        ``"pairs"``: all terms count alike, as in that of the exact one.
+        ``"steps"``: a path has weight by its steps, as in the paper's sampled stress. ``"pairs"``:
+        all terms have equal weight, as in the paper's exact stress.
     seed
-        Names the sample.
+        Random seed of the sample.
     """
     check_layout(graph, layout)
     n_samples = _count_samples(graph, n_samples, samples_per_step)

@@ -1,14 +1,14 @@
-"""What a path stress is, how far its computation, and its 95 % confidence interval.
+"""Results of path stress computations, and their 95 % confidence intervals.
 
-The interval is that of a stratified mean whose terms have a long tail. Such means are
-skewed, and their standard error is itself unsure: a sample that lacks the rare huge terms has a
-mean that is too low and an error that is too small. So the interval takes two numbers
-from the third and fourth moments of the strata: the degrees of freedom of the standard error
-(Satterthwaite, with the variance that a sample variance has at that kurtosis), for Student's t; and
-the skewness of the mean, by which the upper end moves up (first term of the Edgeworth expansion of
-a studentised mean). The lower end stays, so that the interval errs to the long side. It is even on
-a log scale but for that. The moments of a sample are below those of its stratum, whose rarest terms
-it lacks: the kurtosis counts fourfold, the skewness, which is at most its root, twice.
+The estimate is a stratified mean of terms with a long tail. Such means are skewed, and their
+standard error is itself uncertain: a sample that misses the rare huge terms underestimates both the
+mean and the error. The interval therefore uses the third and fourth moments of the strata. The
+degrees of freedom of the standard error for Student's t follow Satterthwaite, with the variance of
+a sample variance at that kurtosis. The skewness of the mean moves the upper end up (first term of
+the Edgeworth expansion of a studentised mean). The lower end stays, so that the interval errs on
+the wide side. Apart from that it is symmetric on a log scale. Sample moments underestimate those of
+a stratum, because rare terms are missing: the kurtosis is multiplied by four, and the skewness,
+which is at most its root, by two.
 
 References
 ----------
@@ -31,32 +31,32 @@ WEIGHTINGS = ("pairs", "steps")
 Z_95 = 1.959964
 MIN_FREEDOM = 4.0
 UNSEEN = 4.0
-"""What the kurtosis of a sample is multiplied with, for the terms that were not drawn."""
+"""Factor of the sample kurtosis that allows for terms that were not drawn."""
 _MAX_EXPONENT = 700.0
 
 
 @dataclass(frozen=True)
 class PathStress:
-    """Path stress of a layout; 0 is perfect, and what is good depends on the graph.
+    """Path stress of a layout; 0 is perfect, and typical values depend on the graph.
 
     Attributes
     ----------
     mean
-        Mean, by ``weighting``, of the terms ``((D - d) / d)^2`` with D the distance in the layout
-        and d the distance along the path; NaN when there is no term.
+        Mean of the terms ``((D - d) / d)^2``, by ``weighting``, with D the distance in the layout
+        and d the distance along the path; NaN if there are no terms.
     ci_low, ci_high
-        95 % confidence interval of the mean, even on a log scale but for the skewness, which moves
-        the upper end up; the mean itself when all terms were taken.
+        95 % confidence interval of the mean, symmetric on a log scale except for a skewness
+        correction of the upper end; equal to the mean if all terms were taken.
     median
-        Median term, which a few bad pairs cannot move, of a plain sample; NaN for exact stress,
-        whose terms are not kept.
+        Median term of an unweighted sample, which is robust against a few bad pairs; NaN for exact
+        stress, which does not store its terms.
     n_terms, n_skipped
-        Terms in the mean, and terms left out because the two ends are one joint (d = 0).
+        Number of terms in the mean, and of terms skipped because the two ends coincide (d = 0).
     is_exact
         Whether all pairs were counted rather than a sample.
     weighting
-        ``"pairs"`` where all terms count alike, so that a path counts by the square of its steps;
-        ``"steps"`` where a path counts by its steps.
+        ``"pairs"`` if all terms have equal weight, so that a path counts by its squared number of
+        steps; ``"steps"`` if a path counts by its number of steps.
     """
 
     mean: float
@@ -71,14 +71,14 @@ class PathStress:
 
 @dataclass(frozen=True)
 class StressProgress:
-    """How far a path stress is.
+    """Progress of a path stress computation.
 
     Attributes
     ----------
     n_done, n_total
-        Pairs of steps, or samples, done and in all.
+        Number of pairs of steps, or of samples, done and in total.
     stress
-        The result, at the end.
+        The result, in the last report.
     """
 
     n_done: int
@@ -93,11 +93,11 @@ class StratumMoments:
     Attributes
     ----------
     weight
-        What all terms of the stratum count together.
+        Total weight of the stratum's terms.
     n_samples, n_terms
-        Terms drawn, and those of them that were not skipped.
+        Number of terms drawn, and of those not skipped.
     total, total_squares
-        Sums of these, and of their squares.
+        Sums of the terms, and of their squares.
     skewness, kurtosis
         Standardised third and fourth central moment; 0 and 3 for a normal distribution.
     """
@@ -112,7 +112,7 @@ class StratumMoments:
 
 
 def shape_of(values: np.ndarray) -> tuple[float, float]:
-    """Return skewness and kurtosis of values, 0 and 3 if all are alike; NaN is left out."""
+    """Return skewness and kurtosis of values, ignoring NaN; 0 and 3 if all are equal."""
     drawn = values[~np.isnan(values)].astype(np.float64)
     deviations = drawn - drawn.mean() if len(drawn) else drawn
     largest = np.abs(deviations).max(initial=0.0)
@@ -128,16 +128,16 @@ def shape_of(values: np.ndarray) -> tuple[float, float]:
 
 
 def interval(mean: float, counted: float, strata: list[StratumMoments]) -> tuple[float, float]:
-    """Return the ends of the interval of a mean.
+    """Return the confidence interval of a mean.
 
     Parameters
     ----------
     mean
         The stratified mean, 0 or more.
     counted
-        Sum of the weights of all terms, drawn or not, without the skipped ones.
+        Total weight of all terms, drawn or not, without the skipped ones.
     strata
-        Those that were drawn from; what was taken whole has no error.
+        The sampled strata; strata taken completely have no error.
     """
     variance = third = unsure = 0.0
     for stratum in strata:
@@ -149,7 +149,7 @@ def interval(mean: float, counted: float, strata: list[StratumMoments]) -> tuple
         return mean, mean
     quantile = t_quantile(2.0 * variance**2 / unsure if unsure > 0.0 else math.inf)
     error = math.sqrt(variance) / counted / mean
-    # On the log scale a part of the skewness is gone.
+    # The log transform removes part of the skewness.
     skewness = math.sqrt(UNSEEN) * third / variance**1.5
     shift = skewness * (2.0 * Z_95**2 + 1.0) / 6.0 - error * Z_95**2 / 2.0
     low, high = (
@@ -159,8 +159,8 @@ def interval(mean: float, counted: float, strata: list[StratumMoments]) -> tuple
 
 
 def _variance(mean: float, stratum: StratumMoments) -> float:
-    """Return the variance of a stratum's part of the total."""
-    # Of (term - mean), 0 for a skipped one, as the mean is one of the terms not skipped.
+    """Return the variance of a stratum's contribution to the total."""
+    # Deviations from the mean; 0 for skipped terms, because the mean excludes them.
     n, n_terms, total = stratum.n_samples, stratum.n_terms, stratum.total
     error = total - mean * n_terms
     squares = stratum.total_squares - 2 * mean * total + mean * mean * n_terms
@@ -186,7 +186,7 @@ def t_quantile(freedom: float) -> float:
 
 
 def check_weighting(weighting: str) -> None:
-    """Refuse what is not a weighting.
+    """Check a weighting.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The nodes of a layout that are drawn: where they are, which are where, and which are marked."""
+"""The drawn nodes of a layout: spatial queries and marks."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ LIVE_PARTS = 12
 
 @dataclass(frozen=True, eq=False)
 class MarkLayer:
-    """Nodes to draw over everything else, in one colour.
+    """Nodes to draw over all others, in one colour.
 
-    It keeps what a drawing needs of its nodes: give the same object to each drawing.
+    It caches what a drawing needs of its nodes, so pass the same object to each drawing.
 
     Parameters
     ----------
     nodes
-        Whole numbers, any number of them and in any order.
+        Integer indices, in any number and order.
     index
-        The palette index that their pixels get, 1 to 255. Keep it free of other nodes with
-        ``draw(..., max_index=)``.
+        Palette index of their pixels, 1 to 255. Reserve it with ``draw(..., max_index=)``.
     line_width
-        Minimum width of their lines in pixels, 1 to 9.
+        Minimum line width in pixels, 1 to 9.
     halo_width
-        Width in pixels, up to 9, of the ground that is cleared around them, so that they stand out
-        where many nodes are; 0 for none.
+        Width in pixels, up to 9, of the background cleared around them, so that they stand out in
+        dense regions; 0 for none.
     """
 
     nodes: Any
@@ -55,7 +54,7 @@ class MarkLayer:
             raise ParameterError(f"a mark is {max(widths)} px wide, needs 1 to {MAX_LINE_WIDTH}")
 
     def nodes_on(self, backend: str, n_nodes: int) -> Any:
-        """Return the nodes where a backend needs them; ParameterError if there is no such node."""
+        """Return the nodes in a backend's memory; ParameterError if an index is out of range."""
         if self._largest >= n_nodes:
             check_nodes(self.nodes, n_nodes)
         return self.nodes if backend == "cpu" else self._nodes_on_gpu
@@ -77,7 +76,7 @@ def check_nodes(nodes: Any, n_nodes: int | None = None) -> np.ndarray:
     Raises
     ------
     ParameterError
-        If they are not whole numbers in one row, or there is no such node.
+        If they are not one-dimensional integers, or an index is out of range.
     """
     array = np.asarray(nodes)
     if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
@@ -93,24 +92,24 @@ def check_nodes(nodes: Any, n_nodes: int | None = None) -> np.ndarray:
 
 
 class DrawnNodes:
-    """One set of coordinates, ready to be asked for nodes in any number of viewports.
+    """Coordinates of a layout, prepared for node queries in any number of viewports.
 
     Parameters
     ----------
     coordinates
-        float64, shape (n_nodes, 2, 2), C order, as of :class:`GraphLayout`: NumPy or CuPy array. It
-        must not change, unless for :meth:`with_coordinates` with ``live``. A node with a coordinate
-        that is not finite is left out.
+        float64, shape (n_nodes, 2, 2), C order, as in :class:`GraphLayout`: NumPy or CuPy array. It
+        must not change, except through :meth:`with_coordinates` with ``live``. Nodes with
+        coordinates that are not finite are skipped.
     nodes
-        Numbers of the nodes that are drawn and found; None for all.
+        Indices of the nodes to draw and to query; None for all.
     backend
-        Where to look; ``"auto"`` leaves CuPy coordinates on their GPU. Only numbers of nodes that
-        are found, and the coordinates of these, leave a GPU.
+        Where to compute; ``"auto"`` leaves CuPy coordinates on their GPU. Only found node numbers
+        and their coordinates are copied back.
 
     Raises
     ------
     ParameterError
-        If the coordinates do not have this shape and type, or there is no such node.
+        If shape or dtype are wrong, or a node index is out of range.
     """
 
     def __init__(self, coordinates: Any, *, nodes: Any = None, backend: Backend = "auto") -> None:
@@ -124,20 +123,19 @@ class DrawnNodes:
         self._find_boxes()
 
     def with_coordinates(self, coordinates: Any, *, live: bool = False) -> Self:
-        """Return the same nodes elsewhere; all else is shared.
+        """Return the same nodes with other coordinates; everything else is shared.
 
         Parameters
         ----------
         coordinates
-            As of the class; may be the array of this drawing.
+            As for the class; may be the array of this drawing.
         live
-            For a layout that moves: the array may be written while it is drawn, and the boxes by
-            which nodes outside a view are passed over are not all found anew, which for 10 million
-            nodes takes as long as the picture. Each drawing, by any of the methods that draw,
-            finds one in ``LIVE_PARTS`` of them. So a node that has come from outside the view may
-            be missing, or not be found, for as many drawings, and `bounds` may lag as far behind;
-            on a GPU, nothing does. Once the layout rests, make a drawing without ``live``: it is
-            exact.
+            For a moving layout: the array may be written while it is drawn. The bounding boxes that
+            cull nodes outside a view are then refreshed in parts, because a full refresh of 10
+            million nodes takes as long as drawing. Each drawing call refreshes one in
+            ``LIVE_PARTS`` of them. A node that moved into the view may therefore be missed for that
+            many calls, and `bounds` may lag likewise. A GPU refreshes all boxes. Once the layout
+            rests, make a drawing without ``live``, which is exact.
         """
         if coordinates.shape != self._all.shape:
             raise ParameterError(
@@ -154,7 +152,7 @@ class DrawnNodes:
         return other
 
     def with_nodes(self, nodes: Any) -> Self:
-        """Return the same coordinates, of which only these nodes are found; None for all."""
+        """Return the same coordinates, with queries limited to these nodes; None for all."""
         other = copy.copy(self)
         other._set_nodes(nodes)
         other._find_boxes()
@@ -175,7 +173,7 @@ class DrawnNodes:
         self._gather()
 
     def _gather(self) -> None:
-        """Take the coordinates of the nodes that are drawn."""
+        """Gather the coordinates of the drawn nodes."""
         self._coordinates = (
             self._all
             if self._nodes is None
@@ -186,7 +184,7 @@ class DrawnNodes:
         self._boxes = self._raster.find_boxes(self._coordinates)
 
     def _refresh_boxes(self) -> None:
-        """Find some boxes anew; on a GPU all of them, which takes no time there."""
+        """Refresh some boxes; on a GPU all of them, which is fast there."""
         first, step = (self._phase % LIVE_PARTS, LIVE_PARTS) if self.backend == "cpu" else (0, 1)
         self._raster.refresh_boxes(self._coordinates, self._boxes, first, step)
         self._phase += 1
@@ -198,7 +196,7 @@ class DrawnNodes:
 
     @property
     def nodes(self) -> np.ndarray | None:
-        """Numbers of the nodes that are drawn; int64, ascending, or None for all."""
+        """Indices of the drawn nodes; int64, ascending, or None for all."""
         return self._nodes
 
     @property
@@ -208,17 +206,17 @@ class DrawnNodes:
 
     @property
     def coordinates(self) -> Any:
-        """The coordinates of all nodes where they are drawn from: a NumPy or a CuPy array."""
+        """The coordinates of all nodes: a NumPy or CuPy array."""
         return self._all
 
     @property
     def is_live(self) -> bool:
-        """Whether this is a drawing of a moving layout, which may miss nodes for a moment."""
+        """Whether the layout may be moving, so that queries may briefly miss nodes."""
         return self._is_live
 
     @property
     def bounds(self) -> tuple[float, float, float, float]:
-        """The box ``(x_min, y_min, x_max, y_max)`` around all drawn nodes; zeros without any."""
+        """The box ``(x_min, y_min, x_max, y_max)`` around all drawn nodes; zeros if none."""
         boxes = place_array(self._boxes, "cpu")
         if len(boxes) == 0 or np.isinf(boxes).all():
             return (0.0, 0.0, 0.0, 0.0)
@@ -238,14 +236,14 @@ class DrawnNodes:
         Parameters
         ----------
         x, y
-            The point, in layout coordinates, or in those of the plane of ``fold``; there, a node
-            is where its parts are drawn, and the nearest may be in another row.
+            The point, in layout coordinates, or in plane coordinates of ``fold``. On a fold, a node
+            is where its parts are drawn, and the nearest one may be in another row.
         max_distance
-            How far the node may be, bp.
+            Maximum distance of the node, bp.
         viewport
-            With it, distances are those on the screen, in its pixels, also in a stretched view.
+            If given, distances are screen pixels, also in a stretched view.
         fold
-            As of :meth:`draw`.
+            As for :meth:`draw`.
         """
         kernel = load_kernel("nearest_segment", self.backend)
         scales = (1.0, 1.0) if viewport is None else tuple(1 / v for v in viewport.bp_per_pixel)
@@ -265,7 +263,7 @@ class DrawnNodes:
     ) -> np.ndarray:
         """Return the drawn nodes whose lines touch a view; int64, ascending.
 
-        Of more than ``limit`` nodes, the first ones are returned, without looking at the others.
+        With more than ``limit`` nodes, the first ones are returned and the others not searched.
         """
         if limit < 0:
             raise ParameterError(f"limit is {limit}, needs at least 0")
@@ -300,7 +298,7 @@ def _aim(
     fold: Fold | None,
     row: int,
 ) -> Aim:
-    """Return a point of the plane as a point of the layout, seen from a row."""
+    """Convert a point of the plane to layout coordinates, as seen from a row."""
     x_shift, y_shift = (0.0, 0.0) if fold is None else fold.row_shift(row)
     x_range = (-math.inf, math.inf) if fold is None else fold.row_range(row)
     return Aim(
@@ -309,7 +307,7 @@ def _aim(
 
 
 def place_array(array: Any, backend: str) -> Any:
-    """Return an array where a backend needs it, in C order."""
+    """Return an array in a backend's memory, in C order."""
     if backend == "cpu":
         return np.ascontiguousarray(to_host(array))
     import cupy

@@ -15,14 +15,14 @@ from genoviz.model.intervals.annotations import Annotations, Categories
 
 @dataclass(frozen=True, eq=False)
 class PlacedIntervals:
-    """Intervals on the paths of a graph; one that is on several paths is there several times.
+    """Intervals on the paths of a graph; an interval on several paths occurs several times.
 
     Attributes
     ----------
     intervals
-        Their contigs are all paths of the graph, their positions bp from each path's first base.
+        Their contigs are all paths of the graph; positions are bp from each path's first base.
     rows
-        int64, shape (n,): the row that each comes from; ascending.
+        int64, shape (n,): original row of each; ascending.
     """
 
     intervals: Intervals
@@ -31,15 +31,15 @@ class PlacedIntervals:
 
 @dataclass(frozen=True, eq=False)
 class IntervalDepths:
-    """How many paths run through intervals.
+    """Depth of paths in intervals.
 
     Attributes
     ----------
     n_paths
-        int64, shape (n,): paths that visit a node of the interval.
+        int64, shape (n,): number of paths that visit a node of the interval.
     mean_depths
-        float64, shape (n,): visits of these paths to a base, averaged over the interval; NaN
-        for an interval without length.
+        float64, shape (n,): mean number of visits of a base by these paths; NaN for an empty
+        interval.
     """
 
     n_paths: np.ndarray
@@ -49,14 +49,14 @@ class IntervalDepths:
 def node_depths_of(
     graph: PangenomeGraph, paths: Iterable[str | int] | None = None, *, once: bool = False
 ) -> np.ndarray:
-    """Return how often paths visit each node; int64, shape (n_nodes,).
+    """Return how often the paths visit each node; int64, shape (n_nodes,).
 
     Parameters
     ----------
     paths
         Names or indices; all paths by default.
     once
-        Whether a path counts once, however often it visits a node.
+        Whether to count a path once per node, however often it visits the node.
 
     Raises
     ------
@@ -90,17 +90,17 @@ def path_depth_along(
     Parameters
     ----------
     path
-        The path along which is counted.
+        The path that gives the coordinates.
     paths
-        Those that are counted; all by default, the path itself too.
+        Paths to count; all by default, including ``path``.
     once
-        Whether a path counts once on a node, however often it visits it.
+        Whether to count a path once per node, however often it visits the node.
 
     Returns
     -------
     Intervals
-        Stretches of one depth, which is their score, from the path's first base to its last;
-        neighbours differ.
+        Maximal stretches of constant depth, with the depth as score, from the path's first base to
+        its last.
 
     Raises
     ------
@@ -130,10 +130,10 @@ def path_depth_along(
 def place_intervals(
     graph: PangenomeGraph, intervals: Intervals, *, sample: str | None = None
 ) -> PlacedIntervals:
-    """Return intervals on contigs as intervals on the paths of a graph.
+    """Map intervals on contigs to the paths of a graph.
 
-    Contigs are found, and intervals cut off where paths end, as by `place_annotations`; notes
-    say what is not placed.
+    Contigs are matched, and intervals clipped to paths, as by `place_annotations`. Notes list what
+    could not be placed.
 
     Raises
     ------
@@ -172,14 +172,14 @@ def place_intervals(
 def depths_of_intervals(
     graph: PangenomeGraph, intervals: Intervals, paths: Iterable[str | int] | None = None
 ) -> IntervalDepths:
-    """Return how many paths run through intervals on paths.
+    """Return the depth of paths in intervals on paths.
 
     Parameters
     ----------
     intervals
-        As `place_intervals` returns them: contigs are the paths of the graph, in order.
+        Result of `place_intervals`: contigs are the paths of the graph, in order.
     paths
-        Those that are counted; all by default.
+        Paths to count; all by default.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def depths_of_intervals(
 
 
 def _up_to(bounds: np.ndarray, sums: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return the sum of depths before each place of a path; exact int64."""
+    """Return the sum of depths before each position of a path; exact int64."""
     steps = np.clip(np.searchsorted(bounds, places, "right") - 1, 0, max(len(bounds) - 2, 0))
     if len(bounds) == 1:
         return np.zeros(len(places), np.int64)

@@ -1,4 +1,4 @@
-"""From positions on paths to nodes, and from nodes to positions on paths."""
+"""Conversion between positions on paths and nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class NodePosition:
     offset
         0-based position on the node's forward strand, bp.
     is_reverse
-        Whether the path visits the node in reverse there.
+        Whether the path visits the node in reverse.
     step
         Global number of the step.
     """
@@ -35,7 +35,7 @@ class NodePosition:
 
 @dataclass(frozen=True, eq=False)
 class PathSlice:
-    """The steps of a path that have a part of a region.
+    """The steps of a path that overlap a region.
 
     Attributes
     ----------
@@ -48,8 +48,8 @@ class PathSlice:
     is_reverse
         bool, shape (n,).
     positions
-        int64, shape (n,): where each step begins, bp from the path's first base; the first step
-        may begin before the region.
+        int64, shape (n,): start of each step, bp from the path's first base; the first step may
+        start before the region.
     """
 
     path: int
@@ -69,7 +69,7 @@ class NodeVisits:
     nodes, paths, steps
         int64, shape (n,): the node, the index of the path, the global number of the step.
     positions
-        int64, shape (n,): where the step begins, bp from the path's first base.
+        int64, shape (n,): start of the step, bp from the path's first base.
     is_reverse
         bool, shape (n,): whether the node is visited in reverse.
     """
@@ -82,7 +82,7 @@ class NodeVisits:
 
 
 def locate_position(graph: PangenomeGraph, path: str | int, position: int) -> NodePosition:
-    """Return the base of a node that is at a position of a path.
+    """Return the node and offset at a position of a path.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def locate_position(graph: PangenomeGraph, path: str | int, position: int) -> No
     Raises
     ------
     ParameterError
-        If there is no such path, or it does not have that position.
+        If there is no such path, or the position is beyond it.
     """
     index = _path_index(graph, path)
     length = int(graph.path_lengths[index])
@@ -114,14 +114,14 @@ def locate_position(graph: PangenomeGraph, path: str | int, position: int) -> No
 
 
 def find_region_steps(graph: PangenomeGraph, region: PathRegion) -> PathSlice:
-    """Return the steps of a path that have a base of a region.
+    """Return the steps of a path that overlap a region.
 
-    A region without length has the step of its position, or the last step at the path's end.
+    An empty region has the step at its position, or the last step at the path's end.
 
     Raises
     ------
     ParameterError
-        If there is no such path, or the region goes beyond it.
+        If there is no such path, or the region exceeds it.
     """
     path = graph.find_path(region.path)
     length = int(graph.path_lengths[path])
@@ -169,7 +169,7 @@ def find_node_visits(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -
 
 
 def check_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> np.ndarray:
-    """Return node numbers sorted and once each; int64.
+    """Return node numbers sorted and without duplicates; int64.
 
     Raises
     ------

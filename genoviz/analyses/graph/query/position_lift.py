@@ -1,4 +1,4 @@
-"""Positions on paths: found by path or by node, and carried to another path."""
+"""Lookup of positions on paths and nodes, and liftover to another path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NODE_PLACE = re.compile(r"^(?P<name>.+?)(?::(?P<offset>\d{1,18}))?(?P<strand>[+
 
 @dataclass(frozen=True)
 class LiftedPosition:
-    """Where a position of one path is on another.
+    """A position of one path lifted to another.
 
     Attributes
     ----------
@@ -28,13 +28,13 @@ class LiftedPosition:
     position
         bp from the first base of the other path.
     is_reverse
-        Whether the two paths run through the shared node in opposite directions.
+        Whether the two paths traverse the shared node in opposite directions.
     distance
-        bp walked along the first path to the shared node; 0 when the position is on it.
+        bp along the first path to the shared node; 0 if the position is on it.
     node
         The shared node.
     n_visits
-        How often the other path visits that node; above 1 the position is one of several.
+        Number of visits of that node by the other path; above 1 the position is ambiguous.
     """
 
     path: int
@@ -48,19 +48,19 @@ class LiftedPosition:
 def lift_position(
     graph: PangenomeGraph, path: str | int, position: int, to_path: str | int
 ) -> LiftedPosition | None:
-    """Return where a position of ``path`` is on ``to_path``; see :func:`lift_positions`."""
+    """Lift a position of ``path`` to ``to_path``; see :func:`lift_positions`."""
     return lift_positions(graph, path, [position], to_path)[0]
 
 
 def lift_positions(
     graph: PangenomeGraph, path: str | int, positions: Iterable[int], to_path: str | int
 ) -> list[LiftedPosition | None]:
-    """Return where positions of ``path`` are on ``to_path``; None where they share no node.
+    """Lift positions of ``path`` to ``to_path``; None if they share no node.
 
-    From each position the path is walked in both directions, base by base, to the nearest base
-    on a node that the other path visits too; of two at the same distance the earlier is taken.
-    The lifted position is that base on the other path. Where the other path visits the node more
-    often, the k-th visit of the path goes with the k-th of the other path, or with its last.
+    From each position, the path is searched in both directions for the nearest base on a node that
+    the other path visits too; ties take the earlier one. The lifted position is that base on the
+    other path. If the other path visits the node several times, the k-th visit of the path is
+    matched with its k-th visit, or with its last.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def lift_positions(
 def _nearest_bases(
     graph: PangenomeGraph, source: int, places: np.ndarray, shared: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest step of ``shared`` to each place, and its base nearest to the place."""
+    """Return the step of ``shared`` nearest to each position, and its nearest base."""
     index = graph.position_index
     steps = index.steps_at(np.full(len(places), source), places)
     after = np.searchsorted(shared, steps)
@@ -112,7 +112,7 @@ def _nearest_bases(
 def _carry(
     graph: PangenomeGraph, source: int, target: int, place: int, step: int, base: int
 ) -> LiftedPosition:
-    """Carry the base of a step on a shared node over to the other path."""
+    """Map the base of a step on a shared node to the other path."""
     index = graph.position_index
     handle = int(graph.steps[step])
     visits = graph.node_step_index.of(handle >> 1)
@@ -138,24 +138,24 @@ def _carry(
 
 @dataclass(frozen=True)
 class PositionRow:
-    """One base of a path, and the base of the node that it is.
+    """A base of a path with its node, offset and contig position.
 
     Attributes
     ----------
     query
-        The question.
+        The query text.
     path, position
         Name of the path, and bp from its first base, 0-based.
     contig, contig_position
         The path's contig, and the position there, 0-based.
     node, offset
-        Name of the node, and the base on its forward strand, 0-based.
+        Name of the node, and the 0-based position on its forward strand.
     strand
-        ``+`` where the path visits the node forward, ``-`` where in reverse.
+        ``+`` if the path visits the node forward, ``-`` if in reverse.
     to_path, to_position, to_contig_position, to_strand, distance
-        The position on another path, as
-        :class:`genoviz.analyses.graph.query.position_lift.LiftedPosition` has it, ``-`` where that
-        runs in the opposite direction; None when not asked for, or when the paths share no node.
+        The lifted position on another path, see
+        :class:`genoviz.analyses.graph.query.position_lift.LiftedPosition`; the strand is ``-`` if
+        that path runs in the opposite direction. None if not requested, or no node is shared.
     """
 
     query: str
@@ -174,7 +174,7 @@ class PositionRow:
 
 
 def locate_path_positions(graph: PangenomeGraph, queries: Iterable[str]) -> list[PositionRow]:
-    """Return the nodes at ``PATH:POSITION``, each as `resolve_region` reads it.
+    """Return the nodes at ``PATH:POSITION`` queries, parsed by `resolve_region`.
 
     Raises
     ------
@@ -195,14 +195,14 @@ def locate_path_positions(graph: PangenomeGraph, queries: Iterable[str]) -> list
 
 
 def locate_node_positions(graph: PangenomeGraph, queries: Iterable[str]) -> list[PositionRow]:
-    """Return where paths visit bases of nodes, written ``NODE[:OFFSET][+-]``.
+    """Return the path positions of node bases, given as ``NODE[:OFFSET][+-]``.
 
-    The 0-based offset counts on the strand that is given after it, the forward one by default.
+    The 0-based offset counts on the given strand, the forward strand by default.
 
     Raises
     ------
     ParameterError
-        If the graph has no such node, or the node no such base.
+        If the graph has no such node, or the offset is beyond the node.
     """
     rows = []
     for query in queries:
@@ -223,7 +223,7 @@ def locate_node_positions(graph: PangenomeGraph, queries: Iterable[str]) -> list
 def add_lifted(
     graph: PangenomeGraph, rows: Iterable[PositionRow], to_path: str
 ) -> list[PositionRow]:
-    """Return the rows with their positions on another path.
+    """Return the rows with their positions lifted to another path.
 
     Raises
     ------

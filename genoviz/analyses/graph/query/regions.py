@@ -1,4 +1,4 @@
-"""Regions as people write them, found on the paths of a graph."""
+"""Parsing of region strings, and their lookup on the paths of a graph."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from genoviz.model.graph.path_region import split_region
 
 
 def resolve_region(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
-    """Return the stretches of paths that a region names; 0-based half-open, at least one.
+    """Return the path regions that a text names; 0-based half-open, at least one.
 
-    ``NAME``, ``NAME:position`` and ``NAME:start-end`` are understood, with commas in numbers.
-    Where ``NAME`` is exactly that of a path, positions count from the path's first base.
-    Otherwise it names a contig, as its paths are named without their ranges (``:start-end``,
-    ``[start]``), or as ``sample#contig``, contig or sample where only one is meant; then
-    positions are those of the contig, and each sub-path that has a part of the region gives it.
-    What lies beyond the ends of the paths is cut off.
+    The forms are ``NAME``, ``NAME:position`` and ``NAME:start-end``; numbers may contain commas. If
+    ``NAME`` is exactly the name of a path, positions count from the path's first base. Otherwise it
+    names a contig: the path names without their ranges (``:start-end``, ``[start]``), or
+    ``sample#contig``, contig or sample if that is unambiguous. Positions are then those of the
+    contig, and each sub-path that overlaps the region returns its part. Regions are clipped to the
+    paths.
 
     Raises
     ------
     ParameterError
-        If the text is not a region, or there is no such path, or it does not reach that far.
+        If the text is not a region, there is no such path, or the region lies beyond its paths.
 
     Examples
     --------
@@ -59,10 +59,10 @@ def resolve_region(graph: PangenomeGraph, text: str) -> tuple[PathRegion, ...]:
 def clip_to_paths(
     graph: PangenomeGraph, paths: Iterable[int], start: int, end: int, *, is_local: bool
 ) -> tuple[PathRegion, ...]:
-    """Return the parts of ``start`` to ``end`` that paths have.
+    """Return the parts of ``start`` to ``end`` that lie on paths.
 
-    Positions count from the first base of each path where ``is_local``, from that of its contig
-    otherwise.
+    Positions count from the first base of each path if ``is_local``, otherwise from that of its
+    contig.
     """
     found = []
     for path in paths:

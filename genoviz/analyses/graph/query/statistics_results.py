@@ -1,4 +1,4 @@
-"""The numbers of a graph by name, and how each is defined."""
+"""Graph statistics and their definitions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many values lie between each edge and the next.
+    """Histogram of integer values.
 
     Attributes
     ----------
     edges
-        Whole numbers, one more than ``counts``; a bin holds its lower edge and not its upper.
+        Integers, one more than ``counts``; bins include their lower edge and exclude the upper.
     counts
-        Numbers of values.
+        Number of values in each bin.
     """
 
     edges: tuple[int, ...]
@@ -23,7 +23,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class LengthSummary:
-    """Lengths in bp; ``n50`` is the longest that half of all bases are in nodes of at least."""
+    """Lengths in bp; nodes of at least ``n50`` bp hold half of all bases."""
 
     min: int
     median: float
@@ -34,7 +34,7 @@ class LengthSummary:
 
 @dataclass(frozen=True)
 class SequenceClass:
-    """Nodes and their bp that are visited by so many samples."""
+    """Number and bp of nodes visited by a given number of samples."""
 
     n_nodes: int
     length: int
@@ -42,10 +42,10 @@ class SequenceClass:
 
 @dataclass(frozen=True)
 class LayoutDistances:
-    """How far consecutive steps of the paths are apart in a layout, in its units (bp).
+    """Distances between consecutive path steps in a layout, in its units (bp).
 
-    Distances are Euclidean and go, as odgi measures them, from where a step begins to where the
-    next begins, so the drawn length of the node counts.
+    As in odgi, distances are Euclidean, from the start of a step to the start of the next, so they
+    include the drawn length of the node.
 
     Attributes
     ----------
@@ -66,21 +66,20 @@ class LayoutDistances:
 
 @dataclass(frozen=True)
 class OrderDistances:
-    """How far consecutive steps are apart when the nodes stand in a row, in the order of the file.
+    """Distances between consecutive path steps with the nodes in a row, in file order.
 
     Attributes
     ----------
     n_links
         Pairs of consecutive steps.
     mean_link_nodes, mean_link_length
-        Mean distance from where a step ends to where the next begins, in nodes and in bp;
+        Mean distance from the end of a step to the start of the next, in nodes and in bp;
         ``odgi stats -l``.
     sum_by_nodes, sum_by_nucleotides
-        Sum of the distances between the left ends of the two nodes, three times as much for a
-        link to the left, for each step and each bp of the paths; ``odgi stats -s``. A path that
-        takes the row as it stands has 1.
+        Sum of the distances between the left ends of the two nodes, tripled for a link to the left,
+        per step and per bp of the paths; ``odgi stats -s``. A path in node order has 1.
     n_backward
-        Links to the left, the penalties of ``-s``.
+        Number of links to the left, the penalties of ``-s``.
     """
 
     n_links: int

@@ -1,4 +1,4 @@
-"""What kind of variation the alleles of a site make."""
+"""Kinds of variation, by the lengths of a site's alleles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 
 class SiteKind(IntEnum):
-    """What the alleles of a site are, by their lengths; the first that fits.
+    """Kind of a site by its allele lengths; the first that applies.
 
     Attributes
     ----------
     MONOMORPHIC
-        All paths that traverse the site have one allele: the same bases, by whichever walk.
+        All paths that traverse the site read the same bases, by whichever walk.
     SNP
         Every allele is 1 bp long.
     MNP

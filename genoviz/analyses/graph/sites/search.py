@@ -1,4 +1,4 @@
-"""Find variation sites along a reference path, and count the alleles of all paths there."""
+"""Search for variation sites along a reference path, and counts of their alleles."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ def find_sites(graph: PangenomeGraph, reference: str | int) -> VariationSites:
 
 
 def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[SitesProgress]:
-    """Yield how far the search for variation sites is; the last report has them.
+    """Yield the progress of the search for variation sites; the last report has them.
 
     A site is a superbubble (see `genoviz.analyses.graph.sites.superbubbles`) whose source and sink
-    are joined by a traversal of the reference path; on whichever strand, it is listed once, where
-    the path first traverses it. Edges of the graph and steps of the paths count alike. A cycle,
-    such as a tandem repeat, is not a site, nor is an inversion, where a walk can turn round and
-    leave where it came in; there may be sites within. Where the graph leaves a choice and no site
-    covers it, the result has a gap. Superbubbles away from the reference, within an insertion for
-    example, belong to the site around them.
+    are joined by a traversal of the reference path, on either strand. It is listed once, where the
+    path first traverses it. Edges of the graph and steps of the paths count alike. A cycle, such as
+    a tandem repeat, is not a site. Neither is an inversion, where a walk can turn round and leave
+    where it entered; both may contain sites. Where the graph branches outside all sites, the result
+    has a gap. Superbubbles off the reference, for example within an insertion, belong to the
+    enclosing site.
 
-    Alleles are what the paths read, in either direction, from boundary to boundary; what lies on a
-    path that ends within the site is not counted. Walks over different nodes that read the same
-    bases (capital or small letters) are one allele, as in the VCF of ``vg deconstruct``; where all
-    do, the site is monomorphic. Without sequences each walk is an allele, and a node without bases
-    (``*``) reads like no other.
+    Alleles are the sequences that paths read between the boundaries, in either direction. Paths
+    that end within the site do not count. Walks over different nodes with the same bases (ignoring
+    case) are one allele, as in the VCF of ``vg deconstruct``; if all walks are the same, the site
+    is monomorphic. Without sequences each walk is an allele, and a node without bases (``*``)
+    equals no other.
 
     Parameters
     ----------
     graph
         The graph.
     reference
-        Name or index of the path that gives the coordinates. The name may lack its range where
-        that leaves one path.
+        Name or index of the path that gives the coordinates. The range may be omitted from the name
+        if that leaves one path.
 
     Raises
     ------
     ParameterError
-        If the graph has no such path, or several.
+        If the graph has no such path, or several match.
 
     Notes
     -----
@@ -93,7 +93,7 @@ def iter_find_sites(graph: PangenomeGraph, reference: str | int) -> Iterator[Sit
 
 
 def _path_index(graph: PangenomeGraph, path: str | int) -> int:
-    """Return a path by its index, its name, or the name of a contig that it alone is of."""
+    """Return a path by index, by name, or by the name of a contig with only this path."""
     if not isinstance(path, str):
         return int(graph.path_indices([path])[0])
     found = graph.path_directory.exact(path) or graph.path_directory.sub_paths(path)
@@ -106,7 +106,7 @@ def _path_index(graph: PangenomeGraph, path: str | int) -> int:
 
 
 def _gates(n_handles: int, enters: tuple, leaves: tuple) -> np.ndarray:
-    """Return what begins and ends at each handle; the arrays are numbered from 0."""
+    """Return the sites that begin and end at each handle; the arrays are numbered from 0."""
     gates = np.full((n_handles, 2), -1, np.int32)
     for column, ends in enumerate((enters, leaves)):
         for handles in ends:
@@ -115,7 +115,7 @@ def _gates(n_handles: int, enters: tuple, leaves: tuple) -> np.ndarray:
 
 
 class _SiteTable:
-    """The sites while they are found: first the superbubbles, then their alleles."""
+    """The sites during the search: first the superbubbles, then their alleles."""
 
     def __init__(
         self, graph: PangenomeGraph, handles: HandleGraph, reference: int, bubbles: Superbubbles
@@ -146,7 +146,7 @@ class _SiteTable:
         return chosen, np.column_stack([visits[:, :2], n_both])[chosen]
 
     def iter_count(self) -> Iterator[int]:
-        """Count alleles, some paths at a time, and yield how many steps are counted."""
+        """Count alleles in batches of paths; yield the number of steps counted."""
         graph = self.graph
         codes = code_nodes(graph, np.arange(graph.n_nodes))
         n_rows = 2 ** (2 * len(self.sources) + 16).bit_length()
@@ -179,7 +179,7 @@ class _SiteTable:
             yield n_done
 
     def _path_blocks(self) -> Iterator[np.ndarray]:
-        """Yield the reference, whose alleles are to come first, then paths of some steps each."""
+        """Yield the reference first, so that its alleles come first, then batches of paths."""
         reference = np.array([self.reference])
         yield reference
         others = np.delete(np.arange(self.graph.n_paths), reference)
@@ -235,7 +235,7 @@ class _SiteTable:
         )
 
     def _gaps(self, covers: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the stretches of the reference where there is a choice but no site; bp."""
+        """Return the stretches of the reference that branch outside all sites; bp."""
         is_plain = find_plain_steps(self.ref_steps, self.handles.offsets, self.handles.targets)
         is_gap = np.zeros(len(covers) + 1, np.int8)
         is_gap[1:] = (covers == 0) & ~is_plain
@@ -254,7 +254,7 @@ class _SiteTable:
 def _reduce(
     firsts: np.ndarray, lengths: np.ndarray, others: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Return shortest, longest, longest that is not the reference's, and traversals by site."""
+    """Return shortest, longest and longest non-reference allele, and traversals, by site."""
     if len(firsts) == 0:
         return (firsts,) * 4
     return (
