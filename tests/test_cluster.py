@@ -20,6 +20,8 @@ from genoviz.analyses.genotypes.products import iter_allele_counts
 from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
 from genoviz.analyses.intervals import by_contig
 from genoviz.analyses.offtargets import tiles
+from genoviz.analyses.offtargets.pieces import iter_spooled
+from genoviz.analyses.offtargets.request import SearchOptions, make_request
 from genoviz.analyses.sequences import shared_counts, shared_spectrum
 from genoviz.cluster import connection, run
 from genoviz.cluster.blocks import iter_results
@@ -333,6 +335,13 @@ def test_offtargets_are_the_same_rows(comparisons, sizes, genome, client, monkey
     done = [step.n_done for step in steps]
     assert done == sorted(done)
     assert done[-1] == done[-2] == steps[-1].n_total
+    monkeypatch.setattr(tiles, "TASK_HITS", 50)
+    request = make_request(*asked, SearchOptions(**options, scheduler=client))
+    *_, last = iter_spooled(request, most_in_memory=20)
+    parts = list(last.spool.iter_parts())
+    for name in COLUMNS:
+        spooled = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(spooled, getattr(alone, name), err_msg=name)
     options.pop("placements", None)
     counts = genoviz.count_offtargets(*asked, **options, scheduler=client)
     np.testing.assert_array_equal(counts, genoviz.count_offtargets(*asked, **options))
@@ -491,8 +500,9 @@ def test_a_mapped_file_is_read_by_the_workers(client, tmp_path, monkeypatch, sma
         monkeypatch.setattr(
             run.FilePart, "of", lambda array, change=change: replace(of(array), **change)
         )
-        found = dict(iter_results(np.negative, blocks, scheduler=client))
-        assert [found[k].tolist() for k in range(9)] == (-numbers).tolist()
+        found = list(iter_results(np.negative, blocks, scheduler=client, in_order=True))
+        assert [number for number, _ in found] == list(range(9))
+        assert [values.tolist() for _, values in found] == (-numbers).tolist()
 
 
 def test_who_stops_takes_back_what_was_sent(cluster, client, small_tasks, genotypes):

@@ -18,8 +18,12 @@ def iter_results(
     *,
     scheduler: str | Client,
     common: tuple = (),
+    in_order: bool = False,
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number of each block and what the function returns for it, as they finish.
+
+    Where they are wanted ``in_order``, those that finish before an earlier one wait here: no more
+    than four for each thread of the workers.
 
     Parameters
     ----------
@@ -40,11 +44,19 @@ def iter_results(
         genoviz, or one after the other dies of the same block.
     """
     with open_client(scheduler) as client:
-        run = Run(client, function, blocks, common)
+        run = Run(client, function, blocks, common, in_order=in_order)
+        waiting: dict[int, Any] = {}
         try:
             for block, future in run.iter_done():
                 found = run.fetch(block, future)
-                if found is not None:
-                    yield block, found[0]
+                if found is None:
+                    continue
+                waiting[block] = found[0]
+                while waiting:
+                    block = run.n_taken if in_order else next(iter(waiting))
+                    if block not in waiting:
+                        break
+                    yield block, waiting.pop(block)
+                    run.n_taken += 1
         finally:
             run.cancel()

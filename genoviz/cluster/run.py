@@ -30,6 +30,8 @@ MAX_LOST = 5
 """Times that a block is sent again before it is taken for what ends the workers."""
 BLOCKS_PER_THREAD = 2
 """Blocks on their way for each thread of the workers: one that is computed, one that waits."""
+AHEAD = 2
+"""Where results are wanted in order: how many times as many blocks may be done or on their way."""
 SMALL_BYTES = 1 << 20
 _HEARING_SECONDS = 0.2
 _ASKING_SECONDS = 2.0
@@ -109,9 +111,15 @@ class Run:
     """The blocks of one call: which are still to be sent, and which are on their way."""
 
     def __init__(
-        self, client: Client, function: Callable[..., Any], blocks: Sequence[tuple], common: tuple
+        self,
+        client: Client,
+        function: Callable[..., Any],
+        blocks: Sequence[tuple],
+        common: tuple,
+        *,
+        in_order: bool = False,
     ) -> None:
-        self.n_blocks = len(blocks)
+        self.n_blocks, self.n_taken, self._in_order = len(blocks), 0, in_order
         self._client, self._function = client, function
         self._blocks, self._common_values = blocks, common
         self._address = client.scheduler.address
@@ -128,7 +136,8 @@ class Run:
         """Send blocks, and yield what has ended, until all of it has."""
         while self._todo or self._sent:
             self._look_for_workers()
-            while self._todo and len(self._sent) < BLOCKS_PER_THREAD * self._n_threads:
+            most = BLOCKS_PER_THREAD * self._n_threads
+            while self._todo and len(self._sent) < most and self._is_near(most):
                 self._send_block(self._todo.popleft())
             try:
                 node, future = self._done.get(timeout=_HEARING_SECONDS)
@@ -138,6 +147,10 @@ class Run:
                 yield node, future
                 self._sent.pop(node, None)
                 self._n_done += future.status == "finished"
+
+    def _is_near(self, n_blocks: int) -> bool:
+        """Return whether the next block may be sent while ``n_taken`` were taken in their order."""
+        return not self._in_order or self._todo[0] < self.n_taken + AHEAD * n_blocks
 
     def send(self, node: Any, function: Callable[..., Any], *arguments: Any) -> None:
         """Have a worker call a function; ``node`` names it."""
@@ -178,7 +191,7 @@ class Run:
     def repeat(self, blocks: Sequence[int]) -> None:
         """Send blocks again, with what all have in common."""
         self._common = None
-        for block in blocks:
+        for block in blocks[::-1]:
             self._lost[block] += 1
             if self._lost[block] > MAX_LOST:
                 raise ClusterError(
@@ -186,7 +199,7 @@ class Run:
                     f"{MAX_LOST + 1} times; see the logs of the workers"
                 )
             if block not in self._todo:
-                self._todo.append(block)
+                self._todo.appendleft(block)
 
     def cancel(self) -> None:
         """Take back what has not ended; what a worker has begun it ends."""

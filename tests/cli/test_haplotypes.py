@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from genoviz import path_sequences, read_graph
+from genoviz.analyses.offtargets import pangenome, pieces
 from tests.oracles.haplotype_texts import write_out
 
 GUIDE = "GGCCGACCTGTCGCTGACGC"
@@ -141,6 +142,38 @@ def test_alleles_of_unknown_phase_make_possible_sites(run, tmp_path):
     code, _, err = run("construct", "genome.fa", "--vcf", "mixed.vcf", "-o", "graph.gfa")
     assert code == 1
     assert "c1:19: the genotype of c, 0/1, is not phased" in err
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("--format", "csv", "--scores", "--populations", "samples.tsv"),
+        ("--format", "bulge", "--rna-bulge", "1"),
+        ("--count-only",),
+        ("--scores", "--json"),
+    ],
+)
+def test_sites_are_the_same_where_memory_has_those_of_a_guide_alone(
+    run, tmp_path, monkeypatch, form
+):
+    guides = [GUIDE, "CCTGCCTCAGCGACAGGTCG", GUIDE, "ACGTACGTACGTACGTACGT"]
+    (tmp_path / "guides.txt").write_text("".join(f"{guide}\n" for guide in guides))
+    made = ("offtarget", "--guides", "guides.txt", "--genome", "genome.fa", "--vcf", "phased.vcf")
+    found = []
+    for most in (1 << 20, 1):
+        for module, name in (
+            (pangenome, "PLACES_IN_MEMORY"),
+            (pangenome, "LEAST_IN_MEMORY"),
+            (pieces, "RUN_HITS"),
+        ):
+            monkeypatch.setattr(module, name, most)
+        code, out, err = run(*made, "-m", "4", "--pam", "NRG", *form)
+        assert code == 0, err
+        found.append(out)
+        if "--json" in form:
+            found[-1] = json.loads(out)["guides"]
+    assert found[0] == found[1]
+    assert len(found[0]) > 3
 
 
 BY_PEOPLE = ("--vcf", "phased.vcf", "--populations", "samples.tsv")

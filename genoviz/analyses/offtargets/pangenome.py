@@ -13,6 +13,7 @@ from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.path_places import SiteMembers
 from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.analyses.offtargets.pieces import RUN_HITS, HitSpool, iter_spooled
 from genoviz.analyses.offtargets.request import (
     PLACEMENTS,
     OffTargetRequest,
@@ -33,8 +34,13 @@ from genoviz.generators import in_one_go
 from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 
+PLACES_IN_MEMORY = 1 << 20
+"""Of a search whose sites come for some guides after the other, but for a guide with more."""
+LEAST_IN_MEMORY = 1 << 13
+"""Hits on stretches, where each stands for many places."""
 SHARING, SEARCHING, PLACING = "Finding what paths share", "Searching", "Placing"
 _SHARING_FRACTION, _SEARCHED_FRACTION = 0.3, 0.95
+_ALL = 1 << 62
 _FIRST_GUIDES, _BATCH_SECONDS = 8, 0.5
 """Guides that are searched at first, and then twice as many until they take so long."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -127,15 +133,12 @@ def iter_hits_on_graph(
     planes = make_genome_planes(text.sequences)
     seconds[SHARING] = time.perf_counter() - began
     checked = make_request(guides, planes, pattern, replace(options, placements="all"))
+    sorter = _SiteSorter(graph, shared, text.unit_starts, options)
     parts: list[OffTargetHits] = []
     first, n_at_once, n_found = 0, _FIRST_GUIDES, 0
 
     def place() -> PathOffTargets:
-        hits = _join_guides(checked, parts)
-        found = _gather_sites(graph, shared, text.unit_starts, hits)
-        if options.placements == "best" and options.has_bulges:
-            found = _keep_best(found)
-        return _sort_sites(found)
+        return sorter.sort(_join_guides(checked, parts))
 
     while first < len(guides) or not parts:
         stop, batch_began = min(first + n_at_once, len(guides)), time.perf_counter()
@@ -160,6 +163,83 @@ def iter_hits_on_graph(
     yield PathOffTargetsProgress(PLACING, 1.0, n_found, found, len(guides))
 
 
+@dataclass(frozen=True, eq=False)
+class SpooledSites:
+    """How far a search is whose sites come for some guides after the other.
+
+    Attributes
+    ----------
+    stage, fraction
+        As of `PathOffTargetsProgress`.
+    spool
+        The hits on stretches, once all are found.
+    sorter
+        Makes sites of them.
+    """
+
+    stage: str
+    fraction: float
+    spool: HitSpool | None = None
+    sorter: _SiteSorter | None = field(default=None, repr=False)
+
+    def iter_guides(self, *, at_once: bool = False) -> Iterator[tuple[int, PathOffTargets]]:
+        """Yield the first of some guides, and their sites on all paths.
+
+        They are those of `find_offtargets_on_graph`. What memory has of them are about
+        `PLACES_IN_MEMORY` places on paths, or those of one guide; or all, ``at_once``.
+        """
+        most = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), LEAST_IN_MEMORY)
+        for first, stop, hits in self.spool.iter_guides(_ALL if at_once else most):
+            shifted = hits.guide_ids - np.int32(first)
+            some = replace(hits, guides=hits.guides[first:stop], guide_ids=shifted)
+            yield first, self.sorter.sort(some)
+
+
+def iter_spooled_on_graph(
+    graph: PangenomeGraph,
+    guides: Sequence[str],
+    pattern: str,
+    options: SearchOptions,
+    *,
+    most_in_memory: int = RUN_HITS,
+) -> Iterator[SpooledSites]:
+    """Yield the progress of a search of all paths whose hits are spooled; the last one has them."""
+    check_choice("placements", options.placements, PLACEMENTS)
+    window = max(len(pattern) + max(options.dna_bulge, 0), 1)
+    for n_done, shared in iter_shared_stretches(graph, window):  # noqa: B007
+        yield SpooledSites(SHARING, _SHARING_FRACTION * n_done / max(graph.n_steps, 1))
+    text = spell_stretches(graph, shared)
+    planes = make_genome_planes(text.sequences)
+    request = make_request(guides, planes, pattern, replace(options, placements="all"))
+    for progress in iter_spooled(request, most_in_memory=most_in_memory):
+        share = (1 - _SHARING_FRACTION) * progress.n_done / max(progress.n_total, 1)
+        yield SpooledSites(SEARCHING, _SHARING_FRACTION + share)
+    sorter = _SiteSorter(graph, shared, text.unit_starts, options)
+    yield SpooledSites(PLACING, 1.0, progress.spool, sorter)
+
+
+class _SiteSorter:
+    """Makes sites on paths of hits on stretches, of all guides or of some."""
+
+    def __init__(
+        self,
+        graph: PangenomeGraph,
+        shared: SharedStretches,
+        unit_starts: np.ndarray,
+        options: SearchOptions,
+    ) -> None:
+        self._graph, self._shared, self._unit_starts = graph, shared, unit_starts
+        self._keeps_best = options.placements == "best" and options.has_bulges
+        self.sharing = float(graph.path_lengths.sum()) / max(int(shared.lengths.sum()), 1)
+        order = walk_order(graph, shared.is_turned)
+        self._handles = walk_handles(graph, shared.is_turned, order)
+
+    def sort(self, hits: OffTargetHits) -> PathOffTargets:
+        """Return the sites of whole guides."""
+        found = _gather_sites(self._graph, self._shared, self._unit_starts, self._handles, hits)
+        return _sort_sites(_keep_best(found) if self._keeps_best else found)
+
+
 def _join_guides(request: OffTargetRequest, parts: Sequence[OffTargetHits]) -> OffTargetHits:
     """Return the hits of some guides after the other as those of all."""
     firsts = np.cumsum([0, *(len(part.guides) for part in parts)])
@@ -170,7 +250,11 @@ def _join_guides(request: OffTargetRequest, parts: Sequence[OffTargetHits]) -> O
 
 
 def _gather_sites(
-    graph: PangenomeGraph, shared: SharedStretches, unit_starts: np.ndarray, hits: OffTargetHits
+    graph: PangenomeGraph,
+    shared: SharedStretches,
+    unit_starts: np.ndarray,
+    handles: np.ndarray,
+    hits: OffTargetHits,
 ) -> PathOffTargets:
     """Return sites of hits on stretches: those that read the same bases of the same nodes."""
     units = np.searchsorted(unit_starts, hits.positions, side="right") - 1
@@ -178,8 +262,6 @@ def _gather_sites(
     # Behind a unit are bases that stand in other units too.
     rows = np.flatnonzero(starts < shared.lengths[units])
     hits, units, starts = hits.take(rows), units[rows], starts[rows]
-    order = walk_order(graph, shared.is_turned)
-    handles = walk_handles(graph, shared.is_turned, order)
     keys = np.empty(len(hits), np.uint64)
     firsts = shared.shifts[units] + starts
     hash_sites(

@@ -210,18 +210,13 @@ class HitSpool:
             self._run.add_hits(hits)
             yield hits
             return
-        if self._last is None:
-            self._last = self._run.join_words()
-            self._edges.append(self._run.guide_edges(self._last))
-        totals = np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
+        self._end()
+        totals = self._totals()
         n_guides, first = len(totals) - 1, 0
         while first < n_guides:
             stop = int(np.searchsorted(totals, totals[first] + PART_HITS, side="right")) - 1
             if stop > first:
-                runs = [self._read(run, *edges[[first, stop]]) for run, edges in self._numbered()]
-                words = np.concatenate(runs)
-                words.sort(kind="stable")
-                yield self._run.hits_of(words)
+                yield self._hits_of_guides(first, stop)
                 first = stop
                 continue
             # One guide has more than a part.
@@ -232,6 +227,40 @@ class HitSpool:
             first += 1
         if n_guides == 0:
             yield self._run.hits_of(self._last)
+
+    def iter_guides(self, most: int) -> Iterator[tuple[int, int, OffTargetHits]]:
+        """Yield the first of some guides, that behind the last, and all their hits.
+
+        There are ``most`` hits at most, or those of one guide.
+        """
+        packed, totals, first = self._run.is_packed, self._totals(), 0
+        if packed:
+            self._end()
+        else:
+            hits = self._run.join()
+            self._run.add_hits(hits)
+        while first < len(totals) - 1:
+            stop = int(np.searchsorted(totals, totals[first] + most, side="right")) - 1
+            stop = max(stop, first + 1)
+            rows = slice(int(totals[first]), int(totals[stop]))
+            yield first, stop, self._hits_of_guides(first, stop) if packed else hits.take(rows)
+            first = stop
+
+    def _totals(self) -> np.ndarray:
+        """Return the hits of all guides before each; int64, shape (n_guides + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
+
+    def _end(self) -> None:
+        """Sort what memory has, as the last run."""
+        if self._last is None:
+            self._last = self._run.join_words()
+            self._edges.append(self._run.guide_edges(self._last))
+
+    def _hits_of_guides(self, first: int, stop: int) -> OffTargetHits:
+        runs = [self._read(run, *edges[[first, stop]]) for run, edges in self._numbered()]
+        words = np.concatenate(runs)
+        words.sort(kind="stable")
+        return self._run.hits_of(words)
 
     def _numbered(self) -> Iterator[tuple[int, np.ndarray]]:
         return enumerate(self._edges)
@@ -269,21 +298,29 @@ def iter_spooled(
 ) -> Iterator[SpoolProgress]:
     """Yield the progress of a search whose hits are spooled; the last one has all of them.
 
-    They are those of `find_offtargets`. Memory beside the genome does not grow with their number,
-    but for a search that a scheduler shares out, whose hits come all at once.
+    They are those of `find_offtargets`. Memory beside the genome does not grow with their number.
     """
     planes, spool = request.planes, HitSpool(request, most_in_memory)
-    devices = [part.device for part in make_parts(request)]
+    n_done, devices = 0, [part.device for part in make_parts(request)]
     pieces = _cut_pieces(request)[::-1]
-    n_done = 0
+    if request.options.scheduler is not None:
+        from genoviz.analyses.offtargets.tiles import iter_tiles
+
+        pieces = []
+        for steps, stop in iter_tiles(request, in_order=True):
+            for found in steps:
+                spool.add(found)
+                n_done += found.n_bases
+                yield SpoolProgress(n_done, request.n_total, spool)
+            if stop:
+                spool.end_piece(stop)
     while pieces:
         piece = pieces.pop()
         n_before, n_words = n_done, piece.stop - piece.first
-        may_split = n_words > WORDS and request.options.scheduler is None
         steps = iter_search(request, split_words(n_words, devices, first=piece.first))
         for found in steps:
             spool.add(found)
-            if may_split and spool.n_new > CROWDED_HITS:
+            if n_words > WORDS and spool.n_new > CROWDED_HITS:
                 steps.close()
                 spool.drop_piece()
                 middle = piece.first + n_words // 2 // WORDS * WORDS
@@ -301,8 +338,6 @@ def iter_spooled(
 def _cut_pieces(request: OffTargetRequest) -> list[WordRange]:
     """Return pieces of the genome that give about as many hits as memory is meant for."""
     n_all = max(request.planes.n_words, 1)
-    if request.options.scheduler is not None:
-        return [WordRange(0, request.planes.n_words)]
     expected = BASES_PER_WORD * sum(map(expected_hits, request.iter_searches()))
     n_words = min(_piece_words([request]), int(PIECE_HITS / max(expected, 1e-9)))
     n_words = max(n_words // WORDS * WORDS, WORDS)

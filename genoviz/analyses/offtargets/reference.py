@@ -86,7 +86,12 @@ def find_reference_paths(graph: PangenomeGraph, reference: str | Sequence[str]) 
     return np.array(sorted(found), np.int64)
 
 
-def compare_with_reference(found: PathOffTargets, reference: str | Sequence[str]) -> ReferenceSites:
+def compare_with_reference(
+    found: PathOffTargets,
+    reference: str | Sequence[str],
+    *,
+    visits: ReferenceVisits | None = None,
+) -> ReferenceSites:
     """Return which sites a reference has, and how well the guides fit what it has instead.
 
     The place of a site on the reference follows from the nodes that both read: the distance from
@@ -98,6 +103,8 @@ def compare_with_reference(found: PathOffTargets, reference: str | Sequence[str]
         What `find_offtargets_on_graph` returns.
     reference
         Names of paths, or of samples, whose paths are all taken.
+    visits
+        Those of the paths of `find_reference_paths`, where they are known already.
 
     Raises
     ------
@@ -117,7 +124,7 @@ def compare_with_reference(found: PathOffTargets, reference: str | Sequence[str]
     )
     first = found.first_places()
     firsts = graph.position_index.steps_at(first.paths, first.starts) if n else np.empty(0, int)
-    visits = ReferenceVisits.of(graph, paths)
+    visits = ReferenceVisits.of(graph, paths) if visits is None else visits
     letters = [
         np.array([list(word.encode("latin-1", "replace")) for word in words], np.uint8)
         for words in (hits.guides or ("",), [hits.pattern])

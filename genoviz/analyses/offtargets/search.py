@@ -115,7 +115,8 @@ def iter_search(
     if request.options.scheduler is not None:
         from genoviz.analyses.offtargets.tiles import iter_tiles
 
-        yield from iter_tiles(request, n_levels)
+        for steps, _ in iter_tiles(request, n_levels):
+            yield from steps
         return
     budget = MAX_BUFFER_BYTES // max(len(parts), 1)
 

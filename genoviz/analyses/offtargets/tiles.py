@@ -12,47 +12,64 @@ from dataclasses import replace
 import numpy as np
 
 from genoviz.analyses.offtargets.bulges import GuideVariants
-from genoviz.analyses.offtargets.request import OffTargetRequest
-from genoviz.analyses.offtargets.search import Found, iter_search, split_words
+from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
+from genoviz.analyses.offtargets.search import Found, expected_hits, iter_search, split_words
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
 
 TASK_COMPARISONS = 1 << 38
 """Bases times guides, with all their bulges and both strands, of a task: some seconds."""
+TASK_HITS = 1 << 20
+"""To expect of a task, at most."""
 MIN_WORDS, MAX_WORDS = 1 << 14, 1 << 22
-"""Of a tile: 1 to 268 Mb."""
+"""Of a tile: 1 to 268 Mb, or less where hits are many."""
 WORDS = 32
 """Tiles have a multiple of these."""
 
 Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
 
-def iter_tiles(request: OffTargetRequest, n_levels: int) -> Iterator[Found]:
-    """Yield what `iter_search` does, found by the workers of the scheduler of the options."""
+def iter_tiles(
+    request: OffTargetRequest, n_levels: int = 0, *, in_order: bool = False
+) -> Iterator[tuple[list[Found], int]]:
+    """Yield what `iter_search` does, found by the workers of the scheduler of the options.
+
+    It comes block by block, as blocks finish or in the order of the genome; with a block, the base
+    behind its tile where it is the last of this, else 0.
+    """
     from genoviz.cluster.blocks import iter_results
 
     searches = list(request.iter_searches())
     own = replace(request.options, scheduler=None)
     common = replace(request, planes=None, options=own), n_levels
-    blocks = _make_blocks(request, sum(len(search.masks) for search in searches))
+    blocks = _make_blocks(request, searches)
     scheduler = request.options.scheduler
-    for _, parts in iter_results(search_tile, blocks, scheduler=scheduler, common=common):
+    sending = {"scheduler": scheduler, "common": common, "in_order": in_order}
+    for block, parts in iter_results(search_tile, blocks, **sending):
+        steps = []
         for number, first_row, positions, rows, mismatches, counts in parts[1]:
             search = searches[number]
             if counts is not None:
                 of_all = np.zeros((len(search.masks), n_levels), np.int64)
                 of_all[first_row : first_row + len(counts)] = counts
                 counts = of_all
-            yield Found(search, parts[0], positions, rows + np.int32(first_row), mismatches, counts)
+            rows = rows + np.int32(first_row)
+            steps.append(Found(search, parts[0], positions, rows, mismatches, counts))
+        *_, first_word, n_words, guides, _ = blocks[block]
+        stop = min(BASES_PER_WORD * (first_word + n_words), request.planes.n_bases)
+        yield steps, stop if guides.stop == len(request.guides) else 0
 
 
-def _make_blocks(request: OffTargetRequest, n_rows: int) -> list[tuple]:
+def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> list[tuple]:
     """Return the arguments of `search_tile`, but for what all have in common."""
     planes, n_guides = request.planes, len(request.guides)
+    n_rows = sum(len(search.masks) for search in searches)
     n_words = TASK_COMPARISONS // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
     at_once = max(1, n_guides)
     if n_words < MIN_WORDS:
         at_once = max(1, n_guides * n_words // MIN_WORDS)
     n_words = min(max(n_words, MIN_WORDS), MAX_WORDS)
+    of_word = BASES_PER_WORD * sum(map(expected_hits, searches)) * at_once / max(1, n_guides)
+    n_words = min(n_words, max(int(TASK_HITS / max(of_word, 1e-9)) // WORDS * WORDS, WORDS))
     longest = max((len(variant.pattern) for variant in request.variants), default=1)
     blocks = []
     for first in range(0, planes.n_words, n_words):

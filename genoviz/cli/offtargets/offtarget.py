@@ -340,8 +340,8 @@ def offtarget(
                 write_output(results.count_lines(answers), output)
             else:
                 results.write_hits(answers, form, output, extras, bar)
-        elif scores:
-            results.sum_up(answers)
+        else:
+            results.sum_up(answers, scores=scores)
         seconds["writing"] = time.perf_counter() - began
     summary = results.summary(answers, planes, seconds, scores=scores and not count_only)
     if as_json:

@@ -1,8 +1,9 @@
-"""Guides searched on all paths of a graph, and the columns of what they find there."""
+"""Guides searched on all paths of a graph, and the columns of tables of sites."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +13,9 @@ import typer
 from genoviz.cli.common_options import option
 from genoviz.cli.graph.construct import read_haplotypes
 from genoviz.cli.graph.reading import read_graph
-from genoviz.cli.offtargets.query import Answer, Query
-from genoviz.cli.results import ProgressBar
+from genoviz.cli.offtargets.query import Answer, Query, Search
+from genoviz.cli.output_kinds import BED
+from genoviz.cli.results import ProgressBar, print_notes
 from genoviz.cli.sequences.kmer_index import is_graph
 from genoviz.errors import FileFormatError
 
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
 
     from genoviz.analyses.graph.phase_sets import PossiblePaths
     from genoviz.analyses.offtargets.annotation import HitAnnotations
+    from genoviz.analyses.offtargets.pangenome import SpooledSites
     from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.request import SearchOptions
+    from genoviz.cli.offtargets.results import Extras
+    from genoviz.io.offtargets.hit_table import HitTable
     from genoviz.model import Annotations
     from genoviz.model.offtargets.hits import OffTargetHits
 
+TABLES = ("csv", "tsv", "parquet")
+ENDINGS = {"bed": BED, "csv": (".csv",), "tsv": (".tsv",), "parquet": (".parquet",)}
 
 VcfOption = Annotated[
     Path | None,
@@ -103,8 +110,8 @@ def search_paths(
     options: SearchOptions,
     reference: str | None,
     possible: PossiblePaths | None = None,
-) -> list[Answer]:
-    """Return what each search of a query finds on the paths of a graph.
+) -> list[PathAnswer]:
+    """Return what each search of a query finds on the paths of a graph; hits are spooled.
 
     Parameters
     ----------
@@ -115,28 +122,90 @@ def search_paths(
     possible
         Which paths are combinations of phase sets, if any are.
     """
-    from genoviz.analyses.offtargets.carriers import find_possible_sites
-    from genoviz.analyses.offtargets.pangenome import iter_hits_on_graph
-    from genoviz.analyses.offtargets.path_hits import PlacedHits
-    from genoviz.analyses.offtargets.reference import compare_with_reference, find_reference_paths
+    from genoviz.analyses.offtargets.pangenome import iter_spooled_on_graph
+    from genoviz.analyses.offtargets.pieces import RUN_HITS
+    from genoviz.analyses.offtargets.reference import find_reference_paths
 
     chosen, answers = reference or planes.usual_reference, []
     if chosen:
         find_reference_paths(planes.graph, chosen)
+    most = RUN_HITS // len(query.searches)
     for search in query.searches:
         options = replace(options, max_mismatches=search.max_mismatches)
         asked = planes.graph, search.guides, search.pattern, options
-        for progress in iter_hits_on_graph(*asked):
+        for progress in iter_spooled_on_graph(*asked, most_in_memory=most):
             bar.update(f"Paths: {progress.stage}", progress.fraction, 1.0, "")
-        found, known = progress.result, None
-        if possible is not None:
-            found, known = find_possible_sites(found, possible)
-        compared = compare_with_reference(found, chosen) if chosen else None
-        hits = PlacedHits.of(found, planes)
-        counts = hits.count_by_mismatches()
-        about = {"sites": found, "reference": compared, "possible": known}
-        answers.append(Answer(search, counts, hits, **about))
+        answers.append(PathAnswer(search, progress, planes, chosen, possible))
     return answers
+
+
+class PathAnswer:
+    """What a search found on the paths of a graph, of some guides after the other.
+
+    Attributes
+    ----------
+    search
+        What was searched for.
+    counts
+        int64, shape (n_guides, n): sites of each guide by mismatches, once all parts were given.
+    rows
+        What is to be said of each guide, as of ``about``.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        found: SpooledSites,
+        planes: PathPlanes,
+        reference: str,
+        possible: PossiblePaths | None,
+    ) -> None:
+        import numpy as np
+
+        self.search, self._found, self._planes = search, found, planes
+        self._reference, self._possible = reference, possible
+        self.counts = np.zeros((len(search.guides), 1), np.int64)
+        self.rows: list[dict] = []
+
+    def iter_parts(
+        self, about: Callable[[Answer], list[dict]] | None = None, *, at_once: bool = False
+    ) -> Iterator[Answer]:
+        """Yield the answers for some guides, or ``at_once`` for all, once only."""
+        import numpy as np
+
+        from genoviz.analyses.offtargets.carriers import find_possible_sites
+        from genoviz.analyses.offtargets.path_hits import PlacedHits
+        from genoviz.analyses.offtargets.reference import (
+            ReferenceVisits,
+            compare_with_reference,
+            find_reference_paths,
+        )
+
+        chosen, visits = self._reference, None
+        if chosen:
+            graph = self._planes.graph
+            visits = ReferenceVisits.of(graph, find_reference_paths(graph, chosen))
+        for first, found in self._found.iter_guides(at_once=at_once):
+            known = compared = None
+            if self._possible is not None:
+                found, known = find_possible_sites(found, self._possible)
+            if chosen:
+                compared = compare_with_reference(found, chosen, visits=visits)
+            hits = PlacedHits.of(found, self._planes)
+            counts, stop = hits.count_by_mismatches(), first + len(hits.guides)
+            n_new = counts.shape[1] - self.counts.shape[1]
+            self.counts = np.pad(self.counts, ((0, 0), (0, max(n_new, 0))))
+            self.counts[first:stop, : counts.shape[1]] = counts
+            part = Answer(_take(self.search, slice(first, stop)), counts, hits, None, found)
+            part = replace(part, reference=compared, possible=known)
+            self.rows += about(part) if about is not None else []
+            yield part
+
+
+def _take(search: Search, guides: slice) -> Search:
+    ids = None if search.ids is None else search.ids[guides]
+    limits = search.max_mismatches[guides]
+    return replace(search, guides=search.guides[guides], max_mismatches=limits, ids=ids)
 
 
 def find_genes(
@@ -210,4 +279,48 @@ def site_columns(
     if reference is not None:
         columns |= reference_columns(reference, np.arange(len(counts)))
         columns["reference_site"] = reference_letters(sites, reference)
+    return columns
+
+
+def make_table_of_sites(
+    answer: Answer,
+    form: str,
+    extras: Extras,
+    annotations: Annotations | None,
+    *,
+    is_first: bool,
+) -> HitTable:
+    """Return the sites on a graph, at each place, or once with their haplotypes."""
+    from genoviz.analyses.offtargets.path_hits import PlacedHits
+    from genoviz.io.offtargets.hit_table import HitTable
+
+    hits = answer.hits
+    by_place = extras.every_place or form not in TABLES
+    if by_place:
+        hits = PlacedHits.everywhere(answer.sites, hits.planes)
+    columns = score_columns(hits, form, extras.scores)
+    if annotations is not None:
+        found, is_known = find_genes(answer, hits, annotations, by_place=by_place)
+        print_notes(*found.notes if is_first else ())
+        columns |= gene_columns(found, is_known)
+    if not by_place:
+        columns |= site_columns(answer, extras.populations, of_people=extras.of_people)
+    return HitTable(hits, answer.search.ids, columns)
+
+
+def score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np.ndarray]:
+    """Return what a format has of each hit by itself, with its scores if these are wanted."""
+    from genoviz.analyses.offtargets.cuts import cut_sites
+    from genoviz.analyses.offtargets.differences import count_seed_mismatches
+    from genoviz.analyses.offtargets.scores import cctop_scores, cfd_scores, mit_scores
+
+    columns: dict[str, np.ndarray] = {}
+    if form in TABLES:
+        columns["cut_site"] = cut_sites(hits)
+    if scores and form in ENDINGS:
+        columns["cfd"] = cfd_scores(hits)
+    if scores and form in TABLES:
+        columns |= {"mit": mit_scores(hits), "cctop": cctop_scores(hits)}
+    if form in TABLES and {*hits.pattern} != {"N"}:
+        columns["seed_mismatches"] = count_seed_mismatches(hits).astype("int64")
     return columns

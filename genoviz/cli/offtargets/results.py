@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from genoviz.cli.intervals.options import write_output
-from genoviz.cli.offtargets.paths import find_genes, gene_columns, site_columns
+from genoviz.cli.offtargets.paths import (
+    ENDINGS,
+    TABLES,
+    PathAnswer,
+    gene_columns,
+    make_table_of_sites,
+    score_columns,
+)
 from genoviz.cli.offtargets.query import Answer, Query
-from genoviz.cli.output_kinds import BED, TABLE, choose_kind
+from genoviz.cli.output_kinds import TABLE, choose_kind
 from genoviz.cli.results import ProgressBar, print_notes
 
 if TYPE_CHECKING:
@@ -25,8 +32,6 @@ if TYPE_CHECKING:
     from genoviz.model.offtargets.genome_planes import GenomePlanes
     from genoviz.model.offtargets.hits import OffTargetHits
 
-_TABLES = ("csv", "tsv", "parquet")
-_ENDINGS = {"bed": BED, "csv": (".csv",), "tsv": (".tsv",), "parquet": (".parquet",)}
 _ROWS = (".txt", ".tsv")
 _SHOWN = 20
 _SCORES = {
@@ -46,9 +51,9 @@ def find_format(chosen: str | None, output: Path | None, query: Query, count_onl
         return choose_kind(output, {"tsv": TABLE}, default="tsv")
     if chosen is None:
         rows = "bulge" if query.has_bulges else "v2"
-        kinds = {**_ENDINGS, rows: (".txt",)}
+        kinds = {**ENDINGS, rows: (".txt",)}
         return choose_kind(output, kinds, default=rows, binary=("parquet",))
-    choose_kind(output, {chosen: _ENDINGS.get(chosen, _ROWS)}, default=chosen, binary=("parquet",))
+    choose_kind(output, {chosen: ENDINGS.get(chosen, _ROWS)}, default=chosen, binary=("parquet",))
     if chosen == "v2" and (query.dna_bulge or query.rna_bulge):
         raise typer.BadParameter("--format v2 has no bulges, take bulge or another")
     return chosen
@@ -93,7 +98,7 @@ class Extras:
 
 def check_extras(extras: Extras, form: str, *, count_only: bool) -> None:
     """Refuse what is not written in the format, or in a table of counts."""
-    has_hits, table = form in _TABLES and not count_only, f"a table: --format {', '.join(_TABLES)}"
+    has_hits, table = form in TABLES and not count_only, f"a table: --format {', '.join(TABLES)}"
     if extras.genes is not None and not has_hits:
         raise typer.BadParameter(f"--genes needs {table}")
     if extras.populations is not None and (extras.every_place or not has_hits):
@@ -101,7 +106,11 @@ def check_extras(extras: Extras, form: str, *, count_only: bool) -> None:
 
 
 def write_hits(
-    answers: Sequence[Answer], form: str, output: Path | None, extras: Extras, bar: ProgressBar
+    answers: Sequence[Answer | PathAnswer],
+    form: str,
+    output: Path | None,
+    extras: Extras,
+    bar: ProgressBar,
 ) -> None:
     """Write hits to a file or standard output, part by part; sum up the guides on the way."""
     from genoviz.io.offtargets.output import iter_rows, write_tables
@@ -113,18 +122,21 @@ def write_hits(
         write_tables(tables, output, format=form)
 
 
-def sum_up(answers: Sequence[Answer]) -> None:
+def sum_up(answers: Sequence[Answer | PathAnswer], *, scores: bool) -> None:
     """Sum up guides whose hits are not written."""
     for answer in answers:
-        if answer.sums is not None and answer.hits is not None:
+        if isinstance(answer, PathAnswer):
+            for _ in answer.iter_parts(_specificities if scores else None):
+                pass
+        elif answer.sums is not None and answer.hits is not None:
             for hits in _iter_parts(answer.hits):
                 answer.sums.add(hits)
 
 
 def _follow(
-    tables: Iterator[HitTable], answers: Sequence[Answer], bar: ProgressBar
+    tables: Iterator[HitTable], answers: Sequence[Answer | PathAnswer], bar: ProgressBar
 ) -> Iterator[HitTable]:
-    n_done, n_total = 0, sum(int(answer.counts.sum()) for answer in answers)
+    n_done, n_total = 0, sum(int(answer.counts.sum()) for answer in answers) or None
     for table in tables:
         yield table
         n_done += len(table.hits)
@@ -140,7 +152,9 @@ def _iter_parts(hits: OffTargetHits | HitSpool) -> Iterator[OffTargetHits]:
         yield from hits.iter_parts()
 
 
-def _iter_tables(answers: Sequence[Answer], form: str, extras: Extras) -> Iterator[HitTable]:
+def _iter_tables(
+    answers: Sequence[Answer | PathAnswer], form: str, extras: Extras
+) -> Iterator[HitTable]:
     from genoviz.analyses.offtargets.scores import has_scores
 
     annotations = None
@@ -149,11 +163,15 @@ def _iter_tables(answers: Sequence[Answer], form: str, extras: Extras) -> Iterat
 
         annotations = read_annotations(extras.genes)
     for answer in answers:
-        if answer.sites is None:
+        if not isinstance(answer, PathAnswer):
             yield from _iter_spooled_tables(answer, form, extras, annotations)
-        else:
-            yield _make_table_of_sites(answer, form, extras, annotations)
-    if extras.scores and form not in _ENDINGS:
+            continue
+        guides, about = answer.search.guides, _specificities if extras.scores else None
+        # Of guides that are the same, that with the most places has the rows.
+        at_once = form == "bulge" and len({*guides}) < len(guides)
+        for number, part in enumerate(answer.iter_parts(about, at_once=at_once)):
+            yield make_table_of_sites(part, form, extras, annotations, is_first=number == 0)
+    if extras.scores and form not in ENDINGS:
         print_notes(f"--format {form} has no scores; bed, csv, tsv and parquet have")
     elif extras.scores and not all(has_scores(answer.search.pattern) for answer in answers):
         print_notes("only guides of 20 nt with the PAM NGG, NAG or NRG behind them have scores")
@@ -182,7 +200,7 @@ def _iter_spooled_tables(
         # Hits that are so few have their letters read once, for all that is written.
         sums: dict[str, list[np.ndarray]] = {"cfd": [], "mit": []}
         for part in table.iter_parts() if len(hits) else [table]:
-            columns = _score_columns(part.hits, form, extras.scores)
+            columns = score_columns(part.hits, form, extras.scores)
             for name in columns.keys() & sums:
                 sums[name].append(columns[name])
             table = HitTable(part.hits, part.ids, columns | part.scores)
@@ -194,46 +212,9 @@ def _iter_spooled_tables(
             answer.sums.add(hits, **known)
 
 
-def _make_table_of_sites(
-    answer: Answer, form: str, extras: Extras, annotations: Annotations | None
-) -> HitTable:
-    """Return the sites on a graph, at each place, or once with their haplotypes."""
-    from genoviz.analyses.offtargets.path_hits import PlacedHits
-    from genoviz.io.offtargets.hit_table import HitTable
-
-    hits = answer.hits
-    by_place = extras.every_place or form not in _TABLES
-    if by_place:
-        hits = PlacedHits.everywhere(answer.sites, hits.planes)
-    columns = _score_columns(hits, form, extras.scores)
-    if annotations is not None:
-        found, is_known = find_genes(answer, hits, annotations, by_place=by_place)
-        print_notes(*found.notes)
-        columns |= gene_columns(found, is_known)
-    if not by_place:
-        columns |= site_columns(answer, extras.populations, of_people=extras.of_people)
-    return HitTable(hits, answer.search.ids, columns)
-
-
-def _score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np.ndarray]:
-    from genoviz.analyses.offtargets.cuts import cut_sites
-    from genoviz.analyses.offtargets.differences import count_seed_mismatches
-    from genoviz.analyses.offtargets.scores import cctop_scores, cfd_scores, mit_scores
-
-    columns: dict[str, np.ndarray] = {}
-    if form in _TABLES:
-        columns["cut_site"] = cut_sites(hits)
-    if scores and form in _ENDINGS:
-        columns["cfd"] = cfd_scores(hits)
-    if scores and form in _TABLES:
-        columns |= {"mit": mit_scores(hits), "cctop": cctop_scores(hits)}
-    if form in _TABLES and {*hits.pattern} != {"N"}:
-        columns["seed_mismatches"] = count_seed_mismatches(hits).astype("int64")
-    return columns
-
-
-def count_lines(answers: Sequence[Answer]) -> Iterator[bytes]:
+def count_lines(answers: Sequence[Answer | PathAnswer]) -> Iterator[bytes]:
     """Yield the lines of hits of each guide, all and by mismatches."""
+    sum_up(answers, scores=False)
     n_levels = max(answer.counts.shape[1] for answer in answers)
     cells = ["#id", "guide", "hits", *map(str, range(n_levels))]
     yield ("\t".join(cells) + "\n").encode()
@@ -244,7 +225,7 @@ def count_lines(answers: Sequence[Answer]) -> Iterator[bytes]:
 
 
 def summary(
-    answers: Sequence[Answer],
+    answers: Sequence[Answer | PathAnswer],
     planes: GenomePlanes | PathPlanes,
     seconds: dict[str, float],
     *,
@@ -253,10 +234,14 @@ def summary(
     """Return what was found, by guide; with ``scores``, how specific guides are."""
     guides = _rows_of_guides(answers)
     if scores:
-        specificities = [row for answer in answers for row in _specificities(answer)]
+        specificities = [
+            row
+            for answer in answers
+            for row in (answer.rows if isinstance(answer, PathAnswer) else _specificities(answer))
+        ]
         guides = [row | found for row, found in zip(guides, specificities, strict=True)]
     return {
-        "is_graph": any(answer.sites is not None for answer in answers),
+        "is_graph": any(isinstance(answer, PathAnswer) for answer in answers),
         "n_contigs": planes.n_contigs,
         "n_bases": planes.n_bases,
         "n_guides": len(guides),
@@ -298,7 +283,7 @@ def _specificities(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
-def _rows_of_guides(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+def _rows_of_guides(answers: Sequence[Answer | PathAnswer]) -> list[dict[str, Any]]:
     rows = []
     for answer in answers:
         guides = answer.search.guides
