@@ -13,6 +13,7 @@ from genoviz import read_blupf90, read_mixblup, solve_mixed_model
 from genoviz.cli.main import main
 from genoviz.errors import FileFormatError
 from tests.io.genotypes.test_blupf90 import MRODE_PEDIGREE, as_text, parameters, positive
+from tests.oracles.pedigree import relationships
 
 WEANING = """TITLE Example 4.1 - Simple Animal Model
 
@@ -83,6 +84,22 @@ def solve(path, **options):
     }
 
 
+def predict(y, fixed, covariance, variance):
+    """Return fixed effects and predictions by V: y (n,), X, cov(u, y) of shape (k, n), and V."""
+    weighted = np.linalg.solve(variance, fixed)
+    estimates = np.linalg.lstsq(fixed.T @ weighted, weighted.T @ y)[0]
+    return estimates, covariance @ np.linalg.solve(variance, y - fixed @ estimates)
+
+
+def relate(text, n=8):
+    """Return A of animals numbered from 1, by the tabular method."""
+    parents = np.full((2, n), -1)
+    for row in text.splitlines():
+        animal, sire, dam = map(int, row.split())
+        parents[:, animal - 1] = sire - 1, dam - 1
+    return relationships(*parents)
+
+
 def test_an_animal_model(write):
     asked, found = solve(write(WEANING))
     assert asked.max_iterations == 1000
@@ -104,6 +121,19 @@ def test_two_traits(write):
         assert told == pytest.approx(means, abs=6e-4)
         told = [found[trait, "ID", str(k + 1)] for k in range(8)]
         assert told == pytest.approx(expected, abs=6e-4)
+    genetic, residual = np.array([[20, 18], [18, 40]]), np.array([[40, 11], [11, 30]])
+    rows = [row.split() for row in WEANING_DATA.splitlines()]
+    y = np.array([row[4:] for row in rows], float).T.ravel()
+    is_male = np.array([row[1] == "Male" for row in rows], float)
+    fixed = np.kron(np.eye(2), np.column_stack([is_male, 1 - is_male]))
+    related, own = relate(PARENTS), [int(row[0]) - 1 for row in rows]
+    variance = np.kron(genetic, related[np.ix_(own, own)]) + np.kron(residual, np.eye(5))
+    means, values = predict(y, fixed, np.kron(genetic, related[:, own]), variance)
+    for t, trait in enumerate(("WWG", "PWG")):
+        told = [found[trait, "Sex", sex] for sex in ("Male", "Female")]
+        assert told == pytest.approx(means[2 * t : 2 * t + 2], abs=1e-8)
+        told = [found[trait, "ID", str(k + 1)] for k in range(8)]
+        assert told == pytest.approx(values[8 * t : 8 * t + 8], abs=1e-8)
 
 
 def test_repeated_records(write):
@@ -130,6 +160,17 @@ def test_repeated_records(write):
     permanent = [8.417, -7.146, -17.229, -1.390, 17.347]
     told = [found["FY", "ID2", str(k + 4)] for k in range(5)]
     assert told == pytest.approx(permanent, abs=6e-4)
+    rows = np.array([row.split() for row in data.splitlines()], int)
+    own, y = rows[:, 0] - 1, rows[:, 4]
+    fixed = np.column_stack([rows[:, 3, None] == np.arange(1, 5), rows[:, 2] == 2]).astype(float)
+    related = relate(ped)
+    is_same = (own[:, None] == own).astype(float)
+    variance = 20 * related[np.ix_(own, own)] + 12 * is_same + 28 * np.eye(10)
+    covariance = np.vstack([20 * related[:, own], 12 * (np.arange(3, 8)[:, None] == own)])
+    _, values = predict(y, fixed, covariance, variance)
+    told = [found["FY", "ID", str(k + 1)] for k in range(8)]
+    told += [found["FY", "ID2", str(k + 4)] for k in range(5)]
+    assert told == pytest.approx(values, abs=1e-8)
 
 
 def test_groups_of_unknown_parents(write):
