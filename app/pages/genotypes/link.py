@@ -102,7 +102,10 @@ class LinkFollower:
         self._apply_window(link.window)
         if link.blup:
             form = panels.prediction.form
-            form.request = self._read(read_request, link.blup, form.request)
+            request = self._read(read_request, link.blup, form.request)
+            for name in {*request.others} - {*form.model.others.options}:
+                self._complain(f"no other column of numbers, or of two groups, is named {name!r}")
+            form.request = request
         if any(map(COMPONENT.fullmatch, link.covariates)) and state.components is None:
             panels.samples.components.run()
         while panels.samples.components.task.is_open:

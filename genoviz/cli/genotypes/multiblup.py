@@ -97,7 +97,7 @@ def multiblup(
     """
     from genoviz.analyses.genotypes.prediction.multi_trait import iter_multi_trait
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
-    from genoviz.io.genotypes.covariance_files import read_components
+    from genoviz.io.genotypes.covariance_files import covariance_matrix, read_components
     from genoviz.model.genotypes.genotypes import SampleTable
 
     table_only(effects, option="--effects")
@@ -128,7 +128,8 @@ def multiblup(
         )  # fmt: skip
         names, values = take_together(recorded, traits, others or [])
         matrices = {
-            name: _matrix(covariances, name, pairs, names) for name, pairs in components.items()
+            name: covariance_matrix(covariances, name, pairs, names)
+            for name, pairs in components.items()
         }
         if animals is not None:
             matrices["genotypes"] /= io.tell_base(
@@ -153,21 +154,6 @@ def multiblup(
         is_converged=last.is_converged,
         remedy="raise --max-iterations or --tolerance",
     )
-
-
-def _matrix(
-    path: Path, component: str, pairs: dict[frozenset[str], float], names: list[str]
-) -> np.ndarray:
-    import numpy as np
-
-    from genoviz.errors import FileFormatError
-
-    for first in names:
-        for second in names:
-            if frozenset((first, second)) not in pairs:
-                found = f"has no covariance of {first} and {second} in component {component}"
-                raise FileFormatError(path, found)
-    return np.array([[pairs[frozenset((one, two))] for two in names] for one in names])
 
 
 def _columns(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,24 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
     if absent:
         raise FileFormatError(path, f"has no rows of component {absent[0]}")
     return found
+
+
+def covariance_matrix(
+    path: Path, component: str, pairs: dict[frozenset[str], float], traits: Sequence[str]
+) -> np.ndarray:
+    """Return a component of `read_components` as a matrix of some traits, float64.
+
+    Raises
+    ------
+    FileFormatError
+        If the file has not all pairs of them.
+    """
+    for first in traits:
+        for second in traits:
+            if frozenset((first, second)) not in pairs:
+                found = f"has no covariance of {first} and {second} in component {component}"
+                raise FileFormatError(path, found)
+    return np.array([[pairs[frozenset((one, two))] for two in traits] for one in traits])
 
 
 class LowerTriangles:

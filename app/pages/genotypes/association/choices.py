@@ -98,8 +98,12 @@ def iter_components(subject: Genotypes) -> Iterator[Any]:
     return iter_principal_components(subject, n_components=n)
 
 
-def chosen_design(state: GenotypeState, *, with_covariates: bool = True) -> Design:
+def chosen_design(
+    state: GenotypeState, *, trait: str | None = None, with_covariates: bool = True
+) -> Design:
     """Return the trait and the covariates that are chosen; notes say how they were read.
+
+    ``trait`` names another one than the chosen.
 
     Raises
     ------
@@ -108,16 +112,23 @@ def chosen_design(state: GenotypeState, *, with_covariates: bool = True) -> Desi
     """
     if state.subject is None:
         raise ParameterError("no genotypes are open; open some at the left")
-    values = state.column(state.trait) if state.trait else None
+    name = state.trait if trait is None else trait
+    values = state.column(name) if name else None
     if values is None:
         raise ParameterError(NO_TRAIT)
-    trait = trait_of(state, values)
-    columns: dict[str, np.ndarray] = {}
-    for name in state.covariates if with_covariates else ():
-        columns |= _covariate(state, name)
+    found = trait_of(state, values, name)
+    columns = chosen_covariates(state) if with_covariates else {}
     matrix = np.column_stack([*columns.values()]) if columns else None
-    design = make_design(len(values), trait.values, matrix, [*columns], trait=state.trait)
-    return replace(design, notes=(*trait.notes, *design.notes))
+    design = make_design(len(values), found.values, matrix, [*columns], trait=name)
+    return replace(design, notes=(*found.notes, *design.notes))
+
+
+def chosen_covariates(state: GenotypeState) -> dict[str, np.ndarray]:
+    """Return the columns of the covariates that are chosen, as numbers by name."""
+    columns: dict[str, np.ndarray] = {}
+    for name in state.covariates:
+        columns |= _covariate(state, name)
+    return columns
 
 
 def why_no_cases(state: GenotypeState) -> str:
@@ -137,9 +148,10 @@ def why_no_cases(state: GenotypeState) -> str:
     return f"{state.trait} has {n_words(n, 'value')}, and cases and controls are two"
 
 
-def trait_of(state: GenotypeState, values: np.ndarray) -> Trait:
-    """Return a column as the trait that is chosen; see `read_trait`."""
-    return read_trait(as_numbers(values), state.trait, state.trait_types.get(state.trait, "auto"))
+def trait_of(state: GenotypeState, values: np.ndarray, name: str | None = None) -> Trait:
+    """Return a column as the trait that is chosen, or another one; see `read_trait`."""
+    name = state.trait if name is None else name
+    return read_trait(as_numbers(values), name, state.trait_types.get(name, "auto"))
 
 
 def _covariate(state: GenotypeState, name: str) -> dict[str, np.ndarray]:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz_app.pages.genotypes.prediction.herd import (
+    Together,
+    rows_in_pedigree,
+    spread_phenotypes,
+    spread_rows,
+)
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
+    from genoviz.analyses.genotypes.prediction.multi_trait import MultiTraitSnapshot
     from genoviz.model.genotypes.pedigree import Pedigree
-    from genoviz.model.genotypes.phenotypes import PhenotypeTable
 
 SNP_BLUP, GBLUP = "SNP-BLUP", "GBLUP"
 SINGLE_STEP = {"Single-step (ssSNPBLUP)": "ssSNPBLUP", "Single-step (ssGTABLUP)": "ssGTABLUP"}
+EDGE = 1e-4
+"""An estimated heritability that is nearer to 0 or 1 predicts nothing."""
 PRECONDITIONERS = {"Diagonal": "diagonal", "Block": "block", "None": "none"}
 
 
@@ -34,6 +42,16 @@ class BlupRequest:
         As the library has them.
     polygenic_weight
         Of single-step methods.
+    is_estimated
+        Whether the heritability is estimated.
+    others
+        Names of other traits, which are predicted at the same time.
+    covariances
+        Path of their covariances; "" if they are estimated, or from an upload.
+    gamma
+        Relationships of metafounders: ``"estimate"``, numbers, or a path; "" for none.
+    base
+        What the variances are of, as `base_share` has it.
     """
 
     method: str = SNP_BLUP
@@ -41,11 +59,18 @@ class BlupRequest:
     preconditioner: str = "diagonal"
     tolerance: float = 1e-13
     polygenic_weight: float = 0.2
+    is_estimated: bool = False
+    others: tuple[str, ...] = ()
+    covariances: str = ""
+    gamma: str = ""
+    base: str = "metafounders"
 
     @property
     def assumed(self) -> str:
         """The shares of the variance that predictions depend on, and who chose them, in words."""
-        words = [_chosen("heritability", self.heritability, BlupRequest.heritability)]
+        words = []
+        if not (self.is_estimated or self.others):
+            words.append(_chosen("heritability", self.heritability, BlupRequest.heritability))
         if self.method in SINGLE_STEP:
             weight = self.polygenic_weight
             words.append(_chosen("polygenic weight", weight, BlupRequest.polygenic_weight))
@@ -66,12 +91,12 @@ class BlupRun:
         What was asked for.
     ids, family_ids
         str, shape (n,): those who get a breeding value, samples or animals of a pedigree.
-    phenotype
-        float64, shape (n,): NaN where none is known.
+    phenotypes
+        float64, shape (n, n_traits): NaN where none is known.
     is_genotyped
         bool, shape (n,).
     steps
-        The generator of snapshots.
+        The generator of `Preparation`, and of snapshots.
     groups
         Names of the pedigree's groups of unknown parents.
     """
@@ -80,10 +105,27 @@ class BlupRun:
     design: Design
     ids: np.ndarray
     family_ids: np.ndarray
-    phenotype: np.ndarray
+    phenotypes: np.ndarray
     is_genotyped: np.ndarray
-    steps: Iterator[BlupSnapshot] = field(repr=False)
+    steps: Iterator[Preparation | BlupSnapshot | MultiTraitSnapshot] = field(repr=False)
     groups: tuple[str, ...] = ()
+
+    @property
+    def traits(self) -> tuple[str, ...]:
+        """Names of the traits."""
+        return (self.design.trait, *self.request.others)
+
+    @property
+    def phenotype(self) -> np.ndarray:
+        """float64, shape (n,): of the first trait."""
+        return self.phenotypes[:, 0]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How far the estimate of variances is, in words."""
+
+    words: str
 
 
 def begin_blup(
@@ -92,8 +134,9 @@ def begin_blup(
     request: BlupRequest,
     pedigree: Pedigree | None,
     others: Mapping[str, float] | None = None,
+    gamma: np.ndarray | None = None,
 ) -> BlupRun:
-    """Return a prediction that is ready to run.
+    """Return a prediction of one trait that is ready to run.
 
     Parameters
     ----------
@@ -103,6 +146,8 @@ def begin_blup(
         Of single-step methods: samples, and animals without genotypes.
     others
         Phenotypes of animals without genotypes, by name.
+    gamma
+        Relationships of metafounders; None to estimate them, or if the request has none.
 
     Raises
     ------
@@ -110,102 +155,190 @@ def begin_blup(
         If a single-step method has no pedigree, or one without the samples.
     """
     options: dict[str, Any] = {
-        "heritability": request.heritability,
         "preconditioner": request.preconditioner,
         "tolerance": request.tolerance,
     }
     samples = genotypes.samples
-    if request.method in SINGLE_STEP:
-        return _begin_single_step(genotypes, design, request, pedigree, others or {}, options)
-    if request.method == GBLUP:
-        from genoviz.analyses.genotypes.prediction.gblup import iter_gblup as iterate
+    is_single_step = request.method in SINGLE_STEP
+    if is_single_step:
+        rows = rows_in_pedigree(request.method, pedigree, samples)
+        phenotypes = spread_phenotypes(pedigree, rows, [design], [others or {}])
+        options |= {
+            "phenotype": phenotypes[:, 0],
+            "covariates": spread_rows(len(pedigree), rows, design.covariates),
+            "form": SINGLE_STEP[request.method],
+            "polygenic_weight": request.polygenic_weight,
+        }
     else:
-        from genoviz.analyses.genotypes.prediction.snp_blup import iter_snp_blup as iterate
-    steps = iterate(genotypes, design.phenotype, covariates=design.covariates, **options)
-    everybody = np.ones(len(samples), bool)
-    return BlupRun(
-        request, design, samples.ids, samples.family_ids, design.phenotype, everybody, steps
-    )
+        phenotypes = design.phenotype[:, None]
+        options |= {"phenotype": design.phenotype, "covariates": design.covariates}
+    steps = _iter_one(genotypes, pedigree, design, request, gamma, options)
+    return _run_of(genotypes, pedigree, design, request, phenotypes, steps)
 
 
-def _begin_single_step(
+def begin_together(
     genotypes: Genotypes,
-    design: Design,
+    together: Together,
     request: BlupRequest,
     pedigree: Pedigree | None,
-    others: Mapping[str, float],
-    options: dict[str, Any],
+    gamma: np.ndarray | None = None,
 ) -> BlupRun:
+    """Return a prediction of several traits that is ready to run; see `begin_blup`."""
+    designs, covariates = together.designs, together.covariates
+    if request.method in SINGLE_STEP:
+        rows = rows_in_pedigree(request.method, pedigree, genotypes.samples)
+        phenotypes = spread_phenotypes(pedigree, rows, designs, together.others)
+        covariates = spread_rows(len(pedigree), rows, covariates)
+    else:
+        phenotypes = np.column_stack([design.phenotype for design in designs])
+    options = {
+        "covariates": covariates,
+        "polygenic_weight": request.polygenic_weight,
+        "tolerance": request.tolerance,
+    }
+    steps = _iter_together(genotypes, pedigree, together, request, gamma, phenotypes, options)
+    return _run_of(genotypes, pedigree, designs[0], request, phenotypes, steps)
+
+
+def _run_of(
+    genotypes: Genotypes,
+    pedigree: Pedigree | None,
+    design: Design,
+    request: BlupRequest,
+    phenotypes: np.ndarray,
+    steps: Iterator[Any],
+) -> BlupRun:
+    samples = genotypes.samples
+    if request.method not in SINGLE_STEP:
+        everybody = np.ones(len(samples), bool)
+        ids, families = samples.ids, samples.family_ids
+        return BlupRun(request, design, ids, families, phenotypes, everybody, steps)
+    is_genotyped = np.isin(pedigree.ids, samples.ids)
+    groups = tuple(pedigree.groups.tolist())
+    if request.gamma and not groups:
+        groups = tuple(pedigree.with_gamma(1.0).groups.tolist())
+    families = np.full(len(pedigree), "")
+    return BlupRun(request, design, pedigree.ids, families, phenotypes, is_genotyped, steps, groups)
+
+
+def iter_heritability(
+    genotypes: Genotypes, design: Design
+) -> Generator[Preparation, None, tuple[float, str]]:
+    """Yield how far REML is, and return the heritability and a sentence on it.
+
+    Raises
+    ------
+    ParameterError
+        If nothing can be predicted from it.
+    """
+    from genoviz.analyses.genotypes.variances.estimate import iter_reml
+
+    yield Preparation("Estimating the heritability")
+    for found in iter_reml(genotypes, design.phenotype, covariates=design.covariates):
+        yield Preparation(f"Estimating the heritability: {found.sentence}")
+    if not EDGE < found.heritability < 1 - EDGE:
+        raise ParameterError(
+            f"the heritability is estimated as {found.heritability:.2g} ± "
+            f"{found.heritability_error:.2g}, from which nothing can be predicted; set one"
+        )
+    return found.heritability, f"Heritability is estimated: {found.sentence}."
+
+
+def _iter_one(
+    genotypes: Genotypes,
+    pedigree: Pedigree | None,
+    design: Design,
+    request: BlupRequest,
+    gamma: np.ndarray | None,
+    options: dict[str, Any],
+) -> Iterator[Preparation | BlupSnapshot]:
+    from genoviz.analyses.genotypes.prediction.gblup import iter_gblup
+    from genoviz.analyses.genotypes.prediction.metafounders import heritability_in_gamma
     from genoviz.analyses.genotypes.prediction.single_step import iter_single_step
+    from genoviz.analyses.genotypes.prediction.snp_blup import iter_snp_blup
 
-    if pedigree is None:
-        raise ParameterError(
-            f"{request.method} needs a pedigree: open one (animal, sire and dam in columns), or "
-            "genotypes whose .fam file has parents"
+    notes, heritability = [], request.heritability
+    if request.is_estimated:
+        heritability, note = yield from iter_heritability(genotypes, design)
+        notes.append(note)
+    if request.method not in SINGLE_STEP:
+        solve = iter_gblup if request.method == GBLUP else iter_snp_blup
+        steps = solve(genotypes, heritability=heritability, **options)
+    else:
+        pedigree, share, of_founders = _relate(genotypes, pedigree, request, gamma)
+        if share != 1:
+            heritability = heritability_in_gamma(heritability, share)
+            of_founders += [f"Heritability in A^Γ {heritability:.4g}."]
+        notes += of_founders
+        steps = iter_single_step(genotypes, pedigree, heritability=heritability, **options)
+    for snapshot in steps:
+        yield replace(snapshot, notes=(*snapshot.notes, *notes)) if notes else snapshot
+
+
+def _iter_together(
+    genotypes: Genotypes,
+    pedigree: Pedigree | None,
+    together: Together,
+    request: BlupRequest,
+    gamma: np.ndarray | None,
+    phenotypes: np.ndarray,
+    options: dict[str, Any],
+) -> Iterator[Preparation | MultiTraitSnapshot]:
+    from genoviz.analyses.genotypes.prediction.multi_trait import iter_multi_trait
+    from genoviz.analyses.genotypes.variances.correlations import iter_correlate
+    from genoviz.io.genotypes.covariance_files import covariance_matrix, read_components
+
+    if together.file is None:
+        of_samples = np.column_stack([design.phenotype for design in together.designs])
+        yield Preparation("Estimating covariances")
+        for found in iter_correlate(
+            genotypes, of_samples, covariates=together.covariates, covariate_names=together.names
+        ):
+            yield Preparation(f"Estimating covariances, iteration {found.iteration:,}")
+        genetic, residual = found.genetic, found.residual
+        notes = [f"Covariances are estimated: {found.sentence}."]
+    else:
+        names = ("genotypes", "residual")
+        pairs = read_components(together.file, names)
+        traits = [design.trait for design in together.designs]
+        genetic, residual = (
+            covariance_matrix(together.file, name, pairs[name], traits) for name in names
         )
-    rows = find_animals(pedigree, genotypes.samples)
-    n = len(pedigree.ids)
-    phenotype = np.array([others.get(name, np.nan) for name in pedigree.ids.tolist()])
-    phenotype[rows] = design.phenotype
-    covariates = np.zeros((n, design.covariates.shape[1]))
-    covariates[rows] = design.covariates
-    is_genotyped = np.zeros(n, bool)
-    is_genotyped[rows] = True
-    steps = iter_single_step(
-        genotypes, pedigree, phenotype, form=SINGLE_STEP[request.method],
-        polygenic_weight=request.polygenic_weight, covariates=covariates, **options,
-    )  # fmt: skip
-    families = np.full(n, "")
-    return BlupRun(
-        request, design, pedigree.ids, families, phenotype, is_genotyped, steps,
-        tuple(pedigree.groups.tolist()),
-    )  # fmt: skip
-
-
-def phenotypes_of_others(
-    table: PhenotypeTable | None, design: Design, samples: SampleTable
-) -> dict[str, float]:
-    """Return the trait of those of a table who are not samples, by name.
-
-    There are none with covariates, which are known of samples alone, and of categories.
-    """
-    values = None if table is None else table.columns.get(design.trait)
-    if values is None or values.dtype.kind != "f" or design.names:
-        return {}
-    is_other = np.isfinite(values) & ~np.isin(table.sample_ids, samples.ids)
-    return dict(zip(table.sample_ids[is_other].tolist(), values[is_other].tolist(), strict=True))
-
-
-def find_animals(pedigree: Pedigree, samples: SampleTable) -> np.ndarray:
-    """Return the row of each sample in a pedigree, int64.
-
-    Raises
-    ------
-    ParameterError
-        If one is not there.
-    """
-    row_of = {name: row for row, name in enumerate(pedigree.ids.tolist())}
-    rows = np.array([row_of.get(name, -1) for name in samples.ids.tolist()], np.int64)
-    missing = np.flatnonzero(rows < 0)
-    if len(missing):
-        raise ParameterError(
-            f"{len(missing):,} of {len(samples):,} samples, such as "
-            f"{samples.ids[missing[0]]!s}, are not in the pedigree; it needs all of them"
+        notes = [f"Covariances are those of {together.file.name}."]
+    if request.method in SINGLE_STEP:
+        options = {**options, "form": SINGLE_STEP[request.method]}
+        pedigree, share, of_founders = _relate(
+            genotypes, pedigree, request, gamma, is_estimated=together.file is None
         )
-    return rows
+        genetic, notes = genetic / share, notes + of_founders
+    else:
+        pedigree = None
+    for snapshot in iter_multi_trait(
+        genotypes, pedigree, phenotypes, genetic=genetic, residual=residual, **options
+    ):
+        yield replace(snapshot, notes=(*snapshot.notes, *notes))
 
 
-def pedigree_of(samples: SampleTable) -> Pedigree | None:
-    """Return the pedigree that the samples' own parents make, or None if none are known.
+def _relate(
+    genotypes: Genotypes,
+    pedigree: Pedigree,
+    request: BlupRequest,
+    gamma: np.ndarray | None,
+    *,
+    is_estimated: bool | None = None,
+) -> tuple[Pedigree, float, list[str]]:
+    """Return the pedigree, maybe with metafounders, what variances are divided by, and notes."""
+    from genoviz.analyses.genotypes.prediction.metafounders import base_share, relate_groups
 
-    Raises
-    ------
-    ParameterError
-        If they make none.
-    """
-    from genoviz.model.genotypes.pedigree import Pedigree, is_unknown_parent
-
-    parents = {*samples.father_ids.tolist(), *samples.mother_ids.tolist()}
-    if all(map(is_unknown_parent, parents)) or len(np.unique(samples.ids)) < len(samples):
-        return None
-    return Pedigree.from_parents(samples.ids, samples.father_ids, samples.mother_ids)
+    if not request.gamma:
+        return pedigree, 1.0, []
+    related = relate_groups(pedigree, gamma, genotypes)
+    is_estimated = request.is_estimated if is_estimated is None else is_estimated
+    share = base_share(related, "genotypes" if is_estimated else request.base, genotypes)
+    notes = [f"{note[0].upper()}{note[1:]}." for note in related.notes[len(pedigree.notes) :]]
+    times = 1 / base_share(related, "founders")
+    notes.append(
+        f"The genetic variance is that in A^Γ, of metafounders: {times:.4g} times that of "
+        "unrelated founders."
+    )
+    return related, share, notes

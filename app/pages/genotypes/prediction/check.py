@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import panel_material_ui as pmui
 
 from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import GenovizError
+from genoviz.generators import Progress
+from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.pages.genotypes.association.choices import chosen_design
 from genoviz_app.pages.genotypes.association.form import WORDS
-from genoviz_app.pages.genotypes.prediction.blup_steps import BlupRequest
-from genoviz_app.pages.genotypes.prediction.form import PredictionForm
+from genoviz_app.pages.genotypes.prediction.blup_steps import BlupRequest, iter_heritability
+from genoviz_app.pages.genotypes.prediction.model_fields import ModelFields
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import allow
 
@@ -31,11 +34,14 @@ class PredictionCheck:
         The newest `CrossValidation`, and of what; None at first.
     """
 
-    def __init__(self, state: GenotypeState, form: PredictionForm) -> None:
-        self._state, self._form = state, form
+    def __init__(
+        self, state: GenotypeState, model: ModelFields, complain: Callable[[str], None]
+    ) -> None:
+        self._state, self._model, self._complain = state, model, complain
         self.result: Any = None
         self.design: Design | None = None
         self._asked: Design | None = None
+        self._is_estimated = False
         self.task = state.new_question("cross-validation", self._on_result)
         self.folds = pmui.Select(label="Folds", options=[2, 3, 5, 10], value=5, **FIELD)
         self.repeats = pmui.Select(label="Repeats", options=[1, 3, 5, 10], value=1, **FIELD)
@@ -68,22 +74,17 @@ class PredictionCheck:
 
     def begin(self) -> None:
         """Begin, or say why that cannot be."""
-        from genoviz.analyses.genotypes.prediction.cross_validation import iter_cross_validate
-
         try:
             design = chosen_design(self._state)
         except GenovizError as error:
-            self._form.complain(str(error))
+            self._complain(str(error))
             return
-        self._asked = design
-        steps = iter_cross_validate(
-            self._state.subject,
-            design.phenotype,
-            covariates=design.covariates,
-            heritability=self._form.heritability.value,
-            folds=self.folds.value,
-            repeats=self.repeats.value,
-        )
+        self._asked, self._is_estimated = design, self._model.source.value
+        heritability = None if self._is_estimated else self._model.heritability.value
+        steps = _iter_check(
+            self._state.subject, design, heritability,
+            folds=self.folds.value, repeats=self.repeats.value,
+        )  # fmt: skip
         self.task.ask(lambda: steps, title=f"cross-validation of {design.trait}")
 
     def _on_result(self, result: Any) -> None:
@@ -107,11 +108,32 @@ class PredictionCheck:
     def words(self) -> str:
         """Accuracy with its standard deviation over folds, and the bias."""
         result = self.result
-        request = BlupRequest(heritability=result.heritability)
+        used = BlupRequest(heritability=result.heritability).assumed
+        if self._is_estimated:
+            used = f"heritability {result.heritability:.3g}, estimated of all samples"
         found = result.accuracies[np.isfinite(result.accuracies)]
         deviation = f" ± {found.std(ddof=1):.3f} (s.d. of folds)" if len(found) > 1 else ""
         return (
             f"Accuracy {result.accuracy:.3f}{deviation}, bias {result.bias:.2f} "
-            f"(slope of observed on predicted; 1 is none); {request.assumed}."
+            f"(slope of observed on predicted; 1 is none); {used}."
             f"{'' if result.is_converged else ' Not converged: these numbers may be off.'}"
         )
+
+
+def _iter_check(
+    genotypes: Genotypes, design: Design, heritability: float | None, **options: int
+) -> Iterator[Progress]:
+    from genoviz.analyses.genotypes.prediction.cross_validation import iter_cross_validate
+
+    if heritability is None:
+        steps = iter_heritability(genotypes, design)
+        while True:
+            try:
+                yield Progress(next(steps).words, 0.0)
+            except StopIteration as end:
+                heritability = end.value[0]
+                break
+    yield from iter_cross_validate(
+        genotypes, design.phenotype, covariates=design.covariates,
+        heritability=heritability, **options,
+    )  # fmt: skip

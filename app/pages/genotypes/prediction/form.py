@@ -15,7 +15,11 @@ from genoviz.errors import GenovizError
 from genoviz.io.files.replace_file import replace_file
 from genoviz_app.opening.files import check_path
 from genoviz_app.opening.served_files import safe_name
-from genoviz_app.pages.genotypes.association.choices import chosen_design, trait_names
+from genoviz_app.pages.genotypes.association.choices import (
+    chosen_covariates,
+    chosen_design,
+    trait_names,
+)
 from genoviz_app.pages.genotypes.association.form import NO_TRAIT_COLUMN, WORDS, TraitFields
 from genoviz_app.pages.genotypes.prediction.blup_steps import (
     GBLUP,
@@ -24,19 +28,20 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
     SNP_BLUP,
     BlupRequest,
     BlupRun,
+    Preparation,
+    Together,
     begin_blup,
-    pedigree_of,
-    phenotypes_of_others,
+    begin_together,
 )
+from genoviz_app.pages.genotypes.prediction.herd import pedigree_of, phenotypes_of_others
+from genoviz_app.pages.genotypes.prediction.model_fields import WIDE, ModelFields, tell_groups
 from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCES
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.server.jobs import KERNELS
 
-WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin": (10, 0, 0, 0)}
 BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
-MAX_GROUPS = 6
 
 
 class BlupQuestion(Question):
@@ -63,7 +68,7 @@ class PredictionForm:
 
     Attributes
     ----------
-    fields, heritability, method, preconditioner, tolerance, weight
+    fields, model, heritability, method, preconditioner, tolerance, weight
         The fields.
     run_button, pause_button, cancel_button, panel
         Buttons, and the Panel object.
@@ -82,6 +87,7 @@ class PredictionForm:
         self._is_own_pedigree = True
         self._why_none = ""
         self.pedigree_source = ""
+        self._preparing = ""
         self.run: BlupRun | None = None
         self.task = BlupQuestion(
             state.session, "prediction", self._on_snapshot, pool=KERNELS, takes_all=True
@@ -90,28 +96,27 @@ class PredictionForm:
         self.fields = TraitFields(state)
         for field in (self.fields.trait, self.fields.covariates):
             field.param.update(width=None, sizing_mode="stretch_width", margin=(8, 0, 0, 0))
+        self.model = ModelFields(state)
+        self.heritability = self.model.heritability
         self._make_fields()
         self._make_buttons()
         self.panel = pmui.Column(
-            self.fields.trait, self.fields.type, self.fields.covariates, self.heritability,
-            self.method,
-            self.pedigree_path, self.pedigree_file, self.weight, self.preconditioner,
-            self.tolerance,
+            self.fields.trait, self.fields.type, self.model.others, self.fields.covariates,
+            self.method, self.pedigree_path, self.pedigree_file, self.model.founders,
+            self.model.gamma, self.model.source, self.heritability, self.model.covariances,
+            self.model.upload, self.model.base, self.weight, self.preconditioner, self.tolerance,
             pmui.Row(self.run_button, self.pause_button, self.cancel_button, margin=0),
             self.said,
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         self.task.param.watch(self._show, "opening")
         self.method.param.watch(self._follow_method, "value")
+        self.model.others.param.watch(self._follow_method, "value")
         state.param.watch(self._follow_subject, ["kept", "opened"])
         state.param.watch(self._show, ["blup", "trait", "table"])
         self._follow_subject()
 
     def _make_fields(self) -> None:
-        self.heritability = pmui.FloatSlider(
-            label="Heritability", start=SHARE[0], end=SHARE[1], step=0.05, value=0.5, size="small",
-            sizing_mode="stretch_width", margin=(12, 8, 0, 8),
-        )  # fmt: skip
         self.method = pmui.Select(
             label="Method", options=[SNP_BLUP, GBLUP, *SINGLE_STEP], value=SNP_BLUP, **WIDE
         )
@@ -157,14 +162,19 @@ class PredictionForm:
     def request(self) -> BlupRequest:
         """What the fields ask for."""
         return BlupRequest(
-            self.method.value, self.heritability.value, self.preconditioner.value,
-            self.tolerance.value, self.weight.value,
-        )  # fmt: skip
+            self.method.value,
+            preconditioner=self.preconditioner.value,
+            tolerance=self.tolerance.value,
+            polygenic_weight=self.weight.value,
+            **self.model.chosen,
+        )
 
     @request.setter
     def request(self, request: BlupRequest) -> None:
         with pn.io.hold():
-            self.method.value, self.heritability.value = request.method, request.heritability
+            self.model.take(request)
+            is_offered = request.method not in self.method.disabled_options
+            self.method.value = request.method if is_offered else SNP_BLUP
             self.preconditioner.value = request.preconditioner
             self.tolerance.value, self.weight.value = request.tolerance, request.polygenic_weight
 
@@ -181,16 +191,29 @@ class PredictionForm:
         """Begin a prediction, or say why there can be none."""
         state = self._state
         try:
-            design = chosen_design(state)
-            run = begin_blup(
-                state.subject, design, self.request, self._pedigree, self._others(design)
-            )
+            run = self._begin()
         except GenovizError as error:
             self.complain(str(error))
             return
-        self.run = run
+        self.run, self._preparing = run, ""
         state.blup = None
-        self.task.ask(lambda: run.steps, title=f"{run.request.method} of {design.trait}")
+        traits = ", ".join(run.traits)
+        self.task.ask(lambda: run.steps, title=f"{run.request.method} of {traits}")
+
+    def _begin(self) -> BlupRun:
+        state, request, pedigree = self._state, self.request, self._pedigree
+        if request.method not in SINGLE_STEP:
+            pedigree = None
+        designs = [chosen_design(state, trait=name) for name in self.model.traits]
+        others = [self._others(design) for design in designs]
+        gamma = self.model.read_gamma(pedigree)
+        if len(designs) == 1:
+            return begin_blup(state.subject, designs[0], request, pedigree, others[0], gamma)
+        columns = chosen_covariates(state)
+        matrix = np.column_stack([np.empty((state.subject.n_samples, 0)), *columns.values()])
+        file = self.model.covariance_file()
+        together = Together(designs, matrix, tuple(columns), others, file)
+        return begin_together(state.subject, together, request, pedigree, gamma)
 
     def complain(self, problem: str) -> None:
         """Say what is wrong with the fields."""
@@ -203,7 +226,11 @@ class PredictionForm:
         return phenotypes_of_others(table, design, state.opened.genotypes.samples)
 
     def _on_snapshot(self, snapshot: Any) -> None:
-        self._state.blup = snapshot
+        if isinstance(snapshot, Preparation):
+            self._preparing = snapshot.words
+            self._show()
+        else:
+            self._state.blup = snapshot
 
     def _follow_subject(self, *events: Any) -> None:
         self.task.drop()
@@ -229,6 +256,12 @@ class PredictionForm:
         with pn.io.hold():
             for field in (self.pedigree_path, self.pedigree_file, self.weight):
                 field.visible = is_single
+            is_one = len(self.model.traits) == 1
+            self.preconditioner.visible = is_one
+            if not is_one and self.method.value == GBLUP:
+                self.method.value = SNP_BLUP  # of the same values
+            self.method.disabled_options = [] if is_one else [GBLUP]
+            self.model.show(is_single)
         self._show()
 
     def _on_upload(self, event: Any) -> None:
@@ -255,7 +288,7 @@ class PredictionForm:
         state, run = self._state, self.run
         if state.blup is None or run is None:
             if self.task.is_open:
-                return "Preparing …"
+                return escape(f"{self._preparing or 'Preparing'} …")
             if state.table is None:
                 return "Open a table of phenotypes at the left to choose a trait."
             if not trait_names(state):
@@ -269,12 +302,14 @@ class PredictionForm:
             words += ", paused"
         elif not self.task.is_open:
             words += ", stopped before it had converged"
-        n = int(np.isfinite(run.phenotype).sum())
+        n = int(np.isfinite(run.phenotypes).any(axis=1).sum())
         whom = "animals" if run.request.method in SINGLE_STEP else "samples"
-        words += f". {run.request.method} of {escape(run.design.trait)} from {n:,} {whom}; "
-        notes = [*run.design.notes, *_tell_groups(run.groups, snapshot.group_effects)]
+        words += f". {run.request.method} of {escape(', '.join(run.traits))} from {n:,} {whom}"
+        assumed = run.request.assumed
+        notes = [*run.design.notes]
+        notes += tell_groups(run.groups, run.traits, snapshot.group_effects)
         notes += [note for note in snapshot.notes if note not in notes]
-        return f"{words}{run.request.assumed}. " + " ".join(map(escape, notes))
+        return f"{words}{'; ' * bool(assumed)}{assumed}. " + " ".join(map(escape, notes))
 
     def _pedigree_words(self) -> str:
         if self.method.value not in SINGLE_STEP:
@@ -286,15 +321,6 @@ class PredictionForm:
         if not (self._is_own_pedigree or self.pedigree_source):
             words.append("A link to this page is without it, as it is an upload.")
         return " ".join(map(escape, words))
-
-
-def _tell_groups(names: tuple[str, ...], effects: np.ndarray) -> list[str]:
-    """Return the sentence on the breeding values of groups of unknown parents."""
-    if not len(effects):
-        return []
-    told = [f"{name} {value:.4g}" for name, value in zip(names, effects.tolist(), strict=True)]
-    more = f" and {len(told) - MAX_GROUPS:,} more" if len(told) > MAX_GROUPS else ""
-    return [f"Groups of unknown parents: {', '.join(told[:MAX_GROUPS])}{more}."]
 
 
 def _read_served(source: str, folders: tuple[Path, ...]) -> tuple[Any, str, str]:

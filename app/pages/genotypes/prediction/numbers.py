@@ -78,3 +78,8 @@ def rank_high(values: np.ndarray) -> np.ndarray:
     ranks = np.empty(len(values), np.int64)
     ranks[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)
     return ranks
+
+
+def of_trait(values: np.ndarray, k: int) -> np.ndarray:
+    """Return values of one trait, of those of one or of several in columns."""
+    return values[:, k] if values.ndim == 2 else values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from genoviz_app.pages.genotypes.association.export import axis_of, write_bytes
 from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track
 from genoviz_app.pages.genotypes.long_table import LongTable
+from genoviz_app.pages.genotypes.prediction.blup_steps import BlupRun
 from genoviz_app.pages.genotypes.prediction.check import PredictionCheck
 from genoviz_app.pages.genotypes.prediction.form import PredictionForm
-from genoviz_app.pages.genotypes.prediction.numbers import rank_high
+from genoviz_app.pages.genotypes.prediction.numbers import of_trait, rank_high
 from genoviz_app.pages.genotypes.prediction.scatter import (
     TOGGLE,
     PredictionScatter,
@@ -35,13 +37,8 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
 from genoviz_app.plots.prediction import ResidualFigure
 
-COLUMNS = (
-    Column("Rank", is_number=True, share=56),
-    Column("Sample", share=110),
-    Column("Value", is_number=True, share=80, format="0.0000"),
-    Column("Trait", is_number=True, share=80, format="0.0000"),
-    Column("SNPs", share=50),
-)
+RANK, SAMPLE, SNPS = Column("Rank", is_number=True, share=56), Column("Sample", share=110), "SNPs"
+VALUES = ("Value", "Trait")
 ABSOLUTE, SIGNED = "Absolute", "Signed"
 FORM_WIDTH = 232
 GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
@@ -53,6 +50,33 @@ FILES = {
 }
 
 
+def columns_of(numbers: dict[str, np.ndarray]) -> tuple[Column, ...]:
+    """Return the columns of a table: breeding values of several traits stand side by side."""
+    columns = [
+        Column(title, is_number=True, share=80, format=format_of(values))
+        for title, values in numbers.items()
+    ]
+    return (RANK, SAMPLE, *columns, Column(SNPS, share=50))
+
+
+def format_of(values: np.ndarray) -> str:
+    """Return how numbers are written, with four decimals, fewer where they are large.
+
+    Examples
+    --------
+    >>> format_of(np.array([0.2, np.nan])), format_of(np.array([-1381.5, 12.0]))
+    ('0.0000', '0.0')
+    """
+    largest = np.abs(values[np.isfinite(values)]).max(initial=1.0)
+    return f"0.{'0' * max(4 - int(np.log10(max(largest, 1.0))), 1)}"
+
+
+def titles_of(traits: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the titles of traits, which a table takes for HTML; no two are the same."""
+    taken = {RANK.title, SAMPLE.title, SNPS, "index"}
+    return tuple(escape(f"{name} value" if name in taken else name) for name in traits)
+
+
 @dataclass(frozen=True, eq=False)
 class BreedingRows:
     """Those who have a breeding value; row 0 has the highest.
@@ -61,17 +85,29 @@ class BreedingRows:
     ----------
     ids
         str, shape (n,).
-    values, phenotype
-        float64, shape (n,); a phenotype may be NaN.
+    numbers
+        float64, shape (n,), by the titles of columns: breeding values of each trait, or of one
+        trait and its phenotype, which may be NaN.
+    ranked
+        The column that ranks are of.
     is_genotyped
         bool, shape (n,).
     """
 
     ids: np.ndarray
-    values: np.ndarray
-    phenotype: np.ndarray
+    numbers: dict[str, np.ndarray]
+    ranked: str
     is_genotyped: np.ndarray
     noun = "samples"
+
+    @classmethod
+    def of(cls, run: BlupRun, values: np.ndarray, shown: int) -> BreedingRows:
+        """Return the rows of a prediction, ranked by one of its traits."""
+        if len(run.traits) == 1:
+            numbers = dict(zip(VALUES, (values, run.phenotype), strict=True))
+        else:
+            numbers = dict(zip(titles_of(run.traits), values.T, strict=True))
+        return cls(run.ids, numbers, list(numbers)[shown], run.is_genotyped)
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -81,12 +117,12 @@ class BreedingRows:
     @cached_property
     def ranks(self) -> np.ndarray:
         """int64, from 1."""
-        return rank_high(self.values)
+        return rank_high(self.numbers[self.ranked])
 
     @property
     def hidden(self) -> tuple[str, ...]:
         """Columns that have nothing to say."""
-        return ("SNPs",) if self.is_genotyped.all() else ()
+        return (SNPS,) if self.is_genotyped.all() else ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -98,25 +134,18 @@ class BreedingRows:
 
     def key(self, column: str) -> np.ndarray:
         """Return what a column is sorted by."""
-        keys = {
-            "Rank": self.ranks,
-            "Sample": self.ids,
-            "Value": self.values,
-            "Trait": self.phenotype,
-            "SNPs": self.is_genotyped,
-        }
-        return keys[column][self.order]
+        keys = {RANK.title: self.ranks, SAMPLE.title: self.ids, SNPS: self.is_genotyped}
+        return (keys | self.numbers)[column][self.order]
 
     def frame(self, rows: np.ndarray) -> pd.DataFrame:
         """Return some rows."""
         chosen = self.order[rows]
         return pd.DataFrame(
             {
-                "Rank": self.ranks[chosen],
-                "Sample": self.ids[chosen],
-                "Value": self.values[chosen],
-                "Trait": self.phenotype[chosen],
-                "SNPs": np.where(self.is_genotyped[chosen], "yes", "no"),
+                RANK.title: self.ranks[chosen],
+                SAMPLE.title: self.ids[chosen],
+                **{title: values[chosen] for title, values in self.numbers.items()},
+                SNPS: np.where(self.is_genotyped[chosen], "yes", "no"),
             }
         )
 
@@ -140,7 +169,7 @@ class PredictionPanel:
         self.is_shown = False
         self._axes: dict[int, tuple[VariantTable, GenomeAxis]] = {}
         self.form = PredictionForm(state)
-        self.check = PredictionCheck(state, self.form)
+        self.check = PredictionCheck(state, self.form.model, self.form.complain)
         self.residuals = ResidualFigure()
         self.scatter = PredictionScatter(state, self.form, self.check)
         self._turn = Turn(self.residuals.plot, self._draw_residuals)
@@ -149,8 +178,8 @@ class PredictionPanel:
             state.session, figure, state.choose_variant,
             "Press Run: the effects of all variants stand here.",
         )  # fmt: skip
-        self.table = LongTable(state.session, COLUMNS, placeholder="Find", on_row=self._pick_row)
-        self.table.search.param.update(width=104, margin=(2, 4, 2, 0))
+        self._columns = columns_of(dict.fromkeys(VALUES, np.empty(0)))
+        self.table = self._make_table()
         self._rows: BreedingRows | None = None
         self._tabled: Any = None
         self.sign = pmui.RadioButtonGroup(
@@ -162,9 +191,17 @@ class PredictionPanel:
         )
         self.panel = self._arrange()
         self.sign.param.watch(lambda _: self._show_effects(), "value")
+        self.scatter.trait.param.watch(self._follow_trait, "value")
         state.param.watch(self._follow, "blup")
         state.param.watch(lambda event: self.effects.choose(event.new), "variant")
         self.effects.choose(state.variant)
+
+    def _make_table(self) -> LongTable:
+        table = LongTable(
+            self._state.session, self._columns, placeholder="Find", on_row=self._pick_row
+        )
+        table.search.param.update(width=104, margin=(2, 4, 2, 0))
+        return table
 
     def _arrange(self) -> pmui.Row:
         form = pmui.Column(
@@ -217,6 +254,10 @@ class PredictionPanel:
         self._turn.ask()
         self._show_effects()
 
+    def _follow_trait(self, *_events: Any) -> None:
+        self._tabled = None
+        self._show_effects()
+
     def _draw_residuals(self) -> None:
         snapshot, run = self._state.blup, self.form.run
         tolerance = self.form.tolerance.value if run is None else run.request.tolerance
@@ -228,7 +269,7 @@ class PredictionPanel:
         if snapshot is None or subject is None or len(snapshot.effects) != subject.n_variants:
             self.effects.show(None)
             return
-        effects = snapshot.effects
+        effects = of_trait(snapshot.effects, self.scatter.shown)
         is_signed = self.sign.value == SIGNED
         self.effects.show(
             Track(
@@ -252,9 +293,13 @@ class PredictionPanel:
         if not has_values or len(snapshot.breeding_values) != len(run.ids):
             self._rows = None
         else:
-            self._rows = BreedingRows(
-                run.ids, snapshot.breeding_values, run.phenotype, run.is_genotyped
-            )
+            values, shown = snapshot.breeding_values, self.scatter.shown
+            self._rows = BreedingRows.of(run, values, shown)
+            columns = columns_of(self._rows.numbers)
+            if columns != self._columns:
+                self._columns = columns
+                self.table = self._make_table()
+                self._table_place.objects = [self.table.panel] if len(self._table_place) else []
         self.table.show(self._rows)
 
     def _pick_row(self, row: int) -> None:
@@ -266,15 +311,18 @@ class PredictionPanel:
             snapshot, run, track = self._state.blup, self.form.run, self.effects.track
             if snapshot is None or run is None or track is None:
                 raise GenovizError("there is no prediction yet; choose a trait and press Run")
-            stem = file_stem(f"{run.request.method}_{run.design.trait}_{self._state.opened.title}")
+            traits = "_".join(run.traits)
+            stem = file_stem(f"{run.request.method}_{traits}_{self._state.opened.title}")
             name = f"{stem}.{ending}"
             if ending == "values.tsv":
-                return name, lambda path: write_values(path, run, snapshot)
+                shown = self.scatter.shown
+                return name, lambda path: write_values(path, run, snapshot, shown)
             if ending == "effects.tsv":
-                return name, lambda path: write_effects(path, track.variants, snapshot)
-            values = snapshot.breeding_values
+                return name, lambda path: write_effects(path, track.variants, run, snapshot)
+            shown = self.scatter.shown
+            values = of_trait(snapshot.breeding_values, shown)
             return name, write_bytes(
-                lambda: prediction_figure(run, values, run.phenotype, track, f".{ending}")
+                lambda: prediction_figure(run, values, track, f".{ending}", shown)
             )
 
         return prepare

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from urllib.parse import quote, unquote
 
 from genoviz.errors import ParameterError
 from genoviz_app.pages.genotypes.prediction.blup_steps import (
@@ -19,9 +20,20 @@ METHODS = {SNP_BLUP: SNP_BLUP, GBLUP: GBLUP, **{name: title for title, name in S
 SHARE = (0.05, 0.95)
 """The range of heritability, and of the weight of the pedigree."""
 
+BASES = {
+    "Metafounders (A^Γ)": "metafounders",
+    "Unrelated founders": "founders",
+    "Genotypes (geno reml)": "genotypes",
+}
+_TEXTS = ("covariances", "gamma")
 NAMES = {
     "method": "method",
     "h2": "heritability",
+    "reml": "is_estimated",
+    "with": "others",
+    "covariances": "covariances",
+    "gamma": "gamma",
+    "base": "base",
     "weight": "polygenic_weight",
     "preconditioner": "preconditioner",
     "stop": "tolerance",
@@ -35,14 +47,23 @@ def write_request(request: BlupRequest) -> str:
     --------
     >>> write_request(BlupRequest("Single-step (ssSNPBLUP)", heritability=0.3, tolerance=1e-8))
     'method:ssSNPBLUP;h2:0.3;stop:1e-08'
+    >>> write_request(BlupRequest("Single-step (ssSNPBLUP)", others=("fat", "a;b"), gamma="0.5"))
+    'method:ssSNPBLUP;with:fat,a%3Bb;gamma:0.5'
     """
     usual, said = BlupRequest(), []
     for short, name in NAMES.items():
         value = getattr(request, name)
         if value != getattr(usual, name):
-            text = SINGLE_STEP.get(value, value) if isinstance(value, str) else f"{value:.10g}"
-            said.append(f"{short}:{text}")
+            said.append(f"{short}:{_write(name, value)}")
     return ";".join(said)
+
+
+def _write(name: str, value: Any) -> str:
+    if name == "others":
+        return ",".join(quote(trait, safe=" ") for trait in value)
+    if name in _TEXTS:
+        return quote(value, safe="/:. ,")
+    return SINGLE_STEP.get(value, value) if isinstance(value, str) else f"{value:.10g}"
 
 
 def read_request(text: str) -> BlupRequest:
@@ -65,6 +86,14 @@ def read_request(text: str) -> BlupRequest:
 def _read(short: str, text: str) -> Any:
     if short == "method":
         return _choose(short, text, METHODS)
+    if short == "with":
+        return tuple(unquote(name) for name in text.split(",") if name)
+    if short in _TEXTS:
+        return unquote(text)
+    if short == "base":
+        return _choose(short, text, {name: name for name in BASES.values()})
+    if short == "reml":
+        return _choose(short, text, {"1": True})
     if short == "preconditioner":
         return _choose(short, text, {name: name for name in PRECONDITIONERS.values()})
     try:

@@ -13,6 +13,7 @@ import panel_material_ui as pmui
 from genoviz.analyses.figures import track_figure_bytes
 from genoviz.analyses.figures.axes import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
+from genoviz.analyses.genotypes.prediction.multi_trait import MultiTraitSnapshot
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.export import printed_track
 from genoviz_app.pages.genotypes.association.form import WORDS
@@ -20,8 +21,14 @@ from genoviz_app.pages.genotypes.association.manhattan_points import Track
 from genoviz_app.pages.genotypes.prediction.blup_steps import BlupRun
 from genoviz_app.pages.genotypes.prediction.check import PredictionCheck
 from genoviz_app.pages.genotypes.prediction.form import PredictionForm
-from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high, scatter_dots
+from genoviz_app.pages.genotypes.prediction.numbers import (
+    Agreement,
+    of_trait,
+    rank_high,
+    scatter_dots,
+)
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.prediction import PredictionFigure, padded_ends
 
@@ -33,17 +40,28 @@ TOGGLE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def write_values(path: Path, run: BlupRun, snapshot: BlupSnapshot) -> None:
-    """Write breeding values as a table with tabs, the highest first; then those of groups."""
-    values = snapshot.breeding_values
+def write_values(
+    path: Path, run: BlupRun, snapshot: BlupSnapshot | MultiTraitSnapshot, shown: int = 0
+) -> None:
+    """Write breeding values as a table with tabs, the highest first; then those of groups.
+
+    Of several traits each has columns of its own, and the highest are those of one of them.
+    """
+    values = of_trait(snapshot.breeding_values, shown)
     order = np.argsort(-values, kind="stable")
     frame = pd.DataFrame(
         {
             "rank": rank_high(values)[order],
             "family": run.family_ids[order],
             "sample": run.ids[order],
-            "breeding_value": values[order],
-            "phenotype": run.phenotype[order],
+            **{
+                f"{name}{end}": column[order]
+                for k, end in enumerate(_endings(run))
+                for name, column in (
+                    ("breeding_value", of_trait(snapshot.breeding_values, k)),
+                    ("phenotype", run.phenotypes[:, k]),
+                )
+            },
             "genotyped": run.is_genotyped[order].astype(int),
             "converged": "yes" if snapshot.is_converged else "no",
         }
@@ -51,7 +69,10 @@ def write_values(path: Path, run: BlupRun, snapshot: BlupSnapshot) -> None:
     if run.groups:
         of_groups = {
             "sample": list(run.groups),
-            "breeding_value": snapshot.group_effects,
+            **{
+                f"breeding_value{end}": of_trait(snapshot.group_effects, k)
+                for k, end in enumerate(_endings(run))
+            },
             "genotyped": 0,
             "converged": frame["converged"].iloc[0],
             "is_group": 1,
@@ -61,8 +82,18 @@ def write_values(path: Path, run: BlupRun, snapshot: BlupSnapshot) -> None:
     frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.8g")
 
 
-def write_effects(path: Path, variants: VariantTable, snapshot: BlupSnapshot) -> None:
-    """Write effects of variants as a table with tabs; positions from 1."""
+def _endings(run: BlupRun) -> list[str]:
+    """Return the ends of the titles of each trait's columns."""
+    return [""] if len(run.traits) == 1 else [f"_{name}" for name in run.traits]
+
+
+def write_effects(
+    path: Path,
+    variants: VariantTable,
+    run: BlupRun,
+    snapshot: BlupSnapshot | MultiTraitSnapshot,
+) -> None:
+    """Write effects of variants on each trait as a table with tabs; positions from 1."""
     frame = pd.DataFrame(
         {
             "contig": np.array(variants.contigs, object)[variants.contig_ids],
@@ -70,7 +101,9 @@ def write_effects(path: Path, variants: VariantTable, snapshot: BlupSnapshot) ->
             "id": variants.ids,
             "effect_allele": variants.allele1,
             "other_allele": variants.allele2,
-            "effect": snapshot.effects,
+            **{
+                f"effect{end}": of_trait(snapshot.effects, k) for k, end in enumerate(_endings(run))
+            },
             "converged": "yes" if snapshot.is_converged else "no",
         }
     )
@@ -78,21 +111,23 @@ def write_effects(path: Path, variants: VariantTable, snapshot: BlupSnapshot) ->
 
 
 def prediction_figure(
-    run: BlupRun, predicted: np.ndarray, observed: np.ndarray, track: Track, ending: str
+    run: BlupRun, predicted: np.ndarray, track: Track, ending: str, shown: int = 0
 ) -> bytes:
-    """Return scatter and effects as a file of a kind: ``".png"`` or ``".svg"``."""
+    """Return scatter and effects of a trait as a file of a kind: ``".png"`` or ``".svg"``."""
+    observed, trait = run.phenotypes[:, shown], run.traits[shown]
     agreement = Agreement.of(predicted, observed)
     dots, _ = scatter_dots(predicted, observed, run.ids)
     ends = padded_ends(dots["x"]), padded_ends(dots["y"])
     line = agreement.line(*ends[0])
     scatter = PrintedPlot(
         dots["x"], dots["y"], np.zeros(len(dots["x"]), np.uint8), *ends,
-        ("Predicted", run.design.trait),
+        ("Predicted", trait),
         curves=[np.array([line["x"], line["y"]])] if agreement.has_line else [], share=0.45,
     )  # fmt: skip
-    title = f"{run.request.method} of {run.design.trait}"
+    title = f"{run.request.method} of {trait}"
+    assumed = f"{run.request.assumed}; ".capitalize() * bool(run.request.assumed)
     caption = (
-        f"{run.request.assumed.capitalize()}; {agreement.n:,} samples; correlation "
+        f"{assumed}{agreement.n:,} samples; correlation "
         f"{agreement.correlation:.3f}; effects are of one copy of A1."
     )
     return track_figure_bytes(print_plots([printed_track(track), scatter], title, caption), ending)
@@ -103,8 +138,8 @@ class PredictionScatter:
 
     Attributes
     ----------
-    figure, source, said, panel
-        The figure, what it shows, how well both agree, and the Panel object.
+    figure, source, trait, said, panel
+        The figure, what it shows and of which trait, how well both agree, and the Panel object.
     person
         Who is marked, or None.
     """
@@ -119,24 +154,35 @@ class PredictionScatter:
             options=[FITTED, CHECKED], value=FITTED, disabled=True,
             description="Samples that the model has seen, or predictions of hidden folds", **TOGGLE,
         )  # fmt: skip
+        self.trait = pmui.Select(
+            label="", options={}, size="small", width=200, margin=(4, 4, 0, 8), visible=False,
+            description="The trait that figures show, and that ranks are of",
+        )  # fmt: skip
         self.said = pn.pane.HTML(
             "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(8, 8, 0, 0)
         )
         self.panel = pmui.Column(
-            pmui.Row(self.source, self.said, sizing_mode="stretch_width", margin=0),
+            self.trait,
+            pmui.Row(self.source, self.said, sizing_mode="stretch_width", margin=0, sx=WORDS_BELOW),
             pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0),
             sizing_mode="stretch_both",
             margin=0,
             styles={"flex": "1.2 1 0", "min-width": "0", "min-height": "0"},
         )
         self.source.param.watch(lambda _: self._turn.ask(), "value")
+        self.trait.param.watch(lambda _: self._turn.ask(), "value")
         check.said.param.watch(self._follow_check, "object")
-        state.param.watch(lambda _: self._turn.ask(), "blup")
+        state.param.watch(self._follow_blup, "blup")
 
     def mark(self, person: int | None) -> None:
         """Mark one of those that are predicted; None marks none."""
         self.person = person
         self._mark_person()
+
+    @property
+    def shown(self) -> int:
+        """Which of the traits is shown."""
+        return self.trait.value or 0
 
     @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray, str] | None:
@@ -147,7 +193,17 @@ class PredictionScatter:
             return result.predicted, result.observed, "Predicted, from the other folds"
         if snapshot is None or run is None or len(snapshot.breeding_values) != len(run.ids):
             return None
-        return snapshot.breeding_values, run.phenotype, "Breeding value"
+        shown = self.shown
+        values = of_trait(snapshot.breeding_values, shown)
+        return values, run.phenotypes[:, shown], "Breeding value"
+
+    def _follow_blup(self, *_events: Any) -> None:
+        run = self._form.run
+        if run is not None and self._state.blup is not None:
+            options = {name: k for k, name in enumerate(run.traits)}
+            if options != self.trait.options:
+                self.trait.param.update(options=options, value=0, visible=len(options) > 1)
+        self._turn.ask()
 
     def _follow_check(self, *_events: Any) -> None:
         has_result = self._check.result is not None
@@ -173,8 +229,9 @@ class PredictionScatter:
             ends = (
                 (min([*dots["x"], 0.0]), max([*dots["x"], 0.0])) if agreement.has_line else (0, 1)
             )
-            design = self._check.design if self.source.value == CHECKED else self._form.run.design
-            self.figure.show(dots, agreement.line(*ends), (label, design.trait))
+            is_checked = self.source.value == CHECKED
+            trait = self._check.design.trait if is_checked else self._form.run.traits[self.shown]
+            self.figure.show(dots, agreement.line(*ends), (label, trait))
             self._mark_person()
             self.said.object = f"<p>{self._agreement_words(agreement, len(self._dots))}</p>"
 

@@ -599,7 +599,10 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         ({"blup": "stop:1e-9"}, "stop is '1e-9', needs 1e-13, 1e-10, 1e-08, 1e-06"),
         ({"blup": "stop:never"}, "stop is 'never', needs 1e-13"),
         ({"blup": "method:BLUP"}, "method is 'BLUP', needs SNP-BLUP, GBLUP, ssSNPBLUP, ssGTABLUP"),
-        ({"blup": "size:3"}, "blup names 'size', needs method, h2, weight, preconditioner, stop"),
+        (
+            {"blup": "size:3"},
+            "blup names 'size', needs method, h2, reml, with, covariances, gamma, base",
+        ),
         ({"results": ("gold",)}, "result is 'gold', needs association or prediction"),
         ({"pedigree": "/nowhere/x.ped"}, "/nowhere/x.ped does not exist on the server"),
     ],

@@ -8,7 +8,19 @@ from html import unescape
 import numpy as np
 import pytest
 
-from genoviz import iter_single_step, simulate_genotypes, simulate_trait, write_plink
+from genoviz import (
+    base_share,
+    correlate,
+    heritability_in_gamma,
+    iter_single_step,
+    multi_trait,
+    reml,
+    simulate_genotypes,
+    simulate_trait,
+    single_step,
+    snp_blup,
+    write_plink,
+)
 from genoviz.analyses.figures.axes import round_ticks
 from genoviz.analyses.genotypes.association.design import make_design
 from genoviz.errors import ParameterError
@@ -16,13 +28,14 @@ from genoviz.model.genotypes.genotypes import SampleTable
 from genoviz.model.genotypes.pedigree import Pedigree
 from genoviz_app.pages.genotypes.prediction.blup_steps import (
     SINGLE_STEP,
+    SNP_BLUP,
     BlupRequest,
     begin_blup,
-    find_animals,
-    pedigree_of,
 )
+from genoviz_app.pages.genotypes.prediction.herd import find_animals, pedigree_of
 from genoviz_app.pages.genotypes.prediction.numbers import Agreement, rank_high, scatter_dots
 from genoviz_app.pages.genotypes.prediction.panel import SIGNED, BreedingRows, PredictionPanel
+from genoviz_app.pages.genotypes.prediction.request_text import read_request, write_request
 from genoviz_app.pages.genotypes.prediction.scatter import CHECKED, write_values
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.prediction import residual_ends
@@ -40,7 +53,10 @@ def bed(tmp_path):
     rows = [f"{name},{value}" for name, value in
             zip(genotypes.samples.ids, trait.phenotype, strict=True)]  # fmt: skip
     rows[2] = f"{genotypes.samples.ids[2]},"
-    (tmp_path / "some.pheno.csv").write_text("\n".join(["id,yield", *rows]) + "\n")
+    other = trait.phenotype + NUMBERS.normal(size=N) * np.std(trait.phenotype)
+    rows = [f"{row},{value}" for row, value in zip(rows, other, strict=True)]
+    rows[5] = f"{rows[5].rpartition(',')[0]},"
+    (tmp_path / "some.pheno.csv").write_text("\n".join(["id,yield,<b>fat", *rows]) + "\n")
     return tmp_path / "some.bed"
 
 
@@ -159,6 +175,129 @@ def test_single_step_needs_a_pedigree(panel):
     assert panel._rows.hidden == ()
 
 
+def write_covariances(path, genetic, residual, names=("yield", "<b>fat")):
+    lines = ["#COMPONENT\tTRAIT1\tTRAIT2\tCOVARIANCE"]
+    for component, matrix in (("residual", residual), ("genotypes", genetic)):
+        lines += [
+            f"{component}\t{names[t]}\t{names[u]}\t{matrix[t, u]}"
+            for t, u in ((0, 0), (0, 1), (1, 1))
+        ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_several_traits_stand_side_by_side(panel, session, tmp_path):
+    """As from the library, with covariances of a table; a link has all of it."""
+    genetic, residual = np.array([[2.0, 0.9], [0.9, 1.5]]), np.array([[1.0, 0.2], [0.2, 3.0]])
+    write_covariances(tmp_path / "covariances.tsv", genetic, residual)
+    form, state = panel.form, panel.state
+    assert form.model.others.options == ["<b>fat"]
+    form.method.value = "GBLUP"
+    form.model.others.value = ["<b>fat"]
+    assert form.method.value == SNP_BLUP
+    assert form.method.disabled_options == ["GBLUP"]
+    assert form.model.covariances.visible
+    assert not form.heritability.visible
+    form.model.covariances.value = str(tmp_path / "covariances.tsv")
+    request = form.request
+    assert read_request(write_request(request)) == request
+    run(panel)
+    assert session.problem == ""
+    values = np.column_stack([state.column("yield"), state.column("<b>fat")])
+    expected = multi_trait(state.subject, None, values, genetic=genetic, residual=residual)
+    np.testing.assert_allclose(state.blup.breeding_values, expected.breeding_values, atol=1e-6)
+    assert "SNP-BLUP of yield, &lt;b&gt;fat from 60 samples" in form.said.object
+    assert "Covariances are those of covariances.tsv." in form.said.object
+    poll_until(panel.test_poll, lambda: panel.table.listed is not None)
+    assert panel._rows.frame(np.arange(N)).columns.tolist() == [
+        "Rank", "Sample", "yield", "&lt;b&gt;fat", "SNPs",
+    ]  # fmt: skip
+    assert (np.diff(panel._rows.frame(np.arange(N))["yield"]) <= 0).all()
+    panel.scatter.trait.value = 1
+    poll_until(panel.test_poll, lambda: panel._rows.ranked == "&lt;b&gt;fat")
+    assert (np.diff(panel._rows.frame(np.arange(N))["&lt;b&gt;fat"]) <= 0).all()
+    poll_until(panel.test_poll, lambda: panel.scatter.figure.plot.yaxis[0].axis_label == "<b>fat")
+    for ending in ("values.tsv", "effects.tsv", "svg"):
+        _name, write = panel._prepare(ending)()
+        write(tmp_path / f"written.{ending}")
+    titles, *rows = (
+        line.split("\t") for line in (tmp_path / "written.values.tsv").read_text().splitlines()
+    )
+    assert titles[3:7] == [
+        "breeding_value_yield", "phenotype_yield", "breeding_value_<b>fat", "phenotype_<b>fat",
+    ]  # fmt: skip
+    told = np.array([row[5] for row in rows], float)
+    np.testing.assert_allclose(told, np.sort(expected.breeding_values[:, 1])[::-1], rtol=1e-5)
+    assert "effect_<b>fat" in (tmp_path / "written.effects.tsv").read_text().splitlines()[0]
+    form.model.others.value = []
+    run(panel)
+    assert state.blup.breeding_values.shape == (N,)
+    assert not panel.scatter.trait.visible
+
+
+def test_variances_are_estimated_on_request(panel, session):
+    form, state = panel.form, panel.state
+    form.model.source.value = True
+    assert not form.heritability.visible
+    run(panel)
+    found = reml(state.subject, state.column("yield"))
+    expected = snp_blup(state.subject, state.column("yield"), heritability=found.heritability)
+    np.testing.assert_allclose(state.blup.breeding_values, expected.breeding_values, atol=1e-5)
+    assert f"Heritability is estimated: {found.sentence}." in form.said.object
+    panel.check.folds.value = 2
+    panel.check.begin()
+    poll_until(panel.test_poll, lambda: panel.check.result is not None)
+    assert panel.check.result.heritability == pytest.approx(found.heritability)
+    assert "estimated of all samples" in panel.check.said.object
+    form.model.others.value = ["<b>fat"]
+    run(panel)
+    values = np.column_stack([state.column("yield"), state.column("<b>fat")])
+    found = correlate(state.subject, values)
+    expected = multi_trait(
+        state.subject, None, values, genetic=found.genetic, residual=found.residual
+    )
+    np.testing.assert_allclose(state.blup.breeding_values, expected.breeding_values, atol=1e-5)
+    assert f"Covariances are estimated: {found.sentence}." in form.said.object
+    assert session.problem == ""
+
+
+def test_unknown_parents_are_metafounders_on_request(panel, session):
+    form, state = panel.form, panel.state
+    form.method.value = next(iter(SINGLE_STEP))
+    ids = state.subject.samples.ids
+    pedigree = Pedigree.from_parents(ids, ["-1"] * 20 + ["-2"] * (N - 20), ["-1"] * N)
+    form._on_pedigree((pedigree, "", ""))
+    assert form.model.founders.visible
+    assert not form.model.gamma.visible
+    form.model.founders.value = "given"
+    form.begin()
+    assert "Γ of metafounders is empty" in form.said.object
+    form.model.gamma.value = "0.6 0.2; 0.2"
+    form.begin()
+    assert "Γ of metafounders has rows of 2, 1 numbers" in form.said.object
+    form.model.gamma.value = "0.6, 0.2; 0.2, 0.5"
+    form.model.base.value = "founders"
+    request = form.request
+    assert read_request(write_request(request)) == request
+    run(panel)
+    gamma = np.array([[0.6, 0.2], [0.2, 0.5]])
+    related = pedigree.with_gamma(gamma)
+    h2 = heritability_in_gamma(0.5, base_share(related, "founders"))
+    expected = single_step(state.subject, related, state.column("yield"), heritability=h2)
+    np.testing.assert_allclose(state.blup.breeding_values, expected.breeding_values, atol=1e-6)
+    assert "Gamma as given: 0.6 0.2; 0.2 0.5." in form.said.object
+    assert f"Heritability in A^Γ {h2:.4g}." in form.said.object
+    form.model.others.value = ["<b>fat"]
+    form.model.founders.value = "estimate"
+    assert not form.model.base.visible
+    run(panel)
+    assert "Gamma is estimated: " in form.said.object
+    assert "Groups of unknown parents (yield): -1 " in form.said.object
+    assert state.blup.group_effects.shape == (2, 2)
+    form.request = request
+    assert form.request == request
+    assert session.problem == ""
+
+
 def test_groups_of_unknown_parents_are_told(panel):
     panel.form.method.value = next(iter(SINGLE_STEP))
     ids = panel.state.subject.samples.ids
@@ -268,7 +407,8 @@ def test_agreement_is_that_of_a_straight_line():
 def test_the_highest_value_has_rank_one():
     values = np.array([0.5, 2.0, -1.0])
     assert rank_high(values).tolist() == [2, 1, 3]
-    rows = BreedingRows(np.array(["a", "b", "c"]), values, values * np.nan, np.ones(3, bool))
+    numbers = {"Value": values, "Trait": values * np.nan}
+    rows = BreedingRows(np.array(["a", "b", "c"]), numbers, "Value", np.ones(3, bool))
     assert rows.frame(np.arange(3))["Sample"].tolist() == ["b", "a", "c"]
     assert rows.find("C").tolist() == [False, False, True]
     assert rows.key("Value").tolist() == [2.0, 0.5, -1.0]
