@@ -219,12 +219,14 @@ class PangenomeGraph:
         """Contig coordinate of each path's first base, from its name; int64, shape (n_paths,), bp.
 
         It is 0 for a name without range. A range that is one shorter than the path is taken for
-        1-based and closed, as NCBI writes it (``gi|568815592:32578768-32589835``).
+        1-based and closed, as NCBI writes it (``gi|568815592:32578768-32589835``); not that of a
+        walk, whose range GFA has 0-based.
         """
         names = self.parsed_path_names
         starts = np.array([name.start for name in names], np.int64)
         ends = np.array([-1 if name.end is None else name.end for name in names], np.int64)
-        return starts - ((ends >= 0) & (starts > 0) & (ends - starts + 1 == self.path_lengths))
+        is_closed = (ends >= 0) & (starts > 0) & (ends - starts + 1 == self.path_lengths)
+        return starts - (is_closed if self.walks is None else is_closed & ~self.walks)
 
     def path_steps(self, path: int) -> np.ndarray:
         """Return the handles of one path; uint32, shape (n_path_steps,)."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from genoviz import read_gfa
 from genoviz.model import PathName
 from tests.conftest import real_data
+from tests.graphs import make_graph
 
 
 @pytest.mark.parametrize(
@@ -78,3 +82,10 @@ def test_half_open_ranges_of_real_names_end_where_the_path_does(name):
             n_with_end += 1
             assert parsed.end == parsed.start + graph.path_lengths[path]
     assert n_with_end >= 5
+
+
+def test_a_range_of_a_walk_is_0_based_whatever_its_length():
+    graph = replace(make_graph([3], [[1], [1]]), path_names=("c:8-10", "s#1#c:8-10"))
+    assert graph.path_starts.tolist() == [7, 7]
+    walks = np.array([False, True])
+    assert replace(graph, walks=walks).path_starts.tolist() == [7, 8]
