@@ -143,7 +143,9 @@ def position(
     All positions are 0-based. Those of PATH count from its first base where PATH is the name of a
     path of the graph; otherwise PATH is a contig (GRCh38#0#chr6 or, if one is meant, chr6) and
     positions are those of the contig, whatever sub-path has them. An OFFSET counts on the strand
-    of the node that is given after it.
+    of the node that is given after it. In the table, offset always counts on the node's forward
+    strand, and strand is - where the path visits the node in reverse (odgi position counts there
+    from the other end).
 
     With --to, the path is walked in both directions to the nearest base on a node that the other
     path visits; distance says how far that was, to_strand is - where the other path runs the
