@@ -146,7 +146,7 @@ class Dashboard:
             theme_config=THEME,
             sx=NARROW_HEADER,
         )
-        # Panel's `busy` is of all tabs: it would keep this one for ever after it is closed, and
+        # Panel's `busy` is of all tabs: it would keep this one forever after it is closed, and
         # walk through all its models twice for each callback of any tab.
         with edit_readonly(self.root):
             self.root.busy = pn.rx(False)

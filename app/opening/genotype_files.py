@@ -124,7 +124,7 @@ class GenotypeFiles(OpeningFiles):
     """The genotypes that a tab has open, and the phenotypes of their samples.
 
     A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them, and
-    where there is none, column 6 of their .fam file; it joins the columns of any other table.
+    if there is none, column 6 of their .fam file; it joins the columns of any other table.
 
     Attributes
     ----------

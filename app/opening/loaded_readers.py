@@ -2,7 +2,7 @@
 
 The readers' compiled loops are loaded when they are first used, so each reads a small file here.
 Nothing that starts threads of its own may run, such as Polars: they would be missing in the forked
-processes, which would wait for them for ever.
+processes, which would wait for them forever.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Chromosome:
     served
         The graph.
     layout
-        What is recorded of its layout; None where there is none.
+        What is recorded of its layout; None if there is none.
     overview
         Its numbers and its picture; None until they are known.
     problem

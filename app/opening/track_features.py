@@ -30,7 +30,7 @@ class FeatureTable:
     bounds
         int64, shape (n_contigs + 1,): where each contig begins.
     colours
-        int32, shape (n,): 0xRRGGBB, -1 where the file has none; or None.
+        int32, shape (n,): 0xRRGGBB, -1 if the file has none; or None.
     block_offsets, blocks
         Feature i has the blocks (start and end, bp) from ``block_offsets[i]`` to
         ``block_offsets[i + 1]``; both None without blocks.

@@ -99,7 +99,7 @@ def _icon_of(label: str) -> str:
 
 
 async def hand_over(session: Session, prepare: Prepare, *, has_names: bool = True) -> None:
-    """Make a file and hand it to the browser; the session says why where there is none."""
+    """Make a file and hand it to the browser; the session says why if there is none."""
     try:
         name, write = prepare()
         steps = iter_content(name, write, has_names=has_names)

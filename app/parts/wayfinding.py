@@ -122,7 +122,7 @@ class Finder(JSComponent):
         elif act == "find":
             self.find(text)
         elif act == "choose":
-            row = int(data["row"]) - self._is_asked  # nothing comes before what is asked for
+            row = int(data["row"]) - self._is_asked  # nothing comes before what is requested
             if 0 <= row < len(self._results):
                 self._go(row)
         elif act == "light" and self._results:

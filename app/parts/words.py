@@ -33,7 +33,7 @@ def write_place(region: PathRegion) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text of which at most so many letters are shown.
+    """Return a text of which at most this many letters are shown.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def shorten_middle(text: str, most: int) -> str:
-    """Return a text of at most so many letters; of a longer one, begin and end are kept.
+    """Return a text of at most this many letters; of a longer one, begin and end are kept.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def print_region(
         The variants in order of position, each in the shade of its r² with one of them; see
         `shades_of`.
     r2
-        float64, shape (n, n): between all of them; NaN where it is not known.
+        float64, shape (n, n): between all of them; NaN if it is unknown.
     genes
         Columns of `RegionFigure`, the first row at y = -0.5.
     title, caption

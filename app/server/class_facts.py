@@ -27,7 +27,7 @@ class ClassFacts:
         Defaults that are numbers, texts or truth values.
     parts
         Descriptors of what each model has a new one of: a model, or a value of a function. Empty
-        lists and dicts are none of them, for a model gets these when it is asked for them.
+        lists and dicts are none of them, for a model returns these when asked for them.
     required
         Names of what has no default.
     holders

@@ -71,7 +71,7 @@ def _is_part(each: Any) -> bool:
     """Return whether an object belongs to one tab.
 
     Themes, designs and open files are everybody's. An object of ours belongs to a tab if it has
-    something of it, for if it were everybody's it would keep that tab for ever.
+    something of it, for if it were everybody's it would keep that tab forever.
     """
     if _is_shown(type(each)):
         return True

@@ -127,7 +127,7 @@ class Turns:
 
 
 class TabByTab(Handler):
-    """Lets pages that are asked for at the same time be made one after another."""
+    """Lets pages that are requested at the same time be made one after another."""
 
     def modify_document(self, doc: Any) -> None:
         """Leave the page as it is."""

@@ -251,7 +251,7 @@ class _Reader:
         return lab
 
     def _check(self, lab: Lab) -> None:
-        """Say which parts of the file do not fit each other."""
+        """Say which parts of the file do not match."""
         try:
             Doors.of(lab.hosts, lab.origins)
         except ParameterError as error:

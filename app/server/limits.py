@@ -41,7 +41,7 @@ class Limits:
     rows: int | None = None
 
     def over(self, others: Limits) -> Limits:
-        """Return these limits, and others' where there is none."""
+        """Return these limits, and others' if there is none."""
         own = {name: limit for name, limit in asdict(self).items() if limit is not None}
         return replace(others, **own)
 
@@ -97,7 +97,7 @@ class Share:
 
 
 def minimum(*limits: int | None) -> int | None:
-    """Return the smallest limit; None where there is none.
+    """Return the smallest limit; None if there is none.
 
     Examples
     --------

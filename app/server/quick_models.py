@@ -292,7 +292,7 @@ def _list_parameters_once() -> None:
 
 
 def _read_without_copies() -> None:
-    """Let a component's parameters be read as its class has them, where it has none of its own."""
+    """Let a component's parameters be read as its class has them, if it has none of its own."""
     from panel.custom import ReactiveESM
     from panel_material_ui.layout.base import MaterialDynamicNamedListLike
     from param import parameterized

@@ -20,7 +20,7 @@ NICENESS = 5
 class RightOfWay:
     """Short work waits for the long step under way; the next long step waits for all short work.
 
-    Neither waits for ever: a long step that takes too long is no longer waited for, and however
+    Neither waits forever: a long step that takes too long is no longer waited for, and however
     many people look, the computation goes on.
     """
 

@@ -315,7 +315,7 @@ def keep_addresses_apart() -> None:
 def share_tasks() -> None:
     """Start what runs once for all tabs, if it does not run yet.
 
-    What is started in a tab holds that tab for ever, as Panel's own task for all tabs does.
+    What is started in a tab holds that tab forever, as Panel's own task for all tabs does.
     """
     from panel.io.state import state
 

@@ -39,7 +39,7 @@ class Highlights(param.Parameterized):
     Attributes
     ----------
     sets
-        What is lit up, in the order in which that was asked for; pages watch it.
+        What is lit up, in the order in which that was requested; pages watch it.
     wanted
         The set whose place a person wants to see; pages watch it.
     """

@@ -171,7 +171,7 @@ class Session(param.Parameterized):
         title
             What the job does; everybody may see it, so it names no file.
         pool
-            Where it runs.
+            Where to compute.
         follow
             Called with the job from `poll` whenever it has made progress, and when it has
             ended: nothing is asked of a job that stands still.

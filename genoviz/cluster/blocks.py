@@ -33,14 +33,14 @@ def iter_results(
         Arguments of each call, a task of some seconds. Arrays may be views: they are read when a
         block is sent.
     scheduler
-        The address of a scheduler of Dask, or a client.
+        Address of a Dask scheduler, or a client.
     common
         Arguments that all calls have; sent once.
 
     Raises
     ------
     ClusterError
-        If the scheduler does not answer or goes away, there are no workers, they have another
+        If the scheduler does not answer or disconnects, there are no workers, they have another
         genoviz, or one after the other dies of the same block.
     """
     with open_client(scheduler) as client:

@@ -112,7 +112,7 @@ class OverviewProgress:
     Attributes
     ----------
     stage
-        What is being done.
+        Current stage.
     share
         How much of it is done, 0 to 1.
     overview

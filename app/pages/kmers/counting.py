@@ -28,7 +28,7 @@ class CountAnswer:
     Attributes
     ----------
     kmers
-        What was asked for.
+        What was requested.
     strand
         What was counted: ``"both"``, ``"forward"`` or ``"canonical"``.
     counts, forward

@@ -1,4 +1,4 @@
-"""The tab of hits: the k-mers that were asked for, and a table of where one of them is."""
+"""The tab of hits: the k-mers that were requested, and a table of where one of them is."""
 
 from __future__ import annotations
 

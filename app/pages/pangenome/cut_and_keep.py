@@ -156,7 +156,7 @@ def writer_of(part: KeptPart, kind: str) -> tuple[str, Callable[[Path], None]]:
     Raises
     ------
     ParameterError
-        If bases are asked for and the graph has none.
+        If bases are requested and the graph has none.
     """
     ending, needs_bases, write = FORMATS[kind]
     if needs_bases and part.graph.node_sequences is None:

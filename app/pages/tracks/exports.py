@@ -97,7 +97,7 @@ class FileJob(param.Parameterized):
             self._job.cancel()
 
     async def make(self, _event: Any = None) -> None:
-        """Make the file and hand it over; the session says why where there is none."""
+        """Make the file and hand it over; the session says why if there is none."""
         if self._job is not None:
             return
         try:

@@ -85,7 +85,7 @@ class Track:
     file
         The file that it is from, or None for a track of the open graph.
     is_waiting
-        Whether data are being made where there are none.
+        Whether data are being made if there are none.
     """
 
     title: str

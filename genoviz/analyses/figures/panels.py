@@ -31,7 +31,7 @@ class Curve:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
     """
 
     edges: np.ndarray

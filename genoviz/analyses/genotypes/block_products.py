@@ -88,7 +88,7 @@ def iter_product(
     centre, standardise, backend
         As in `GenotypeMatrix`.
     scheduler
-        As of `iter_associate`; products over variants are then added up in another order.
+        As for `iter_associate`; products over variants are then added up in another order.
 
     Raises
     ------

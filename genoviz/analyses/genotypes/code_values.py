@@ -10,7 +10,7 @@ from genoviz.model.genotypes.genotypes import HETEROZYGOUS_CODE, MISSING_CODE
 
 
 def frequencies_of_counts(counts: np.ndarray) -> np.ndarray:
-    """Return the frequency of A1 among the called genotypes, 0 where there are none.
+    """Return the frequency of A1 among the called genotypes, 0 if there are none.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def iter_tasks(
     function
         Called with the packed genotypes of a block, the rows of ``columns``, and ``common``.
     genotypes, n_values
-        As of `task_blocks`.
+        As for `task_blocks`.
     common
         What each call is given.
     scheduler

@@ -82,7 +82,7 @@ def linear_pair(
     ------
     ParameterError
         If an option is unknown, an interval begins before its contig or ends before it begins, or
-        strands are asked for and not known.
+        strands are requested and not known.
     """
     check_option("zero_length", zero_length, get_args(ZeroLength))
     check_strands(queries, subjects, strand)
@@ -113,7 +113,7 @@ def linear_pair(
 
 
 def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None) -> None:
-    """Raise a ParameterError where strands are asked for and not known."""
+    """Raise a ParameterError where strands are requested and not known."""
     check_option("strand", strand, (None, *get_args(Strand)))
     for name, intervals in (("queries", queries), ("subjects", subjects)):
         if strand is not None and intervals.strands is None:

@@ -1,4 +1,4 @@
-"""What a search for off-targets is asked for, checked."""
+"""Validated parameters of an off-target search."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class OffTargetRequest:
     signs
         Strands.
     options
-        What was asked for.
+        What was requested.
     """
 
     guides: tuple[str, ...]
@@ -127,7 +127,7 @@ def make_request(
     Raises
     ------
     ParameterError
-        If guides and pattern do not fit each other, or an option is out of range.
+        If guides and pattern do not match, or an option is out of range.
     BackendError
         If the backend cannot be used.
     """

@@ -116,7 +116,7 @@ def find_gene_target(
     Parameters
     ----------
     planes, reference
-        As of `find_region_target`.
+        As for `find_region_target`.
     annotations
         What has the genes.
     """

@@ -117,7 +117,7 @@ def search_tile(
     request
         What is searched for, without planes.
     n_levels
-        As of `iter_search`.
+        As for `iter_search`.
 
     Returns
     -------

@@ -39,7 +39,7 @@ class PaperFigure:
     Attributes
     ----------
     name
-        By which it is asked for.
+        By which it is requested.
     paper, where
         Of which paper, and its number there; "" for what the paper tells in words.
     shows

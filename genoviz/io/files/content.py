@@ -216,7 +216,7 @@ def refuse_zeros(path: Path, text: np.ndarray, n_lines_before: int = 0) -> None:
     Raises
     ------
     FileFormatError
-        If it has one; names the line.
+        If it has one; the message names the line.
     """
     for first in range(0, len(text), _CACHED):
         part = text[first : first + _CACHED]

@@ -49,16 +49,16 @@ def write_dosages(genotypes: Genotypes, path: str | PathLike[str]) -> None:
       columns of samples (``sample_ids``, ``family_ids``, ``father_ids``, ``mother_ids``,
       ``sexes``) and variants (``contigs``, ``positions``, 0-based, ``ids``, ``allele1``,
       ``allele2``, ``centimorgans``).
-    - ``.parquet`` has a row for each variant: ``contig``, ``position`` (1-based, 0 where not
-      known), ``id``, ``allele1``, ``allele2``, ``centimorgans``, then the dosages, a column for
-      each sample, null where missing.
+    - ``.parquet`` has a row for each variant: ``contig``, ``position`` (1-based, 0 if unknown),
+      ``id``, ``allele1``, ``allele2``, ``centimorgans``, then a column of dosages for each sample,
+      null where missing.
 
-    Both are inflated in memory: a byte a genotype.
+    Both formats are built in memory, at one byte per genotype.
 
     Raises
     ------
     ParameterError
-        If the name ends otherwise, or Parquet would have two columns of one name.
+        If the ending is unknown, or Parquet would have two columns of the same name.
     FileFormatError
         If the file cannot be written.
     """
@@ -72,7 +72,7 @@ def write_dosages(genotypes: Genotypes, path: str | PathLike[str]) -> None:
 
 
 def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
-    """Return the genotypes of an .npz file that has ``dosages``; other arrays may lack."""
+    """Return the genotypes of an .npz file with ``dosages``; other arrays are optional."""
     try:
         with np.load(_existing(path)) as archive:
             _check_size(path, archive)
@@ -90,7 +90,7 @@ def read_dosage_archive(path: Path) -> Generator[Progress, None, Genotypes]:
 
 
 def _check_size(path: Path, archive: np.lib.npyio.NpzFile) -> None:
-    """Refuse an archive that holds more than this process takes."""
+    """Reject an archive that exceeds the memory limit."""
     n_bytes = sum(member.file_size for member in archive.zip.infolist())
     if RULES.max_text_bytes is not None and n_bytes > RULES.max_text_bytes:
         raise FileFormatError(
@@ -114,7 +114,7 @@ def read_dosage_array(path: Path) -> Generator[Progress, None, Genotypes]:
 
 
 def _array_of(content: np.ndarray) -> np.ndarray:
-    """Return the array that the bytes of an .npy file are; raises `ValueError` if they are none."""
+    """Decode the bytes of an .npy file; raises `ValueError` if they are invalid."""
     head = io.BytesIO(content[:_MAX_HEAD_BYTES].tobytes())
     version = np.lib.format.read_magic(head)
     read = np.lib.format.read_array_header_1_0
@@ -131,7 +131,7 @@ def _array_of(content: np.ndarray) -> np.ndarray:
 
 
 def read_dosage_table(path: Path) -> Generator[Progress, None, Genotypes]:
-    """Return the genotypes of a Parquet table as :func:`write_dosages` has them."""
+    """Return the genotypes of a Parquet table in the layout of :func:`write_dosages`."""
     polars = import_reader("polars", "Parquet files")
     yield "Reading the table", 0, 1
     try:

@@ -1,4 +1,4 @@
-"""Parameter files of BLUPF90, with the data, pedigrees and matrices that they name."""
+"""Parameter files of BLUPF90, with the data, pedigrees and matrices that they refer to."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ONCE = (
 )  # fmt: skip
 _OF_GROUP = ("RANDOM_GROUP", "RANDOM_TYPE", "FILE", "(CO)VARIANCES")
 _MATRICES = ("user_file", "user_file_i")
-# These say how the equations are solved or stored, which is done in another way here.
+# Options of the solver or of storage, which do not apply here.
 _OF_SOLVER = (
     "solv_method", "blksize", "r_factor", "use_yams", "fact_once", "residual", "store_accuracy",
 )  # fmt: skip
@@ -31,18 +31,18 @@ _OF_SOLVER = (
 
 @dataclass(frozen=True, eq=False)
 class Blupf90Run:
-    """What a parameter file asks for.
+    """Model and options of a parameter file.
 
     Attributes
     ----------
     model
         Effects and covariances with the observations.
     standard_errors
-        Whether ``OPTION sol se`` asks for them.
+        Whether ``OPTION sol se`` requests them.
     tolerance, max_iterations
-        Of ``OPTION conv_crit`` and ``OPTION maxrounds``; None where they are not there.
+        From ``OPTION conv_crit`` and ``OPTION maxrounds``; None if absent.
     notes
-        What was passed over or added, one sentence each.
+        What was skipped or added, one sentence each.
     """
 
     model: MixedModel
@@ -72,21 +72,21 @@ _Group = dict[str, _Section]
 def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
     """Return the model of a parameter file of BLUPF90, with its data.
 
-    Files are looked for beside the parameter file. Effects are ``cross`` or ``cov``, nested or not,
-    each trait with its own column or none (0); one of 0 levels adds to the next. Random types are
-    ``diagonal``, ``add_animal`` (without inbreeding, as there), ``add_an_upg``, ``add_an_upginb``,
-    ``add_sire``, ``user_file`` (an inverse) and ``user_file_i`` (to be inverted). Of the options,
-    ``missing``, ``sol se``, ``conv_crit`` and ``maxrounds`` count; those of its solvers are passed
-    over, and a note says so; others are refused, for they would change the model.
+    Files are searched beside the parameter file. Effects are ``cross`` or ``cov``, nested or not;
+    each trait has its own column or none (0). An effect with 0 levels adds to the next one. Random
+    types are ``diagonal``, ``add_animal`` (ignoring inbreeding, as in BLUPF90), ``add_an_upg``,
+    ``add_an_upginb``, ``add_sire``, ``user_file`` (an inverse) and ``user_file_i`` (to be
+    inverted). Supported options are ``missing``, ``sol se``, ``conv_crit`` and ``maxrounds``.
+    Solver options are ignored with a note; others raise an error, because they change the model.
 
-    A parent without a line of its own is a founder, which a note counts; it has to be within the
-    levels of the effect. In ``add_an_upg`` and ``add_an_upginb`` codes beyond the last animal are
-    groups of unknown parents.
+    A parent without its own line is a founder, which a note counts; it must be within the levels of
+    the effect. In ``add_an_upg`` and ``add_an_upginb``, codes beyond the last animal are unknown
+    parent groups.
 
     Raises
     ------
     FileFormatError
-        If a file is not as described.
+        If a file violates the format.
 
     References
     ----------
@@ -98,7 +98,7 @@ def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
 
 
 def _read_sections(path: Path) -> tuple[_Group, list[_Group], list[tuple[int, list[str]]]]:
-    """Return sections that are there once, those of each random group, and options."""
+    """Return unique sections, sections of each random group, and options."""
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
     once: _Group = {}
     groups: list[_Group] = []
@@ -132,7 +132,7 @@ def _read_sections(path: Path) -> tuple[_Group, list[_Group], list[tuple[int, li
 
 
 class _Reader:
-    """Makes a model of the sections of a parameter file."""
+    """Builds a model from the sections of a parameter file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -145,7 +145,7 @@ class _Reader:
         raise FileFormatError(self._path, found, line=line)
 
     def run(self) -> Blupf90Run:
-        """Return what the file asks for."""
+        """Return the model and options of the file."""
         self._read_options()
         self._n_traits = self._count("NUMBER_OF_TRAITS")
         n_effects = self._count("NUMBER_OF_EFFECTS")
@@ -223,7 +223,7 @@ class _Reader:
         return self._path.parent / " ".join(section.rows[0][1])
 
     def _column(self, word: str, line: int) -> int:
-        """Return the number of a column of the data from 0, -1 for none."""
+        """Return a 0-based data column, -1 for none."""
         place = self._whole(word, line)
         n = self._data.shape[1]
         if place > n:
@@ -299,7 +299,7 @@ class _Reader:
         return ModelEffect(levels, n_levels, values, is_part_of_next=n_levels == 0)
 
     def _check_levels(self, effects: list[ModelEffect], section: _Section) -> None:
-        """See that all levels are within those that there are."""
+        """Check that all levels are in range."""
         n_levels = 0
         for effect, (line, words) in zip(reversed(effects), reversed(section.rows), strict=True):
             n_levels = n_levels if effect.is_part_of_next else effect.n_levels
@@ -343,7 +343,7 @@ class _Reader:
         return descent
 
     def _matrix(self, section: _Section, size: int) -> np.ndarray:
-        """Return a covariance matrix, written whole."""
+        """Return a covariance matrix, which the file gives in full."""
         values = [self._number(word, line) for line, word in section.words]
         if len(values) != size * size:
             self._refuse(f"has {len(values)} numbers, needs {size} x {size}", section.line)

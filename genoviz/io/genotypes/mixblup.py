@@ -1,4 +1,4 @@
-"""Instruction files of MiXBLUP, with the data, pedigrees and covariances that they name."""
+"""Instruction files of MiXBLUP, with the data, pedigrees and covariances that they refer to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from genoviz.model.genotypes.mixed_model import (
     RandomEffects,
 )
 
-# How many values follow; a question mark where one may.
+# Number of values that follow; a question mark for an optional one.
 _OF_DATA = {"SKIP": "1", "MISSING": "1", "STATS": "1", "SLASH": "0"}
 _OF_PEDIGREE = {"CALCINBR": "?", "GROUPS": "?"}
 _GENETIC = re.compile(r"(?<!\w)G\s*\(([^()]*)\)")
@@ -38,7 +38,7 @@ _GENETIC = re.compile(r"(?<!\w)G\s*\(([^()]*)\)")
 
 @dataclass(frozen=True, eq=False)
 class MixblupRun:
-    """What an instruction file asks for.
+    """Model and options of an instruction file.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class MixblupRun:
     levels
         str, for each effect the names of its levels.
     max_iterations
-        Of ``!MAXIT``; None where it is not there.
+        From ``!MAXIT``; None if absent.
     notes
-        What was passed over or added, one sentence each.
+        What was skipped or added, one sentence each.
     """
 
     model: MixedModel
@@ -63,27 +63,27 @@ class MixblupRun:
 
 
 _Chain = tuple[Term, ...]
-"""Terms whose effects add up, as those of pen mates; mostly one."""
+"""Terms whose effects add up, such as those of pen mates; usually one."""
 
 
 def read_mixblup(path: str | PathLike[str]) -> MixblupRun:
     """Return the model of an instruction file of MiXBLUP, with its data.
 
-    Files are looked for beside it. Fixed effects are classes, covariates and covariates within
-    classes; there is no intercept that is not named. Random ones are classes, covariates within
-    classes, and genetic effects ``G(...)``: direct and maternal, within covariates, or ``AND`` of
-    pen mates. Inbreeding counts where ``!CALCINBR`` asks for it; ``!GROUPS`` has groups of unknown
-    parents, and what is added to their diagonal. PARFILE is of lower triangles. A missing covariate
-    takes the observation out, as there.
+    Files are searched beside it. Fixed effects are classes, covariates and covariates within
+    classes; an intercept must be specified. Random effects are classes, covariates within classes,
+    and genetic effects ``G(...)``: direct and maternal, within covariates, or ``AND`` of pen mates.
+    ``!CALCINBR`` enables inbreeding. ``!GROUPS`` gives unknown parent groups and the value added to
+    their diagonal. PARFILE has lower triangles. As in MiXBLUP, a missing covariate excludes the
+    observation.
 
-    Refused are sections on genotypes, covariate files and tables, heterogeneous residuals, linked
-    and combined effects; qualifiers that change the model; and classes 0 or below it, which the
-    solvers of MiXBLUP take for different things.
+    Not supported are sections on genotypes, covariate files and tables, heterogeneous residuals,
+    linked and combined effects; qualifiers that change the model; and class codes of 0 or below,
+    which MiXBLUP's solvers interpret differently.
 
     Raises
     ------
     FileFormatError
-        If a file is not as described.
+        If a file violates the format.
 
     References
     ----------
@@ -94,7 +94,7 @@ def read_mixblup(path: str | PathLike[str]) -> MixblupRun:
 
 
 class _Reader:
-    """Makes a model of the sections of an instruction file."""
+    """Builds a model from the sections of an instruction file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -105,7 +105,7 @@ class _Reader:
         raise FileFormatError(self._path, found, line=line)
 
     def run(self) -> MixblupRun:
-        """Return what the file asks for."""
+        """Return the model and options of the file."""
         self._read_data()
         self._read_models()
         read_qualifiers(self._path, self._sections["PARFILE"], {})
@@ -239,7 +239,7 @@ class _Reader:
                     self._refuse(f"has the random effect {term.name}, needs class*covariate", line)
 
     def _invalidate(self) -> None:
-        """Take out observations whose covariates are missing."""
+        """Exclude observations with missing covariates."""
         for trait in self._traits:
             before = np.count_nonzero(~np.isnan(self._values[trait]))
             chains = [(t,) for t in (*self._fixed[trait], *self._random[trait])]

@@ -18,7 +18,7 @@ from genoviz.model.genotypes.mixed_model import Descent
 from genoviz.model.genotypes.pedigree import Pedigree
 
 DESCENTS = ("add_animal", "add_an_upg", "add_an_upginb", "add_sire")
-"""What BLUPF90 calls the ways to read a pedigree."""
+"""BLUPF90's names of pedigree formats."""
 
 _TITLES = {
     "id": ("id", "iid", "animal", "individual", "calf", "progeny", "name", "ind"),
@@ -30,19 +30,19 @@ _TITLES = {
 def read_pedigree(path: str | PathLike[str]) -> Pedigree:
     """Return the pedigree of a table of animals.
 
-    Its columns are animal, sire and dam, in this order or as a header names them (``id``,
-    ``sire``/``father``, ``dam``/``mother``...); further ones are passed over. Fields lie between
-    commas, semicolons, tabs or blanks; lines that begin with ``#`` are comments unless they are
-    the header. ``0``, ``00``, ``.``, ``*``, ``NA``, ``unknown``, ``-9``, empty fields and what
-    else `is_unknown_parent` knows are parents that are not known. Of a ``.fam`` file columns 2 to 4
-    are read. The file may be gzipped. Other negative numbers are groups of unknown parents, as
-    `Pedigree.from_parents` has it. A note names an animal that is a sire here and a dam there.
+    The columns are animal, sire and dam, in this order or as named in a header (``id``,
+    ``sire``/``father``, ``dam``/``mother``...); others are ignored. Fields are separated by commas,
+    semicolons, tabs or blanks. Lines that begin with ``#`` are comments unless they are the header.
+    ``0``, ``00``, ``.``, ``*``, ``NA``, ``unknown``, ``-9``, empty fields and other values of
+    `is_unknown_parent` are unknown parents. Of a ``.fam`` file, columns 2 to 4 are used. The file
+    may be gzipped. Other negative numbers are unknown parent groups, as in `Pedigree.from_parents`.
+    A note names an animal that is both a sire and a dam.
 
     Raises
     ------
     FileFormatError
-        If a line has fewer than three fields, an animal is there twice or is its own ancestor, or
-        parents are -9 beside groups of unknown parents.
+        If a line has fewer than three fields, an animal occurs twice or is its own ancestor, or
+        -9 is used as a parent together with unknown parent groups.
     """
     path = Path(path)
     check_text(path)
@@ -66,14 +66,14 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
 def read_gamma(path: str | PathLike[str], groups: np.ndarray) -> np.ndarray:
     """Return the relationships of metafounders: float64, shape (n_groups, n_groups).
 
-    The file has a line for each group, with numbers between blanks. If the first line begins with
-    ``#``, it names the groups, the other lines begin with their names, and there may be more groups
-    than are wanted; else they are in the order of ``groups``.
+    The file has a line of blank-separated numbers for each group. If the first line begins with
+    ``#``, it names the groups, the other lines begin with their names, and the file may have
+    additional groups; otherwise lines are in the order of ``groups``.
 
     Raises
     ------
     FileFormatError
-        If it is no such table, or has not all groups.
+        If the file is not such a table, or groups are missing.
     """
     path = Path(path)
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
@@ -82,7 +82,7 @@ def read_gamma(path: str | PathLike[str], groups: np.ndarray) -> np.ndarray:
     if rows and rows[0][0].startswith("#"):
         titles = " ".join(rows[0])[1:].split()
         rows, first_of_rows = rows[1:], [row[0] for row in rows[1:]]
-        # What stands above the names of rows may have a name of its own.
+        # The column of row names may have a title of its own.
         titles = titles[len(titles) - len(rows) :]
         if titles != first_of_rows:
             raise FileFormatError(path, "names other groups in its first line than before its rows")
@@ -139,7 +139,7 @@ def _split(line: str, separator: str | None) -> list[str]:
 
 
 def _find_titles(fields: list[str]) -> tuple[int, ...] | None:
-    """Return where a header has animal, sire and dam; None if it is none."""
+    """Return the positions of animal, sire and dam in a header; None if it is not a header."""
     words = [re.sub(r"\W", "_", field).lower() for field in fields]
     found = [
         next((k for k, w in enumerate(words) if w in known), None) for known in _TITLES.values()
@@ -150,13 +150,13 @@ def _find_titles(fields: list[str]) -> tuple[int, ...] | None:
 def read_descent(
     path: str | PathLike[str], kind: str, n_levels: int
 ) -> tuple[Descent, tuple[str, ...]]:
-    """Return the relationships of a pedigree of numbers as BLUPF90 has them, and notes.
+    """Read a pedigree of integer codes in BLUPF90's format; return relationships and notes.
 
-    Lines have animal, sire and dam, 0 for an unknown parent; for ``add_sire`` sire, its sire and
-    its maternal grandsire. ``add_animal`` and ``add_sire`` take no account of inbreeding. A fourth
-    column has for ``add_an_upg`` 1 and how many parents are unknown, for ``add_an_upginb`` 1000
-    times the precision of Mendelian sampling; parents beyond the last animal are groups then. A
-    parent without a line of its own is a founder, which a note counts.
+    Lines have animal, sire and dam, 0 for an unknown parent; for ``add_sire`` they have sire, its
+    sire and its maternal grandsire. ``add_animal`` and ``add_sire`` ignore inbreeding. The fourth
+    column is 1 plus the number of unknown parents for ``add_an_upg``, and 1000 times the precision
+    of Mendelian sampling for ``add_an_upginb``; parents beyond the last animal are then groups. A
+    parent without its own line is a founder, which a note counts.
 
     Parameters
     ----------
@@ -165,12 +165,12 @@ def read_descent(
     kind
         One of `DESCENTS`.
     n_levels
-        How many animals and groups there may be.
+        Maximum number of animals and groups.
 
     Raises
     ------
     FileFormatError
-        If a line is not so, or an animal has two.
+        If a line is malformed, or an animal has two lines.
     """
     path = Path(path)
     data = read_numbers(path)
@@ -194,7 +194,7 @@ def read_descent(
         known &= parents <= animals.max()  # the others are groups
         precisions = _read_precisions(path, data[:, 3], kind)
     else:
-        # Of variances 1/2, 3/4 and 1; of sires 11/16, 15/16, 3/4 and 1.
+        # From variances 1/2, 3/4 and 1; for sires 11/16, 15/16, 3/4 and 1.
         by_known = (1, 16 / 15, 4 / 3, 16 / 11) if kind == "add_sire" else (1, 4 / 3, 4 / 3, 2)
         precisions = np.array(by_known, np.float64)[2 * known[:, 0] + known[:, 1]]
     founders = np.setdiff1d(parents[known], animals)
@@ -214,7 +214,7 @@ def read_descent(
 
 
 def _read_precisions(path: Path, codes: np.ndarray, kind: str) -> np.ndarray:
-    """Return one over the variances of Mendelian sampling that column 4 has."""
+    """Return inverse Mendelian sampling variances from column 4."""
     if kind == "add_an_upginb":
         if (codes < 1000).any():
             raise FileFormatError(path, f"has {codes.min():g} in column 4, needs 1000 or more")

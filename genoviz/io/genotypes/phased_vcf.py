@@ -1,4 +1,4 @@
-"""Phased genotypes of VCF and BCF files, as edits of a genome and the haplotypes that have them.
+"""Phased genotypes of VCF and BCF files, as edits of a genome and the haplotypes with them.
 
 References
 ----------
@@ -30,7 +30,7 @@ _UNKNOWN, _NO_MORE = -1, -2
 _SHOWN_BASES = 20
 _MANY = 127
 _MAX_WINDOW = 255
-"""No guide is searched with more bases of the genome than this."""
+"""Upper limit of the genome window of a guide."""
 _NO_SET = -1
 _FAR = -(1 << 40)
 _SENTENCES = {
@@ -45,11 +45,11 @@ Edit = tuple[int, int, int, bytes]
 
 
 class _PhaseSets:
-    """How near the heterozygous variants of two phase sets (PS) of a sample are.
+    """Distances between heterozygous variants of different phase sets (PS) of a sample.
 
-    Which alleles of two sets are together is not known, and columns of genotypes are taken as they
-    are. That plays a part in windows only that have a variant of both, so that it is enough to
-    look at each heterozygous variant and the one before it. Genotypes without a set are of one.
+    The relative phase of two sets is unknown, and genotype columns are used as written. This
+    matters only in windows with a variant of both sets, so comparing each heterozygous variant with
+    the previous one is enough. Genotypes without a set share one.
     """
 
     def __init__(self, columns: np.ndarray) -> None:
@@ -62,7 +62,7 @@ class _PhaseSets:
         self.n_near, self.shortest = 0, _MAX_WINDOW + 1
 
     def add(self, contig: int, record: Any, alleles: np.ndarray, differs: np.ndarray) -> None:
-        """Look at a record: alleles of the samples that are read, and who has two of them."""
+        """Process a record: the alleles of the selected samples, and which are heterozygous."""
         if contig != self._contig:
             self._contig = contig
             self._ends[:] = _FAR
@@ -79,7 +79,7 @@ class _PhaseSets:
         self._deleted += np.where(differs, 0, lost)
 
     def note(self) -> tuple[str, ...]:
-        """Return where sets are so near that it matters."""
+        """Return a note if different sets are close enough to matter."""
         if not self.n_near:
             return ()
         return (
@@ -90,7 +90,7 @@ class _PhaseSets:
 
 
 def _sets_of(record: Any, columns: np.ndarray, numbers: dict[str, int]) -> np.ndarray:
-    """Return the phase set of each sample in a record, 0 without one; int64, (n_samples,)."""
+    """Return the phase set of each sample in a record, 0 for none; int64, (n_samples,)."""
     if "PS" not in record.FORMAT:
         return np.zeros(len(columns), np.int64)
     values = np.asarray(record.format("PS"))
@@ -104,16 +104,16 @@ def _sets_of(record: Any, columns: np.ndarray, numbers: dict[str, int]) -> np.nd
 
 @dataclass(frozen=True)
 class PhasedProgress:
-    """How far the reading of phased genotypes is.
+    """Progress of reading phased genotypes.
 
     Attributes
     ----------
     stage
-        What is being done.
+        Current stage.
     n_bytes, n_bytes_total
-        Bytes of the file that are read, and that it has.
+        Number of bytes read, and size of the file.
     variants
-        What was read, in the last report only.
+        The variants, in the last report only.
     """
 
     stage: str
@@ -141,29 +141,28 @@ def iter_read_phased_variants(
     samples: Sequence[str] | None = None,
     phase_sets: bool = False,
 ) -> Iterator[PhasedProgress]:
-    """Yield how far the reading of phased genotypes is; the last report has them.
+    """Yield the progress of reading phased genotypes; the last report has them.
 
-    All ALT of a record count. Genotypes of one allele, and those whose alleles are the same, need
-    no phase. Contigs may be named with ``chr`` or without.
+    All ALT alleles of a record are used. Haploid and homozygous genotypes need no phase. Contig
+    names match with or without ``chr``.
 
     Parameters
     ----------
     path
         VCF or BCF, plain or compressed.
     genome
-        The sequences that the file is about.
+        The sequences that the file refers to.
     samples
-        Names of those that are read; None for all.
+        Names of the samples to read; None for all.
     phase_sets
-        Whether the phase sets (PS) are read too. A genotype that is not phased is a set of its
-        own then. Without, all sets of a sample are taken for one, and a note says where that
-        plays a part.
+        Whether to read phase sets (PS); an unphased genotype is then a set of its own. Otherwise
+        all sets of a sample are treated as one, and a note says where that matters.
 
     Raises
     ------
     FileFormatError
-        If the file is neither or is damaged, a genotype of two alleles is not phased and needs to
-        be, or REF is not what the genome has there.
+        If the file is damaged or neither VCF nor BCF, a heterozygous genotype is unphased but must
+        be phased, or REF differs from the genome.
     ParameterError
         If there is no such sample.
     """
@@ -187,7 +186,7 @@ def iter_read_phased_variants(
 
 @dataclass
 class _Reading:
-    """What was read so far."""
+    """The records read so far."""
 
     path: Path
     genome: Sequences
@@ -206,7 +205,7 @@ class _Reading:
 
     def add(self, record: Any) -> None:
         """Add a record of cyvcf2."""
-        # cyvcf2 does not survive a GT without values, which there may be where it is not the first.
+        # cyvcf2 crashes on a GT without values, which may occur if GT is not the first field.
         if record.FORMAT[:1] != ["GT"]:
             self.counts["without"] += 1
             return
@@ -218,13 +217,13 @@ class _Reading:
             self.phase_sets.add(contig, record, alleles, differs)
         copies = (alleles != _NO_MORE).sum(axis=1).astype(np.int8)
         self.n_copies[contig] = np.maximum(self.n_copies.get(contig, 0), copies)
-        # A genotype that is not known is often written as one dot.
+        # Unknown genotypes are often written as a single dot.
         known = np.where((alleles >= 0).any(axis=1), copies, np.int8(_MANY))
         self.fewest[contig] = np.minimum(self.fewest.get(contig, np.int8(_MANY)), known)
         self.counts["missing"] += int((alleles == _UNKNOWN).sum())
         for number, other in enumerate(record.ALT, start=1):
             rows, copy = np.nonzero(alleles == number)
-            if not len(rows) or other == "*":  # what another record deletes
+            if not len(rows) or other == "*":  # deleted by another record
                 continue
             if not _PLAIN.fullmatch(other):
                 self.counts["symbolic"] += len(rows)
@@ -236,7 +235,7 @@ class _Reading:
                 self.sets.setdefault(edit, []).append(sets[rows])
 
     def _find(self, record: Any) -> int:
-        """Return the sequence of a record, which has its REF."""
+        """Return the sequence of a record, after checking its REF."""
         name = record.CHROM
         if name not in self.contigs:
             known = [each for each in (name, *aliases(name)) if each in self.genome.names]
@@ -262,13 +261,13 @@ class _Reading:
     def _check_phase(
         self, record: Any, alleles: np.ndarray, is_phased: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return which genotypes have two alleles, bool, and the sets of all, if these are kept.
+        """Return which genotypes are heterozygous, bool, and all phase sets, if they are used.
 
-        Those of two alleles need to be phased where sets are not kept.
+        Heterozygous genotypes must be phased if sets are not used.
         """
         if alleles.max(initial=_NO_MORE) > len(record.ALT):
             self._refuse(record, "a genotype has an allele that the record has not")
-        # An unknown allele reads as the genome does; which copy has the other one is not known.
+        # An unknown allele counts as reference, although its partner's copy is then arbitrary.
         values = np.maximum(alleles, 0)
         highest = values.max(axis=1, keepdims=True)
         differs = (np.where(alleles == _NO_MORE, highest, values) != highest).any(axis=1)
@@ -291,10 +290,10 @@ class _Reading:
         raise FileFormatError(self.path, f"{record.CHROM}:{record.POS:,}: {found}")
 
     def variants(self) -> PhasedVariants:
-        """Return all that was read."""
+        """Return everything that was read."""
         ploidy = max((int(each.max(initial=0)) for each in self.n_copies.values()), default=0)
         ploidy = max(ploidy, 1)
-        # Who is on no record of a sequence has as many copies as of others.
+        # A sample without a record on a sequence has its usual number of copies there.
         usual = np.maximum.reduce([np.ones(len(self.samples), np.int8), *self.n_copies.values()])
         n_copies = np.array(
             [self.n_copies.get(contig, usual) for contig in range(len(self.genome))], np.int8
@@ -336,7 +335,7 @@ class _Reading:
 
 
 def _trim(contig: int, start: int, reference: str, other: str) -> Edit:
-    """Return an allele without the bases that REF has too, those at its end first."""
+    """Return an allele without the bases shared with REF, trimming the end first."""
     n = min(len(reference), len(other))
     n_last = next((k for k in range(n) if reference[-1 - k] != other[-1 - k]), n)
     reference, other = reference[: len(reference) - n_last], other[: len(other) - n_last]

@@ -1,6 +1,6 @@
-"""Phenotypes and covariates from the tables in which people keep them.
+"""Reading of phenotypes and covariates from tables of samples.
 
-Fields lie between commas, semicolons, tabs or blanks, with titles or without.
+Fields are separated by commas, semicolons, tabs or blanks, with or without titles.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ID_TITLES = frozenset(
 )
 MISSING_NUMBER = -9.0
 _PLINKS = (".phen", ".pheno", ".cov", ".covar")
-"""Endings of tables that have no header, or one that begins with FID or IID."""
+"""Endings of tables without a header, or with one that begins with FID or IID."""
 _NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?")
 _UNNAMED = re.compile(r"|x|index|unnamed: ?\d+", re.IGNORECASE)
 
@@ -50,7 +50,7 @@ def read_sample_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
     Raises
     ------
     FileFormatError
-        If rows have different numbers of fields, two columns have one name, or there is one alone.
+        If rows differ in length, two columns have the same name, or there is only one column.
     """
     text, n_comments = strip_comments(read_bytes(path).tobytes())
     text, separator = unify_separator(text)
@@ -81,10 +81,10 @@ def _check_titles(path: Path, titles: list[str], line: int) -> None:
 
 
 def _header(text: bytes, separator: str) -> list[str] | None:
-    """Return the titles of the first line; None if it is FID and IID, or IID, and numbers.
+    """Return the titles of the first line; None if it has FID and IID, or IID, and numbers.
 
-    It is FID and IID, too, if both are the same, as titles cannot be. Titles that are numbers need
-    one of samples before them, or none.
+    Two equal first fields are FID and IID too, because titles are unique. Numeric titles must be
+    preceded by a title of sample names, or by nothing.
     """
     start = text.split(b"\n", 1)[0].decode("utf-8", "replace").strip("\r")
     fields = [field.strip().strip('"').removeprefix("#") for field in start.split(separator)]
@@ -100,9 +100,9 @@ def _header(text: bytes, separator: str) -> list[str] | None:
 
 
 def _is_as_below(fields: list[str], text: bytes, separator: str) -> bool:
-    """Return whether fields of the first line are of a sample, some of them words, as categories.
+    """Return whether the first line belongs to a sample, with some words as categories.
 
-    Titles that are numbers stand above numbers, but beside titles that do so, too.
+    Numeric titles may stand above numbers, but only next to other such titles.
     """
     second = text.split(b"\n", 2)[1:2]
     below = second[0].decode("utf-8", "replace").split(separator) if second else []
@@ -113,7 +113,7 @@ def _is_as_below(fields: list[str], text: bytes, separator: str) -> bool:
 
 
 def _repair_header(text: bytes, separator: str, header: list[str] | None) -> bytes:
-    """Return a text whose header has a field for the names of rows, which R leaves out."""
+    """Add the header field of the row names, which R omits."""
     second = text.split(b"\n", 2)[1] if text.count(b"\n") else b""
     if header is not None and second.count(separator.encode()) == len(header):
         return separator.encode() + text
@@ -121,14 +121,14 @@ def _repair_header(text: bytes, separator: str, header: list[str] | None) -> byt
 
 
 def names_samples(title: str) -> bool:
-    """Return whether a title is one that columns of samples have."""
+    """Return whether a title is a usual one for sample columns."""
     return re.sub(r"\W", "_", title).lower() in _ID_TITLES
 
 
 def _default_titles(fields: list[str], separator: str) -> list[str]:
-    """Return titles for rows without a header, of which one is given: IDs, then phenotypes.
+    """Return titles for rows without a header, given one of them: IDs, then phenotypes.
 
-    FID stands before IID as in PLINK; between commas only where the second field is not a number.
+    FID precedes IID, as in PLINK; with commas, only if the second field is not a number.
     """
     is_plinks = separator == "\t" or fields[0] == fields[1] or not _is_value(fields[1])
     ids = ["FID", "IID"] if is_plinks and len(fields) > 2 else ["IID"]
@@ -145,32 +145,31 @@ def read_phenotypes(
 ) -> PhenotypeTable:
     """Return the columns of a table of samples.
 
-    Known are PLINK's and GCTA's ``.phen``, ``.pheno``, ``.cov`` and ``.covar`` (FID and IID, then
-    values; with a header or without), ``.psam``, ``.fam`` (column 6, those after it, and sex), and
-    any table whose fields lie between commas, semicolons, tabs or blanks. A first line that is an
-    ID and numbers is not a header, but a sample. Each may be gzipped.
+    Supported are PLINK's and GCTA's ``.phen``, ``.pheno``, ``.cov`` and ``.covar`` (FID and IID,
+    then values; with or without a header), ``.psam``, ``.fam`` (column 6 and following, and sex),
+    and any table with fields separated by commas, semicolons, tabs or blanks. A first line with an
+    ID and numbers is a sample, not a header. All may be gzipped.
 
-    A column of numbers becomes float64; all others are categories. ``NA``, ``nan``, ``.`` and
-    empty fields are missing values, and so are infinite numbers, and -9, as in PLINK. In
-    sexes (``sex``, ``SEX``) 0 is missing too. Which columns are of cases and controls is for
-    `genoviz.model.genotypes.traits.read_trait` to say, of files of all kinds alike.
+    Numeric columns become float64; all others are categories. ``NA``, ``nan``, ``.``, empty fields,
+    infinite numbers and, as in PLINK, -9 are missing values. In columns of sex (``sex``, ``SEX``)
+    0 is missing too. `genoviz.model.genotypes.traits.read_trait` decides for all formats which
+    columns are case-control traits.
 
     Parameters
     ----------
     path
         The file.
     id_column
-        The column that names samples. By default it is ``IID``; or one that is named for its
-        samples (``id``, ``sample``, ``taxa``, ``animal``, ``SUBJECT.NAME``...) and has each
-        name once; or the first. A first column without a name is left out where another has
-        the names.
+        The column of sample names. The default is ``IID``; or a column with a usual name (``id``,
+        ``sample``, ``taxa``, ``animal``, ``SUBJECT.NAME``...) and unique values; or the first. An
+        untitled first column is dropped if another one has the names.
     is_repeated
-        Whether a sample may have several rows, its records.
+        Whether a sample may have several rows (records).
 
     Raises
     ------
     FileFormatError
-        If the file is no such table, or names a sample twice where it may not.
+        If the file is not such a table, or names a sample twice without ``is_repeated``.
     """
     path = Path(path)
     check_text(path)
@@ -202,7 +201,7 @@ def read_phenotypes(
 def read_own_phenotypes(path: str | PathLike[str]) -> PhenotypeTable | None:
     """Return the phenotypes and sexes of a .fam file; None if no phenotype has two values.
 
-    A phenotype without two different values is left out, as are sexes where none is known.
+    A phenotype without two distinct values is left out, as is an entirely unknown sex.
     """
     table = _read_fam(Path(path))
     names = [name for name in table.names if name != "sex" and _n_values(table, name) > 1]
@@ -272,7 +271,7 @@ def _texts(fields: polars.Series) -> np.ndarray:
 
 
 def _words_among_numbers(title: str, values: np.ndarray, lines: np.ndarray) -> list[str]:
-    """Return the sentence on the first word of a column that is meant to have numbers."""
+    """Return a sentence on the first word in a column of numbers."""
     texts = {row: text for row, text in enumerate(values.tolist()) if text}
     is_number = {row: _NUMBER.fullmatch(text) is not None for row, text in texts.items()}
     if sum(is_number.values()) < len(texts) / 2:
@@ -286,7 +285,7 @@ def _words_among_numbers(title: str, values: np.ndarray, lines: np.ndarray) -> l
 
 
 def _values(title: str, fields: polars.Series, notes: list[str]) -> np.ndarray:
-    """Return a column as numbers, or else as categories."""
+    """Return a column as numbers, or as categories."""
     import polars
 
     fields = fields.fill_null("").str.strip_chars()

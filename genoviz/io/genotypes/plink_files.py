@@ -172,7 +172,7 @@ def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     Raises
     ------
     FileFormatError
-        If one of the three is missing or damaged, or they do not fit each other.
+        If one of the three is missing or damaged, or they do not match.
     GenovizError
         If pgenlib is not installed.
     """

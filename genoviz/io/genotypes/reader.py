@@ -1,4 +1,4 @@
-"""Genotypes from files of any kind: PLINK 1 and 2, VCF and BCF, arrays and tables."""
+"""Reading of genotypes: PLINK 1 and 2, VCF and BCF, arrays and tables."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _READERS = {
 }
 _VCF_START = b"##fileformat=VCF"
 GENOTYPE_ENDINGS = tuple(_READERS)
-"""Endings of the names of files that :func:`read_genotypes` reads."""
+"""File name endings that :func:`read_genotypes` supports."""
 
 
 @dataclass(frozen=True)
 class GenotypesProgress:
-    """How far the reading of a file is.
+    """Progress of reading a file.
 
     Attributes
     ----------
     stage
-        What is being done, e.g. ``"Reading variants"``.
+        Current stage, e.g. ``"Reading variants"``.
     n_done, n_total
-        Bytes or variants that this stage has behind it, and has in all.
+        Bytes or variants processed in this stage, and their total.
     genotypes
         The genotypes, in the last report only.
     """
@@ -69,37 +69,38 @@ def read_genotypes(
 def iter_read_genotypes(
     source: str | PathLike[str], *, n_autosomes: int | None = None, split_alleles: bool = False
 ) -> Iterator[GenotypesProgress]:
-    """Yield how far the reading of genotypes is; the last report has them.
+    """Yield the progress of reading genotypes; the last report has them.
 
-    The ending of the name tells what a file is. Dosages count allele A1, which is:
+    The file name ending determines the format. Dosages count allele A1, which is:
 
-    - PLINK 1 (``.bed``, ``.bim``, ``.fam``, or the prefix of the three): column 5 of the .bim file,
-      the one that PLINK 1.9 counts too. The genotypes are mapped from the file, not loaded; those
-      of a .bed file of the old order, sample after sample, are turned in memory.
-    - VCF and BCF (``.vcf``, ``.vcf.gz``, ``.vcf.bgz``, ``.bcf``): ALT. Variants of more than two
+    - PLINK 1 (``.bed``, ``.bim``, ``.fam``, or their common prefix): column 5 of the .bim file, as
+      in PLINK 1.9. The genotypes are memory-mapped, not loaded. Those of an old sample-major .bed
+      file are transposed in memory.
+    - VCF and BCF (``.vcf``, ``.vcf.gz``, ``.vcf.bgz``, ``.bcf``): ALT. Variants with more than two
       alleles are left out, half-calls are missing, haploid genotypes count as homozygous.
-    - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT, in
-      hard calls. Variants of more than two alleles are left out.
-    - Arrays (``.npy``, ``.npz``) and tables (``.parquet``) of dosages: as
-      :func:`genoviz.io.genotypes.arrays.write_dosages` has them.
+    - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT, from
+      hard calls. Variants with more than two alleles are left out.
+    - Arrays (``.npy``, ``.npz``) and tables (``.parquet``) of dosages, in the layout of
+      :func:`genoviz.io.genotypes.arrays.write_dosages`.
 
-    Notes of the genotypes say what was left out or treated in its own way, and how often.
+    The notes of the genotypes say what was left out or treated specially, and how often.
 
     Parameters
     ----------
     source
         The file, or the prefix of a set of files.
     n_autosomes
-        Of the species; the numbers after it are X, Y, XY and MT. If None, 22 as in humans.
+        Number of autosomes of the species; the following numbers are X, Y, XY and MT. If None, 22
+        as in humans.
     split_alleles
-        Whether a record of VCF or BCF with several ALT becomes a variant for each of them, of the
-        same ID, at which all other alleles count as REF: as ``bcftools norm -m -any`` has it.
+        Whether to split a VCF or BCF record with several ALT into one variant each, with the same
+        ID and all other alleles as REF, as ``bcftools norm -m -any``.
 
     Raises
     ------
     FileFormatError
-        If a file is missing, damaged, or of no known kind, or is not VCF where its alleles are to
-        be split.
+        If a file is missing, damaged, or of an unknown format, or if alleles are to be split and it
+        is not VCF.
     """
     path = Path(source)
     opened = _open(path, split_alleles=split_alleles)
@@ -119,7 +120,7 @@ def _open(path: Path, *, split_alleles: bool) -> Generator[tuple[str, int, int],
 
 
 def _find_reader(path: Path) -> tuple[Callable, Path]:
-    """Return what reads a file or a set of files, and which file."""
+    """Return the reader of a file or set of files, and the path to pass to it."""
     name = path.name.lower()
     for ending, reader in _READERS.items():
         if name.endswith(ending):

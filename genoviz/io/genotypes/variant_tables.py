@@ -49,7 +49,7 @@ class VariantValues:
         return len(self.lines)
 
     def find(self, name: str | None, usual: Sequence[str], what: str) -> str:
-        """Return the title of a column: the one that is asked for, or the first usual one.
+        """Return the title of a column: the one that is requested, or the first usual one.
 
         Raises
         ------

@@ -196,7 +196,7 @@ def read_vcf(
     path
         The file.
     split_alleles
-        As of `genoviz.io.genotypes.reader.iter_read_genotypes`.
+        As for `genoviz.io.genotypes.reader.iter_read_genotypes`.
 
     Raises
     ------

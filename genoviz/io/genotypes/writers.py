@@ -1,4 +1,4 @@
-"""Genotypes as files of PLINK 1 (.bed, .bim and .fam) and as VCF."""
+"""Writing of genotypes as PLINK 1 files (.bed, .bim and .fam) and as VCF."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTab
 _BLOCK_BYTES = 1 << 25
 _BLOCK_ROWS = 1 << 16
 _DIGITS = 15
-# A tab and the genotype of each 2-bit code; the allele that dosages count is 1, ALT.
+# Tab and genotype of each 2-bit code; allele 1 (ALT) is the one that dosages count.
 _FIELDS = np.array([[*b"\t1/1"], [*b"\t./."], [*b"\t0/1"], [*b"\t0/0"]], np.uint8)
 _NO_ALLELE = "0"
 
@@ -34,17 +34,16 @@ def write_plink(
 ) -> tuple[Path, Path, Path]:
     """Write ``prefix.bed``, ``prefix.bim`` and ``prefix.fam``, and return their paths.
 
-    They are byte for byte what ``plink1.9 --make-bed`` writes of them.
+    The files equal those of ``plink1.9 --make-bed`` byte for byte.
 
     Parameters
     ----------
     genotypes
-        What to write.
+        The genotypes to write.
     prefix
-        Path without ending; that of one of the three files will do.
+        Path without ending, or that of one of the three files.
     phenotype
-        Numbers, shape (n_samples,), for column 6 of the .fam file, NaN where missing; -9 by
-        default.
+        Numbers, shape (n_samples,), for column 6 of the .fam file, NaN if missing; -9 by default.
 
     Raises
     ------
@@ -65,7 +64,7 @@ def write_plink(
 
 
 def _iter_packed(genotypes: Genotypes) -> Iterator[memoryview]:
-    """Yield the packed genotypes with zeros beyond the last sample."""
+    """Yield the packed genotypes with zero padding beyond the last sample."""
     packed, n_last = genotypes.packed, genotypes.n_samples % 4
     step = max(1, _BLOCK_BYTES // max(packed.shape[1], 1))
     for first in range(0, len(packed), step):
@@ -103,16 +102,16 @@ def _iter_fam(samples: SampleTable, phenotype: np.ndarray) -> Iterator[bytes]:
 
 
 def plain_column(texts: np.ndarray) -> TextColumn:
-    """Return texts of an array, one a row."""
+    """Return a text column from an array."""
     return text_column(texts.tolist(), np.arange(len(texts)))
 
 
 def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
-    """Write genotypes as VCF 4.3, compressed as BGZF where ``path`` ends in ``.gz`` or ``.bgz``.
+    """Write genotypes as VCF 4.3, BGZF-compressed if ``path`` ends in ``.gz`` or ``.bgz``.
 
-    A1, which dosages count, is ALT; A2 is REF, whether or not the reference has it. Alleles are
-    written as they are, except for those that are not known: ``0`` becomes ``.``, and ``N`` in REF.
-    Positions that are not known are 0. VCF has one name of a sample: the IID.
+    A1, which dosages count, is ALT; A2 is REF, even if the reference genome differs. Alleles are
+    written unchanged, except that an unknown one (``0``) becomes ``.``, or ``N`` in REF. Unknown
+    positions are 0. Samples are named by IID, because VCF has only one name.
 
     Raises
     ------
@@ -146,7 +145,7 @@ def _vcf_header(genotypes: Genotypes) -> str:
 
 
 def _heads(part: Genotypes) -> bytes:
-    """Return the columns before the genotypes, a line a variant."""
+    """Return the columns before the genotypes, one line per variant."""
     variants = part.variants
     zeros = np.zeros(len(variants), np.int64)
     return join_columns(

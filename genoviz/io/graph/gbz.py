@@ -1,4 +1,4 @@
-"""Pangenome graphs from GBZ files, versions 1 to 3: haplotypes in a GBWT, and sequences of nodes.
+"""Reading of pangenome graphs from GBZ files, versions 1 to 3.
 
 References
 ----------
@@ -57,28 +57,28 @@ def iter_read_gbz(
     cache: bool = True,
     backend: Backend = "cpu",
 ) -> Iterator[GfaProgress]:
-    """Yield how far the reading of a GBZ file is; the last report has the graph.
+    """Yield the progress of reading a GBZ file; the last report has the graph.
 
-    Versions 1 to 3 are read. Paths have the names that they have in a GFA: haplotypes are walks,
-    ``sample#haplotype#contig:start-end``, and generic paths have a name of their own. Links are
-    those that paths take. What the file does not say twice cannot be checked: it is compared with
-    the file's own counts, with the paths' reverses, and, with sequences, with its stable name.
+    Versions 1 to 3 are supported. Paths have the names of the corresponding GFA: haplotypes are
+    walks, ``sample#haplotype#contig:start-end``, and generic paths have their own name. Links are
+    those that paths use. The file is checked against its own counts, the reverse paths, and, with
+    sequences, its stable name; information without redundancy cannot be checked.
 
     Parameters
     ----------
     path
         The file.
     sequences
-        Whether to keep the sequences of the nodes, one byte a base.
+        Whether to keep the sequences of the nodes, one byte per base.
     segments
-        Whether nodes are the segments that the graph was made of, as in its GFA, and not the nodes
-        as they are stored, of up to 1,024 bp, which aligned reads name. It makes no difference
-        where the file does not say which nodes were cut from which.
+        Whether nodes are the original segments, as in the GFA, or the stored nodes of up to
+        1,024 bp, which aligned reads refer to. Without a node-to-segment translation in the file,
+        there is no difference.
     cache
-        Whether to keep the graph in the user's cache folder, and to use it when the file has not
-        changed.
+        Whether to cache the graph in the user's cache folder, and to reuse it if the file is
+        unchanged.
     backend
-        Where the paths are decoded: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        Where to decode the paths: ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
@@ -105,9 +105,9 @@ def iter_read_saved(
     *,
     sequences: bool,
 ) -> Iterator[GfaProgress]:
-    """Yield how far it is with the saved graph of a source, or else with what is read, and saved.
+    """Load the cached graph of a source, or read and cache it; yields the progress.
 
-    Without a source there is neither.
+    Without a source, the cache is not used.
     """
     if source:
         loading = load_graph(source, sequences=sequences)
@@ -188,12 +188,12 @@ def _parse_file(
 
 
 def measure_visits(reader: ElementReader, index: GbwtIndex, kernel: ModuleType) -> np.ndarray:
-    """Return where the visits of each record begin."""
+    """Return the start of the visits of each record."""
     sizes = np.zeros(2 * index.n_slots, np.int64)
     wrong = kernel.measure_records(index.data, index.record_bytes, index.offset, sizes)
     if wrong >= 0:
         raise reader.refuse(f"has a damaged record in its GBWT, that of its node {wrong:,}")
-    # Sums of wrong sizes may not fit 64 bits.
+    # Damaged sizes may overflow 64 bits.
     about = float(sizes.sum(dtype=np.float64))
     n_visits = index.size - index.n_sequences if index.size else int(sizes.sum())
     is_close = abs(about - n_visits) <= 1e-6 * n_visits
@@ -217,9 +217,9 @@ def check_name(
     data: np.ndarray,
     offsets: np.ndarray,
 ) -> Generator[Progress, None, None]:
-    """Refuse letters that no sequence has, and a graph whose stable name is not its own.
+    """Reject invalid letters, and a graph that does not match its stable name.
 
-    The name is the SHA-256 of all nodes, sequences and links as lines of a GFA.
+    The name is the SHA-256 of all nodes, sequences and links as GFA lines.
     """
     if not (_LETTERS[0] <= data.min() and data.max() <= _LETTERS[1]):
         raise reader.refuse("has a sequence with a character that is not a letter (damaged file)")
@@ -328,7 +328,7 @@ def _integer_names(first: int, n: int, slots: np.ndarray) -> ByteStrings:
 def _take_bases(
     data: np.ndarray, offsets: np.ndarray, first: np.ndarray, last: np.ndarray, lengths: np.ndarray
 ) -> ByteStrings:
-    """Return the sequences of runs of nodes, without a copy where nothing lies between them."""
+    """Return the sequences of runs of nodes, as a view if they are contiguous."""
     if int(lengths.sum()) == len(data):
         return ByteStrings(data, np.append(offsets[first], len(data)))
     starts = np.zeros(2 * len(first) + 1, np.int64)

@@ -1,4 +1,4 @@
-"""Pangenome graphs from databases of GBZ-base (``.gbz.db``): what a GBZ has, as tables of SQLite.
+"""Reading of pangenome graphs from GBZ-base databases (``.gbz.db``), a GBZ as SQLite tables.
 
 ================== ===============================================================================
 ``Tags``           key and value: the version of the schema, counts, the tags of the GBZ
@@ -57,13 +57,13 @@ _TRIPLES = _BASES[np.stack([_CODES % 6, _CODES // 6 % 6, _CODES // 36], axis=1)]
 
 
 class GbzBase(contextlib.AbstractContextManager):
-    """An open database; its tags are read and its version is checked.
+    """An open database; the constructor reads its tags and checks its version.
 
     Raises
     ------
     FileFormatError
-        If it is missing, no database of GBZ-base, of another version, or damaged. Every method
-        raises it where what is read is damaged.
+        If it is missing, not a GBZ-base database, of another version, or damaged. All methods raise
+        it if the data that they read are damaged.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -82,11 +82,11 @@ class GbzBase(contextlib.AbstractContextManager):
         self._connection.close()
 
     def refuse(self, found: str) -> FileFormatError:
-        """Return the error of what was found."""
+        """Return an error with this finding."""
         return FileFormatError(self.path, found)
 
     def rows(self, command: str, values: Sequence[int] = ()) -> Iterator[list[tuple]]:
-        """Yield the rows of a query, many at a time."""
+        """Yield the rows of a query in batches."""
         try:
             cursor = self._connection.execute(command, values)
             while rows := cursor.fetchmany(_ROWS):
@@ -143,7 +143,7 @@ class GbzBase(contextlib.AbstractContextManager):
         return found
 
     def decode(self, texts: Sequence[object]) -> ByteStrings:
-        """Return sequences from three bases a byte."""
+        """Decode sequences stored as three bases per byte."""
         if not all(isinstance(text, bytes) and text for text in texts):
             raise self.refuse("has a node without a sequence (damaged file)")
         ends = np.cumsum([len(text) for text in texts])
@@ -161,7 +161,7 @@ class GbzBase(contextlib.AbstractContextManager):
 
 
 def is_large_base(path: str | PathLike[str]) -> bool:
-    """Return whether a file is a database that is too large to be read whole for a part of it."""
+    """Return whether a file is a database too large to be read completely for a part of it."""
     path = Path(path)
     if not path.is_file() or path.stat().st_size <= WHOLE_BYTES:
         return False
@@ -176,28 +176,27 @@ def iter_read_gbz_base(
     cache: bool = True,
     backend: Backend = "cpu",
 ) -> Iterator[GfaProgress]:
-    """Yield how far the reading of a database of GBZ-base is; the last report has the graph.
+    """Yield the progress of reading a GBZ-base database; the last report has the graph.
 
-    It is the graph of the GBZ that the database was made of, with its nodes as they are stored: a
-    database does not know segments. All of it is read; see
-    :mod:`genoviz.io.graph.gbz_base_part` for parts.
+    The result is the original GBZ graph with its stored nodes, because a database has no segments.
+    It is read completely; see :mod:`genoviz.io.graph.gbz_base_part` for parts.
 
     Parameters
     ----------
     path
         The database.
     sequences
-        Whether to keep the sequences of the nodes, one byte a base.
+        Whether to keep the sequences of the nodes, one byte per base.
     cache
-        Whether to keep the graph in the user's cache folder, and to use it when the file has not
-        changed.
+        Whether to cache the graph in the user's cache folder, and to reuse it if the file is
+        unchanged.
     backend
-        Where the paths are decoded: ``"auto"``, ``"cpu"`` or ``"cuda"``.
+        Where to decode the paths: ``"auto"``, ``"cpu"`` or ``"cuda"``.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is no database of GBZ-base, or is damaged.
+        If the file cannot be read, is not a GBZ-base database, or is damaged.
     BackendError
         If the backend is unknown or cannot be used.
     """
@@ -209,7 +208,7 @@ def iter_read_gbz_base(
 
 @in_one_go(iter_read_gbz_base)
 def read_gbz_base(last: GfaProgress) -> PangenomeGraph:
-    """Return the graph of a database of GBZ-base; see :func:`iter_read_gbz_base`."""
+    """Return the graph of a GBZ-base database; see :func:`iter_read_gbz_base`."""
     return last.graph
 
 
@@ -253,7 +252,7 @@ def _parse(
 def _read_nodes(
     base: GbzBase, n_nodes: int
 ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray, bytes, ByteStrings]]:
-    """Return handles, the size of each record, all records, and the sequences of nodes."""
+    """Return handles, record sizes, concatenated records, and node sequences."""
     handles, sizes, records, bases = [], [], [], []
     command, n_done = "SELECT handle, edges, bwt, sequence FROM Nodes ORDER BY handle", 0
     for rows in base.rows(command):
@@ -294,7 +293,7 @@ def _read_nodes(
 def _spread_records(
     places: np.ndarray, sizes: np.ndarray, records: bytes, n_places: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return records and bounds as a GBZ has them: an endmarker first, gaps as empty records."""
+    """Return records and bounds in the form of a GBZ: endmarker first, gaps as empty records."""
     all_sizes = np.ones(1 + n_places, np.int64)
     all_sizes[1 + places] = sizes
     bounds = np.append(0, np.cumsum(all_sizes))
@@ -326,7 +325,7 @@ def _find_starts(
 
 
 def _name_fields(paths: list[StoredPath]) -> PathFields:
-    """Return the names of paths as a GBZ has them."""
+    """Return the names of paths in the form of a GBZ."""
     samples = list(dict.fromkeys(path.sample for path in paths))
     contigs = list(dict.fromkeys(path.contig for path in paths))
     ranks = [{name: rank for rank, name in enumerate(names)} for names in (samples, contigs)]

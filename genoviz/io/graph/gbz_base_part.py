@@ -114,7 +114,7 @@ class PartReader:
     ) -> tuple[PangenomeGraph, list[PathRegion]]:
         """Return the graph of all nodes that regions, nodes and their surroundings may take.
 
-        It has at least what is asked for, and of each path all that it has of these nodes. The
+        It has at least what is requested, and of each path all that it has of these nodes. The
         regions come back as they are on the paths of the part.
 
         Raises

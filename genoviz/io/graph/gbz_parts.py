@@ -198,7 +198,7 @@ def read_index(reader: ElementReader) -> GbwtIndex:
 
 
 def read_path_fields(reader: ElementReader, index: GbwtIndex) -> PathFields | None:
-    """Return the names of paths, or None where there are none."""
+    """Return the names of paths, or None if there are none."""
     if int(reader.words[reader.at - 1]) == 0:
         return None
     stop = reader.at + int(reader.words[reader.at - 1])
@@ -232,7 +232,7 @@ def read_graph_header(reader: ElementReader) -> tuple[int, int, int]:
 
 
 def read_segments(reader: ElementReader, flags: int, n_slots: int) -> Segments | None:
-    """Return the segments that nodes are parts of, or None where there are none."""
+    """Return the segments that nodes are parts of, or None if there are none."""
     names = reader.strings("the list of segments")
     firsts, length = reader.integer_set("the list of segments")
     if bool(flags & _HAS_TRANSLATION) != (len(names) > 0) or len(firsts) != len(names):

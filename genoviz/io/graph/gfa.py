@@ -1,6 +1,6 @@
-"""Pangenome graphs from GFA files, versions 1.0 and 1.1.
+"""Reading of pangenome graphs from GFA files, versions 1.0 and 1.1.
 
-Lines are found first, then segments and links are read, and at last paths.
+Lines are located first; then segments, links and finally paths are parsed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ DEFAULT_LENGTH = 1
 
 @dataclass(frozen=True)
 class GfaProgress:
-    """How far the reading of a file is.
+    """Progress of reading a file.
 
     Attributes
     ----------
     stage
-        What is being done, e.g. ``"Reading paths"``.
+        Current stage, e.g. ``"Reading paths"``.
     n_bytes_done, n_bytes_total
-        Bytes of the text (or of the compressed file, while it is decompressed) that this stage
-        has behind it, and has in all.
+        Bytes of the text (or of the compressed file during decompression) processed in this
+        stage, and their total.
     graph
         The graph, in the last report only.
     """
@@ -60,34 +60,34 @@ def iter_read_gfa(
     cache: bool = True,
     n_threads: int | None = None,
 ) -> Iterator[GfaProgress]:
-    """Yield how far the reading of a GFA file is; the last report has the graph.
+    """Yield the progress of reading a GFA file; the last report has the graph.
 
-    The file may be plain or gzip-compressed (also in several members), whatever its name; lines
-    may come in any order, with or without carriage returns.
+    The file may be plain or gzip-compressed (also in several members), whatever its name. Lines may
+    come in any order and have carriage returns.
 
-    S lines have a sequence of letters, or ``*`` and an ``LN`` tag, without which 1 bp is taken.
-    L lines, with or without overlap, are all kept, in the order of the file, those that say the
-    same too, and J lines as if they were L lines. The tags of both are kept. Paths are P and W
-    lines in the order of the file; a walk is named ``sample#haplotype#contig:start-end``, without
-    the range where it is ``*``. Overlaps are not used: where they are not ``0M`` or ``*``, the
-    graph's ``notes`` say how many, as they do of C and other lines, which are left out.
+    S lines have a sequence, or ``*`` with an ``LN`` tag; without the tag, the length is 1 bp. L
+    lines are all kept in file order, including duplicates, with or without overlap; J lines are
+    treated as L lines. The tags of both are kept. Paths are the P and W lines in file order. A walk
+    is named ``sample#haplotype#contig:start-end``, without the range if it is ``*``. Overlaps are
+    ignored; the graph's ``notes`` count those that are not ``0M`` or ``*``, as well as C and other
+    lines, which are skipped.
 
     Parameters
     ----------
     path
         The file.
     sequences
-        Whether to keep the sequences of the nodes, one byte a base.
+        Whether to keep the sequences of the nodes, one byte per base.
     cache
-        Whether to keep the parsed graph in the user's cache folder, and to use it when the file
-        has not changed.
+        Whether to cache the parsed graph in the user's cache folder, and to reuse it if the file is
+        unchanged.
     n_threads
-        How many threads read the text; as many as Numba has if None.
+        Number of threads that parse the text; Numba's number of threads if None.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read or does not follow the format; says where and why.
+        If the file cannot be read or violates the format; the message says where and why.
     ParameterError
         If ``n_threads`` is less than 1.
 
@@ -124,7 +124,7 @@ def read_gfa(last: GfaProgress) -> PangenomeGraph:
 
 
 def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[GfaProgress, None, T]:
-    """Yield the progress of ``steps`` under the name of their stage, and return their result."""
+    """Yield the progress of ``steps`` under a stage name, and return their result."""
     named = () if stage is None else (stage,)
     return report(steps, lambda step: GfaProgress(*named, *step))
 
@@ -132,7 +132,7 @@ def _report(stage: str | None, steps: Generator[tuple, None, T]) -> Generator[Gf
 def parse_gfa(
     path: Path, data: np.ndarray, *, sequences: bool, n_threads: int
 ) -> Generator[Progress, None, PangenomeGraph]:
-    """Return the graph of a GFA text; yields stage, bytes done and bytes in all on the way."""
+    """Return the graph of a GFA text; yields stage, bytes done and total bytes."""
     with ThreadPoolExecutor(n_threads) as pool:
         text = TextTasks(path, data, pool, n_threads)
         _check_version(text)
@@ -254,7 +254,7 @@ def _set_default_lengths(text: TextTasks, lengths: np.ndarray) -> None:
 
 
 def _check_text(text: TextTasks, lines: np.ndarray, names: np.ndarray, offsets: np.ndarray) -> None:
-    """Refuse names that are not UTF-8."""
+    """Reject names that are not valid UTF-8."""
     if names.max(initial=0) < 128:
         return
     suspects = np.searchsorted(offsets, np.flatnonzero(names >= 128), side="right") - 1

@@ -22,7 +22,7 @@ class RepeatedNameError(Exception):
 
 
 def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_name_loops.NodeTable]:
-    """Return a table of at least one name; yields the share that is done.
+    """Return a table of at least one name; yields the share done.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""Layouts of any kind: told by what a file holds, and written by the ending of its name.
+"""Layout files: the format is detected from the content, and chosen by the ending for writing.
 
 Bandage and Bandage-NG write JSON (``.layout``) and TSV. Both name a node with its strand (``17+``).
-The JSON maps it to the points of the line that is drawn for the node; its first and last point are
-the node's ends here. The TSV has one row ``name x y`` for each node, without a header: both ends of
-the node come to lie on that point.
+The JSON maps it to the polyline of the node, whose first and last point are the node's ends here.
+The TSV has a row ``name x y`` for each node, without a header; both ends of the node are placed at
+that point.
 
 References
 ----------
@@ -35,27 +35,27 @@ _TSV_NOTE = _JSON_NOTE[:-1] + ", and each node is one point."
 def read_layout(path: str | PathLike[str], graph: PangenomeGraph | None = None) -> GraphLayout:
     """Return a layout from odgi's ``.lay`` or TSV, or from Bandage's JSON or TSV.
 
-    The kind is told from what the file holds. Text may be gzipped.
+    The format is detected from the content. Text may be gzipped.
 
     Parameters
     ----------
     path
         The file.
     graph
-        The graph that is laid out. Bandage's files need it, for they go by node names; with the
-        others it is checked that the number of nodes is the same.
+        The graph that is laid out. Bandage's files need it because they use node names. For other
+        formats only the number of nodes is compared.
 
     Raises
     ------
     FileFormatError
-        If the file is none of these, is damaged, or does not fit the graph: it has another number
-        of nodes, or places a thousand times farther apart than any layout of the graph.
+        If the file has another format, is damaged, or does not match the graph: the numbers of
+        nodes differ, or positions are a thousand times farther apart than in any layout of it.
     """
     path = Path(path)
     start = read_start(path, 64)
     if not start:
         raise FileFormatError(path, "is empty, needs a layout (.lay or TSV of odgi, or Bandage's)")
-    # The second field of a .lay is a number below 2**56, so that its highest byte is zero.
+    # The second field of a .lay file is below 2**56, so its highest byte is zero.
     if b"\0" in start[8:16] or (path.suffix == ".lay" and len(start) < 16):
         layout = read_lay(path)
     elif start.lower().startswith(b"idx"):
@@ -78,10 +78,10 @@ def read_layout(path: str | PathLike[str], graph: PangenomeGraph | None = None) 
 
 
 def _check_places(path: Path, layout: GraphLayout, graph: PangenomeGraph) -> GraphLayout:
-    """Refuse places that no layout of the graph has; note a node that alone spans the layout.
+    """Reject implausible positions; note a node that alone spans the layout.
 
-    Layouts lie within the bp of their graph, whatever their start; odgi stacks components with
-    1000 bp between them. A thousand times that is damage, as of a bit of an exponent.
+    A layout's extent is at most the bp of its graph, and odgi stacks components 1000 bp apart. A
+    thousand times that extent is a sign of damage, such as a flipped exponent bit.
     """
     x_min, y_min, x_max, y_max = layout.bounds
     extent = max(max(x_max, 0.0) - min(x_min, 0.0), max(y_max, 0.0) - min(y_min, 0.0))
@@ -109,7 +109,7 @@ def _check_places(path: Path, layout: GraphLayout, graph: PangenomeGraph) -> Gra
 def write_layout(layout: GraphLayout, path: str | PathLike[str]) -> None:
     """Write a layout as odgi's ``.lay``, ``.tsv`` or ``.tsv.gz``, by the ending of ``path``.
 
-    A stream such as ``/dev/stdout`` gets a ``.lay``.
+    A stream such as ``/dev/stdout`` is written as ``.lay``.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def read_bandage_json(path: str | PathLike[str], graph: PangenomeGraph) -> Graph
     Raises
     ------
     FileFormatError
-        If the file is no such JSON, or has other nodes than the graph.
+        If the file is not such a JSON, or its nodes differ from the graph's.
     """
     path = Path(path)
     try:
@@ -154,7 +154,7 @@ def read_bandage_tsv(path: str | PathLike[str], graph: PangenomeGraph) -> GraphL
     Raises
     ------
     FileFormatError
-        If a row has not a name and two numbers, or the nodes are not those of the graph.
+        If a row is not a name and two numbers, or the nodes differ from the graph's.
     """
     path = Path(path)
     return _place_nodes(path, graph, _iter_tsv(path), _TSV_NOTE)

@@ -1,4 +1,4 @@
-"""Tables of nodes as users bring them: CSV or TSV with values, colours or labels."""
+"""User tables of nodes: CSV or TSV with values, colours or labels."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _VALUE_COLUMNS = re.compile(r"value", re.IGNORECASE)
 def read_node_table(path: str | PathLike[str], graph: PangenomeGraph) -> NodeTable:
     """Return the columns of a table whose first column names nodes.
 
-    Fields are separated by tabs if the first line has one, else by commas or semicolons; a header
-    is optional, and lines that begin with ``##`` are left out. A column of numbers holds values;
-    one of ``#rgb``, ``#rrggbb`` and CSS names colours, which a column named ``colour`` (or
-    ``color``) has to be; all others are texts. Empty fields, ``.``, ``NA`` and ``nan`` stand for no
-    value. The file may be gzipped.
+    Fields are separated by tabs if the first line has one, else by commas or semicolons. A header
+    is optional, and lines that begin with ``##`` are skipped. A numeric column has values; a column
+    of ``#rgb``, ``#rrggbb`` and CSS names has colours, which is required of a column named
+    ``colour`` or ``color``; others are texts. Empty fields, ``.``, ``NA`` and ``nan`` are missing.
+    The file may be gzipped.
 
     Raises
     ------
     FileFormatError
-        If the file is no such table, or names no node of the graph.
+        If the file is not such a table, or names no node of the graph.
     """
     path = Path(path)
     frame, lines = _read_fields(path)
@@ -59,7 +59,7 @@ def read_node_table(path: str | PathLike[str], graph: PangenomeGraph) -> NodeTab
 
 
 def _read_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
-    """Return all fields as text, and the line of each row."""
+    """Return all fields as text, and the line number of each row."""
     text, n_comments = strip_comments(read_bytes(path).tobytes())
     start = text.split(b"\n", 1)[0]
     separator = "\t" if b"\t" in start else ";" if start.count(b";") > start.count(b",") else ","
@@ -71,7 +71,7 @@ def _read_fields(path: Path) -> tuple[polars.DataFrame, np.ndarray]:
 
 
 def _header(frame: polars.DataFrame, nodes: np.ndarray) -> list[str] | None:
-    """Return the names of the columns if the first row has them: it names no node, and no value."""
+    """Return the column names if the first row is a header: it has no node and no value."""
     if len(nodes) == 0 or nodes[0] >= 0:
         return None
     first = [str(field or "").strip() for field in frame.row(0)]
@@ -145,7 +145,7 @@ def _check_kind(
     columns: re.Pattern,
     lines: np.ndarray,
 ) -> None:
-    """Refuse a text in a column that is named for its numbers and has some."""
+    """Reject texts in a numeric column."""
     n_wrong = int(is_wrong.sum())
     if columns.fullmatch(title) and 0 < n_wrong < len(fields) / 2:
         row = int(is_wrong.arg_max())
@@ -153,7 +153,7 @@ def _check_kind(
 
 
 def _encode(fields: polars.Series, has_field: polars.Series) -> tuple[list[str], np.ndarray]:
-    """Return the different texts in order, and the place of each field among them, or -1."""
+    """Return the distinct texts in order, and the index of each field among them, or -1."""
     import polars
 
     texts = fields.filter(has_field).unique(maintain_order=True)
@@ -165,7 +165,7 @@ def _encode(fields: polars.Series, has_field: polars.Series) -> tuple[list[str],
 
 
 def parse_colour_text(text: str) -> str | None:
-    """Return ``#rrggbb`` of a hexadecimal or CSS colour, or None if it is neither.
+    """Return a hexadecimal or CSS colour as ``#rrggbb``, or None if it is neither.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pangenome graphs of any format that is read: GFA, plain or gzipped, GBZ, and GBZ-base."""
+"""Reading of pangenome graphs in any supported format: GFA (plain or gzipped), GBZ, GBZ-base."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _GFA_STARTS = (
 def iter_read_graph(
     path: str | PathLike[str], *, sequences: bool = True, cache: bool = True
 ) -> Iterator[GfaProgress]:
-    """Yield how far the reading of a graph's file is; the last report has the graph.
+    """Yield the progress of reading a graph file; the last report has the graph.
 
-    What the file is tell its first bytes, whatever its name. See `iter_read_gfa`,
+    The first bytes determine the format, whatever the file name. See `iter_read_gfa`,
     `iter_read_gbz` and `iter_read_gbz_base`.
 
     Parameters
@@ -48,15 +48,15 @@ def iter_read_graph(
     path
         The file.
     sequences
-        Whether to keep the sequences of the nodes, one byte a base.
+        Whether to keep the sequences of the nodes, one byte per base.
     cache
-        Whether to keep the graph in the user's cache folder, and to use it when the file has not
-        changed.
+        Whether to cache the graph in the user's cache folder, and to reuse it if the file is
+        unchanged.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, or is of a format that is not read; says which, and what to do.
+        If the file cannot be read or its format is not supported; the message suggests a remedy.
     """
     path = Path(path)
     start = read_start(path, _N_START) if path.is_file() else b""

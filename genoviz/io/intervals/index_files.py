@@ -120,7 +120,7 @@ def indexed_contigs(path: Path, index: Path) -> tuple[str, ...]:
 def fetch_lines(path: Path, index: Path, region: PathRegion) -> bytes:
     """Return the lines of a region, as its index gives them; none of a contig that it has not.
 
-    One base more on each side is asked for, so that empty intervals on its bounds are there.
+    One base more on each side is requested, so that empty intervals on its bounds are there.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Intervals from files of any kind (features, peaks, signals, reads, tables), or their blocks."""
+"""Reading of intervals from many formats (features, peaks, signals, reads, tables)."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ Region = PathRegion | str | tuple[str, int, int]
 
 @dataclass(frozen=True)
 class IntervalProgress:
-    """How far the reading of a file is.
+    """Progress of reading a file.
 
     Attributes
     ----------
     stage
-        What is being done, e.g. ``"Reading reads"``.
+        Current stage, e.g. ``"Reading reads"``.
     n_bytes_done, n_bytes_total
-        Bytes (contigs for bigWig and bigBed) that this stage has behind it, and has in all.
+        Bytes (contigs for bigWig and bigBed) processed in this stage, and their total.
     intervals
         The intervals, in the last report only.
     """
@@ -83,48 +83,48 @@ def iter_read_intervals(
     reference: str | PathLike[str] | None = None,
     reads_of_blocks: list[np.ndarray] | None = None,
 ) -> Iterator[IntervalProgress]:
-    """Yield how far the reading of a file is; the last report has the intervals.
+    """Yield the progress of reading a file; the last report has the intervals.
 
-    Known are BED (3 to 12 columns), narrowPeak and broadPeak (scores are signal values),
-    bedGraph, GFF3 and GTF (1-based closed there, 0-based half-open here), SAM, BAM and CRAM,
-    bigWig and bigBed, Parquet, Arrow and CSV; text also gzipped. Lines ``track``, ``browser`` and
-    ``#`` are passed over. Reads are cut at the D and N of their CIGAR, and those that
-    ``exclude_flags`` names are left out; a note says so.
+    Supported are BED (3 to 12 columns), narrowPeak and broadPeak (scores are signal values),
+    bedGraph, GFF3 and GTF (converted from 1-based closed to 0-based half-open), SAM, BAM and CRAM,
+    bigWig and bigBed, Parquet, Arrow and CSV; text may be gzipped. Lines ``track``, ``browser`` and
+    ``#`` are skipped. Reads are split at D and N of their CIGAR. Reads with ``exclude_flags`` are
+    left out, with a note.
 
     Parameters
     ----------
     path
         The file.
     kind
-        One of ``genoviz.io.intervals.kinds.KINDS``; by default it is told from the first bytes,
-        the name, and the first row.
+        One of ``genoviz.io.intervals.kinds.KINDS``; by default detected from the first bytes, the
+        name, and the first row.
     region
-        Only intervals that touch it: a `PathRegion`, ``(contig, start, end)`` or a text:
-        ``contig``, ``contig:position`` or ``contig:start-end``; 0-based half-open. In a text a
-        contig may have its other name (1 for chr1), as for `map_contigs`. It is found by an index
-        (``.bai``, ``.csi``, ``.crai``, ``.tbi``) where there is one.
+        Return only intervals that touch it: a `PathRegion`, ``(contig, start, end)`` or a text:
+        ``contig``, ``contig:position`` or ``contig:start-end``; 0-based half-open. In a text, the
+        contig may have its alternative name (1 for chr1), as in `map_contigs`. An index
+        (``.bai``, ``.csi``, ``.crai``, ``.tbi``) is used if there is one.
     names
-        Whether to keep the names; by default those of rows, not of reads.
+        Whether to keep names; by default for rows but not for reads.
     blocks
-        Whether each block of a row (BED12) or read is an interval; by default of reads alone.
+        Whether each block of a row (BED12) or read is an interval; by default for reads only.
     features
-        Types of features of GFF that are wanted, such as ``exon``; all by default.
+        GFF feature types to read, such as ``exon``; all by default.
     exclude_flags
-        Reads with any of these bits are left out: 1796 is unmapped, secondary, failed, duplicate.
+        Skip reads with any of these bits: 1796 is unmapped, secondary, failed, duplicate.
     min_quality
-        Smallest mapping quality of reads.
+        Minimum mapping quality of reads.
     reference
-        FASTA file of a CRAM, where it is needed.
+        FASTA file for a CRAM that needs it.
     reads_of_blocks
-        Gets one array, of files of reads: int64, shape (n,), the number of the read that each
-        block is of, ascending. Not with a region.
+        List that receives one array for files of reads: int64, shape (n,), the read number of each
+        block, ascending. Not available with a region.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read or a row does not follow the format; says where and why.
+        If the file cannot be read or a row violates the format; the message says where and why.
     ParameterError
-        If ``kind`` or ``region`` is none.
+        If ``kind`` or ``region`` is invalid.
     """
     path = Path(path)
     if region is not None:
@@ -165,12 +165,12 @@ def iter_read_intervals(
 def read_interval_rows(
     path: str | PathLike[str], *, kind: str | None = None, names: bool = False
 ) -> IntervalRows:
-    """Return the intervals of a text file together with its lines, to write them out again.
+    """Return the intervals of a text file with their lines, to write them out again.
 
     Raises
     ------
     ParameterError
-        If the file is of a kind that has no lines.
+        If the file format has no lines.
     """
     path = Path(path)
     kind = find_kind(path, kind)
@@ -180,17 +180,17 @@ def read_interval_rows(
 
 
 def to_region(region: Region, contigs: Iterable[str]) -> PathRegion:
-    """Return a region of any spelling; 0-based half-open.
+    """Return a region in any notation as a `PathRegion`; 0-based half-open.
 
     Parameters
     ----------
     contigs
-        Those that there are; in a text, another name of one of them is taken for it.
+        The known contigs; a text may use an alternative name of one of them.
 
     Raises
     ------
     ParameterError
-        If it is none.
+        If it is not a region.
     """
     if isinstance(region, PathRegion):
         return region
@@ -215,7 +215,7 @@ def _read_rows(
     region = to_region(region, indexed_contigs(path, index))
     lines = fetch_lines(path, index, region)
     text = np.frombuffer(lines, np.uint8)
-    # An error counts the lines of the region, so it says that it is of these.
+    # Line numbers in errors are relative to the region, so the message names the region.
     part = path.with_name(f"{path.name} at {region}".replace("/", "_"))
     rows = yield from parse_intervals(part, text, ROW_FORMATS[kind], **options)
     found = _within(rows.intervals, region)
@@ -239,7 +239,7 @@ def _read_table(
 
 
 def _within(intervals: Intervals, region: Region) -> Intervals:
-    """Return what touches a region, of which the file need not have the contig."""
+    """Return the intervals that touch a region; its contig may be absent."""
     region = to_region(region, intervals.contigs)
     if region.path not in intervals.contigs:
         note = f"No interval lies on {region.path}."
@@ -250,14 +250,14 @@ def _within(intervals: Intervals, region: Region) -> Intervals:
 
 @dataclass(frozen=True, eq=False)
 class SplitIntervals:
-    """Blocks of intervals.
+    """Intervals split into blocks.
 
     Attributes
     ----------
     blocks
-        All blocks, those of an interval one after the other, by start.
+        All blocks, grouped by interval and sorted by start.
     owners
-        int64, shape (n_blocks,): the number of the interval that each is of; ascending.
+        int64, shape (n_blocks,): interval number of each block; ascending.
     """
 
     blocks: Intervals
@@ -266,7 +266,7 @@ class SplitIntervals:
 
 @dataclass(frozen=True)
 class SplitProgress:
-    """How far the reading is; the last report has the blocks."""
+    """Progress of reading; the last report has the blocks."""
 
     stage: str
     n_bytes_done: int
@@ -277,15 +277,15 @@ class SplitProgress:
 def iter_read_split(
     path: Path, *, exclude_flags: int = EXCLUDE_FLAGS, min_quality: int = 0
 ) -> Iterator[SplitProgress]:
-    """Yield how far the reading of a file is; the last report has the blocks of its intervals.
+    """Yield the progress of reading a file; the last report has the blocks of its intervals.
 
-    Reads are cut at the N of their CIGAR, as ``bedtools intersect -split`` cuts them, and BED12
-    into its blocks; other intervals are one block each.
+    Reads are split at N of their CIGAR, as in ``bedtools intersect -split``, and BED12 rows into
+    their blocks; other intervals are one block each.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read; says where and why.
+        If the file cannot be read; the message says where and why.
     """
     kind = find_kind(path)
     if kind in READ_KINDS:
@@ -299,7 +299,7 @@ def iter_read_split(
             reads_of_blocks=owners,
         )
         found = yield from report(reading, lambda step: SplitProgress(*step))
-        # Reads without a block have no number.
+        # Number only the reads that have blocks.
         split = SplitIntervals(found, np.unique(owners[0], return_inverse=True)[1])
     elif kind in ROW_FORMATS:
         rows = yield from report(

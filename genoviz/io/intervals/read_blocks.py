@@ -34,7 +34,7 @@ _MAX_KEPT = 64
 _UNMAPPED, _REVERSE = 4, 16
 _NO_CONTIGS = "its header has no @SQ lines, needs those of the contigs that reads are aligned to"
 _OPERATION = re.compile(r"(\d+)([MIDNSHP=XB])")
-# What CRAM is asked for (flag, contig, position, quality, CIGAR), so that it needs no reference.
+# Fields to decode from CRAM (flag, contig, position, quality, CIGAR); none needs the reference.
 _CRAM_FIELDS = b"required_fields=0x3f"
 
 Progress = tuple[str, int, int]
@@ -127,7 +127,7 @@ def _no_messages(pysam: Any) -> Iterator[None]:
 def _open(
     pysam: Any, path: Path, kind: str, reference: Path | None, index: Path | None
 ) -> Iterator[Any]:
-    # No threads: with them the library may wait for ever for the rest of a damaged file.
+    # No threads: with them the library may wait forever for the rest of a damaged file.
     options: dict[str, Any] = {} if index is None else {"index_filename": str(index)}
     if kind == "cram":
         options["format_options"] = [_CRAM_FIELDS]

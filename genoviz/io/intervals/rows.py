@@ -37,7 +37,7 @@ class IntervalRows:
     text
         uint8: what the file holds.
     line_at
-        int64: where in the text the line of each row begins; empty unless it was asked for.
+        int64: where in the text the line of each row begins; empty unless it was requested.
     """
 
     intervals: Intervals

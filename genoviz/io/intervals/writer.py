@@ -1,4 +1,4 @@
-"""Intervals as text: the lines of a file with further columns, BED (3 to 12 columns), bedGraph."""
+"""Writing of intervals as text: input lines with additional columns, BED, and bedGraph."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ SIGNS = (".", "+", "-")
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers of the rows that are written.
+    """An additional numeric column.
 
     Parameters
     ----------
     values
-        Whole numbers, shape (n,), or floats with ``decimals``.
+        Integers, shape (n,), or floats with ``decimals``.
     decimals
-        Digits behind the point.
+        Number of decimal places.
     """
 
     values: np.ndarray
     decimals: int = 0
 
     def as_integers(self, first: int, last: int) -> np.ndarray:
-        """Return the numbers as multiples of the last digit; int64."""
+        """Return the numbers as multiples of the last decimal place; int64."""
         values = self.values[first:last]
         if self.decimals == 0:
             return values.astype(np.int64)
@@ -44,7 +44,7 @@ class Column:
 
 
 def iter_lines(rows: IntervalRows, columns: Sequence[Column]) -> Iterator[bytes]:
-    """Yield the lines of a file, each with the numbers of its row as further columns."""
+    """Yield the lines of a file with additional columns appended."""
     decimals = np.array([column.decimals for column in columns], np.int64)
     for first in range(0, len(rows.line_at), _ROWS):
         last = min(first + _ROWS, len(rows.line_at))
@@ -62,7 +62,7 @@ def iter_lines(rows: IntervalRows, columns: Sequence[Column]) -> Iterator[bytes]
 def iter_table(
     contigs: Sequence[str], contig_ids: np.ndarray, columns: Sequence[np.ndarray]
 ) -> Iterator[bytes]:
-    """Yield lines of a contig and whole numbers, shape (n,) each."""
+    """Yield lines of a contig and integer columns, shape (n,) each."""
     encoded = [name.encode() for name in contigs]
     ends = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     starts = np.append(np.zeros(1, np.int64), ends)[: len(ends)]
@@ -72,7 +72,7 @@ def iter_table(
         ids = contig_ids[first : first + _ROWS]
         values = np.empty((len(ids), len(columns)), np.int64)
         for k, column in enumerate(columns):
-            # One by one: beside floats, NumPy would round positions beyond 2^53.
+            # Per column, because mixing with floats would round positions beyond 2^53.
             values[:, k] = column[first : first + _ROWS]
         n_bytes = int((ends - starts)[ids].sum())
         n_bytes += len(ids) * (1 + len(columns) * MAX_NUMBER_BYTES)
@@ -82,7 +82,7 @@ def iter_table(
 
 
 def rows_of(intervals: Intervals) -> IntervalRows:
-    """Return intervals with the lines of BED that they would be; for files that have none."""
+    """Return intervals with the BED lines that represent them; for formats without lines."""
     intervals.check_whole("BED")
     parts = [f"{contig}\t".encode() for contig in intervals.contigs]
     lines = []
@@ -103,9 +103,9 @@ def rows_of(intervals: Intervals) -> IntervalRows:
 
 
 def write_bed(path: str | PathLike[str], intervals: Intervals) -> None:
-    """Write intervals as BED: 6 columns where names or strands are known, else 3.
+    """Write intervals as BED: 6 columns if names or strands are known, else 3.
 
-    A name that ends with ``.gz`` is compressed in blocks, which tabix can index.
+    If the name ends in ``.gz``, the file is BGZF, which tabix can index.
 
     Raises
     ------
@@ -116,9 +116,9 @@ def write_bed(path: str | PathLike[str], intervals: Intervals) -> None:
 
 
 def write_bedgraph(path: str | PathLike[str], steps: Intervals) -> None:
-    """Write a signal as bedGraph; stretches without a value (NaN) are left out.
+    """Write a signal as bedGraph; stretches without a value (NaN) are skipped.
 
-    A name that ends with ``.gz`` is compressed in blocks, which tabix can index.
+    If the name ends in ``.gz``, the file is BGZF, which tabix can index.
 
     Raises
     ------
@@ -168,15 +168,15 @@ def _write(path: str | PathLike[str], parts: Iterator[bytes]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class BedExtras:
-    """What BED has beyond intervals.
+    """Columns of BED beyond those of intervals.
 
     Attributes
     ----------
     colours
         int32, shape (n,): 0xRRGGBB, -1 for none; or None.
     block_offsets, blocks
-        Interval i has the blocks (start and end, bp) from ``block_offsets[i]`` to
-        ``block_offsets[i + 1]``; both None without blocks.
+        Interval i has the blocks ``block_offsets[i]`` to ``block_offsets[i + 1]``, as start and
+        end in bp; both are None without blocks.
     """
 
     colours: np.ndarray | None = None
@@ -188,10 +188,10 @@ NO_EXTRAS = BedExtras()
 
 
 def iter_bed(intervals: Intervals, extras: BedExtras = NO_EXTRAS) -> Iterator[bytes]:
-    """Yield the lines of intervals as BED, each with all columns that one of them needs.
+    """Yield intervals as BED lines, each with all columns that any of them needs.
 
-    A score is written as a whole number from 0 to 1000, as BED has it, 0 where there is none. An
-    interval without blocks is one block.
+    Scores are written as integers from 0 to 1000, as BED requires, 0 for a missing one. An interval
+    without blocks is one block.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def _colour(extras: BedExtras, row: int) -> str:
 
 
 def _blocks(extras: BedExtras, row: int, start: int, end: int) -> list[str]:
-    """Return number, lengths and relative starts; BED wants blocks from end to end."""
+    """Return count, lengths and relative starts; BED requires blocks to span the interval."""
     found = extras.blocks[extras.block_offsets[row] : extras.block_offsets[row + 1]]
     blocks = found.tolist() or [[start, end]]
     if blocks[0][0] != start or blocks[-1][1] != end:

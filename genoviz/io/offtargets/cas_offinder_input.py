@@ -1,4 +1,4 @@
-"""Input files of Cas-OFFinder: a genome, a pattern, and guides with the mismatches they may have.
+"""Input files of Cas-OFFinder: a genome, a pattern, and guides with their mismatch limits.
 
 References
 ----------
@@ -35,26 +35,26 @@ _PRINTABLE = re.compile(r"[!-~]+")
 
 @dataclass(frozen=True)
 class OffTargetInput:
-    """What an input file asks for.
+    """Parameters of a search from an input file.
 
     Parameters
     ----------
     genome
         File or folder of sequences.
     pattern
-        Upper-case letters of IUPAC: what a site needs to have.
+        Upper-case IUPAC letters that a site must match.
     dna_bulge, rna_bulge
-        Largest bulges, nt; 0 where the file has none.
+        Largest bulges, nt; 0 if the file has none.
     guides
-        Upper-case guides, each as long as the pattern; the same may come twice.
+        Upper-case guides, each as long as the pattern; duplicates are allowed.
     max_mismatches
-        Of each guide.
+        Mismatch limit of each guide.
     ids
-        Of each guide, or None where the file has none.
+        ID of each guide, or None if the file has none.
     has_bulges
-        Whether the file gives sizes of bulges, be they 0: then rows have columns for them.
+        Whether the file gives bulge sizes, even 0; the output then has columns for them.
     notes
-        What was passed over, one sentence each.
+        What was skipped, one sentence each.
     """
 
     genome: Path
@@ -69,24 +69,24 @@ class OffTargetInput:
 
 
 def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True) -> OffTargetInput:
-    """Return what an input file of Cas-OFFinder (version 2 or 3) asks for.
+    """Read an input file of Cas-OFFinder (version 2 or 3).
 
-    The first line is the genome: a file or folder, from the working folder or else from that of
-    the input file. The second is the pattern, with the largest DNA and RNA bulge behind it or
-    alone. Each further line is a guide, how many mismatches it may have, and an id, which all
-    lines have or none. A blank line ends the guides. Case does not matter, blanks may be tabs.
+    The first line is the genome: a file or folder, relative to the working folder or else to the
+    input file. The second is the pattern, optionally followed by the largest DNA and RNA bulge.
+    Each further line is a guide, its mismatch limit, and an ID, which all lines have or none. A
+    blank line ends the guides. Case is ignored, and blanks may be tabs.
 
     Parameters
     ----------
     path
         The file, plain or gzipped.
     needs_genome
-        Whether the genome needs to be there.
+        Whether the genome must exist.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read or does not follow the format; names the line.
+        If the file cannot be read or violates the format; the message names the line.
     """
     path = Path(path)
     text = read_bytes(path).tobytes().decode("utf-8-sig", "surrogateescape")
@@ -123,7 +123,7 @@ def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True
 def _find_genome(path: Path, line: str, needed: bool) -> Path:
     if not line:
         raise FileFormatError(path, "is blank, needs the genome: a file or folder", line=1)
-    # What cannot be the name of a file is not one that exists.
+    # A string that cannot be a file name is not an existing file.
     with contextlib.suppress(OSError, ValueError):
         for found in (Path(line), path.parent / line):
             if found.exists():

@@ -1,4 +1,4 @@
-"""A genome as bit planes, kept in the user's cache folder, so that it opens at once next time."""
+"""A genome as bit planes, cached in the user's cache folder for fast reopening."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ Progress = tuple[int, int]
 
 @dataclass(frozen=True)
 class PlanesProgress:
-    """How far the reading of a genome is.
+    """Progress of reading a genome.
 
     Attributes
     ----------
     stage
-        What is being done, e.g. ``"Reading sequences"``.
+        Current stage, e.g. ``"Reading sequences"``.
     n_bytes, n_bytes_total
-        Bytes that this stage has behind it, and has in all.
+        Bytes processed in this stage, and their total.
     planes
         The genome, in the last report only.
     notes
-        What was treated in its own way, in the last report only.
+        What was treated specially, in the last report only.
     """
 
     stage: str
@@ -57,7 +57,7 @@ def iter_read_genome_planes(
     *,
     cache: bool = True,
 ) -> Iterator[PlanesProgress]:
-    """Yield how far the reading of a genome is; the last report has its planes.
+    """Yield the progress of reading a genome; the last report has its planes.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def iter_read_genome_planes(
     make_planes
         `genoviz.make_genome_planes`.
     cache
-        Whether to keep the planes in the user's cache folder, and to use them, memory-mapped, when
-        no file has changed since. Genomes below 1 MB are not kept.
+        Whether to store the planes in the user's cache folder, and to memory-map them from there if
+        no file has changed. Genomes below 1 MB are not cached.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def read_genome_planes(last: PlanesProgress) -> GenomePlanes:
 
 
 def _find_sources(files: list[Path]) -> list[Source] | None:
-    """Return what the files are, or None when they are too small or cannot be cached."""
+    """Return the sources, or None if they are too small to cache or cannot be cached."""
     try:
         if sum(file.stat().st_size for file in files) < file_source.MIN_BYTES:
             return None
@@ -145,7 +145,7 @@ def _to_planes(entry: Entry) -> GenomePlanes | None:
             for name in _TEXTS
         }
         return GenomePlanes(**{name: arrays[name] for name in _NUMBERS}, **texts)
-    # As of any entry that is damaged, another one takes its place.
+    # As with any damaged cache entry, a new one replaces it.
     except Exception:
         return None
 

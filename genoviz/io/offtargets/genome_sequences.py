@@ -1,4 +1,4 @@
-"""A genome as sequences: of one file, or of all files of a folder."""
+"""Reading of a genome from one file or from all files of a folder."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SHOWN = 3
 
 
 def find_genome_files(path: str | PathLike[str]) -> tuple[list[Path], tuple[str, ...]]:
-    """Return the files of a genome in the order of their names, and what to note.
+    """Return the files of a genome sorted by name, and notes.
 
-    Of a folder these are the files (and links to files) that begin as FASTA or 2bit do, plain or
-    gzipped; folders in it are not looked into.
+    In a folder, these are the files (and links to files) that start like FASTA or 2bit, plain or
+    gzipped. Subfolders are ignored.
 
     Raises
     ------
@@ -63,13 +63,13 @@ def read_genome(path: str | PathLike[str]) -> Sequences:
 
 
 def iter_read_genome(path: str | PathLike[str]) -> Iterator[SequencesProgress]:
-    """Yield how far the reading of a genome is; the last report has all its sequences.
+    """Yield the progress of reading a genome; the last report has all its sequences.
 
     Parameters
     ----------
     path
         A file as for :func:`~genoviz.io.sequences.reader.read_sequences`, or a folder of such
-        files, one after the other as :func:`find_genome_files` has them.
+        files, in the order of :func:`find_genome_files`.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _with_headers(sequences: Sequences, notes: tuple[str, ...]) -> Sequences:
 
 
 def _join(parts: list[Sequences], notes: tuple[str, ...]) -> Sequences:
-    """Return the sequences of all parts; empties the list, so that no base is kept twice."""
+    """Return the concatenated sequences; empties the list to limit memory use."""
     names = tuple(name for part in parts for name in part.names)
     descriptions = tuple(text for part in parts for text in part.descriptions or part.names)
     lengths = np.concatenate([part.lengths for part in parts])

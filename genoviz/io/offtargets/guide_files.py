@@ -1,4 +1,4 @@
-"""Guides from files: FASTA, CSV or TSV with or without a header, or one guide a line."""
+"""Guides from files: FASTA, CSV or TSV with or without a header, or one guide per line."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _GUIDE_COLUMNS = (
 _NAME_COLUMNS = ("name", "id", "guideid", "guidename", "label", "sgrnaid", "grnaid")
 _LIMIT_COLUMNS = ("mismatches", "maxmismatches", "mismatch", "mm")
 SHORTEST_GUIDE = 8
-"""Shorter words of nucleotides may well be names, or name a column; and they fit everywhere."""
-# So many letters of nucleotides beside a guide are not a name.
+"""Shorter nucleotide words may be names or column titles, and match everywhere."""
+# Nucleotide words longer than this beside a guide are not names.
 _LONGEST_NAME = 16
 _LINE_ENDS = re.compile(r"\r\n|\n|\r")
 
@@ -35,13 +35,13 @@ class GuideList:
     Parameters
     ----------
     names
-        Of each guide; ``guide_1`` and so on where there is none.
+        Name of each guide; ``guide_1`` and so on by default.
     guides
-        Upper-case letters of IUPAC, T for U.
+        Upper-case IUPAC letters, T for U.
     max_mismatches
-        How many mismatches each guide may have, None where the file does not say.
+        Allowed mismatches of each guide, None if the file does not give them.
     notes
-        How columns without a title were taken, one sentence each.
+        How untitled columns were interpreted, one sentence each.
     """
 
     names: tuple[str, ...]
@@ -56,19 +56,19 @@ class GuideList:
 def read_guides(path: str | PathLike[str]) -> GuideList:
     """Return the guides of a file, plain or gzipped.
 
-    FASTA begins with ``>``; the first word of a header is the name. Otherwise a line has one
-    guide, in columns apart from each other by tabs, commas, semicolons or blanks. A header may
-    name them (guide, name, mismatches, and what others call them). Without one, the guide is the
-    column of nucleotides with the most letters, whole numbers up to its length are the mismatches
-    that are allowed, as a note says, and the first of the others is the name. Blank lines, and
-    those that begin with ``#``, are passed over.
+    FASTA begins with ``>``; the first word of a header is the name. Otherwise each line has one
+    guide, in columns separated by tabs, commas, semicolons or blanks. A header may name the columns
+    (guide, name, mismatches, and common synonyms). Without a header, the guide is the column with
+    the most nucleotide letters, a column of integers up to its length is the allowed mismatches (a
+    note says so), and the first other column is the name. Blank lines and lines that begin with
+    ``#`` are skipped.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, has no guide, two in a line without a header, a guide with fewer
-        than ``SHORTEST_GUIDE`` letters, or one with a letter that is not a nucleotide;
-        names the line.
+        If the file cannot be read or has no guide, a line without a header has two guides, or a
+        guide has fewer than ``SHORTEST_GUIDE`` letters or a letter that is not a nucleotide; the
+        message names the line.
     """
     path = Path(path)
     lines = _LINE_ENDS.split(read_bytes(path).tobytes().decode("utf-8-sig", "replace"))
@@ -160,8 +160,8 @@ def _cell(row: list[str], column: int | None) -> str:
 
 
 def _find_header(cells: list[str]) -> tuple[int, int | None, int | None] | None:
-    """Return the columns of guides, names and mismatches that a header names, if it is one."""
-    # guide1 and sgRNA_2 are names of guides, no titles.
+    """Return the columns of guides, names and mismatches if the cells are a header."""
+    # guide1 and sgRNA_2 are names of guides, not titles.
     words = [
         "" if re.fullmatch(r"[A-Za-z]+[\W_]*\d+", cell) else re.sub("[^a-z]", "", cell.lower())
         for cell in cells
@@ -177,12 +177,12 @@ def _find_header(cells: list[str]) -> tuple[int, int | None, int | None] | None:
 def _find_columns(
     path: Path, rows: list[tuple[int, list[str]]]
 ) -> tuple[int, int | None, int | None]:
-    """Return the columns of guides, names and mismatches by what is in them."""
+    """Guess the columns of guides, names and mismatches from their content."""
     n_columns = max(len(row) for _, row in rows)
     columns = [[_cell(row, k) for _, row in rows] for k in range(n_columns)]
     guide = max(range(n_columns), key=lambda k: _n_letters(columns[k]))
     if not any(len(cell) >= SHORTEST_GUIDE for cell in filter(_is_guide, columns[guide])):
-        # None has guides: the widest was meant to, and says why it does not.
+        # No column has guides; choose the widest, so that the error explains its problem.
         guide = max(range(n_columns), key=lambda k: max(map(len, columns[k])))
     for (number, _), cell in zip(rows, columns[guide], strict=True):
         _check_length(path, number, _check_letters(path, number, cell))
@@ -193,7 +193,7 @@ def _find_columns(
 
 
 def _n_letters(cells: list[str]) -> int:
-    """Return how many letters of guides there are in cells."""
+    """Return the number of guide letters in cells."""
     return sum(len(cell) for cell in cells if _is_guide(cell) and len(cell) >= SHORTEST_GUIDE)
 
 
@@ -206,7 +206,7 @@ def _is_limit(cell: str) -> bool:
 
 
 def _are_limits(cells: list[str], guides: list[str]) -> bool:
-    """Return whether cells may be mismatches: more than there are letters are a score."""
+    """Return whether cells may be mismatch limits; numbers above the guide length are scores."""
     return all(map(_is_limit, cells)) and all(
         int(cell or 0) <= len(guide) for cell, guide in zip(cells, guides, strict=True)
     )

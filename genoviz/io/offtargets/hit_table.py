@@ -1,4 +1,4 @@
-"""Off-target hits with what is written beside them."""
+"""Off-target hits with additional columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class HitTable:
-    """Hits with what is written beside them.
+    """Hits with additional columns.
 
     Parameters
     ----------
@@ -24,13 +24,13 @@ class HitTable:
     ids
         Name of each guide, or None.
     scores
-        Further columns of numbers or texts (NumPy ``str``) by name, shape (n_hits,) each, such as
-        cut sites, scores and genes. NaN is written as nothing.
+        Additional columns of numbers or texts (NumPy ``str``) by name, shape (n_hits,) each, such
+        as cut sites, scores and genes. NaN is written as an empty field.
 
     Raises
     ------
     ParameterError
-        If there is not one name for each guide, or not one value for each hit.
+        If the numbers of names and guides, or of values and hits, differ.
     """
 
     hits: OffTargetHits
@@ -49,7 +49,7 @@ class HitTable:
                 )
 
     def iter_parts(self) -> Iterator[HitTable]:
-        """Yield the hits some at a time."""
+        """Yield the hits in batches."""
         if 0 < len(self.hits) <= ROWS_AT_ONCE:
             yield self
             return
@@ -57,12 +57,12 @@ class HitTable:
             yield self.take(slice(first, first + ROWS_AT_ONCE))
 
     def take(self, rows: np.ndarray | slice) -> HitTable:
-        """Return some of the hits."""
+        """Return a subset of the hits."""
         scores = {name: values[rows] for name, values in self.scores.items()}
         return HitTable(self.hits.take(rows), self.ids, scores)
 
     def without_repeats(self) -> HitTable:
-        """Return the hits of one of the guides that are the same: that with the most hits."""
+        """Return the hits without duplicate guides; the duplicate with the most hits is kept."""
         hits = self.hits
         if len({*hits.guides}) == len(hits.guides):
             return self
@@ -71,9 +71,9 @@ class HitTable:
 
 
 def is_no_repeat(guides: Sequence[str], counts: np.ndarray) -> np.ndarray:
-    """Return of which guides the hits are given where each is given once; bool, (n_guides,).
+    """Return which guides to keep if duplicates are dropped; bool, (n_guides,).
 
-    Of guides that are the same it is the one with the most hits; ``counts`` has how many.
+    Among equal guides the one with the most hits is kept; ``counts`` has the numbers of hits.
     """
     best: dict[str, int] = {}
     for number, guide in enumerate(guides):

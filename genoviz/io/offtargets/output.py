@@ -30,7 +30,7 @@ from genoviz.model.offtargets.protospacer import BulgeType
 
 FORMATS: tuple[str, ...] = ("v2", "bulge", "v3", "bed", "csv", "tsv", "parquet")
 LOST_PER_DIFFERENCE = 100
-"""How much a mismatch, or 1 nt of a bulge, takes from the score of 1000 in BED."""
+"""Deduction from the BED score of 1000 for each mismatch or bulged nt."""
 _BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _TYPES = tuple(kind.label for kind in BulgeType)
 WRAPPER_HEADER = (
@@ -62,7 +62,7 @@ def write_offtargets(
     ids: Sequence[str] | None = None,
     scores: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Write hits as a file, some at a time; text is gzipped where ``path`` ends in ``.gz``.
+    """Write hits to a file in batches; text is gzipped if ``path`` ends in ``.gz``.
 
     ============ ==================================================================================
     ``"v2"``     Cas-OFFinder 2: guide, whole header of the contig, leftmost base (0-based), site
@@ -71,7 +71,7 @@ def write_offtargets(
     ``"bulge"``  cas-offinder-bulge: type (X, DNA, RNA), guide with gaps and the letters of the
                  PAM, site with gaps, header, leftmost base, strand, mismatches, size of the
                  bulge; guides that come twice give their rows once
-    ``"v3"``     the same behind an id, the number of the guide where it has none
+    ``"v3"``     the same behind an id, the number of the guide if it has none
     ``"bed"``    BED6: first word of the header, start, end, id or guide, score, strand; the score
                  is 1000 times ``cfd`` if that is given, else 1000 less 100 for each mismatch and
                  each nt of a bulge, 0 at least
@@ -84,7 +84,7 @@ def write_offtargets(
     Parameters
     ----------
     hits, ids, scores
-        As of `HitTable`.
+        As for `HitTable`.
     path
         The file.
     format
@@ -93,7 +93,7 @@ def write_offtargets(
     Raises
     ------
     ParameterError
-        If the format is unknown, or has no place for bulges that there are.
+        If the format is unknown, or cannot represent the bulges of the hits.
     FileFormatError
         If the file cannot be written.
     """
@@ -103,9 +103,9 @@ def write_offtargets(
 def write_tables(
     tables: Iterable[HitTable], path: str | PathLike[str], *, format: HitFormat
 ) -> None:
-    """Write the hits of several searches one after the other; see :func:`write_offtargets`.
+    """Write the hits of several searches consecutively; see :func:`write_offtargets`.
 
-    Tables may be made as they are asked for, and the hits of a search come in several.
+    ``tables`` may be a generator, and a search may be split over several tables.
     """
     if format == "parquet":
         tables = iter(tables)
@@ -117,12 +117,12 @@ def write_tables(
 
 
 def iter_rows(tables: Iterable[HitTable], format: HitFormat) -> Iterator[bytes]:
-    """Yield the text of the hits of searches, its header first; not of Parquet.
+    """Yield the hits of searches as text, with a header; not for Parquet.
 
     Parameters
     ----------
     tables
-        One at least, as of `write_tables`.
+        At least one, as for `write_tables`.
     format
         One of ``FORMATS``.
 
@@ -152,7 +152,7 @@ def _iter_rows(tables: Iterable[HitTable], format: HitFormat) -> Iterator[bytes]
 
 
 def header(format: str, table: HitTable) -> list[tuple[str, ...]]:
-    """Return the cells of the lines before the hits."""
+    """Return the cells of the header lines."""
     if format == "bulge":
         return [WRAPPER_HEADER]
     if format == "v3":
@@ -256,10 +256,10 @@ def _signs(hits: OffTargetHits) -> TextColumn:
 
 
 def _cell(text: str, mark: str) -> str:
-    """Return a text as a cell: in quotes where CSV needs them, without tabs in TSV.
+    """Return a text as a cell: quoted for CSV if necessary, without tabs for TSV.
 
-    In CSV, which people open in a spreadsheet, a text that this would take for a formula gets an
-    apostrophe before it (https://owasp.org/www-community/attacks/CSV_Injection).
+    CSV files are opened in spreadsheets, so a text that would be run as a formula gets a leading
+    apostrophe (https://owasp.org/www-community/attacks/CSV_Injection).
     """
     if mark == "\t":
         return text.replace("\t", " ")
@@ -273,16 +273,16 @@ def _cell(text: str, mark: str) -> str:
 def write_parquet(
     path: str | PathLike[str], chunks: Iterable[bytes], scores: Mapping[str, np.dtype]
 ) -> None:
-    """Write text of tab-separated columns, the header first, as Parquet; some rows at a time.
+    """Convert tab-separated text with a header to Parquet, in batches of rows.
 
     Parameters
     ----------
     path
         The file.
     chunks
-        The text, which waits in an unnamed file in the temporary folder.
+        The text, which is buffered in an unnamed temporary file.
     scores
-        Type of the columns behind the last that all tables have.
+        Dtype of the columns after those that all tables have.
 
     Raises
     ------

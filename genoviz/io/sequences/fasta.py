@@ -1,4 +1,4 @@
-"""Sequences as FASTA: read by all cores, and written."""
+"""Parallel reading, and writing, of FASTA files."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def write_fasta(
     *,
     line_width: int = LINE_WIDTH,
 ) -> None:
-    """Write named sequences as FASTA, gzipped where ``path`` ends in ``.gz``.
+    """Write named sequences as FASTA; gzipped if ``path`` ends in ``.gz``.
 
     Parameters
     ----------
     records
         Name and uint8 letters of each sequence.
     line_width
-        Bases on a line; 0 for all on one.
+        Bases per line; 0 for a single line.
 
     Raises
     ------
     ParameterError
-        If a name cannot stand on one line, or ``line_width`` is negative.
+        If a name contains a line break, or ``line_width`` is negative.
     FileFormatError
         If the file cannot be written.
     """
@@ -64,7 +64,7 @@ def _render(records: Iterable[tuple[str, np.ndarray]], line_width: int) -> Itera
 
 
 def _wrap(bases: np.ndarray, line_width: int) -> Iterator[bytes]:
-    """Yield the lines of a sequence, about a megabyte at a time."""
+    """Yield the lines of a sequence in chunks of about a megabyte."""
     width = line_width or max(len(bases), 1)
     n_bases = width * max(1, _SLICE // width)
     for start in range(0, len(bases), n_bases):
@@ -81,7 +81,7 @@ Progress = tuple[str, int, int]
 
 
 def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequences]:
-    """Return the sequences of a FASTA text; yields stage, bytes done and bytes in all.
+    """Return the sequences of a FASTA text; yields stage, bytes done and total bytes.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def _check_start(path: Path, text: np.ndarray) -> None:
 def _find_headers(
     text: np.ndarray, run: Callable
 ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
-    """Return where headers begin and end; each int64, shape (n_sequences,)."""
+    """Return the starts and ends of headers; each int64, shape (n_sequences,)."""
     found = yield from run(
         _FINDING, lambda first, stop: fasta_loops.find_headers(text, first, stop)
     )
@@ -144,7 +144,7 @@ def _find_headers(
 def _read_letters(
     path: Path, text: np.ndarray, headers: tuple[np.ndarray, np.ndarray], run: Callable
 ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return offsets, bases and soft-masked stretches."""
+    """Return offsets, bases and soft-masked intervals."""
     starts, ends = headers
     n_before = np.empty(len(starts), np.int64)
 
@@ -182,7 +182,7 @@ def _wrong_letter(path: Path, text: np.ndarray, position: int) -> FileFormatErro
 
 
 def join_stretches(stretches: np.ndarray) -> np.ndarray:
-    """Return ascending stretches with those that touch made one; int64, shape (n_stretches, 2)."""
+    """Merge adjacent ascending stretches; int64, shape (n_stretches, 2)."""
     begins = np.ones(len(stretches), bool)
     begins[1:] = stretches[1:, 0] > stretches[:-1, 1]
     last = np.append(np.flatnonzero(begins), len(stretches))[1:] - 1
@@ -190,7 +190,7 @@ def join_stretches(stretches: np.ndarray) -> np.ndarray:
 
 
 def name_sequences(words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names and what to note: a sequence without a name is called by its number."""
+    """Return names and notes; a sequence without a name gets its number."""
     notes = []
     nameless = [rank for rank, word in enumerate(words) if not word]
     names = [word or f"sequence_{rank + 1}" for rank, word in enumerate(words)]

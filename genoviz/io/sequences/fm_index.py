@@ -1,4 +1,4 @@
-"""Indexes of k-mers as files (``.gvfm``)."""
+"""Files (``.gvfm``) of k-mer indexes."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ INDEX_ARRAYS = (*_TEXT_ARRAYS, *_INDEX_ARRAYS)
 
 @dataclass(frozen=True)
 class IndexFileProgress:
-    """How many bytes of an index are written or checked, and how many there are.
+    """Number of bytes written or checked, and their total.
 
-    ``index`` is what was read, in the last report of `iter_read_fm_index`.
+    ``index`` is the index in the last report of `iter_read_fm_index`.
     """
 
     n_bytes_done: int
@@ -58,7 +58,7 @@ class IndexFileProgress:
 
 
 def is_fm_index(path: str | PathLike[str]) -> bool:
-    """Return whether a file is called ``.gvfm``, or begins as an index does."""
+    """Return whether a file is an index, by its ending ``.gvfm`` or its first bytes."""
     if Path(path).name.lower().endswith(ENDING):
         return True
     try:
@@ -69,7 +69,7 @@ def is_fm_index(path: str | PathLike[str]) -> bool:
 
 
 def has_paths(path: str | PathLike[str]) -> bool:
-    """Return whether an index file is of the paths of a graph, by what it says of itself.
+    """Return whether an index file says that it indexes the paths of a graph.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def write_fm_index(
     *,
     extra: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Write an index as a file; see :func:`iter_write_fm_index`."""
+    """Write an index to a file; see :func:`iter_write_fm_index`."""
     for _ in iter_write_fm_index(index, path, extra=extra):
         pass
 
@@ -96,24 +96,24 @@ def iter_write_fm_index(
     *,
     extra: Mapping[str, np.ndarray] | None = None,
 ) -> Iterator[IndexFileProgress]:
-    """Write an index as a file, and give the progress; a file that was there is replaced at once.
+    """Write an index to a file, and yield the progress; an existing file is replaced atomically.
 
     Parameters
     ----------
     index
         The index.
     path
-        The file; what is there stays until the new one is complete.
+        The file; an existing one stays until the new one is complete.
     extra
-        Further arrays to keep with it, such as ``{"lcp": common_prefixes}``; uint8, int32, uint32,
-        int64 or uint64.
+        Further arrays to store, such as ``{"lcp": common_prefixes}``; uint8, int32, uint32, int64
+        or uint64.
 
     Raises
     ------
     FileFormatError
         If the file cannot be written.
     ParameterError
-        If the name of a further array is that of one of the index.
+        If a further array has the name of an array of the index.
     """
     arrays = with_extra(arrays_of_index(index), extra or {})
     with replace_file(path) as file:
@@ -122,7 +122,7 @@ def iter_write_fm_index(
 
 
 def with_extra(arrays: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays of a file with further ones; none may have a name that the file needs."""
+    """Return the arrays of a file with further ones, whose names must not clash."""
     for name in extra:
         if name in (*arrays, BLOCKS):
             raise ParameterError(f"{name!r} is an array of the index itself, needs another name")
@@ -130,13 +130,13 @@ def with_extra(arrays: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, An
 
 
 def arrays_of_index(index: FMIndex) -> dict[str, np.ndarray]:
-    """Return the arrays of an index by the names of their sections."""
+    """Return the arrays of an index by section name."""
     arrays = {name: getattr(index.text, name) for name in _TEXT_ARRAYS}
     return arrays | {name: getattr(index, name) for name in _INDEX_ARRAYS}
 
 
 def describe_index(index: FMIndex | IndexInParts) -> dict:
-    """Return what an index file says of its arrays."""
+    """Return the header entries that describe the arrays of an index."""
     return {
         "kind": KIND,
         "contig_names": index.text.contig_names,
@@ -154,15 +154,15 @@ def write_index_in_parts(index: IndexInParts, path: str | PathLike[str]) -> None
 def iter_write_index_in_parts(
     index: IndexInParts, path: str | PathLike[str]
 ) -> Iterator[IndexPart]:
-    """Write an index while it is built, and give its parts as they are written.
+    """Write an index while it is built, and yield its parts as they are written.
 
-    The file is the same, byte for byte, as `iter_write_fm_index` writes of the index in memory. One
-    that was there is replaced at once, when the new one is complete.
+    The file is identical to that of `iter_write_fm_index` for the index in memory. An existing file
+    is replaced atomically when the new one is complete.
 
     Parameters
     ----------
     index
-        What `build_index_in_parts` returns; its parts are used up.
+        Result of `build_index_in_parts`; its parts are consumed.
     path
         The file.
 
@@ -192,16 +192,16 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
     Parameters
     ----------
     path
-        A file of :func:`write_fm_index`.
+        A file written by :func:`write_fm_index`.
     mmap
-        Whether large arrays stay in the file, so that it opens at once, and are not checked:
-        searching a damaged index gives wrong counts, or ends the process. Otherwise they are read
-        to memory and checked, as `iter_read_fm_index` does.
+        Whether to memory-map large arrays, so that opening takes no time. They are then not
+        checked, and searching a damaged index gives wrong counts or crashes the process. Otherwise
+        they are read into memory and checked, as `iter_read_fm_index` does.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is not an index, of another version, or damaged.
+        If the file cannot be read, is not an index, has another version, or is damaged.
     """
     if not mmap:
         return last_of(iter_read_fm_index(path, mmap=False)).index
@@ -213,20 +213,20 @@ def read_fm_index(path: str | PathLike[str], *, mmap: bool = True) -> FMIndex:
 def iter_read_fm_index(
     path: str | PathLike[str], *, mmap: bool = True
 ) -> Iterator[IndexFileProgress]:
-    """Check every byte of an index file and give the progress; the last report has the index.
+    """Check every byte of an index file; yields progress, and the index in the last report.
 
     Parameters
     ----------
     path
-        A file of :func:`write_fm_index`.
+        A file written by :func:`write_fm_index`.
     mmap
-        Whether large arrays stay in the file; otherwise they are in memory, and nothing that
-        happens to the file later matters to them.
+        Whether to memory-map large arrays; otherwise they are in memory, and later changes of the
+        file do not affect them.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is not an index, of another version, or damaged.
+        If the file cannot be read, is not an index, has another version, or is damaged.
     """
     file = yield from iter_open_index_file(path)
     yield from iter_check_fm_index(file, mmap=mmap)
@@ -235,14 +235,14 @@ def iter_read_fm_index(
 def iter_open_index_file(
     path: str | PathLike[str],
 ) -> Generator[IndexFileProgress, None, ArrayFile]:
-    """Return a file of arrays as this process may look at it, and give the progress."""
+    """Return an array file opened for this process; yields the progress."""
     opening = open_array_file(Path(path))
     content = yield from report(opening, lambda step: IndexFileProgress(*step))
     return ArrayFile(Path(path), content)
 
 
 def iter_check_fm_index(file: ArrayFile, *, mmap: bool) -> Iterator[IndexFileProgress]:
-    """Check all of an open index file; otherwise as `iter_read_fm_index`."""
+    """Check an open index file completely; otherwise as `iter_read_fm_index`."""
     about = check_about(file)
     checking = iter_check_arrays(file, INDEX_ARRAYS, mmap=mmap)
     found = yield from report(checking, lambda step: IndexFileProgress(*step))
@@ -253,11 +253,11 @@ def iter_check_fm_index(file: ArrayFile, *, mmap: bool) -> Iterator[IndexFilePro
 def read_index_in_parts(
     path: str | PathLike[str],
 ) -> tuple[FMIndex, Callable[[int], None]] | None:
-    """Return an index whose lines are checked one by one, before each is read, however large it is.
+    """Return an index whose lines are checked individually before use, whatever its size.
 
-    With it comes a function that checks a line, and raises FileFormatError if it is not what was
-    written; of the other large arrays nothing is checked. None where the file has no checksums of
-    its blocks (version 1.0).
+    The second value is a function that checks a line and raises FileFormatError if it is damaged.
+    The other large arrays are not checked. Returns None if the file has no block checksums
+    (version 1.0).
 
     Raises
     ------
@@ -274,7 +274,7 @@ def read_index_in_parts(
 
 
 def make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> FMIndex:
-    """Return the index of a file; raises FileFormatError if its arrays do not fit each other."""
+    """Return the index of a file; raises FileFormatError if its arrays do not match."""
     text = {name: arrays[name] for name in _TEXT_ARRAYS}
     try:
         _check_exceptions(text, about["n_symbols"])
@@ -292,7 +292,7 @@ def make_index(file: ArrayFile, about: dict, arrays: dict[str, np.ndarray]) -> F
 
 
 def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
-    """Return the further arrays that an index was written with, memory-mapped.
+    """Return the further arrays stored with an index, memory-mapped.
 
     Raises
     ------
@@ -305,24 +305,24 @@ def read_extra_arrays(path: str | PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def verify_fm_index(path: str | PathLike[str]) -> None:
-    """Check all of an index file; see :func:`iter_verify_fm_index`."""
+    """Check an index file completely; see :func:`iter_verify_fm_index`."""
     for _ in iter_verify_fm_index(path):
         pass
 
 
 def iter_verify_fm_index(path: str | PathLike[str]) -> Iterator[IndexFileProgress]:
-    """Check that every byte of an index file is what was written, and give the progress.
+    """Check every byte of an index file against its checksums, and yield the progress.
 
     Raises
     ------
     FileFormatError
-        If one is not; names the section.
+        If a checksum differs; the message names the section.
     """
     yield from iter_read_fm_index(path)
 
 
 def check_about(file: ArrayFile, kind: str = KIND) -> dict:
-    """Return what a file says of its arrays; raises FileFormatError if it is of another kind."""
+    """Return the header of a file; raises FileFormatError if the file is of another kind."""
     about = file.about
     if about.get("kind") != kind:
         raise FileFormatError(file.path, f"holds {about.get('kind')!r}, needs an {kind}")

@@ -1,4 +1,4 @@
-"""Indexes of the paths of graphs as files (``.gvfm``)."""
+"""Files (``.gvfm``) of path indexes of graphs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write_pangenome_index(
     *,
     extra: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Write an index of paths as a file; see :func:`iter_write_pangenome_index`."""
+    """Write an index of paths to a file; see :func:`iter_write_pangenome_index`."""
     for _ in iter_write_pangenome_index(index, path, extra=extra):
         pass
 
@@ -51,11 +51,11 @@ def iter_write_pangenome_index(
     *,
     extra: Mapping[str, np.ndarray] | None = None,
 ) -> Iterator[IndexFileProgress]:
-    """Write an index of the paths of a graph as a file, and give the progress.
+    """Write an index of the paths of a graph to a file, and yield the progress.
 
-    With it go the names and lengths of the nodes, the names and steps of the paths, and what paths
-    share, but neither edges nor the bases of nodes that no path visits. Parameters and errors are
-    those of `iter_write_fm_index`.
+    The file includes node names and lengths, path names and steps, and the shared stretches, but no
+    edges and no bases of nodes that no path visits. Parameters and errors are those of
+    `iter_write_fm_index`.
     """
     graph, shared = index.graph, index.shared
     arrays = arrays_of_index(index.index) | {
@@ -73,7 +73,7 @@ def iter_write_pangenome_index(
     arrays = with_extra(arrays, extra or {})
     about = describe_index(index.index) | {
         "kind": PATHS_KIND,
-        # Stretches are numbered, and there may be millions.
+        # Stretches are numbered instead, because there may be millions.
         "contig_names": [],
         "path_names": list(graph.path_names),
         "max_k": index.max_k,
@@ -84,14 +84,14 @@ def iter_write_pangenome_index(
 
 
 def read_pangenome_index(path: str | PathLike[str]) -> PangenomeIndex:
-    """Return the index of paths of a file, whose large arrays stay in it and are not checked.
+    """Return the index of paths in a file; large arrays are memory-mapped and not checked.
 
     The graph of the index has no edges and no bases.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is not an index of paths, of another version, or damaged.
+        If the file cannot be read, is not an index of paths, has another version, or is damaged.
     """
     file = ArrayFile(Path(path))
     check_about(file, PATHS_KIND)
@@ -101,14 +101,14 @@ def read_pangenome_index(path: str | PathLike[str]) -> PangenomeIndex:
 def iter_read_pangenome_index(
     path: str | PathLike[str], *, mmap: bool = True
 ) -> Iterator[IndexFileProgress]:
-    """Check every byte of an index of paths and give the progress; the last report has the index.
+    """Check every byte of an index of paths; yields progress, and the index in the last report.
 
     Parameters
     ----------
     path
-        A file of :func:`write_pangenome_index`.
+        A file written by :func:`write_pangenome_index`.
     mmap
-        As of `iter_read_fm_index`.
+        As for `iter_read_fm_index`.
 
     Raises
     ------
@@ -122,10 +122,10 @@ def iter_read_pangenome_index(
 def iter_read_any_index(
     path: str | PathLike[str], *, mmap: bool = True
 ) -> Iterator[IndexFileProgress]:
-    """Check every byte of an index, whatever it is of; the last report has the index.
+    """Check every byte of an index of any kind; the last report has the index.
 
-    That is a `PangenomeIndex` where the file says that it is of the paths of a graph, otherwise an
-    `FMIndex`. Parameters and errors are those of `iter_read_fm_index`.
+    The result is a `PangenomeIndex` if the file says that it indexes the paths of a graph,
+    otherwise an `FMIndex`. Parameters and errors are those of `iter_read_fm_index`.
     """
     file = yield from iter_open_index_file(path)
     has_paths = file.about.get("kind") == PATHS_KIND
@@ -174,7 +174,7 @@ def _make(file: ArrayFile, found: Mapping[str, np.ndarray]) -> PangenomeIndex:
 def _check_units(
     shared: SharedStretches, starts: np.ndarray, graph: PangenomeGraph, n_bases: int
 ) -> None:
-    """Refuse units that are not of the graph: compiled code would look where nothing is."""
+    """Reject units outside the graph, because compiled code does not check bounds."""
     n, offsets = shared.n_units, shared.stand_offsets
     columns = (
         (shared.steps, (n,), graph.n_steps),
@@ -196,7 +196,7 @@ def _check_units(
 
 
 def _is_other(column: np.ndarray, shape: tuple[int, ...], limit: int) -> bool:
-    """Return whether a column has not this shape, or a number below 0 or from a limit on."""
+    """Return whether a column has the wrong shape or values outside [0, limit)."""
     if column.dtype != np.int64 or column.shape != shape:
         return True
     return len(column) > 0 and (int(column.min()) < 0 or int(column.max()) >= limit)

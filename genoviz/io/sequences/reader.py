@@ -1,4 +1,4 @@
-"""Sequences from files: FASTA and 2bit."""
+"""Reading of sequences from FASTA and 2bit files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from genoviz.model import Sequences
 
 @dataclass(frozen=True)
 class SequencesProgress:
-    """How far the reading of a file is.
+    """Progress of reading a file.
 
     Attributes
     ----------
     stage
-        What is being done, e.g. ``"Reading sequences"``.
+        Current stage, e.g. ``"Reading sequences"``.
     n_bytes, n_bytes_total
-        Bytes that this stage has behind it, and has in all.
+        Bytes processed in this stage, and their total.
     sequences
         The sequences, in the last report only.
     """
@@ -43,15 +43,15 @@ def read_sequences(path: str | PathLike[str]) -> Sequences:
 
 
 def iter_read_sequences(path: str | PathLike[str]) -> Iterator[SequencesProgress]:
-    """Yield how far the reading of a FASTA or 2bit file is; the last report has the sequences.
+    """Yield the progress of reading a FASTA or 2bit file; the last report has the sequences.
 
-    The first bytes tell which it is; either may be gzipped. Lower-case letters are soft-masked.
-    A sequence is named by the first word of its header; those of the same name are kept apart.
+    The first bytes determine the format; either may be gzipped. Lower-case letters are soft-masked.
+    A sequence is named by the first word of its header; duplicate names are kept.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is neither, or holds what is not a nucleotide; names the line.
+        If the file cannot be read, is of another format, or has an invalid letter; names the line.
     """
     path = Path(path)
     found = yield from report(_read(path), lambda step: SequencesProgress(*step))

@@ -27,7 +27,7 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
     path
         The file, for errors.
     text
-        Rows with ``separator`` between their fields; those without any character are passed over.
+        Rows with ``separator`` between their fields; those without any character are skipped.
     n_before
         Lines of the file before this text.
 

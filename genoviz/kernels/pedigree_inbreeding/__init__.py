@@ -15,7 +15,7 @@ Arguments
 name          dtype   shape        meaning
 ============= ======= ============ ==============================================
 sires, dams   int64   (n_animals,) number of a parent, less than one's own; -1, or
-                                   -2 - g for group g, where it is not known
+                                   -2 - g for group g, if it is unknown
 of_groups     float64 (n_animals,) what each has of Gamma: q Gamma q'
 group_        float64 (n_groups,)  those of groups: -1 if unrelated to all
 coefficients

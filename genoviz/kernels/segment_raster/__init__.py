@@ -37,7 +37,7 @@ flipped, and another only its sign (:func:`order_keys`)::
                  an earlier time hide segments that have left theirs for the view, no others
 ``stride``       draw the segments whose number is a multiple of it; 1 draws all
 ``keys``         uint32, (n,): values as ordered integers (:func:`order_keys`)
-``values``       float32, (n,): a value of each segment; NaN where it has none
+``values``       float32, (n,): a value of each segment; NaN if it has none
 ==============  =================================================================================
 
 - ``raster_count(coordinates, grids, shape, boxes, stride)``: uint32 (height, width), the

@@ -1,4 +1,4 @@
-"""Genotypes of samples at biallelic variants, packed at 2 bits as in a PLINK 1 .bed file."""
+"""Genotypes of samples at biallelic variants, 2 bits each, as in a PLINK 1 .bed file."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from genoviz.model.genotypes.chromosomes import check_autosomes, chromosome_kind
 MISSING_CODE, HETEROZYGOUS_CODE = 1, 2
 MALE, FEMALE = 1, 2
 DOSAGES = np.array([2, -1, 1, 0], np.int8)
-"""Dosage, the count of allele A1, of each 2-bit code of a .bed file; -1 where it is missing."""
+"""Dosage (count of allele A1) of each 2-bit code of a .bed file; -1 if missing."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleTable:
-    """Who the samples are, in the order of the genotypes.
+    """The samples, in the order of the genotypes.
 
     Parameters
     ----------
     family_ids, ids
-        str, shape (n_samples,): FID (``"0"`` for none) and IID; a pair of both occurs once.
+        str, shape (n_samples,): FID (``"0"`` for none) and IID; each pair is unique.
     father_ids, mother_ids
-        str, shape (n_samples,): IIDs in the same family, ``"0"`` where not known.
+        str, shape (n_samples,): IIDs within the same family, ``"0"`` if unknown.
     sexes
-        uint8, shape (n_samples,): 1 male, 2 female, 0 not known.
+        uint8, shape (n_samples,): 1 male, 2 female, 0 unknown.
     """
 
     family_ids: np.ndarray
@@ -54,40 +54,40 @@ class SampleTable:
 
     @property
     def is_founder(self) -> np.ndarray:
-        """Whether neither parent is known, as PLINK has it: bool, shape (n_samples,)."""
+        """Whether neither parent is known, as in PLINK: bool, shape (n_samples,)."""
         return (self.father_ids == "0") & (self.mother_ids == "0")
 
     @classmethod
     def from_ids(cls, ids: np.ndarray) -> SampleTable:
-        """Return samples of which the IIDs are known and nothing else."""
+        """Return samples with these IIDs and nothing else known."""
         ids = np.asarray(ids, np.str_)
         none = np.full(len(ids), "0")
         return cls(none, ids, none, none, np.zeros(len(ids), np.uint8))
 
     def take(self, indices: np.ndarray) -> SampleTable:
-        """Return the samples of these numbers, in this order."""
+        """Return the samples with these indices, in this order."""
         return SampleTable(*(getattr(self, name)[indices] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VariantTable:
-    """What the variants are, in the order of the genotypes.
+    """The variants, in the order of the genotypes.
 
     Parameters
     ----------
     contigs
-        Names of the contigs (chromosomes), each once.
+        Distinct names of the contigs (chromosomes).
     contig_ids
         int32, shape (n_variants,): the contig of each variant.
     positions
-        int64, shape (n_variants,): first base of the variant, 0-based; -1 where not known. Files
-        and tables of PLINK and VCF show it one higher.
+        int64, shape (n_variants,): first base of the variant, 0-based; -1 if unknown. PLINK and VCF
+        files and tables use 1-based positions.
     ids
         str, shape (n_variants,): such as rs numbers; ``"."`` for none.
     allele1, allele2
         str, shape (n_variants,): A1, which dosages count, and A2 (columns 5 and 6 of a .bim file).
     centimorgans
-        float64, shape (n_variants,): 0 where not known.
+        float64, shape (n_variants,): 0 if unknown.
     """
 
     contigs: tuple[str, ...]
@@ -105,18 +105,18 @@ class VariantTable:
         return len(self.ids)
 
     def take(self, indices: np.ndarray) -> VariantTable:
-        """Return the variants of these numbers, in this order; the contigs stay."""
+        """Return the variants with these indices, in this order; the contigs are unchanged."""
         names = [name for name in self.__dataclass_fields__ if name != "contigs"]
         return VariantTable(self.contigs, *(getattr(self, name)[indices] for name in names))
 
     def label(self, variant: int) -> str:
-        """Return the ID of a variant, or its contig:position (1-based) where it has none."""
+        """Return the ID of a variant, or contig:position (1-based) if it has none."""
         name = str(self.ids[variant])
         contig = self.contigs[self.contig_ids[variant]]
         return name if name not in (".", "") else f"{contig}:{self.positions[variant] + 1}"
 
     def in_region(self, contig: str, start: int, end: int) -> np.ndarray:
-        """Return the numbers of the variants with start <= position < end, int64, by position."""
+        """Return the indices of variants with start <= position < end, int64, by position."""
         if contig not in self.contigs:
             return np.empty(0, np.int64)
         is_in = self.contig_ids == self.contigs.index(contig)
@@ -126,7 +126,7 @@ class VariantTable:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """What tables say of the variants, by PLINK's names; POS is 1-based, as in VCF."""
+        """Table columns of the variants, with PLINK's names; POS is 1-based, as in VCF."""
         return {
             "#CHROM": np.array(self.contigs or ("0",))[self.contig_ids],
             "POS": self.positions + 1,
@@ -137,35 +137,35 @@ class VariantTable:
 
     @cached_property
     def is_sorted(self) -> bool:
-        """Whether variants lie by contig and position."""
+        """Whether variants are sorted by contig and position."""
         steps = np.diff(self.contig_ids)
         return bool((steps >= 0).all() and (np.diff(self.positions)[steps == 0] >= 0).all())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Genotypes:
-    """Genotypes at 2 bits, variant after variant.
+    """Genotypes at 2 bits, variant-major.
 
     A dosage is the count of allele A1 (column 5 of a .bim file), 0, 1 or 2, or missing.
 
     Parameters
     ----------
     packed
-        uint8, shape (n_variants, (n_samples + 3) // 4), C order; perhaps mapped from a file. Two
-        bits a sample, the lowest first: 0 homozygous A1, 1 missing, 2 heterozygous, 3 homozygous
-        A2. Bits beyond the last sample mean nothing.
+        uint8, shape (n_variants, (n_samples + 3) // 4), C order; may be memory-mapped. Two bits per
+        sample, the lowest first: 0 homozygous A1, 1 missing, 2 heterozygous, 3 homozygous A2.
+        Padding bits are arbitrary.
     samples, variants
-        Who and what they are.
+        The sample and variant tables.
     notes
-        What a reader left out or treated in its own way, one sentence each.
+        What a reader left out or treated specially, one sentence each.
     n_autosomes
-        Of the species, which tells the numbers of X, Y, XY and MT; if None, 22 as in humans. See
-        `genoviz.model.genotypes.chromosomes`.
+        Number of autosomes of the species, which determines the numbers of X, Y, XY and MT; if
+        None, 22 as in humans. See `genoviz.model.genotypes.chromosomes`.
 
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other, or no species has so many autosomes.
+        If the arrays do not match, or no species has so many autosomes.
 
     Examples
     --------
@@ -209,16 +209,16 @@ class Genotypes:
         contig_ids: np.ndarray | None = None,
         n_autosomes: int | None = None,
     ) -> Genotypes:
-        """Return genotypes of which little more than the numbers is known.
+        """Return genotypes without names of samples and variants.
 
         Parameters
         ----------
         packed, n_autosomes
-            As of `Genotypes`.
+            As for `Genotypes`.
         sexes
-            As of `SampleTable`.
+            As for `SampleTable`.
         contigs, contig_ids
-            As of `VariantTable`; all variants are of the first contig if there are no numbers.
+            As for `VariantTable`; without ``contig_ids``, all variants are on the first contig.
         """
         n = len(packed)
         ids = np.zeros(n, np.int32) if contig_ids is None else contig_ids
@@ -230,17 +230,17 @@ class Genotypes:
 
     @property
     def n_samples(self) -> int:
-        """Rows of the matrix of dosages."""
+        """Number of samples."""
         return len(self.samples)
 
     @property
     def n_variants(self) -> int:
-        """Columns of the matrix of dosages."""
+        """Number of variants."""
         return len(self.variants)
 
     @cached_property
     def kinds(self) -> np.ndarray:
-        """What chromosome each variant is of: uint8, shape (n_variants,), values of `Kind`.
+        """Chromosome type of each variant: uint8, shape (n_variants,), values of `Kind`.
 
         Raises
         ------
@@ -254,14 +254,14 @@ class Genotypes:
         return kinds[contig_ids]
 
     def dosages(self, variants: slice | np.ndarray) -> np.ndarray:
-        """Return the dosages of some variants: int8, shape (n_samples, m), -1 where missing."""
+        """Return the dosages of some variants: int8, shape (n_samples, m), -1 if missing."""
         rows = np.asarray(self.packed[variants])
         codes = (rows[:, :, None] >> np.array([0, 2, 4, 6], np.uint8)) & 3
         codes = codes.reshape(len(rows), 4 * rows.shape[1])
         return DOSAGES[codes[:, : self.n_samples]].T
 
     def take_variants(self, indices: np.ndarray | slice) -> Genotypes:
-        """Return some variants, in this order; a slice copies nothing."""
+        """Return some variants, in this order; a slice makes a view."""
         variants = self.variants.take(indices)
         return replace(self, packed=self.packed[indices], variants=variants, notes=())
 

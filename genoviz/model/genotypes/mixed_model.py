@@ -1,4 +1,4 @@
-"""A linear mixed model of one or several traits: observations, effects, and their covariances."""
+"""A linear mixed model for one or several traits: observations, effects and covariances."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from genoviz.model.genotypes.pedigree import Pedigree
 
 @dataclass(frozen=True, eq=False)
 class ModelEffect:
-    """One effect, fixed unless random effects name it.
+    """An effect; fixed unless it is part of `RandomEffects`.
 
     Attributes
     ----------
     levels
         int64, shape (n_records, n_traits): the level of each record, -1 for none.
     n_levels
-        How many there are.
+        Number of levels.
     covariates
-        float64, of the shape of ``levels``: what the solution of the level is multiplied by; 1 if
-        None.
+        float64, shape of ``levels``: multiplier of the level's solution; 1 if None.
     is_part_of_next
-        Whether its levels are those of the effect after it, as of several pen mates, whose effects
-        add up.
+        Whether it shares the levels of the next effect, as for several pen mates whose effects add
+        up.
     """
 
     levels: np.ndarray
@@ -37,18 +36,18 @@ class ModelEffect:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Relationships whose inverse is T'DT: a row of T has 1 for an animal, and less for parents.
+    """Relationships with inverse T'DT: a row of T has 1 for an animal, less for its parents.
 
     Attributes
     ----------
     animals
-        int64, shape (n,): the level of each.
+        int64, shape (n,): level of each animal.
     parents
         int64, shape (n, 2): levels, -1 for none.
     shares
-        What each of both parents hands on, as (1/2, 1/2).
+        Contribution of each parent, such as (1/2, 1/2).
     precisions
-        float64, shape (n,): D, one over the variance that an animal has beside its parents.
+        float64, shape (n,): D, the inverse Mendelian sampling variances.
     """
 
     animals: np.ndarray
@@ -59,16 +58,16 @@ class Descent:
 
 @dataclass(frozen=True, eq=False)
 class MatrixElements:
-    """A symmetric matrix of levels by levels; elements that are not named are 0.
+    """A symmetric matrix of levels by levels; unlisted elements are 0.
 
     Attributes
     ----------
     rows, columns
-        int64, shape (n,): each pair of levels once, in any order of the two.
+        int64, shape (n,): each pair of levels once, in either order.
     values
         float64, shape (n,).
     is_inverse
-        Whether it is the inverse of the covariances, or these themselves.
+        Whether it is the inverse of the covariance matrix rather than the matrix itself.
     """
 
     rows: np.ndarray
@@ -79,16 +78,16 @@ class MatrixElements:
 
 @dataclass(frozen=True, eq=False)
 class SingleStep:
-    """Relationships H of all animals of a pedigree, some of which are genotyped.
+    """Single-step relationships H of all animals of a pedigree, some of them genotyped.
 
     Attributes
     ----------
     pedigree
-        The levels are its animals, and after them its groups of unknown parents.
+        The levels are its animals, followed by its unknown parent groups.
     genotypes
-        Of samples that are found among the animals by their IIDs.
+        Genotypes of samples, matched with animals by IID.
     polygenic_weight
-        The share of the variance of genotyped animals that variants do not account for.
+        Share of the genetic variance that variants do not explain in genotyped animals.
     form
         ``"ssSNPBLUP"`` or ``"ssGTABLUP"``, as in `iter_single_step`.
     """
@@ -107,16 +106,16 @@ class SingleStep:
 
 @dataclass(frozen=True, eq=False)
 class PedigreeRelationships:
-    """Relationships of a pedigree, without a matrix of them.
+    """Relationships of a pedigree, without building their matrix.
 
     Attributes
     ----------
     pedigree
-        The levels are its animals, and after them its groups of unknown parents.
+        The levels are its animals, followed by its unknown parent groups.
     has_inbreeding
-        Whether parents that are inbred hand on less variance, as is so.
+        Whether the Mendelian sampling variance is reduced for inbred parents, as is correct.
     group_ridge
-        What is added to the diagonal of groups: 0 where their effects are fixed.
+        Value added to the diagonal of groups: 0 if their effects are fixed.
     """
 
     pedigree: Pedigree
@@ -138,22 +137,22 @@ class MarkerEffects:
 
 
 Structure = Descent | MatrixElements | PedigreeRelationships | SingleStep | MarkerEffects | None
-"""How levels are related; not at all if None."""
+"""Relationships between levels; None for independent levels."""
 
 
 @dataclass(frozen=True, eq=False)
 class RandomEffects:
-    """Effects that are random, and whose solutions for one level are correlated.
+    """Random effects with correlated solutions within a level.
 
     Attributes
     ----------
     effects
-        Their numbers, from 0.
+        Indices of the effects, from 0.
     covariance
-        float64, shape (m, m) with m = effects * traits: of the solutions for one level, traits
-        within effects. A trait that has not the effect has zeros.
+        float64, shape (m, m) with m = effects * traits: covariance of the solutions for one level,
+        traits within effects. A trait without the effect has zeros.
     structure
-        How levels are related; not at all if None.
+        Relationships between levels; None for independent levels.
     """
 
     effects: tuple[int, ...]
@@ -163,25 +162,25 @@ class RandomEffects:
 
 @dataclass(frozen=True, eq=False)
 class MixedModel:
-    """Observations as sums of effects and residuals.
+    """A model of observations as sums of effects and residuals.
 
     Attributes
     ----------
     observations
-        float64, shape (n_records, n_traits), NaN where there is none.
+        float64, shape (n_records, n_traits), NaN if missing.
     effects
-        All of them, in the order of their solutions.
+        All effects, in the order of their solutions.
     random
-        Which of them are random.
+        The random effects among them.
     residual
-        float64, shape (n_traits, n_traits): the covariance of residuals.
+        float64, shape (n_traits, n_traits): residual covariance.
     weights
-        float64, shape (n_records,): that is divided by them; 1 if None.
+        float64, shape (n_records,): divisors of the residual covariance; 1 if None.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit each other, or observations are infinite.
+        If shapes do not match, or observations are infinite.
     """
 
     observations: np.ndarray

@@ -45,7 +45,7 @@ class PhasedVariants:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
     """
 
     samples: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Tables of what is known of samples: phenotypes, covariates, populations."""
+"""Tables of sample data: phenotypes, covariates, populations."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from genoviz.model.genotypes.genotypes import SampleTable
 
 
 class RowOrderError(ParameterError):
-    """A table names none of the samples, but could be taken by the order of its rows."""
+    """A table names none of the samples but has as many rows, so row order could be used."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PhenotypeTable:
-    """Columns of numbers and categories, one row a sample.
+    """Columns of numbers and categories, one row per sample.
 
     Parameters
     ----------
     sample_ids
-        str, shape (n,): IIDs, each once in a family, but for a table of repeated records.
+        str, shape (n,): IIDs, unique within a family unless records are repeated.
     names
-        Names of the columns, in order, each once.
+        Unique names of the columns, in order.
     columns
         By name, shape (n,): float64 with NaN for missing values, or str (categories) with ``""``.
     family_ids
-        str, shape (n,): FIDs, where they are known.
+        str, shape (n,): FIDs, if known.
     notes
-        What a reader or :meth:`align` treated in its own way, one sentence each.
+        What a reader or :meth:`align` treated specially, one sentence each.
     source
-        Name of the file, where it was read from one.
+        Name of the file it was read from, if any.
     id_title
-        What the first line of the file calls the column of sample_ids.
+        Title of the column of sample_ids in the file.
 
     Raises
     ------
     ParameterError
-        If names and columns do not fit each other, or have different lengths.
+        If names and columns do not match, or columns have different lengths.
 
     Examples
     --------
@@ -93,26 +93,26 @@ class PhenotypeTable:
         return tuple(name for name in self.names if self.columns[name].dtype.kind != "f")
 
     def align(self, samples: SampleTable, *, by_row_order: bool = False) -> PhenotypeTable:
-        """Return the table in the order of samples, missing values where it has no row of one.
+        """Return the table in sample order, with missing values for samples without a row.
 
-        Rows are found by FID and IID, and by IID alone where no family of the table is known
-        there. A note says how many samples have a row if not all, and another that the title of
-        the column of samples is itself one of the samples.
+        Rows are matched by FID and IID, or by IID only if the samples have none of the table's
+        families. Notes say how many samples have a row, if not all, and whether the title of the
+        sample column is itself a sample.
 
         Parameters
         ----------
         samples
-            Those of genotypes.
+            Samples of the genotypes.
         by_row_order
-            Whether rows that name none of the samples, but are as many, are taken in the order of
-            the samples; a note says so.
+            Whether to match a table without any of the sample names by row order, if it has as many
+            rows as there are samples; a note says so.
 
         Raises
         ------
         RowOrderError
-            If it has none of the samples but as many rows, and ``by_row_order`` is not asked for.
+            If it names none of the samples but has as many rows, and ``by_row_order`` is not set.
         ParameterError
-            If it has none of the samples, and another number of rows.
+            If it names none of the samples, and the number of rows differs.
         """
         rows = self._find_rows(samples)
         n_found = int(np.count_nonzero(rows >= 0))
@@ -141,15 +141,15 @@ class PhenotypeTable:
         )
 
     def find_owners(self, samples: SampleTable) -> tuple[PhenotypeTable, np.ndarray]:
-        """Return the rows of samples that are there, by IID, and the number of each row's sample.
+        """Return the rows that belong to the samples, by IID, and the sample index of each row.
 
-        A sample may have any number of rows, which stay in their order. A note says how many are
-        of none of the samples.
+        A sample may have any number of rows, whose order is kept. A note counts the rows without a
+        sample.
 
         Raises
         ------
         ParameterError
-            If none of the rows is of one of the samples.
+            If no row belongs to any of the samples.
 
         Examples
         --------
@@ -179,9 +179,9 @@ class PhenotypeTable:
         return taken, owners[rows]
 
     def beside(self, other: PhenotypeTable, *, mark: str) -> PhenotypeTable:
-        """Return the table with the columns of another, of the same rows, after its own.
+        """Return the table with the columns of another one with the same rows appended.
 
-        A column whose name is there already gets ``mark`` behind its name.
+        Duplicate column names get the suffix ``mark``.
         """
         columns, known = dict(self.columns), {name.lower() for name in self.names}
         for name in other.names:
@@ -189,7 +189,7 @@ class PhenotypeTable:
         return replace(self, names=tuple(columns), columns=columns)
 
     def _untitled(self, samples: SampleTable) -> list[str]:
-        """Return the sentence on a first line that is not a header, but the row of a sample."""
+        """Return a note if the first line is probably the row of a sample, not a header."""
         title = self.id_title
         if title not in samples.ids.tolist() or title in self.sample_ids.tolist():
             return []
@@ -225,7 +225,7 @@ def _look_up(keys: Iterable[Hashable], wanted: Iterable[Hashable]) -> np.ndarray
 
 
 def _take(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return values of rows, missing where these are -1."""
+    """Return values of rows, missing for -1."""
     missing = np.nan if values.dtype.kind == "f" else ""
     if len(values) == 0:
         return np.full(len(rows), missing, values.dtype)

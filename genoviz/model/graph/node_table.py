@@ -21,8 +21,8 @@ class NodeColumn:
     kind
         Whether it holds numbers, colours or other texts.
     values
-        float32, shape (n_nodes,): numbers, NaN where there are none. Colours and texts: the place
-        in ``texts``, -1 where there is none.
+        float32, shape (n_nodes,): numbers, NaN if there are none. Colours and texts: the place
+        in ``texts``, -1 if there is none.
     texts
         The different texts, or colours as ``#rrggbb``, in the order of their first rows.
     """

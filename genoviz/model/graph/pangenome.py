@@ -60,7 +60,7 @@ class PangenomeGraph:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
 
     References
     ----------

@@ -37,7 +37,7 @@ class Intervals:
     names
         The n names, or None.
     scores
-        float64, shape (n,): scores, or the values of a signal; NaN where there is none; or None.
+        float64, shape (n,): scores, or the values of a signal; NaN if there is none; or None.
     contig_lengths
         int64, shape (n_contigs,), bp; or None where they are not known.
     n_reads
@@ -49,7 +49,7 @@ class Intervals:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other, or an interval ends before its start.
+        If the arrays do not match, or an interval ends before its start.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class GenomePlanes:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
     """
 
     low: np.ndarray

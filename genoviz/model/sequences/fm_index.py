@@ -1,4 +1,4 @@
-"""The FM-index of a text: its BWT with counts, and where the rows of its suffix array are."""
+"""The FM-index of a text: BWT, occurrence counts and suffix array samples."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ LARGE_TEXT = 2**32 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FMIndex:
-    """All that is needed to find any k-mer in a text, of any k; made by `build_fm_index`.
+    """Index of a text for k-mers of any length; made by `build_fm_index`.
 
-    A row is a suffix of the text in the order of the suffix array. The arrays may be mapped from a
-    file; ``genoviz.kernels.fm_index`` tells what is in them.
+    A row is a suffix in suffix array order. The arrays may be memory-mapped;
+    ``genoviz.kernels.fm_index`` describes their content.
 
     Parameters
     ----------
     text
-        What is indexed.
+        The indexed text.
     lines
-        uint64, shape (n_symbols // 128 + 1, 8), begins at a multiple of 64 bytes: the BWT of 128
-        rows a line, and counts before them.
+        uint64, shape (n_symbols // 128 + 1, 8), aligned to 64 bytes: the BWT of 128 rows per line,
+        with the counts before it.
     super_counts
         int64, shape (n_super, 4): counts before each superblock of lines.
     super_shift
-        A superblock is ``2**super_shift`` lines.
+        A superblock has ``2**super_shift`` lines.
     exception_ids
-        int64, shape (n_exceptions,): exceptions in the order of the rows of what follows them.
+        int64, shape (n_exceptions,): exceptions, sorted by the rows of the suffixes after them.
     start_table
-        uint32 (int64 from 2^32 - 1 symbols on), shape (4**table_k, 2): the rows of short k-mers.
+        uint32 (int64 from 2^32 - 1 symbols on), shape (4**table_k, 2): row ranges of short k-mers.
     samples
         uint32 (int64 from 2^32 - 1 symbols on): text positions of every ``sample_rate``-th row;
-        the suffix array if that is 1.
+        the whole suffix array if that is 1.
     sample_rate
         A power of two.
 
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
     """
 
     text: IndexText
@@ -62,7 +62,7 @@ class FMIndex:
     sample_rate: int = 1
 
     def __post_init__(self) -> None:
-        # Kernels are compiled once, for arrays that are not written to.
+        # Read-only arrays, so that kernels are compiled for one signature.
         freeze_arrays(self)
         rate = self.sample_rate
         if rate < 1 or rate & (rate - 1):
@@ -82,7 +82,7 @@ class FMIndex:
 
     @property
     def table_k(self) -> int:
-        """Bases of the k-mers whose rows the table has."""
+        """Length of the k-mers in the table."""
         return (len(self.start_table).bit_length() - 1) // 2
 
     @cached_property
@@ -92,17 +92,17 @@ class FMIndex:
 
     @property
     def suffix_array(self) -> np.ndarray | None:
-        """The suffix array, or None if only some of its rows are kept."""
+        """The suffix array, or None if it is sampled."""
         return self.samples if self.sample_rate == 1 else None
 
     @property
     def n_bytes(self) -> int:
-        """Memory of all arrays, or room in the file that they are mapped from."""
+        """Size of all arrays, in memory or in the mapped file."""
         return sum(self.bytes_of_parts.values())
 
     @property
     def bytes_of_parts(self) -> dict[str, int]:
-        """Memory of the text and of each array of the index."""
+        """Size of the text and of each array of the index."""
         arrays = [value for value in vars(self.text).values() if isinstance(value, np.ndarray)]
         parts = {"text": sum(array.nbytes for array in arrays)}
         for name in ("lines", "super_counts", "exception_ids", "start_table", "samples"):
@@ -111,7 +111,7 @@ class FMIndex:
 
     @cached_property
     def n_runs(self) -> int:
-        """How many runs of equal symbols the BWT has; an exception is equal to nothing."""
+        """Number of runs in the BWT; exceptions never extend a run."""
         low, high, exception = (self.lines[:, 2 * i + 2 : 2 * i + 4].ravel() for i in range(3))
         differs = (low ^ _previous(low)) | (high ^ _previous(high)) | exception
         differs |= _previous(exception)
@@ -137,16 +137,16 @@ def shapes_of_index(
 
 @dataclass(frozen=True, eq=False)
 class IndexPart:
-    """Items of the arrays of an index, that come after those of the parts before.
+    """The next items of the arrays of an index.
 
     Attributes
     ----------
     stage
-        What goes on.
+        Current stage.
     fraction
-        How much of the whole is done, 0 to 1.
+        Share of the whole that is done, 0 to 1.
     arrays
-        Items by the name of their array; they may be written over after this part.
+        Items by array name; they may be overwritten by the next part.
     """
 
     stage: str
@@ -161,13 +161,13 @@ class IndexInParts:
     Attributes
     ----------
     text, super_shift, sample_rate, table_k
-        As of `FMIndex`.
+        As for `FMIndex`.
     n_blocks
-        Blocks of rows that are sorted, at least.
+        Minimum number of blocks of rows to sort.
     needed_bytes
-        Memory that the process takes at most.
+        Maximum memory of the process.
     parts
-        The arrays; can be gone through once.
+        The parts; can be iterated once.
     """
 
     text: IndexText
@@ -180,7 +180,7 @@ class IndexInParts:
 
 
 def _previous(plane: np.ndarray) -> np.ndarray:
-    """Return each row's bit in place of that of the next row; before the first row is a 1."""
+    """Return each row's bit shifted to the next row, with a 1 for the first row."""
     one, top = np.uint64(1), np.uint64(63)
     carried = np.concatenate([[one], plane[:-1] >> top])
     return plane << one | carried

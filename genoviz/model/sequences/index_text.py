@@ -71,7 +71,7 @@ class IndexText:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
     """
 
     packed: np.ndarray

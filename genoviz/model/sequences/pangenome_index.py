@@ -1,4 +1,4 @@
-"""An index of the paths of a graph: each shared stretch once, with the paths that read it."""
+"""Index of the paths of a graph that stores each shared stretch once."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from genoviz.model.sequences.fm_index import FMIndex
 
 @dataclass(frozen=True, eq=False)
 class SharedStretches:
-    """Units of steps, each once, in the order in which stretches have them.
+    """Units of path steps, without duplicates, in the order of their stretches.
 
-    A path of which most steps are reverse is taken backward (``is_turned``), so that it shares
-    with those that go the other way.
+    A path with mostly reverse steps is traversed backward (``is_turned``), so that it shares
+    stretches with paths of the other direction.
 
     Attributes
     ----------
     max_k
-        Bases of a window.
+        Window length in bases.
     is_turned
         bool, shape (n_paths,).
     steps
-        int64, shape (n_units,): a step, in order of the walks, on which the unit is.
+        int64, shape (n_units,): a step with the unit, numbered in walk order.
     shifts, lengths
-        int64, shape (n_units,): first base in the step, and how many bases, along the walk.
+        int64, shape (n_units,): first base within the step, and number of bases, along the walk.
     is_head
-        bool, shape (n_units,): whether a stretch begins with the unit.
+        bool, shape (n_units,): whether the unit starts a stretch.
     stand_offsets
-        int64, shape (n_units + 1,): unit ``u`` is on ``stand_steps[stand_offsets[u] :
+        int64, shape (n_units + 1,): unit ``u`` occurs on ``stand_steps[stand_offsets[u] :
         stand_offsets[u + 1]]``.
     stand_steps
-        int64: steps of the graph, in order of the paths.
+        int64: steps of the graph, in path order.
     """
 
     max_k: int
@@ -54,7 +54,7 @@ class SharedStretches:
 
 @dataclass(frozen=True, eq=False)
 class PathsOfUnits:
-    """How often each path is on each unit: ``paths[offsets[u] : offsets[u + 1]]`` and counts.
+    """Occurrences of units on paths: ``paths[offsets[u] : offsets[u + 1]]`` and their counts.
 
     ``offsets`` are int64, shape (n_units + 1,); ``paths`` and ``counts`` int32.
     """
@@ -68,19 +68,20 @@ class PathsOfUnits:
 class PangenomeIndex:
     """K-mers of the paths of a graph, up to ``max_k`` bases.
 
-    What many paths read is in the text once; see ``genoviz.analyses.sequences.shared_stretches``.
-    All counts and places are those that searching each path alone gives.
+    Stretches that many paths share are stored once; see
+    ``genoviz.analyses.sequences.shared_stretches``. All counts and places equal those of searching
+    each path separately.
 
     Attributes
     ----------
     graph
         The graph, with its sequences.
     index
-        The FM-index of the stretches, each of which is a contig of its text.
+        The FM-index of the stretches; each stretch is a contig of its text.
     shared
-        The units that stretches are made of, and the steps for which each stands.
+        The units of the stretches, and the steps on which they occur.
     unit_starts
-        int64, shape (n_units,): where a unit begins in all stretches one after the other.
+        int64, shape (n_units,): start of each unit in the concatenated stretches.
     """
 
     graph: PangenomeGraph
@@ -96,22 +97,22 @@ class PangenomeIndex:
 
     @property
     def max_k(self) -> int:
-        """Bases of the longest k-mer that can be found."""
+        """Length of the longest k-mer that can be found."""
         return self.shared.max_k
 
     @property
     def n_path_bases(self) -> int:
-        """Bases of all paths together."""
+        """Total length of all paths."""
         return int(self.graph.path_lengths.sum())
 
     @property
     def n_stored_bases(self) -> int:
-        """Bases that are kept for them."""
+        """Number of stored bases."""
         return self.index.text.total_length
 
     @property
     def n_bytes(self) -> int:
-        """Memory of all arrays that a file of the index holds."""
+        """Size of all arrays that an index file stores."""
         graph, names = self.graph, self.graph.node_names
         arrays = [names.data, names.offsets, graph.node_lengths, graph.path_offsets, graph.steps]
         arrays += [getattr(self.shared, field.name) for field in fields(self.shared)]
@@ -120,7 +121,7 @@ class PangenomeIndex:
 
     @property
     def sharing(self) -> float:
-        """How many bases of paths one that is kept stands for; 1 for an empty graph."""
+        """Path bases per stored base; 1 for an empty graph."""
         return self.n_path_bases / self.n_stored_bases if self.n_stored_bases else 1.0
 
     @cached_property

@@ -50,7 +50,7 @@ class Sequences:
     Raises
     ------
     ParameterError
-        If the arrays do not fit each other.
+        If the arrays do not match.
 
     Examples
     --------

@@ -153,7 +153,7 @@ class SnpFacts:
     dosages
         int8, shape (n_samples,): counts of A1, -1 where missing.
     hwe_p
-        p-value of the exact test for Hardy-Weinberg equilibrium; NaN where there is none.
+        p-value of the exact test for Hardy-Weinberg equilibrium; NaN if there is none.
     frequency
         Share of A1 among the copies there are; NaN if no genotype is known.
     """

@@ -146,7 +146,7 @@ class SampleRows:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Families and sexes, where none is known."""
+        """Families and sexes, if none is known."""
         families, ids = self.samples.family_ids, self.samples.ids
         has_families = bool(((families != "0") & (families != ids)).any())
         names = {"Family": has_families, "Sex": bool(self.samples.sexes.any())}

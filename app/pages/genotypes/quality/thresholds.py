@@ -47,7 +47,7 @@ LINK_NAMES = {
 def passing_variants(statistics: Any, thresholds: Thresholds) -> np.ndarray:
     """Return which variants pass, bool, shape (n_variants,).
 
-    A variant without any genotype has no frequency, and passes where none is asked for.
+    A variant without any genotype has no frequency, and passes where none is requested.
     """
     passes = statistics.missing_rate <= thresholds.max_variant_missing
     if thresholds.min_maf > 0:

@@ -231,7 +231,7 @@ class SearchForm:
             self.search()
 
     def write_example(self, *, then_search: bool = False) -> None:
-        """Write some protospacers of the genome, and search for them if that is asked for."""
+        """Write some protospacers of the genome, and search for them if that is requested."""
         genome, self._then_search = self._state.genome, then_search
         if genome is None:
             self._say("open a genome first")

@@ -81,7 +81,7 @@ class HitGenes:
         return np.array(CLASSES, object)[self.classes[rows]].tolist()
 
     def names(self, rows: np.ndarray) -> list[str]:
-        """Return the gene that hits are in or nearest to; "" where none is known."""
+        """Return the gene that hits are in or nearest to; "" if none is known."""
         names = np.array(self.annotation.gene_names(rows), object)
         return np.where(self.classes[rows] == UNKNOWN, "", names).tolist()
 

@@ -143,7 +143,7 @@ def parse_guides(text: str) -> tuple[Guide, ...]:
 
     A text that begins with ``>`` is FASTA, read as `genoviz.io.offtargets.guide_files.read_guides`
     does: a guide may take several lines, and its name is the first word after ``>``. Guides without
-    a name are numbered, and lines that begin with ``#`` are passed over.
+    a name are numbered, and lines that begin with ``#`` are skipped.
 
     Raises
     ------

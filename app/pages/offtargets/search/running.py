@@ -134,7 +134,7 @@ class SearchResult:
 
 @dataclass(frozen=True, eq=False)
 class SearchStep:
-    """How far a search is.
+    """Progress of a search.
 
     Attributes
     ----------

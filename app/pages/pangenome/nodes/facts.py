@@ -105,7 +105,7 @@ def read_node_facts(graph: PangenomeGraph, nodes: np.ndarray) -> NodeFacts:
 
 
 def _n_nodes_within(depths: np.ndarray, n_visits: int) -> int:
-    """Return how many of the nodes have at most so many visits together; at least one."""
+    """Return how many of the nodes have at most this many visits together; at least one."""
     return max(int(np.searchsorted(np.cumsum(depths), n_visits, side="right")), 1)
 
 

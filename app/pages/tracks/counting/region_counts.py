@@ -158,7 +158,7 @@ def write_counts(path: Path, found: RegionCounts) -> None:
 
 
 def first_regions(regions: Intervals, limit: int) -> Intervals:
-    """Return the first regions, at most so many, with a note on the others."""
+    """Return the first regions, at most this many, with a note on the others."""
     if len(regions) <= limit:
         return regions
     note = f"The first {limit:,} of {len(regions):,} regions are counted."

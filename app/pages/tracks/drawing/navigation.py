@@ -51,7 +51,7 @@ span { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width
 
 
 class PlaceField(pmui.AutocompleteInput):
-    """A text that may be anything; suggestions are asked for, not held in the browser."""
+    """A text that may be anything; suggestions are requested, not held in the browser."""
 
     # A text that is known at once is not written over by the place that the view has come to.
     _priority_changes: ClassVar[list[str]] = ["value", "value_input"]
@@ -308,7 +308,7 @@ class Navigation:
         """Show a region of a known contig, and stay there when tracks are added."""
         self._is_own, self._arrived, self._asked = True, None, ""
         self._show(region)
-        # A place that was asked for is one to come back to, however soon it is left.
+        # A place that was requested is one to come back to, however soon it is left.
         self._visits.history.visit(self._browser.region)
 
     def known(self, contig: str) -> str | None:

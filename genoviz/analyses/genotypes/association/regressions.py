@@ -175,7 +175,7 @@ def iter_logistic_scan(
     weights
         float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
     backend
-        Where it runs.
+        Where to compute.
     model
         ``"logistic"``, ``"firth"``, ``"firth-fallback"`` or ``"saddle-point"``.
     """

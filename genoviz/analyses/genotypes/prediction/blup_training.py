@@ -47,7 +47,7 @@ class Training:
     Parameters
     ----------
     phenotype
-        float64, shape (n,) or (n_records,): NaN where there is none.
+        float64, shape (n,) or (n_records,): NaN if there is none.
     covariates
         float64, of as many rows, shape (n,) or (n, c): columns of X after the intercept; what has
         a NaN is not trained on.
@@ -77,7 +77,7 @@ class Training:
     Raises
     ------
     ParameterError
-        If arguments do not fit each other, or there is nothing to learn from.
+        If arguments do not match, or there is nothing to learn from.
     """
 
     def __init__(

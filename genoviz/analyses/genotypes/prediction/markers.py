@@ -26,7 +26,7 @@ class Markers:
     counts
         int64, shape (n_variants, 4): samples of each 2-bit code.
     matrix
-        Z, the centred dosages; a missing genotype counts as the mean.
+        Z, the centred dosages; missing genotypes are replaced by the mean.
     scale
         2 sum p(1 - p), which makes ZZ' over it a relationship matrix (VanRaden); half of the number
         of variants where all frequencies are taken for 1/2.

@@ -166,7 +166,7 @@ def _divide(residual: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
 
 
 def _spread(numbers: np.ndarray, at_most: int) -> np.ndarray:
-    """Return at most so many of the numbers, evenly spread."""
+    """Return at most this many of the numbers, evenly spread."""
     chosen = np.linspace(0, len(numbers) - 1, min(len(numbers), at_most)).astype(np.int64)
     return numbers[chosen]
 

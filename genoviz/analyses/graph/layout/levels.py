@@ -324,7 +324,7 @@ def draw_sweep_seeds(seed: int, first_round: int, n_sweeps: Sequence[int]) -> np
     """Return a seed for each sweep of rounds; uint64, in their order.
 
     It depends on the run's seed, the round's number and the sweep's alone (SplitMix64): how many
-    rounds are asked for at once makes no difference, and hundreds take microseconds.
+    rounds are requested at once makes no difference, and hundreds take microseconds.
 
     Parameters
     ----------

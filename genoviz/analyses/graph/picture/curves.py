@@ -23,7 +23,7 @@ def clip_segments(ends: np.ndarray, box: tuple[float, float, float, float]) -> n
     -------
     numpy.ndarray
         float64, shape (n, 2): where the part begins and ends, as shares of the way from end 0 to
-        end 1; the first is larger than the second where there is none.
+        end 1; the first is larger than the second if there is none.
 
     References
     ----------

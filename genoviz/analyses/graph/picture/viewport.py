@@ -73,7 +73,7 @@ class Viewport:
         Parameters
         ----------
         bounds
-            As of :attr:`GraphLayout.bounds`; a box without an extent gets one of 1 bp.
+            As for :attr:`GraphLayout.bounds`; a box without an extent gets one of 1 bp.
         width, height
             Size of the picture in pixels.
         margin

@@ -104,12 +104,12 @@ class VariationSites:
 
 @dataclass(frozen=True)
 class SitesProgress:
-    """How far the search is.
+    """Progress of the search.
 
     Attributes
     ----------
     stage
-        What is being done.
+        Current stage.
     n_done, n_total
         What the stage has behind it and has in all; ``n_total`` is None where that is unknown.
     sites
