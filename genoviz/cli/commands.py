@@ -18,25 +18,24 @@ class Group:
 # The module of each command and the first sentence of its help: a list of commands imports none of
 # them, and a command only its own module.
 COMMANDS: Mapping[str, tuple[str, str] | Group] = {
-    "layout": ("genoviz.cli.graph.layout", "Lay a graph out by its paths, and write the layout."),
+    "layout": ("genoviz.cli.graph.layout", "Lay out a graph by its paths, and write the layout."),
     "stress": (
         "genoviz.cli.graph.stress",
-        "Measure the path stress of a layout, by samples or exactly.",
+        "Measure the path stress of a layout, sampled or exact.",
     ),
     "draw": ("genoviz.cli.graph.draw", "Draw a layout as a picture with legend and scale bar."),
     "position": (
         "genoviz.cli.graph.queries",
-        "Find the node at a path's position, the positions of a node, or a position on another "
-        "path.",
+        "Convert between path positions and nodes, or between positions on two paths.",
     ),
-    "extract": ("genoviz.cli.graph.extract", "Extract a part of a graph; nodes keep their names."),
+    "extract": ("genoviz.cli.graph.extract", "Extract a subgraph; nodes keep their names."),
     "construct": (
         "genoviz.cli.graph.construct",
         "Make a graph whose paths are a genome and the haplotypes of a phased VCF file.",
     ),
     "stats": (
         "genoviz.cli.graph.queries",
-        "Count what a graph has: sizes, components, loops, bases, depth, samples.",
+        "Print graph statistics: sizes, components, loops, bases, depth, samples.",
     ),
     "sites": (
         "genoviz.cli.graph.queries",
@@ -44,27 +43,27 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
     ),
     "similarity": (
         "genoviz.cli.graph.sharing",
-        "Compare each two paths or groups by the nodes and bp that they share, as odgi similarity.",
+        "Compare all pairs of paths or groups by shared nodes and bp, like odgi similarity.",
     ),
     "matrix": (
         "genoviz.cli.graph.sharing",
-        "Draw which path or group visits which nodes: a row for each, as odgi viz.",
+        "Draw the nodes that each path or group visits, one row each, like odgi viz.",
     ),
     "presence": (
         "genoviz.cli.graph.sharing",
-        "Write which nodes each path or group visits: a row for each node, 1 for presence.",
+        "Write the presence of each node in each path or group: one row per node.",
     ),
     "growth": (
         "genoviz.cli.graph.sharing",
-        "Write how the pangenome grows, and its core shrinks, with each path or group.",
+        "Compute growth curves of the pangenome and its core, by number of paths or groups.",
     ),
     "count": (
         "genoviz.cli.intervals.count",
-        "Count for each interval of A how many of B overlap it.",
+        "Count the intervals of B that overlap each interval of A.",
     ),
     "coverage": (
         "genoviz.cli.intervals.depth",
-        "Measure for each interval of A how much of it B covers.",
+        "Measure how much of each interval of A is covered by B.",
     ),
     "depth": (
         "genoviz.cli.intervals.depth",
@@ -72,11 +71,11 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
     ),
     "offtarget": (
         "genoviz.cli.offtargets.offtarget",
-        "Find the sites at which guides fit a genome with few mismatches and bulges.",
+        "Find sites in a genome that match guides with few mismatches and bulges.",
     ),
     "design": (
         "genoviz.cli.offtargets.design",
-        "Design guides for a gene, a region or a sequence, ranked by what they do elsewhere.",
+        "Design guides for a gene, a region or a sequence, ranked by their off-targets.",
     ),
     "simulate": (
         "genoviz.cli.samples",
@@ -84,11 +83,11 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
     ),
     "reproduce": (
         "genoviz.cli.reproduce",
-        "Draw a figure or a table of the papers anew, from a run on this machine.",
+        "Recompute a figure or a table of the papers on this machine.",
     ),
     "serve": (
         "genoviz.cli.serve",
-        "Serve the dashboard until interrupted; its address is printed.",
+        "Serve the dashboard, and print its address, until interrupted.",
     ),
     "bwt": Group(
         "Search k-mers of any length in genomes and graphs, exactly.",
@@ -101,16 +100,16 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
         {
             "build": (
                 "genoviz.cli.sequences.bwt_build",
-                "Index sequences, so that k-mers of any length are counted and located at once.",
+                "Build an index for counting and locating k-mers of any length.",
             ),
             "count": (
                 "genoviz.cli.sequences.bwt_queries",
-                "Count k-mers exactly, however often they occur.",
+                "Count k-mers exactly.",
             ),
-            "locate": ("genoviz.cli.sequences.bwt_queries", "Find where k-mers are."),
+            "locate": ("genoviz.cli.sequences.bwt_queries", "Find the positions of k-mers."),
             "spectrum": (
                 "genoviz.cli.sequences.bwt",
-                "Count how many different k-mers occur how often.",
+                "Compute the k-mer spectrum: the number of distinct k-mers by multiplicity.",
             ),
             "assess": (
                 "genoviz.cli.sequences.assess",
@@ -118,12 +117,11 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "compare": (
                 "genoviz.cli.sequences.compare",
-                "Compare inputs by their canonical k-mers: those that all have, and those of some "
-                "alone.",
+                "Count the canonical k-mers shared by all inputs, or found in only some of them.",
             ),
             "multiplicity": (
                 "genoviz.cli.sequences.bwt",
-                "Write how often the k-mer that begins at each base occurs, as bedGraph.",
+                "Write the multiplicity of the k-mer at each base, as bedGraph.",
             ),
         },
     ),
@@ -142,44 +140,44 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "grm": (
                 "genoviz.cli.genotypes.cohort",
-                "Compute how related the samples are over the variants of autosomes.",
+                "Compute the genomic relationship matrix of the samples from autosomal variants.",
             ),
             "pca": (
                 "genoviz.cli.genotypes.cohort",
-                "Compute the main axes along which samples differ, by block Lanczos on packed "
+                "Compute principal components of the samples, by block Lanczos on packed "
                 "genotypes.",
             ),
             "king": (
                 "genoviz.cli.genotypes.cohort",
-                "Compute the kinship of pairs of samples that populations do not mislead "
+                "Compute kinship coefficients that are robust to population structure "
                 "(KING-robust).",
             ),
             "ld": (
                 "genoviz.cli.genotypes.linkage",
-                "Find the pairs of near variants that are linked, with their r².",
+                "Compute linkage disequilibrium (r²) of pairs of nearby variants.",
             ),
             "prune": (
                 "genoviz.cli.genotypes.linkage",
-                "Choose variants of which no two near ones are linked, as PLINK's "
-                "--indep-pairwise.",
+                "Prune variants in linkage disequilibrium, like PLINK's --indep-pairwise.",
             ),
             "clump": (
                 "genoviz.cli.genotypes.linkage",
-                "Let the strongest of linked variants stand for the others, as PLINK's --clump.",
+                "Group linked variants under the one with the lowest p value, like PLINK's "
+                "--clump.",
             ),
             "reml": (
                 "genoviz.cli.genotypes.variances",
-                "Estimate variances and heritability by restricted maximum likelihood (REML).",
+                "Estimate variance components and heritability by restricted maximum likelihood "
+                "(REML).",
             ),
             "gwas": (
                 "genoviz.cli.genotypes.gwas",
-                "Test each variant: BETA is the effect of one more A1 (log odds, in models of "
-                "cases).",
+                "Test each variant for association; BETA is the effect per A1 allele (log odds "
+                "for cases).",
             ),
             "finemap": (
                 "genoviz.cli.genotypes.finemap",
-                "Find which variants of a region have effects, by the sum of single effects "
-                "(SuSiE).",
+                "Fine-map a region with the sum of single effects model (SuSiE).",
             ),
             "blup": (
                 "genoviz.cli.genotypes.blup",
@@ -187,38 +185,37 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "multiblup": (
                 "genoviz.cli.genotypes.multiblup",
-                "Predict breeding values of several traits at once.",
+                "Predict breeding values of several traits together.",
             ),
             "blupf90": (
                 "genoviz.cli.genotypes.blupf90",
-                "Solve the mixed model of a parameter file of BLUPF90.",
+                "Solve the mixed model of a BLUPF90 parameter file.",
             ),
             "mixblup": (
                 "genoviz.cli.genotypes.mixblup",
-                "Solve the mixed model of an instruction file of MiXBLUP.",
+                "Solve the mixed model of a MiXBLUP instruction file.",
             ),
             "score": (
                 "genoviz.cli.genotypes.score",
-                "Score samples: sums of the dosages of named alleles, each times its weight.",
+                "Compute scores of samples: sums of allele dosages times weights.",
             ),
             "convert": (
                 "genoviz.cli.genotypes.convert",
-                "Write genotypes as another kind of file, all of them or those that pass filters "
-                "and lists.",
+                "Convert genotypes to another file format, optionally filtered.",
             ),
             "product": (
                 "genoviz.cli.genotypes.geno",
-                "Multiply the matrix of genotypes, samples by variants, with a dense matrix.",
+                "Multiply the genotype matrix (samples by variants) by a dense matrix.",
             ),
             "library": (
                 "genoviz.cli.genotypes.library",
-                "Write a C library of products and predictions, with its callers, and compile it.",
+                "Write and compile a C library of products and predictions, for other languages.",
             ),
             "simulate": (
                 "genoviz.cli.genotypes.geno",
-                "Make random genotypes with linkage and populations, and a trait, as PLINK files.",
+                "Simulate genotypes with linkage and populations, and a trait, as PLINK files.",
             ),
         },
     ),
-    "samples": ("genoviz.cli.samples", "List sample files, or fetch one."),
+    "samples": ("genoviz.cli.samples", "List sample files, or download one."),
 }

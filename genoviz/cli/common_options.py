@@ -43,7 +43,7 @@ GraphArgument = Annotated[
     ),
 ]
 BackendOption = Annotated[
-    BackendName, option("Where to compute; auto is a GPU if there is one.", "--backend")
+    BackendName, option("Backend; auto uses a GPU if there is one.", "--backend")
 ]
 SchedulerOption = Annotated[
     str | None,
@@ -55,10 +55,10 @@ SchedulerOption = Annotated[
         show_default="none: this machine alone",
     ),
 ]
-SeedOption = Annotated[int, option("Names all random numbers.", "--seed", within=(0, MAX_SEED))]
-JsonOption = Annotated[bool, option("Print the results as JSON, for other programs.", "--json")]
+SeedOption = Annotated[int, option("Seed of all random numbers.", "--seed", within=(0, MAX_SEED))]
+JsonOption = Annotated[bool, option("Print the results as JSON.", "--json")]
 CacheOption = Annotated[
-    bool, option("Keep the parsed graph, so that it opens at once next time.", "--cache/--no-cache")
+    bool, option("Cache the parsed graph, so that it opens faster next time.", "--cache/--no-cache")
 ]
 
 

@@ -27,24 +27,26 @@ from genoviz.cli.results import name_of_output, print_notes, print_results, show
 )
 def reproduce(
     figure: Annotated[
-        str | None, typer.Argument(metavar="FIGURE", help="Which one; without, they are listed.")
+        str | None,
+        typer.Argument(metavar="FIGURE", help="Name of the figure; without it, list all figures."),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--output",
-            help="File to write: .png, .svg, .pdf, .html, or .tsv for its numbers.",
+            help="Output file: .png, .svg, .pdf, .html, or .tsv for the numbers.",
             show_default="the numbers on standard output",
         ),
     ] = None,
     small: Annotated[
-        bool, typer.Option("--small", help="Sizes that take seconds rather than minutes.")
+        bool,
+        typer.Option("--small", help="Use small sizes, which take seconds instead of minutes."),
     ] = False,
     graph: Annotated[
         Path | None,
         typer.Option(
-            help="Graph for a figure about layouts (layout-...).",
+            help="Graph for figures about layouts (layout-...).",
             show_default="simulated ones",
         ),
     ] = None,
@@ -52,10 +54,10 @@ def reproduce(
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Draw a figure or a table of the papers anew, from a run on this machine.
+    """Recompute a figure or a table of the papers on this machine.
 
-    What is measured is measured now; what the papers print stands beside it in grey, and is named.
-    With --backend auto the CPU is measured, and the GPU if there is one.
+    Measurements are made now; values printed in the papers are shown next to them in grey. With
+    --backend auto, the CPU is measured, and the GPU if there is one.
     """
     from genoviz.analyses.reproduce.figures import (
         FIGURES,

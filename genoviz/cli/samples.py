@@ -39,7 +39,7 @@ EXAMPLES = examples(
 )
 
 samples = typer.Typer(
-    help="List sample files, or fetch one.",
+    help="List sample files, or download one.",
     epilog=EXAMPLES,
     rich_markup_mode="rich",
     add_completion=False,
@@ -48,7 +48,7 @@ samples = typer.Typer(
 
 @samples.callback(invoke_without_command=True)
 def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
-    """List sample files, or fetch one."""
+    """List sample files, or download one."""
     if context.invoked_subcommand is not None:
         return
     from genoviz.samples import list_samples, samples_folder
@@ -74,11 +74,13 @@ def list_all(context: typer.Context, as_json: JsonOption = False) -> None:
 @samples.command("get", epilog=EXAMPLES, no_args_is_help=True)
 def get(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME", help="Samples, as the list names them.")
+        list[str], typer.Argument(metavar="NAME", help="Names of samples in the list.")
     ],
     base_url: Annotated[
         str | None,
-        option("Mirror that serves the files by name.", "--url", envvar="GENOVIZ_SAMPLES_URL"),
+        option(
+            "URL of a mirror that serves the files by name.", "--url", envvar="GENOVIZ_SAMPLES_URL"
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,17 +126,23 @@ def simulate(
     output: Annotated[
         Path,
         option(
-            "Graph to write: .gfa, or .gfa.gz to gzip it; or the folder of a --genome.",
+            "Output graph: .gfa or .gfa.gz; with --genome, a folder.",
             "-o",
             "--output",
         ),
     ],
-    nodes: Annotated[int | None, option("Nodes.", "-n", "--nodes", within=(1, MAX_COUNT))] = None,
-    paths: Annotated[int | None, option("Paths.", "-p", "--paths", within=(1, MAX_COUNT))] = None,
+    nodes: Annotated[
+        int | None, option("Number of nodes.", "-n", "--nodes", within=(1, MAX_COUNT))
+    ] = None,
+    paths: Annotated[
+        int | None, option("Number of paths.", "-p", "--paths", within=(1, MAX_COUNT))
+    ] = None,
     steps: Annotated[
         int | None,
         option(
-            "Steps of all paths, within 5 %.", within=(1, MAX_COUNT), show_default="by the paths"
+            "Number of steps of all paths, within 5 %.",
+            within=(1, MAX_COUNT),
+            show_default="by the paths",
         ),
     ] = None,
     preset: Annotated[
@@ -143,28 +151,28 @@ def simulate(
     genome: Annotated[
         Genome | None,
         option(
-            "All 24 chromosomes of a graph of the Human Pangenome Reference Consortium, a file "
-            "each.",
+            "All 24 chromosomes with the sizes of a Human Pangenome Reference Consortium "
+            "graph, one file each.",
         ),
     ] = None,
     scale: Annotated[
         float | None,
-        option("Share of the nodes and steps of a --genome.", within=(1e-9, 1), show_default="1"),
+        option(
+            "Fraction of the nodes and steps of a --genome.", within=(1e-9, 1), show_default="1"
+        ),
     ] = None,
     sequences: Annotated[
-        bool, option("Make up bases, or write lengths.", "--sequences/--no-sequences")
+        bool, option("Write random bases, or only lengths.", "--sequences/--no-sequences")
     ] = False,
-    contig: Annotated[
-        str | None, option("Contig in the names of the paths.", show_default="chr1")
-    ] = None,
+    contig: Annotated[str | None, option("Contig name in path names.", show_default="chr1")] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Make a random graph with the statistics of the human pangenome, and write it as GFA.
 
-    It has SNPs, indels, nested structural variants, inversions and tandem duplications, and its
-    haplotypes share blocks. A --genome is a graph for each chromosome, with as many nodes and
-    steps as its length in T2T-CHM13 has of the published ones.
+    The graph has SNPs, indels, nested structural variants, inversions and tandem duplications, and
+    its haplotypes share blocks. --genome makes one graph per chromosome; the
+    published numbers of nodes and steps are divided among them by length in T2T-CHM13.
     """
     given = {"n_nodes": nodes, "n_paths": paths, "n_steps": steps}
     given = {name: size for name, size in given.items() if size is not None}

@@ -36,57 +36,56 @@ def serve(
         list[Path] | None,
         typer.Argument(
             metavar="FILE",
-            help="Graphs to offer, each followed by its layout and annotations if it has some; "
-            "the first graph is opened. A folder of graphs, or a list in TOML, offers all of them, "
-            "with the layouts of the folder after it (genoviz layout --all). Without a graph, "
-            "files of intervals, reads and signals are opened as tracks. Sequences (FASTA, 2bit) "
-            "and indexes of k-mers (.gvfm) are offered to the pages that search them; genotypes "
-            "(.bed of PLINK with .bim and .fam beside it, .pgen, VCF, BCF), each followed by its "
-            "table of phenotypes, to their page.",
+            help="Graphs, each optionally followed by its layout and annotations; the first "
+            "graph is opened. A folder of graphs, or a TOML list, offers all its graphs, "
+            "with layouts from the folder after it (genoviz layout --all). Without a graph, "
+            "files of intervals, reads and signals are opened as tracks. Sequences (FASTA, "
+            "2bit), k-mer indexes (.gvfm), and genotypes (PLINK .bed with .bim and .fam, "
+            ".pgen, VCF, BCF), each optionally followed by its table of phenotypes, are "
+            "offered on their pages.",
         ),
     ] = None,
-    port: Annotated[int, option("TCP port; 0 takes a free one.", within=(0, 65535))] = 5006,
+    port: Annotated[int, option("TCP port; 0 selects a free port.", within=(0, 65535))] = 5006,
     address: Annotated[
-        str, option("Where to listen; 0.0.0.0 for all of the network.")
+        str, option("Address to listen at; 0.0.0.0 for all networks.")
     ] = "127.0.0.1",
     host: Annotated[
         list[str] | None,
         option(
-            "A name by which browsers reach the server, besides this machine's own; can be "
-            "repeated. Requests for other hosts are refused.",
+            "Additional host name under which browsers reach the server (repeatable). "
+            "Requests for other hosts are rejected.",
             metavar="NAME",
         ),
     ] = None,
     origin: Annotated[
         list[str] | None,
         option(
-            "Where pages come from if not from the server's own address, as behind a proxy "
-            "that hides the name: https://lab.example.org; can be repeated.",
+            "Allowed origin of pages other than the server's own address, e.g. behind a "
+            "proxy that hides the name: https://lab.example.org (repeatable).",
             metavar="ADDRESS",
         ),
     ] = None,
     lab: Annotated[
         Path | None,
         option(
-            "What a lab writes down about its server (TOML): who may come in, who may read "
-            "which folders, address and prefix; docs/server.md has it all. Options that are given "
-            "besides count more.",
+            "Settings of a lab's server (TOML): users, folders they may read, address and "
+            "prefix; see docs/server.md. Options on the command line take precedence.",
             metavar="FILE",
         ),
     ] = None,
     add_person: Annotated[
         str | None,
         option(
-            "Ask for a password, keep it for this person in the file of passwords that --lab "
-            "names, and end.",
+            "Ask for a password, store its hash for this person in the password file of "
+            "--lab, and exit.",
             metavar="NAME",
         ),
     ] = None,
     memory: Annotated[
         int | None,
         option(
-            "How much memory open files may take together, and one of them half of it; 60 % "
-            "of the machine's by default. A file that does not fit is refused before it is read.",
+            "Memory limit of all open files; one file may use half of it. Default: 60 % of "
+            "the machine's memory. A file that does not fit is rejected before it is read.",
             within=(1, 100_000),
             metavar="GB",
         ),
@@ -94,7 +93,7 @@ def serve(
     tab_memory: Annotated[
         int | None,
         option(
-            "How much memory the open files of one tab may take; no limit by default.",
+            "Memory limit of the open files of one tab. Default: no limit.",
             within=(1, 100_000),
             metavar="GB",
         ),
@@ -102,7 +101,7 @@ def serve(
     gpu_memory: Annotated[
         int | None,
         option(
-            "How much memory of the GPU the server may take; all of it by default.",
+            "GPU memory limit of the server. Default: all of it.",
             within=(1, 100_000),
             metavar="GB",
         ),
@@ -110,7 +109,7 @@ def serve(
     job_minutes: Annotated[
         int | None,
         option(
-            "How long one layout, analysis or question may compute; no limit by default.",
+            "Time limit of one layout, analysis or query. Default: no limit.",
             within=(1, 100_000),
             metavar="MINUTES",
         ),
@@ -118,15 +117,16 @@ def serve(
     rows: Annotated[
         int | None,
         option(
-            "How many rows a result may have; more are not computed. What each page can show "
-            "by default.",
+            "Maximum number of rows of a result. Default: what each page can show.",
             within=(1, 10**9),
             metavar="N",
         ),
     ] = None,
-    browser: Annotated[bool, option("Open it in a browser.", "--browser/--no-browser")] = True,
+    browser: Annotated[
+        bool, option("Open the dashboard in a browser.", "--browser/--no-browser")
+    ] = True,
 ) -> None:
-    """Serve the dashboard until interrupted; its address is printed."""
+    """Serve the dashboard, and print its address, until interrupted."""
     _begin_with_malloc()
     try:
         from genoviz_app.server.limits import Limits

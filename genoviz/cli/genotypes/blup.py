@@ -72,8 +72,8 @@ def blup(
     heritability: Annotated[
         Any,
         option(
-            "Of the trait, within (0, 1); or estimate it by REML, of the samples that have "
-            "genotypes and phenotype.",
+            "Heritability of the trait, in (0, 1); or estimate, by REML from the samples "
+            "with genotypes and phenotype.",
             "--heritability",
             "--h2",
             parser=_parse_heritability,
@@ -84,20 +84,21 @@ def blup(
     method: Annotated[
         Method,
         option(
-            "SNP-BLUP and GBLUP solve the same model; the single-step forms also use a "
+            "SNP-BLUP and GBLUP are equivalent; the single-step methods also use a "
             "pedigree, and predict animals without genotypes.",
             case_sensitive=False,
         ),
     ] = Method.snp_blup,
     pedigree: Annotated[
-        Path | None, option("Animal, sire and dam a line; for the single-step forms.")
+        Path | None,
+        option("Pedigree for the single-step methods: animal, sire and dam on each line."),
     ] = None,
     gamma: io.GammaOption = None,
     variance_base: io.VarianceBaseOption = None,
     polygenic_weight: Annotated[
         float | None,
         option(
-            "Part that the pedigree has beside the markers.",
+            "Polygenic weight: the fraction of the genetic variance not explained by markers.",
             within=(0, 1),
             show_default=f"{ASSUMED_WEIGHT:g}, with a note",
         ),
@@ -105,45 +106,46 @@ def blup(
     repeatability: Annotated[
         float | None,
         option(
-            "A row of --pheno is a record, of which an animal may have several; part "
-            "of the variance that these have in common, at least the heritability.",
+            "Rows of --pheno are repeated records; the repeatability, at least the heritability.",
             within=(0, 1),
         ),
     ] = None,
     weight: Annotated[
         str | None,
-        option("Column of --pheno; the residual variance of a value is divided by it."),
+        option("Column of --pheno with weights, which divide the residual variances."),
     ] = None,
     preconditioner: Annotated[
-        Preconditioner, option("Of the conjugate gradients.")
+        Preconditioner, option("Preconditioner of the conjugate gradients.")
     ] = Preconditioner.diagonal,
     tolerance: Annotated[
         float | None,
         option(
-            "Squared relative residual at which to stop.",
+            "Stop at this squared relative residual.",
             within=(1e-30, 1),
             show_default="1e-13, or 1e-10 to cross-validate",
         ),
     ] = None,
-    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 5000,
+    max_iterations: Annotated[
+        int, option("Maximum number of iterations.", within=(1, 10**9))
+    ] = 5000,
     with_reliability: Annotated[
         bool,
         option(
-            "Also tell how reliable each breeding value is: exactly up to 4,000 samples or "
-            "animals, else by 200 random draws.",
+            "Also write reliabilities of breeding values: exact up to 4,000 samples or "
+            "animals, otherwise from 200 random draws.",
             "--reliability",
         ),
     ] = False,
-    effects: Annotated[Path | None, option("Also write the effects of the variants.")] = None,
+    effects: Annotated[Path | None, option("Also write variant effects to this file.")] = None,
     cross_validate: Annotated[
         int | None,
         option(
-            "Instead, tell how well held-out samples are predicted.",
+            "Report the accuracy of predictions of held-out samples instead.",
             within=(2, 10**9),
             metavar="FOLDS",
         ),
     ] = None,
-    repeats: Annotated[int, option("Of the cross-validation.", within=(1, 10**6))] = 1,
+    repeats: Annotated[int, option("Seed of the cross-validation.", within=(1, 10**6))] = 1,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
@@ -151,9 +153,9 @@ def blup(
 ) -> None:
     """Predict breeding values by best linear unbiased prediction.
 
-    Samples without a phenotype are predicted, but not learned from. Notes on standard error say
-    what was assumed. If the equations are not solved to the tolerance, tables have CONVERGED no,
-    and the exit status is 3.
+    Samples without a phenotype get predictions, but do not contribute to the fit. Notes on standard
+    error list the assumptions. If the solver does not reach the tolerance, CONVERGED is no in the
+    tables, and the exit status is 3.
     """
     from genoviz.analyses.genotypes.prediction.blup_training import Training
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out

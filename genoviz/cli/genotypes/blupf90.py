@@ -23,18 +23,18 @@ def blupf90(
         Path,
         typer.Argument(
             metavar="PARAMETERS",
-            help="Parameter file of BLUPF90; the files that it names lie beside it.",
+            help="BLUPF90 parameter file; file names in it are relative to its folder.",
         ),
     ],
     output: TableOption = None,
 ) -> None:
-    """Solve the mixed model of a parameter file of BLUPF90.
+    """Solve the mixed model of a BLUPF90 parameter file.
 
-    Models have any number of traits, missing observations, fixed and random effects, covariates,
-    random regressions and maternal effects, with or without a pedigree. Rows have trait, effect
-    and level, from 1 as in the parameter file; SE is there with OPTION sol se. Solutions of fixed
-    effects that cannot be told apart have a meaning in their differences alone. If the equations
-    are not solved, CONVERGED is no, and the exit status is 3.
+    Models can have several traits, missing observations, fixed and random effects, covariates,
+    random regressions and maternal effects, with or without a pedigree. Each row has a trait,
+    effect and level, numbered from 1 as in the parameter file; OPTION sol se adds SE. For linearly
+    dependent fixed effects, only differences of solutions are meaningful. If the solver does not
+    converge, CONVERGED is no, and the exit status is 3.
     """
     import numpy as np
 

@@ -46,25 +46,28 @@ def grm(
     output: Annotated[
         Path,
         option(
-            "File to write: .grm.bin (GCTA's, with .grm.id, and .grm.N.bin: how many variants "
-            "each pair has), .npy, or .tsv; .npy and .tsv have the order of the samples.",
+            "Output file: .grm.bin (GCTA format, with .grm.id and .grm.N.bin for the number "
+            "of variants of each pair), .npy, or .tsv; .npy and .tsv are in sample order.",
             "-o",
             "--output",
         ),
     ],
     method: Annotated[
-        GrmMethod, option("VanRaden's first, or the mean over standardised variants (GCTA).")
+        GrmMethod,
+        option("Matrix: VanRaden's first method, or the mean over standardised variants (GCTA)."),
     ] = GrmMethod.vanraden,
-    pairs: Annotated[Path | None, option("Also write the pairs of relatives, as a table.")] = None,
+    pairs: Annotated[
+        Path | None, option("Also write a table of related pairs to this file.")
+    ] = None,
     at_least: Annotated[
-        float, option("Smallest relationship of such a pair.", within=(-10, 10))
+        float, option("Minimum relationship of related pairs.", within=(-10, 10))
     ] = 0.05,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Compute how related the samples are over the variants of autosomes."""
+    """Compute the genomic relationship matrix of the samples from autosomal variants."""
     from genoviz.analyses.genotypes.relationships import iter_relationship_matrix
     from genoviz.analyses.genotypes.relatives import relatives
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out
@@ -117,7 +120,7 @@ def king(
     at_least: Annotated[
         float | None,
         option(
-            "Least kinship of the pairs that are written: 0.354 for duplicates, 0.177 for first "
+            "Minimum kinship of pairs in the output: 0.354 for duplicates, 0.177 for first "
             "degree, 0.0884 for second, 0.0442 for third.",
             within=(-1e6, 0.5),
             show_default="all pairs",
@@ -126,18 +129,18 @@ def king(
     unrelated: Annotated[
         Path | None,
         option(
-            "Also write samples of whom no two have this kinship, FID and IID a line, as --keep "
-            "takes them."
+            "Also write a set of samples without pairs of this kinship to this file: FID "
+            "and IID on each line, as read by --keep."
         ),
     ] = None,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
 ) -> None:
-    """Compute the kinship of pairs of samples that populations do not mislead (KING-robust).
+    """Compute kinship coefficients that are robust to population structure (KING-robust).
 
-    KINSHIP is 0.5 for duplicates, 0.25 for parents and children, and 0 or less for unrelated
-    samples. NSNP counts the variants at which both have a genotype; HETHET and IBS0 are the shares
-    of these at which both are heterozygous, or homozygous for different alleles.
+    KINSHIP is 0.5 for duplicates, 0.25 for parent and child, and 0 or less for unrelated samples.
+    NSNP is the number of variants at which both samples have a genotype. HETHET and IBS0 are the
+    fractions of these at which both are heterozygous, or homozygous for different alleles.
     """
     import numpy as np
 
@@ -185,21 +188,23 @@ def freq(
     *,
     output: TableOption = None,
     samples: Annotated[
-        Path | None, option("Also write missing genotypes, heterozygosity and F of the samples.")
+        Path | None,
+        option("Also write missing rates, heterozygosity and F of samples to this file."),
     ] = None,
     filters: io.Filters,
     nonfounders: Annotated[
         bool,
-        option("Test Hardy-Weinberg proportions of those with known parents too.", "--nonfounders"),
+        option("Include samples with known parents in Hardy-Weinberg tests.", "--nonfounders"),
     ] = False,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Count alleles and genotypes of each variant.
 
-    A1_FREQ is the frequency of A1, column 5 of a .bim file and the alternative allele of a VCF;
-    HWE_P is the exact test's p, of samples without a known parent. Of X and Y males count with one
-    copy, and all samples of MT; at X, HWE_P is of females and males, and it is NA at Y and MT.
+    A1_FREQ is the frequency of A1: column 5 of a .bim file, the alternative allele of a VCF. HWE_P
+    is the p value of the exact Hardy-Weinberg test of samples without a known parent. Males have
+    one copy of X and Y, and all samples have one copy of MT. On X, HWE_P uses females and males; on
+    Y and MT it is NA.
     """
     from genoviz.analyses.genotypes.sex_chromosomes import note_counted
     from genoviz.analyses.genotypes.statistics import (
@@ -247,23 +252,25 @@ def pca(
     genotypes: io.GenotypesArgument,
     *,
     output: TableOption = None,
-    components: Annotated[int, option("How many.", "-k", "--components", within=(1, 10_000))] = 10,
+    components: Annotated[
+        int, option("Number of components.", "-k", "--components", within=(1, 10_000))
+    ] = 10,
     iterations: Annotated[
-        int, option("Products with the relationship matrix at most.", within=(1, 10_000))
+        int, option("Maximum number of products with the relationship matrix.", within=(1, 10_000))
     ] = 100,
     tolerance: Annotated[
-        float, option("Residual of a component, |Gu - lu| / l, with which to stop.", within=(0, 1))
+        float, option("Stop at this residual of each component, |Gu - lu| / l.", within=(0, 1))
     ] = 1e-4,
-    loadings: Annotated[Path | None, option("Also write the loadings of the variants.")] = None,
+    loadings: Annotated[Path | None, option("Also write variant loadings to this file.")] = None,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Compute the main axes along which samples differ, by block Lanczos on packed genotypes.
+    """Compute principal components of the samples, by block Lanczos on packed genotypes.
 
-    The eigenvalues, what they explain of the variance, and how exact they are go to standard
-    error. If the tolerance is not reached, the exit status is 3.
+    Eigenvalues, explained variance and residuals are printed to standard error. If the tolerance is
+    not reached, the exit status is 3.
     """
     from genoviz.analyses.genotypes.components import iter_principal_components
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out

@@ -38,8 +38,8 @@ def convert(
     output: Annotated[
         Path,
         option(
-            "What to write: the prefix of .bed, .bim and .fam, or one of them; .vcf, also with "
-            ".gz; .npz or .parquet (dosages of A1).",
+            "Output: prefix of .bed, .bim and .fam, or one of these files; .vcf or .vcf.gz; "
+            ".npz or .parquet (dosages of A1).",
             "-o",
             "--output",
         ),
@@ -47,21 +47,24 @@ def convert(
     split_alleles: Annotated[
         bool,
         option(
-            "Make a variant for each ALT of a record of VCF with several, at which all other "
-            "alleles count as REF; else these records are left out.",
+            "Split multiallelic VCF records into one variant per ALT, with all other "
+            "alleles as REF; by default they are skipped.",
             "--split-alleles",
         ),
     ] = False,
     new_ids: Annotated[
-        NewIds, option("Name variants CONTIG:POS:A2:A1, all or those without an ID.", "--new-ids")
+        NewIds,
+        option(
+            "Set variant IDs to CONTIG:POS:A2:A1, for all variants or those without an ID.",
+            "--new-ids",
+        ),
     ] = NewIds.none,
     filters: io.Filters,
 ) -> None:
-    """Write genotypes as another kind of file, all of them or those that pass filters and lists.
+    """Convert genotypes to another file format, optionally filtered.
 
-    Alleles stay what they are: A1 of PLINK is ALT of VCF, and is not made the rarer one. Column 6
-    of a .fam file goes along. A .bed file of the old order, sample after sample, is written variant
-    after variant.
+    Alleles are not swapped: A1 of PLINK is ALT of VCF, even if it is the major allele. Column 6 of
+    a .fam file is kept. A sample-major .bed file is written variant-major.
     """
     from genoviz.io.genotypes.arrays import write_dosages
     from genoviz.io.genotypes.plink_files import ENDINGS

@@ -27,26 +27,31 @@ def finemap(
     *,
     output: TableOption = None,
     credible_sets: Annotated[
-        Path | None, option("Also write the credible sets, a row each.", "--sets")
+        Path | None, option("Also write the credible sets to this file, one per row.", "--sets")
     ] = None,
     traits: TraitOptions,
-    effects: Annotated[int, option("Single effects at most.", "--effects", within=(1, 1000))] = 10,
+    effects: Annotated[
+        int, option("Maximum number of single effects.", "--effects", within=(1, 1000))
+    ] = 10,
     coverage: Annotated[
-        float, option("Least probability of a credible set.", within=(1e-6, 1 - 1e-9))
+        float, option("Minimum probability of a credible set.", within=(1e-6, 1 - 1e-9))
     ] = 0.95,
     min_purity: Annotated[
         float,
-        option("Least absolute correlation between two variants of a credible set.", within=(0, 1)),
+        option("Minimum absolute correlation between variants of a credible set.", within=(0, 1)),
     ] = 0.5,
-    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**6))] = 100,
+    max_iterations: Annotated[
+        int, option("Maximum number of iterations.", within=(1, 10**6))
+    ] = 100,
     filters: io.Filters,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Find which variants of a region have effects, by the sum of single effects (SuSiE).
+    """Fine-map a region with the sum of single effects model (SuSiE).
 
-    PIP is the posterior probability that a variant has an effect, EFFECT the posterior mean of that
-    of one more A1, SET the number of its credible set. A set has the variant of one effect with the
-    probability of --coverage. If the bound still changes, the exit status is 3.
+    PIP is the posterior probability that a variant has an effect, EFFECT the posterior mean effect
+    per A1 allele, and SET the number of its credible set. A credible set contains the variant of
+    one effect with the probability of --coverage. If the fit does not converge, the exit status is
+    3.
     """
     from genoviz.analyses.genotypes.association.fine_mapping import iter_fine_map
     from genoviz.analyses.genotypes.association.single_effects import FineMappingOptions

@@ -50,25 +50,29 @@ def product(
         Path,
         typer.Argument(
             metavar="MATRIX",
-            help="Dense matrix: .npy, or a table of numbers with a row a variant (a sample with "
-            "--transpose) and no header.",
+            help="Dense matrix: .npy, or a table of numbers without header, with one row per "
+            "variant (per sample with --transpose).",
         ),
     ],
     output: OutputOption = None,
     transpose: Annotated[
-        bool, option("Multiply the transpose: samples to variants.", "--transpose")
+        bool, option("Multiply by the transposed genotype matrix.", "--transpose")
     ] = False,
     scale: Annotated[
-        Scale, option("Dosages of A1 as they are, less twice its frequency, or that over its s.d.")
+        Scale,
+        option(
+            "Dosages of A1: raw, centred by twice the frequency, or also divided by the "
+            "standard deviation."
+        ),
     ] = Scale.centred,
     autosomes: io.AutosomesOption = None,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Multiply the matrix of genotypes, samples by variants, with a dense matrix.
+    """Multiply the genotype matrix (samples by variants) by a dense matrix.
 
-    A missing genotype counts as the mean, and variants of X, Y and MT as they are in the file. An
-    output .npy has the numbers alone, a table says which sample or variant a row is of.
+    A missing genotype counts as the mean. Variants of X, Y and MT are used as coded in the file. A
+    .npy output has only the numbers; a table also names the sample or variant of each row.
     """
     import numpy as np
 
@@ -144,21 +148,24 @@ def _check_first_line(path: Path, lines: list[str]) -> None:
 )
 def simulate(
     output: Annotated[
-        Path, option("Prefix of the .bed, .bim, .fam and .pheno.tsv files.", "-o", "--output")
+        Path,
+        option("Prefix of the output files .bed, .bim, .fam and .pheno.tsv.", "-o", "--output"),
     ],
-    samples: Annotated[int, option("Samples.", "-n", "--samples", within=(1, 10**9))],
-    variants: Annotated[int, option("Variants.", "-m", "--variants", within=(1, 10**9))],
-    contigs: Annotated[int, option("Contigs.", within=(1, 10**9))] = 1,
-    populations: Annotated[int, option("Populations.", within=(1, 10**6))] = 1,
-    fst: Annotated[float, option("How far these differ.", within=(0, 0.9))] = 0.1,
-    missing: Annotated[float, option("Part of missing genotypes.", within=(0, 1))] = 0.0,
+    samples: Annotated[int, option("Number of samples.", "-n", "--samples", within=(1, 10**9))],
+    variants: Annotated[int, option("Number of variants.", "-m", "--variants", within=(1, 10**9))],
+    contigs: Annotated[int, option("Number of contigs.", within=(1, 10**9))] = 1,
+    populations: Annotated[int, option("Number of populations.", within=(1, 10**6))] = 1,
+    fst: Annotated[float, option("F_ST between the populations.", within=(0, 0.9))] = 0.1,
+    missing: Annotated[float, option("Fraction of missing genotypes.", within=(0, 1))] = 0.0,
     heritability: Annotated[
-        float, option("Of the trait.", "--trait-heritability", within=(0, 1))
+        float, option("Heritability of the trait.", "--trait-heritability", within=(0, 1))
     ] = 0.5,
-    causal: Annotated[int, option("Variants with an effect on it.", within=(1, 10**9))] = 100,
+    causal: Annotated[
+        int, option("Number of variants with an effect on the trait.", within=(1, 10**9))
+    ] = 100,
     seed: SeedOption = 0,
 ) -> None:
-    """Make random genotypes with linkage and populations, and a trait, as PLINK files."""
+    """Simulate genotypes with linkage and populations, and a trait, as PLINK files."""
     from genoviz.analyses.simulation.genotypes import iter_simulate_genotypes
     from genoviz.analyses.simulation.traits import simulate_trait
     from genoviz.io.genotypes.plink_files import ENDINGS

@@ -64,47 +64,49 @@ def gwas(
     output: TableOption = None,
     traits: TraitOptions,
     pcs: Annotated[
-        int, option("Principal components to correct for.", "--pcs", within=(0, 10_000))
+        int,
+        option(
+            "Number of principal components to include as covariates.", "--pcs", within=(0, 10_000)
+        ),
     ] = 0,
     model: Annotated[
         Model,
         option(
-            "logistic is for a trait of two values; where cases are few firth has a penalised "
-            "likelihood, firth-fallback that where logistic has no answer, and saddle-point tests "
-            "the score; mixed has a random effect of the variants of other chromosomes, for "
-            "samples that are related."
+            "logistic: for case-control traits. For few cases: firth (penalised "
+            "likelihood), firth-fallback (firth if logistic does not converge), "
+            "saddle-point (score test). mixed: for related samples, with a random effect of "
+            "the variants on other chromosomes."
         ),
     ] = Model.linear,
     condition: Annotated[
         list[str] | None,
         option(
-            "Test others conditional on the variants of these IDs: their dosages are covariates. "
-            "May be given several times.",
+            "Include the dosages of the variants with these IDs as covariates (repeatable).",
             metavar="ID[,ID]",
         ),
     ] = None,
     leave_out: Annotated[
-        LeaveOut, option("mixed: relationships without the chromosome that is tested.")
+        LeaveOut, option("For mixed: exclude the tested chromosome from the relationships.")
     ] = LeaveOut.chromosome,
     tests: Annotated[
         Tests,
         option(
-            "mixed: exact is generalised least squares, and builds relationships; calibrated "
-            "is by products alone; auto: exact up to 3,000 samples."
+            "For mixed: exact is generalised least squares with relationship matrices; "
+            "calibrated uses only matrix products; auto is exact up to 3,000 samples."
         ),
     ] = Tests.auto,
     refine_below: Annotated[
         float,
         option(
-            "mixed, calibrated: variants of p below this, 64 at most, are tested exactly after "
-            "that.",
+            "For mixed with calibrated tests: retest variants with p below this exactly, at "
+            "most 64.",
             within=(0, 1),
         ),
     ] = 1e-5,
     xchr_model: Annotated[
         int,
         option(
-            "What the one A1 of a male counts as at X: 2, or 1; 0 leaves X out.",
+            "Dosage of a male's A1 on X: 2 or 1; 0 excludes X.",
             "--xchr-model",
             within=(0, 2),
         ),
@@ -114,12 +116,12 @@ def gwas(
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Test each variant: BETA is the effect of one more A1 (log odds, in models of cases).
+    """Test each variant for association; BETA is the effect per A1 allele (log odds for cases).
 
-    Genotypes and phenotypes that are missing are left out, variant by variant; NA is what cannot
-    be tested. At X sex is a further covariate, as in PLINK 2, Y is tested with males alone, and one
-    A1 of Y or MT counts as 1. In the mixed model a missing genotype counts as the mean, and X, Y
-    and MT are not tested. Trait, samples and lambda GC go to standard error.
+    Samples with a missing genotype or phenotype are excluded for each variant; variants that cannot
+    be tested have NA. On X, sex is an additional covariate, as in PLINK 2. Y is tested in males
+    only. One A1 of Y or MT counts as 1. In the mixed model a missing genotype counts as the mean,
+    and X, Y and MT are not tested. Trait, samples and lambda GC are printed to standard error.
     """
     if scheduler is not None and model is Model.mixed:
         raise typer.BadParameter("--scheduler does not go with --model mixed")

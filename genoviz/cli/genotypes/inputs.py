@@ -38,21 +38,23 @@ class Contigs(StrEnum):
 AutosomesOption = Annotated[
     int | None,
     option(
-        "Of the species; the next numbers are X, Y, XY and MT. Cattle have 29.",
+        "Number of autosomes of the species; the following numbers are X, Y, XY and MT. "
+        "Cattle have 29.",
         "--autosomes",
         within=(1, 1000),
         show_default="22, as in humans",
     ),
 ]
 ContigsOption = Annotated[
-    Contigs, option("Leave X, Y and MT out, or take them as they are in the file.", "--contigs")
+    Contigs, option("Exclude X, Y and MT, or use all contigs as coded in the file.", "--contigs")
 ]
 GammaOption = Annotated[
     str | None,
     option(
-        "Groups of unknown parents are metafounders with these relationships: a table of numbers, "
-        "in the order of groups or with their names; one number, for one group; or estimate them "
-        "from genotypes. Without groups, all unknown parents are of one.",
+        "Relationships of metafounders, which replace groups of unknown parents: a "
+        "table of numbers, in the order of groups or with their names; one number, for "
+        "one group; or estimate, from genotypes. Without groups, all unknown parents "
+        "are in one.",
         "--gamma",
         metavar="FILE | NUMBER | estimate",
     ),
@@ -70,9 +72,9 @@ class VarianceBase(StrEnum):
 VarianceBaseOption = Annotated[
     VarianceBase | None,
     option(
-        "With --gamma, what the heritability or the covariances are of: A^Gamma of metafounders; "
-        "founders that are unrelated, as in usual evaluations; or genotypes, as geno reml finds "
-        "them. That in A^Gamma is computed from the others.",
+        "With --gamma, the base of the heritability or covariances: metafounders "
+        "(A^Gamma); founders (unrelated, as in usual evaluations); or genotypes (as "
+        "from geno reml). The last two are converted to A^Gamma.",
         "--variance-base",
         show_default="metafounders; genotypes with --h2 estimate",
     ),
@@ -89,39 +91,38 @@ _HEADERS = ("#FID", "FID", "#IID", "IID")
 class Filters:
     """Options that say what is left out before anything is computed."""
 
-    maf: Annotated[float, option("Smallest minor allele frequency.", "--maf", within=(0, 0.5))] = (
-        0.0
-    )
+    maf: Annotated[float, option("Minimum minor allele frequency.", "--maf", within=(0, 0.5))] = 0.0
     max_missing: Annotated[
         float,
-        option("Largest part of genotypes missing at a variant.", "--max-missing", within=(0, 1)),
+        option("Maximum missing rate of a variant.", "--max-missing", within=(0, 1)),
     ] = 1.0
     max_sample_missing: Annotated[
         float,
-        option(
-            "Largest part of genotypes missing in a sample.", "--max-sample-missing", within=(0, 1)
-        ),
+        option("Maximum missing rate of a sample.", "--max-sample-missing", within=(0, 1)),
     ] = 1.0
     hwe: Annotated[
-        float, option("Smallest p of the exact Hardy-Weinberg test.", "--hwe", within=(0, 1))
+        float, option("Minimum p value of the exact Hardy-Weinberg test.", "--hwe", within=(0, 1))
     ] = 0.0
     region: Annotated[
         str | None,
         option(
-            "Only variants there; 0-based, half-open.", "--region", metavar="CONTIG[:START[-END]]"
+            "Only variants in this region; 0-based, half-open.",
+            "--region",
+            metavar="CONTIG[:START[-END]]",
         ),
     ] = None
     keep: Annotated[
-        Path | None, option("Only samples of this file: a line each, IID or FID and IID.", "--keep")
+        Path | None,
+        option("Only samples in this file: IID, or FID and IID, on each line.", "--keep"),
     ] = None
     remove: Annotated[
-        Path | None, option("Leave out the samples of this file, as of --keep.", "--remove")
+        Path | None, option("Exclude the samples in this file (format of --keep).", "--remove")
     ] = None
     extract: Annotated[
-        Path | None, option("Only variants of this list: a line each, the ID first.", "--extract")
+        Path | None, option("Only variants in this file: one per line, the ID first.", "--extract")
     ] = None
     exclude: Annotated[
-        Path | None, option("Leave out the variants of this list, as of --extract.", "--exclude")
+        Path | None, option("Exclude the variants in this file (format of --extract).", "--exclude")
     ] = None
     autosomes: AutosomesOption = None
 

@@ -18,14 +18,14 @@ from genoviz.cli.results import print_notes, refuse_standard_output
 def library(
     output: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="Where to write; it is made if it is not there."),
+        typer.Argument(metavar="FOLDER", help="Output folder; created if missing."),
     ],
 ) -> None:
-    """Write a C library of products and predictions, with its callers, and compile it.
+    """Write and compile a C library of products and predictions, for other languages.
 
-    Its header has the calls: multiply the packed matrix of genotypes, and solve the equations of
-    SNP-BLUP, GBLUP and the single step, from C, Fortran, R and Julia. Each language has a file to
-    use and an example. The C compiler is cc, or what CC names.
+    The library multiplies the packed genotype matrix, and solves SNP-BLUP, GBLUP and single-step,
+    from C, Fortran, R and Julia. Each language gets an interface file and an example. The C
+    compiler is cc; set CC to use another.
     """
     from genoviz.bindings import FILES, write_library
 

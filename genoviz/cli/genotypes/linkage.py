@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from genoviz.model.genotypes.genotypes import Genotypes
 
 FoundersOption = Annotated[
-    bool, option("r² of samples without a known parent alone, as PLINK's.", "--founders")
+    bool, option("Use only samples without a known parent, as PLINK does.", "--founders")
 ]
 MAX_MATRIX_VARIANTS = 20_000
 _ROWS = 256
@@ -45,30 +45,31 @@ def ld(
     output: OutputOption = None,
     variant: Annotated[
         list[str] | None,
-        option("Only pairs with the variant of this ID. May be given several times."),
+        option("Only pairs with the variant of this ID (repeatable)."),
     ] = None,
     window_kb: Annotated[
-        float, option("Largest distance of a pair in kb.", within=(0, 1e9))
+        float, option("Maximum distance of a pair in kb.", within=(0, 1e9))
     ] = 1000.0,
     window: Annotated[
         int | None,
         option(
-            "Pair each variant with the next ones up to the WINDOW-th, itself counted.",
+            "Window size in variants, including the variant itself.",
             within=(2, MAX_COUNT),
             show_default="all within the distance",
         ),
     ] = None,
-    min_r2: Annotated[float, option("Least r² of a pair.", "--min-r2", within=(0, 1))] = 0.2,
+    min_r2: Annotated[float, option("Minimum r² of a pair.", "--min-r2", within=(0, 1))] = 0.2,
     haplotypes: Annotated[
-        bool, option("r² of the most likely haplotypes, not of dosages.", "--haplotypes")
+        bool,
+        option("Compute r² from maximum-likelihood haplotypes instead of dosages.", "--haplotypes"),
     ] = False,
     founders: FoundersOption = False,
     filters: io.Filters,
 ) -> None:
-    """Find the pairs of near variants that are linked, with their r².
+    """Compute linkage disequilibrium (r²) of pairs of nearby variants.
 
-    An output .npy has r² of all pairs of variants as a matrix, in the order of the file, whatever
-    their distance; NaN where a variant does not vary.
+    A .npy output has the r² matrix of all pairs of variants, in file order and at any distance; NaN
+    for monomorphic variants.
     """
     import numpy as np
 
@@ -178,23 +179,22 @@ def prune(
     genotypes: io.GenotypesArgument,
     *,
     output: TableOption = None,
-    removed: Annotated[Path | None, option("Also write the IDs of the others.")] = None,
-    window: Annotated[
-        int, option("Variants that are compared with each other.", within=(2, MAX_COUNT))
-    ] = 50,
-    step: Annotated[
-        int, option("How far the window moves, in variants.", within=(1, MAX_COUNT))
-    ] = 5,
+    removed: Annotated[
+        Path | None, option("Also write the IDs of removed variants to this file.")
+    ] = None,
+    window: Annotated[int, option("Window size in variants.", within=(2, MAX_COUNT))] = 50,
+    step: Annotated[int, option("Step of the window in variants.", within=(1, MAX_COUNT))] = 5,
     max_r2: Annotated[
-        float, option("Largest r² of two that stay.", "--max-r2", within=(0, 1))
+        float, option("Maximum r² of kept variants.", "--max-r2", within=(0, 1))
     ] = 0.2,
     founders: FoundersOption = False,
     filters: io.Filters,
 ) -> None:
-    """Choose variants of which no two near ones are linked, as PLINK's --indep-pairwise.
+    """Prune variants in linkage disequilibrium, like PLINK's --indep-pairwise.
 
-    The list has the IDs of those that stay, one a line, as --extract takes them. Of a pair above
-    the r² the one with the rarer minor allele goes; those that do not vary go first.
+    The output lists the IDs of the kept variants, one per line, as read by --extract. From a pair
+    above the r² threshold, the variant with the lower minor allele frequency is removed.
+    Monomorphic variants are removed first.
     """
     from genoviz.analyses.genotypes.linkage import iter_prune_by_linkage
     from genoviz.errors import ParameterError
@@ -228,37 +228,37 @@ def clump(
         Path,
         typer.Argument(
             metavar="SCAN",
-            help="Table of p values, with a header: of genoviz geno gwas, PLINK, GEMMA...",
+            help="Table of p values with a header, from genoviz geno gwas, PLINK, GEMMA...",
         ),
     ],
     output: TableOption = None,
     *,
-    index_p: Annotated[
-        float, option("Largest p of a variant that stands for others.", within=(0, 1))
-    ] = 1e-4,
+    index_p: Annotated[float, option("Maximum p value of an index variant.", within=(0, 1))] = 1e-4,
     member_p: Annotated[
-        float, option("p below which the variants of a clump are named.", within=(0, 1))
+        float, option("Maximum p value of variants listed in MEMBERS.", within=(0, 1))
     ] = 0.01,
-    min_r2: Annotated[
-        float, option("Least r² with the variant that stands for others.", within=(0, 1))
-    ] = 0.5,
-    window_kb: Annotated[float, option("Largest distance from it in kb.", within=(0, 1e9))] = 250.0,
+    min_r2: Annotated[float, option("Minimum r² with the index variant.", within=(0, 1))] = 0.5,
+    window_kb: Annotated[
+        float, option("Maximum distance from the index variant in kb.", within=(0, 1e9))
+    ] = 250.0,
     dosages: Annotated[
-        bool, option("r² of dosages, not of the most likely haplotypes.", "--dosages")
+        bool,
+        option("Compute r² from dosages instead of maximum-likelihood haplotypes.", "--dosages"),
     ] = False,
     id_column: Annotated[
-        str | None, option("Of SCAN: the IDs of variants.", show_default="ID, SNP, rsID...")
+        str | None, option("Column of SCAN with variant IDs.", show_default="ID, SNP, rsID...")
     ] = None,
     p_column: Annotated[
-        str | None, option("Of SCAN: p values.", show_default="P, pval, p_value...")
+        str | None, option("Column of SCAN with p values.", show_default="P, pval, p_value...")
     ] = None,
     founders: FoundersOption = False,
     filters: io.Filters,
 ) -> None:
-    """Let the strongest of linked variants stand for the others, as PLINK's --clump.
+    """Group linked variants under the one with the lowest p value, like PLINK's --clump.
 
-    TOTAL counts the others, and NSIG, S05, S01, S001 and S0001 those of p from 0.05 on, below that,
-    below 0.01, 0.001 and 0.0001; MEMBERS names those of p below --member-p.
+    TOTAL is the number of other variants in the clump. NSIG, S05, S01, S001 and S0001 count those
+    with p of at least 0.05, and p below 0.05, 0.01, 0.001 and 0.0001. MEMBERS lists those with p
+    below --member-p.
     """
     from genoviz.analyses.genotypes.clumping import iter_clump
 

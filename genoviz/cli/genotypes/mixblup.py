@@ -20,18 +20,18 @@ def mixblup(
         Path,
         typer.Argument(
             metavar="INSTRUCTIONS",
-            help="Instruction file of MiXBLUP; the files that it names lie beside it.",
+            help="MiXBLUP instruction file; file names in it are relative to its folder.",
         ),
     ],
     output: TableOption = None,
 ) -> None:
-    """Solve the mixed model of an instruction file of MiXBLUP.
+    """Solve the mixed model of a MiXBLUP instruction file.
 
-    Models have any number of traits, missing observations, fixed and random classes, covariates,
+    Models can have several traits, missing observations, fixed and random classes, covariates,
     random regressions, maternal effects, pen mates and groups of unknown parents. Genotypes are not
-    read. Rows have trait, effect and level by their names. Solutions of fixed effects that cannot
-    be told apart have a meaning in their differences alone. If the equations are not solved,
-    CONVERGED is no, and the exit status is 3.
+    supported. Each row names trait, effect and level. For linearly dependent fixed effects, only
+    differences of solutions are meaningful. If the solver does not converge, CONVERGED is no, and
+    the exit status is 3.
     """
     import numpy as np
 

@@ -46,54 +46,57 @@ def multiblup(
     traits: TraitOptions,
     others: Annotated[
         list[str] | None,
-        option(
-            "Another trait; can be repeated.", "--with", metavar="TRAIT", show_default="one trait"
-        ),
+        option("Another trait (repeatable).", "--with", metavar="TRAIT", show_default="one trait"),
     ] = None,
     pedigree: Annotated[
         Path | None,
         option(
-            "Animal, sire and dam a line; alone, or with genotypes for single step. Without it, "
-            "samples are predicted from their genotypes, by SNP-BLUP."
+            "Pedigree: animal, sire and dam on each line; alone, or with genotypes for "
+            "single-step. Without a pedigree, SNP-BLUP predicts samples from genotypes."
         ),
     ] = None,
     covariances: Annotated[
         Path,
         option(
-            "Table as geno reml --with writes it: #COMPONENT (genotypes, residual), TRAIT1, "
-            "TRAIT2 and COVARIANCE. With the component permanent, a row of --pheno is a record, "
-            "of which an animal may have several."
+            "Table as written by geno reml --with: #COMPONENT (genotypes, residual), "
+            "TRAIT1, TRAIT2 and COVARIANCE. With the component permanent, rows of --pheno "
+            "are repeated records."
         ),
     ],
     gamma: io.GammaOption = None,
     variance_base: io.VarianceBaseOption = None,
-    form: Annotated[Form, option("Of the equations of single step.", case_sensitive=False)] = (
+    form: Annotated[Form, option("Form of the single-step equations.", case_sensitive=False)] = (
         Form.ss_snp_blup
     ),
     polygenic_weight: Annotated[
-        float, option("Part that the pedigree has beside the markers.", within=(0, 1))
+        float,
+        option(
+            "Polygenic weight: the fraction of the genetic variance not explained by markers.",
+            within=(0, 1),
+        ),
     ] = 0.2,
     weight: Annotated[
         str | None,
-        option("Column of --pheno; the residual covariance of a record is divided by it."),
+        option("Column of --pheno with weights, which divide the residual covariances."),
     ] = None,
     tolerance: Annotated[
-        float, option("Squared relative residual at which to stop.", within=(1e-30, 1))
+        float, option("Stop at this squared relative residual.", within=(1e-30, 1))
     ] = 1e-13,
-    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 5000,
+    max_iterations: Annotated[
+        int, option("Maximum number of iterations.", within=(1, 10**9))
+    ] = 5000,
     effects: Annotated[
-        Path | None, option("Also write the effects of the variants on each trait.")
+        Path | None, option("Also write variant effects on each trait to this file.")
     ] = None,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Predict breeding values of several traits at once.
+    """Predict breeding values of several traits together.
 
-    They are predicted from genotypes, a pedigree or both, and inform each other by their
-    covariances; an animal may lack some or all of them. Each
-    trait has columns of its own, and groups of unknown parents rows of their own. If the equations
-    are not solved to the tolerance, CONVERGED is no, and the exit status is 3.
+    Predictions use genotypes, a pedigree or both, and the covariances between traits. An animal may
+    lack some or all traits. The output has columns for each trait, and rows for groups of unknown
+    parents. If the solver does not reach the tolerance, CONVERGED is no, and the exit status is 3.
     """
     from genoviz.analyses.genotypes.prediction.multi_trait import iter_multi_trait
     from genoviz.analyses.genotypes.sex_chromosomes import note_left_out

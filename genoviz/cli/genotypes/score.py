@@ -24,22 +24,22 @@ def score(
         Path,
         typer.Argument(
             metavar="WEIGHTS",
-            help="Table with a header: IDs of variants, an allele of each, and its weights.",
+            help="Table with a header: variant IDs, an allele of each variant, and its weights.",
         ),
     ],
     output: TableOption = None,
     *,
     id_column: Annotated[
-        str | None, option("Of WEIGHTS: the IDs of variants.", show_default="ID, SNP, rsID...")
+        str | None, option("Column of WEIGHTS with variant IDs.", show_default="ID, SNP, rsID...")
     ] = None,
     allele_column: Annotated[
         str | None,
-        option("Of WEIGHTS: the allele that is counted.", show_default="A1, effect_allele..."),
+        option("Column of WEIGHTS with the counted allele.", show_default="A1, effect_allele..."),
     ] = None,
     weight: Annotated[
         list[str] | None,
         option(
-            "Of WEIGHTS: a column of weights. May be given several times.",
+            "Column of WEIGHTS with weights (repeatable).",
             show_default="all columns behind the allele",
         ),
     ] = None,
@@ -47,12 +47,12 @@ def score(
     contigs: io.ContigsOption = io.Contigs.autosomes,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Score samples: sums of the dosages of named alleles, each times its weight.
+    """Compute scores of samples: sums of allele dosages times weights.
 
-    NAME_SUM is that sum and NAME_AVG the sum over twice the number of variants, as plink2 --score
-    has it; a missing genotype counts as the mean. ALLELE_CT is twice the number of genotypes that
-    the sample has, DOSAGE_SUM the sum of the dosages. Alleles are found as A1 or A2 of the variant;
-    standard error tells which rows do not count.
+    NAME_SUM is the sum, and NAME_AVG the sum divided by twice the number of variants, as in plink2
+    --score; a missing genotype counts as the mean. ALLELE_CT is twice the number of the sample's
+    genotypes, and DOSAGE_SUM the sum of the dosages. An allele may be A1 or A2 of the variant.
+    Skipped rows are reported on standard error.
     """
     import numpy as np
 

@@ -42,13 +42,13 @@ class TraitOptions:
         ),
     ] = None
     trait: Annotated[
-        str | None, option("Its column.", "--trait", show_default="the first of numbers")
+        str | None, option("Column of the trait.", "--trait", show_default="the first of numbers")
     ] = None
     trait_type: Annotated[
         TraitType,
         option(
-            "auto: a trait of 0, 1 and 2 alone is of controls (1) and cases (2), and 0 is "
-            "missing; of 0 and 1 alone, of controls (0) and cases (1).",
+            "auto: values 0, 1 and 2 only are missing (0), controls (1) and cases (2); 0 "
+            "and 1 only are controls (0) and cases (1); all else is quantitative.",
             "--trait-type",
         ),
     ] = TraitType.auto
@@ -58,8 +58,7 @@ class TraitOptions:
     covariate: Annotated[
         list[str] | None,
         option(
-            "A column to correct for, of --covar or --pheno; categories become indicators. "
-            "May be given several times.",
+            "Covariate column of --covar or --pheno; categories become indicators (repeatable).",
             "--covariate",
             show_default="all of --covar",
         ),
@@ -67,7 +66,7 @@ class TraitOptions:
     by_row_order: Annotated[
         bool,
         option(
-            "Take rows of tables in the order of the samples where they name none of these.",
+            "Match table rows to samples by order if no sample IDs match.",
             "--by-row-order",
         ),
     ] = False

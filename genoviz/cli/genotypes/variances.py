@@ -45,7 +45,7 @@ def reml(
         list[Path],
         typer.Argument(
             metavar="GENOTYPES | GRM...",
-            help="Genotypes, as for other commands; or relationships, a .grm.bin file (GCTA's) for "
+            help="Genotypes, as for other commands; or a GCTA .grm.bin file of relationships for "
             "each component.",
         ),
     ],
@@ -55,50 +55,57 @@ def reml(
     others: Annotated[
         list[str] | None,
         option(
-            "Another trait, of which the covariances with --trait are estimated; can be repeated.",
+            "Another trait, to estimate its covariances with --trait (repeatable).",
             "--with",
             metavar="TRAIT",
         ),
     ] = None,
     sets: Annotated[
         Path | None,
-        option("Table of variant IDs and names of sets, without header: a variance for each set."),
+        option(
+            "Table of variant IDs and set names, without header: one variance component per set."
+        ),
     ] = None,
     repeated: Annotated[
         bool,
         option(
-            "A row of --pheno is a record, of which a sample may have several; what these have in "
-            "common beside its genotypes is one more component.",
+            "Rows of --pheno are repeated records; adds a component for permanent effects "
+            "of a sample.",
             "--repeated",
         ),
     ] = False,
     traces: Annotated[
         Traces,
         option(
-            "exact: relationships are built; random: columns of random signs are multiplied "
-            "with the genotypes; auto: exact up to 4,000 samples."
+            "exact: build the relationship matrix; random: multiply genotypes by columns of "
+            "random signs; auto: exact up to 4,000 samples."
         ),
     ] = Traces.auto,
-    probes: Annotated[int, option("Random columns.", within=(2, 10_000))] = 30,
+    probes: Annotated[int, option("Number of random columns.", within=(2, 10_000))] = 30,
     tolerance: Annotated[
         float,
-        option("Largest change of a variance over their sum at which to stop.", within=(1e-15, 1)),
+        option(
+            "Stop when no variance changes by more than this fraction of their sum.",
+            within=(1e-15, 1),
+        ),
     ] = 1e-5,
-    max_iterations: Annotated[int, option("Stop there at the latest.", within=(1, 10**9))] = 100,
+    max_iterations: Annotated[
+        int, option("Maximum number of iterations.", within=(1, 10**9))
+    ] = 100,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Estimate variances and heritability by restricted maximum likelihood (REML).
+    """Estimate variance components and heritability by restricted maximum likelihood (REML).
 
-    SHARE is that of the phenotype's variance; the shares of all components add up to the
-    heritability, with that of permanent effects to the repeatability. Standard errors are of the
-    average information. Standard error also tells what the regression of Haseman and Elston says.
-    CONVERGED is no if the variances still change, and the exit status is 3 then.
+    SHARE is the fraction of the phenotypic variance. The shares of all genetic components add up to
+    the heritability; with permanent effects, to the repeatability. Standard errors are from the
+    average information matrix. Haseman-Elston estimates are printed to standard error. If the
+    variances do not converge, CONVERGED is no, and the exit status is 3.
 
-    --with estimates genetic and residual covariances of traits, with correlations: a row for each
-    pair of traits, SHARE being the heritability of a trait.
+    --with estimates genetic and residual covariances and correlations of traits: one row per pair
+    of traits. SHARE is the heritability of a trait.
     """
     if others and (repeated or sets is not None or traces is Traces.random or len(sources) > 1):
         raise typer.BadParameter(

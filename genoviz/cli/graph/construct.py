@@ -29,7 +29,8 @@ _KINDS = {"graph": (".gfa",), "gbz": (".gbz",)}
 SamplesOption = Annotated[
     str | None,
     option(
-        "Of the VCF file, only these samples: names with commas, or a file with one a line.",
+        "Only these samples of the VCF file: comma-separated names, or a file with one "
+        "name per line.",
         "--samples",
         metavar="FILE|NAMES",
         show_default="all",
@@ -45,18 +46,16 @@ def construct(
     genome: Annotated[Path, typer.Argument(metavar="GENOME", help="FASTA or 2bit.")],
     vcf: Annotated[Path, option("Phased genotypes: VCF or BCF.", "--vcf")],
     output: Annotated[
-        Path, option("File to write: .gfa or .gbz, or .gz; - writes GFA.", "-o", "--output")
+        Path, option("Output file: .gfa, .gfa.gz or .gbz; - writes GFA.", "-o", "--output")
     ],
     samples: SamplesOption = None,
-    reference: Annotated[
-        str, option("Sample that the paths of the genome are named for.")
-    ] = "reference",
+    reference: Annotated[str, option("Sample name of the genome's paths.")] = "reference",
     as_json: JsonOption = False,
 ) -> None:
     """Make a graph whose paths are a genome and the haplotypes of a phased VCF file.
 
-    Paths are named by PanSN: reference#0#contig for the genome, sample#1#contig and sample#2#contig
-    for the copies of a sample. No path has alleles together that no haplotype has.
+    Paths have PanSN names: reference#0#contig for the genome, sample#1#contig and sample#2#contig
+    for the haplotypes of a sample. Each path is the genome or a haplotype of the file.
     """
     kind = check_output(output, _KINDS, default="graph", binary=("gbz",))
     with show_progress() as bar:

@@ -58,15 +58,18 @@ _COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
 def draw(
     graph: GraphArgument,
     layout: Annotated[
-        Path, typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's.")
+        Path,
+        typer.Argument(
+            metavar="LAYOUT", help="Layout of the graph: odgi's .lay or TSV, or Bandage's."
+        ),
     ],
     output: Annotated[
-        Path, option("File to write: .png, .svg, .pdf or .html; - writes PNG.", "-o", "--output")
+        Path, option("Output file: .png, .svg, .pdf or .html; - writes PNG.", "-o", "--output")
     ],
     colour_by: Annotated[
         ColourBy | None,
         option(
-            "What nodes are coloured by.",
+            "Colour mode of nodes.",
             "--colour-by",
             "--color-by",
             show_default="density, or what --annotations, --table or --path suggest",
@@ -76,49 +79,53 @@ def draw(
     path: Annotated[
         list[str] | None,
         option(
-            "Path of the position, or path, sample, ... that counts (repeat for more).",
+            "Path for colouring by position, or path, sample, ... to colour (repeatable).",
             metavar="NAME",
             panel=_COLOURS,
         ),
     ] = None,
     group_by: Annotated[
-        GroupBy, option("Groups for paths, sharing and class.", panel=_COLOURS)
+        GroupBy, option("Groups for the modes paths, sharing and class.", panel=_COLOURS)
     ] = GroupBy.path,
     table: Annotated[
-        Path | None, option("CSV or TSV: node, then values, colours or labels.", panel=_COLOURS)
+        Path | None,
+        option("CSV or TSV table: node, then values, colours or labels.", panel=_COLOURS),
     ] = None,
     column: Annotated[str, option("Column of the table.", panel=_COLOURS)] = "",
     annotations: Annotated[
         Path | None,
-        option("BED, GFF3 or GTF on the paths: labelled, and coloured.", panel=_COLOURS),
+        option(
+            "Annotations (BED, GFF3 or GTF) on the paths, drawn with labels and colours.",
+            panel=_COLOURS,
+        ),
     ] = None,
     annotate_by: Annotated[
         AnnotateBy | None,
         option(
-            "What annotations are coloured by.",
+            "Colour mode of annotations.",
             show_default="the file's colours, or names",
             panel=_COLOURS,
         ),
     ] = None,
-    labels: Annotated[bool, option("Name the annotations.", panel=_COLOURS)] = True,
-    light: Annotated[bool, option("On white ground.", "--light", panel=_COLOURS)] = False,
+    labels: Annotated[bool, option("Draw the names of annotations.", panel=_COLOURS)] = True,
+    light: Annotated[bool, option("Use a white background.", "--light", panel=_COLOURS)] = False,
     region: Annotated[
         str | None,
         option(
-            "Show this stretch only; 0-based half-open.", metavar="PATH:START-END", panel=_SHAPE
+            "Draw only this region; 0-based, half-open.", metavar="PATH:START-END", panel=_SHAPE
         ),
     ] = None,
     nodes: Annotated[
-        list[str] | None, option("Node to mark (repeat for more).", metavar="NAME", panel=_SHAPE)
+        list[str] | None, option("Node to mark (repeatable).", metavar="NAME", panel=_SHAPE)
     ] = None,
     only_paths: Annotated[
         bool, option("Draw only nodes of the given paths.", "--only-paths", panel=_SHAPE)
     ] = False,
     folded: Annotated[
-        bool, option("Cut a long layout into rows.", "--folded", panel=_SHAPE)
+        bool, option("Fold a long layout into rows.", "--folded", panel=_SHAPE)
     ] = False,
     stretched: Annotated[
-        bool, option("Fill the figure, whatever the shape.", "--stretched", panel=_SHAPE)
+        bool, option("Stretch the layout to fill the figure.", "--stretched", panel=_SHAPE)
     ] = False,
     width: Annotated[int, option("Width in pixels.", within=(100, MAX_PIXELS), panel=_FILE)] = 1600,
     height: Annotated[
@@ -131,7 +138,7 @@ def draw(
         ),
     ] = None,
     dpi: Annotated[
-        float, option("Dots per inch: sizes of texts and lines.", within=(20, 1200), panel=_FILE)
+        float, option("Dots per inch; scales texts and lines.", within=(20, 1200), panel=_FILE)
     ] = 144.0,
     line_width: Annotated[
         float | None,
@@ -143,15 +150,17 @@ def draw(
         ),
     ] = None,
     title: Annotated[str, option("Title.", panel=_FILE)] = "",
-    transparent: Annotated[bool, option("Without a ground.", "--transparent", panel=_FILE)] = False,
+    transparent: Annotated[
+        bool, option("Use a transparent background.", "--transparent", panel=_FILE)
+    ] = False,
     backend: BackendOption = BackendName.auto,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Draw a layout as a picture with legend and scale bar.
 
-    SVG and PDF hold the nodes as lines where a view has at most 100,000 of them, HTML (to pan,
-    zoom and point at nodes, in one file) at most 30,000; with more, the graph is pixels in them.
+    SVG and PDF draw up to 100,000 nodes as lines, and HTML (one file in which you can pan, zoom and
+    point at nodes) up to 30,000. Larger views are drawn as pixels.
     """
     ending = check_output(output, ENDINGS, binary=tuple(ENDINGS))
     wish = Wish(path or [], region, nodes or [], only_paths, labels)

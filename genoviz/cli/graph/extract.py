@@ -74,14 +74,15 @@ def extract(
     output: Annotated[
         Path,
         option(
-            "File to write: .gfa, .gbz, .fa (sequences), .txt (names), or .gz; - writes GFA, "
-            "or FASTA with --fasta.",
+            "Output file: .gfa, .gbz, .fa (sequences), .txt (names), optionally with .gz; - "
+            "writes GFA, or FASTA with --fasta.",
             "-o",
             "--output",
         ),
     ],
     region: Annotated[
-        list[str] | None, option("Region of a path (repeat).", "--region", metavar="PATH:START-END")
+        list[str] | None,
+        option("Region of a path (repeatable).", "--region", metavar="PATH:START-END"),
     ] = None,
     bed: Annotated[
         Path | None, option("Regions of paths or contigs from a BED file.", "--bed")
@@ -89,43 +90,47 @@ def extract(
     nodes: Annotated[
         str | None,
         option(
-            "Nodes: a file (- is standard input), or names with commas.",
+            "Nodes: a file (- is standard input), or comma-separated names.",
             "--nodes",
             metavar="FILE|NAMES",
         ),
     ] = None,
     detour_bp: Annotated[
         int,
-        option("Also other alleles: detours of paths up to this long, bp.", within=(0, MAX_LENGTH)),
+        option(
+            "Include other alleles: detours of paths of at most this length, in bp.",
+            within=(0, MAX_LENGTH),
+        ),
     ] = 0,
     context_steps: Annotated[
-        int, option("Also nodes at most this many edges away.", within=(0, MAX_COUNT))
+        int, option("Include nodes within this number of edges.", within=(0, MAX_COUNT))
     ] = 0,
     context_bp: Annotated[
-        int, option("Also nodes with a base at most this far away, bp.", within=(0, MAX_LENGTH))
+        int, option("Include nodes within this distance, in bp.", within=(0, MAX_LENGTH))
     ] = 0,
     inverse: Annotated[
-        bool, option("All nodes but these; all of the graph without others.", "--inverse")
+        bool,
+        option("Extract all other nodes; the whole graph if no nodes are selected.", "--inverse"),
     ] = False,
     split: Annotated[
         bool,
-        option("A file for each region: -o x.gfa gives x.PATH_START-END.gfa.", "--split"),
+        option("Write one file per region: -o x.gfa writes x.PATH_START-END.gfa.", "--split"),
     ] = False,
     fasta: Annotated[
         FastaOf | None,
         option(
-            "What a .fa holds: the region, the nodes, or all paths within the part.",
+            "Contents of a FASTA output: the region, the nodes, or all paths within the subgraph.",
             show_default="region, or nodes without --region",
         ),
     ] = None,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Extract a part of a graph; nodes keep their names.
+    """Extract a subgraph; nodes keep their names.
 
-    The part has the nodes of the regions and those given, the edges between them, and what each
-    path has of them: its runs inside, named for where they lie, as chr6:31982057-32002681
-    (0-based half-open).
+    The subgraph has the nodes of the regions and the given nodes, the edges between them, and the
+    parts of each path on these nodes. Parts of paths are named by position, e.g.
+    chr6:31982057-32002681 (0-based, half-open).
     """
     kind = _choose_kind(output, region or bed or inverse, nodes, fasta)
     if split:

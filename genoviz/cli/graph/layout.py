@@ -71,12 +71,17 @@ class SgdOptions:
     """Options of path-guided SGD; any of them means that method."""
 
     iterations: Annotated[
-        int, option("Iterations, each with its own rate.", within=(1, 10**6), panel=_SCHEDULE)
+        int,
+        option(
+            "Number of iterations, each with its own learning rate.",
+            within=(1, 10**6),
+            panel=_SCHEDULE,
+        ),
     ] = 30
     updates_per_step: Annotated[
         float,
         option(
-            "Updates in an iteration for each step of the paths.",
+            "Updates per path step in one iteration.",
             within=(1e-6, 1e6),
             panel=_SCHEDULE,
         ),
@@ -84,7 +89,7 @@ class SgdOptions:
     eta_max: Annotated[
         float | None,
         option(
-            "First learning rate, bp.",
+            "Learning rate of the first iteration, in bp.",
             within=(1e-12, 1e18),
             show_default="longest path in steps, squared",
             panel=_SCHEDULE,
@@ -93,7 +98,7 @@ class SgdOptions:
     cooling_start: Annotated[
         float,
         option(
-            "Share of the iterations after which all jumps are local.",
+            "Fraction of iterations after which all jumps are local.",
             within=(0, 1),
             panel=_SCHEDULE,
         ),
@@ -101,7 +106,7 @@ class SgdOptions:
     first_iteration: Annotated[
         int,
         option(
-            "Where in the schedule to begin; above 0 re-heats --start gently.",
+            "Iteration at which to start; values above 0 re-heat --start gently.",
             within=(0, 10**6),
             panel=_SCHEDULE,
         ),
@@ -109,7 +114,7 @@ class SgdOptions:
     step_reduction: Annotated[
         float,
         option(
-            "How many times fewer pairs of steps an iteration draws.",
+            "Factor by which an iteration draws fewer pairs of steps.",
             within=(1, 1e6),
             panel=_SCHEDULE,
         ),
@@ -120,7 +125,7 @@ class SgdOptions:
     space: Annotated[
         int | None,
         option(
-            "Longest local jump, steps.",
+            "Maximum length of local jumps, in steps.",
             within=(1, 2**40),
             show_default="longest path",
             panel=_SAMPLING,
@@ -129,34 +134,41 @@ class SgdOptions:
     window: Annotated[
         int | None,
         option(
-            "Neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
+            "Number of neighbouring steps that share a jump: 1, 2, 4, 8, 16 or 32.",
             within=(1, 32),
             show_default="by size of the graph",
             panel=_SAMPLING,
         ),
     ] = None
     data_layout: Annotated[
-        DataLayout, option("Coordinates of a node in a record, or in four arrays.", panel=_DESIGN)
+        DataLayout,
+        option("Store the coordinates of a node in one record, or in four arrays.", panel=_DESIGN),
     ] = DataLayout.records
     random_states: Annotated[
         RandomStates,
         option(
-            "SplitMix64 in registers, or XORWOW in memory, coalesced or strided.", panel=_DESIGN
+            "Random numbers: SplitMix64 in registers, or XORWOW in memory, coalesced or strided.",
+            panel=_DESIGN,
         ),
     ] = RandomStates.registers
     merge_warps: Annotated[
-        bool, option("Have all threads of a warp take the same branch.", panel=_DESIGN)
+        bool, option("Let all threads of a warp take the same branch.", panel=_DESIGN)
     ] = True
     data_reuse: Annotated[
-        int, option("Updates made of each pair of steps read.", within=(1, 32), panel=_DESIGN)
+        int, option("Updates per pair of steps read.", within=(1, 32), panel=_DESIGN)
     ] = 1
 
 
-Eps = Annotated[float, option("Last learning rate, bp.", within=(1e-12, 1e18), panel=_SCHEDULE)]
+Eps = Annotated[
+    float,
+    option("Learning rate of the last iteration, in bp.", within=(1e-12, 1e18), panel=_SCHEDULE),
+]
 Threads = Annotated[
     int | None,
     option(
-        "CPU threads; with 1, a seed gives the same bits.", within=(1, 4096), show_default="all"
+        "CPU threads; with 1, results are bitwise reproducible.",
+        within=(1, 4096),
+        show_default="all",
     ),
 ]
 LIBRARY_NAMES = {"iterations": "n_iterations"}
@@ -173,7 +185,7 @@ class Method(StrEnum):
 MethodOption = Annotated[
     Method | None,
     option(
-        "multilevel: from coarse to fine, by sweeps; path-sgd: the published algorithm.",
+        "multilevel: sweeps from coarse to fine views; path-sgd: the published algorithm.",
         "--method",
         show_default="multilevel; path-sgd with an option of it",
     ),
@@ -181,7 +193,7 @@ MethodOption = Annotated[
 Rounds = Annotated[
     int | None,
     option(
-        "Rounds of sweeps over all steps, instead of those of a quality.",
+        "Number of rounds of sweeps over all steps; overrides --quality.",
         within=(2, 10**6),
         show_default="12",
         panel=_SCHEDULE,
@@ -200,7 +212,8 @@ class Quality(StrEnum):
 QualityOption = Annotated[
     Quality | None,
     option(
-        "draft: half the time of normal; converged: on until neither stress nor torn joints fall.",
+        "draft: half the time of normal; converged: run until stress and torn joints no "
+        "longer fall.",
         "--quality",
         show_default="normal",
         panel=_SCHEDULE,
@@ -221,7 +234,7 @@ class Initialisation(StrEnum):
 FirstPlaces = Annotated[
     Initialisation,
     option(
-        "First places: d in graph order, u, g, r random, h on a Hilbert curve.",
+        "Initial positions: d in graph order, u, g, r random, h on a Hilbert curve.",
         "--initialisation",
         panel=_SAMPLING,
     ),
@@ -231,9 +244,9 @@ FirstPlaces = Annotated[
 AllOption = Annotated[
     bool,
     option(
-        "Lay out all graphs of a collection: GRAPH is a folder of graphs, a pattern of names in "
-        "quotes, a list in TOML, or a file with several chromosomes. -o is a folder; what is done "
-        "there by the same options is kept.",
+        "Lay out all graphs of a collection: GRAPH is a folder, a file name pattern in "
+        "quotes, a TOML list, or a file with several chromosomes. -o is a folder; "
+        "finished layouts with the same options are kept.",
         "--all",
         panel=_MANY,
     ),
@@ -241,7 +254,7 @@ AllOption = Annotated[
 Workers = Annotated[
     int | None,
     option(
-        "Graphs laid out at the same time on CPUs, each in memory.",
+        "Number of graphs to lay out at the same time on CPUs; all are in memory.",
         within=(1, 1024),
         show_default="1",
         panel=_MANY,
@@ -271,14 +284,14 @@ def layout(
         Path,
         typer.Argument(
             metavar="GRAPH",
-            help="Graph: a GFA or GBZ file, GFA also gzipped; - is standard input. With --all a "
+            help="Graph: GFA (plain or gzipped) or GBZ; - is standard input. With --all, a "
             "collection.",
         ),
     ],
     output: Annotated[
         Path | None,
         option(
-            "Layout to write: .lay, .tsv or .tsv.gz; - writes .lay. With --all a folder.",
+            "Output layout: .lay, .tsv or .tsv.gz; - writes .lay. With --all, a folder.",
             "-o",
             "--output",
         ),
@@ -288,13 +301,14 @@ def layout(
     devices: Devices = None,
     scheduler: SchedulerOption = None,
     tsv: Annotated[
-        Path | None, option("Layout to write as text: .tsv or .tsv.gz.", "--tsv")
+        Path | None, option("Also write the layout as text: .tsv or .tsv.gz.", "--tsv")
     ] = None,
     start: Annotated[
         Path | None, option("Layout to start from: odgi's .lay or TSV, or Bandage's.", "--start")
     ] = None,
     path: Annotated[
-        list[str] | None, option("Path or contig that guides (repeat).", "--path", metavar="NAME")
+        list[str] | None,
+        option("Path or contig that guides the layout (repeatable).", "--path", metavar="NAME"),
     ] = None,
     method: MethodOption = None,
     quality: QualityOption = None,
@@ -308,7 +322,7 @@ def layout(
     stress_samples: Annotated[
         int | None,
         option(
-            "Samples of the path stress; 0 for none.",
+            "Number of samples for the path stress; 0 for none.",
             within=(0, MAX_COUNT),
             show_default="100 for each step",
         ),
@@ -316,17 +330,17 @@ def layout(
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Lay a graph out by its paths, and write the layout.
+    """Lay out a graph by its paths, and write the layout.
 
-    From coarse to fine by default. Path-guided SGD, the published algorithm, has the defaults of
-    odgi layout, except for --eps, and needs eight times the updates. The layout is measured by its
-    sampled path stress; compare it between layouts of one graph: lower is better.
+    The default method goes from coarse to fine views. Path-guided SGD, the published algorithm, has
+    the defaults of odgi layout, except for --eps, and needs eight times the updates. The command
+    reports the sampled path stress: lower is better, but only compare layouts of the same graph.
 
-    Where no path leads, guides are made: reference paths of SN, SO and SR tags (rGFA), and walks
-    along the links.
+    Nodes without paths are laid out by guides: reference paths from SN, SO and SR tags (rGFA), and
+    walks along links.
 
-    With --all each chromosome of a genome is laid out, the largest first. What was interrupted
-    goes on where it was; a graph that fails is told of, and the others are done.
+    --all lays out each chromosome of a genome, the largest first. An interrupted run resumes where
+    it stopped. A graph that fails is reported, and the others are laid out.
     """
     if not all_graphs:
         if workers is not None or scheduler is not None:

@@ -54,17 +54,17 @@ FORMS = {"tsv": (".tsv",), "bed": (".bed",)}
 def stats(
     graph: GraphArgument,
     layout: Annotated[
-        Path | None, option("Layout of the graph, for the distances in it.", "--layout")
+        Path | None, option("Layout of the graph, for statistics of distances.", "--layout")
     ] = None,
     as_tsv: Annotated[
-        bool, option("Print names and plain numbers, separated by tabs.", "--tsv")
+        bool, option("Print tab-separated names and plain numbers.", "--tsv")
     ] = False,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Count what a graph has: sizes, components, loops, bases, depth, samples.
+    """Print graph statistics: sizes, components, loops, bases, depth, samples.
 
-    These are the figures of odgi stats -S -W -L -N -b -a -l -s, and with --layout those of -c.
+    Prints the numbers of odgi stats -S -W -L -N -b -a -l -s, and with --layout those of -c.
     """
     from genoviz.analyses.graph.query.statistics import iter_graph_statistics
     from genoviz.io.graph.layout_files import read_layout
@@ -122,34 +122,36 @@ def _flat(prefix: str, values: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def position(
     graph: GraphArgument,
     path: Annotated[
-        list[str] | None, option("Position of a path (repeat).", "--path", metavar="PATH:POSITION")
+        list[str] | None,
+        option("Position on a path (repeatable).", "--path", metavar="PATH:POSITION"),
     ] = None,
     node: Annotated[
         list[str] | None,
-        option("Base of a node, its first if no OFFSET.", "--node", metavar="NODE[:OFFSET][+-]"),
+        option(
+            "Base of a node; the first one without OFFSET.", "--node", metavar="NODE[:OFFSET][+-]"
+        ),
     ] = None,
     file: Annotated[
         Path | None,
-        option("Positions as PATH:POSITION or PATH, tab, POSITION; one a line.", "--file"),
+        option("File of positions, one per line: PATH:POSITION, or PATH, tab, POSITION.", "--file"),
     ] = None,
     to: Annotated[
-        str | None, option("Also give the position on this path.", "--to", metavar="PATH")
+        str | None, option("Also print the position on this path.", "--to", metavar="PATH")
     ] = None,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the node at a path's position, the positions of a node, or a position on another path.
+    """Convert between path positions and nodes, or between positions on two paths.
 
-    All positions are 0-based. Those of PATH count from its first base where PATH is the name of a
-    path of the graph; otherwise PATH is a contig (GRCh38#0#chr6 or, if one is meant, chr6) and
-    positions are those of the contig, whatever sub-path has them. An OFFSET counts on the strand
-    of the node that is given after it. In the table, offset always counts on the node's forward
-    strand, and strand is - where the path visits the node in reverse (odgi position counts there
-    from the other end).
+    All positions are 0-based. If PATH is the name of a path of the graph, positions count from its
+    first base. Otherwise PATH is a contig (GRCh38#0#chr6 or, if unambiguous, chr6), and positions
+    are those of the contig, on any of its sub-paths. An OFFSET counts on the strand given after it.
+    In the table, offset always counts on the node's forward strand, and strand is - if the path
+    visits the node in reverse (odgi position then counts from the other end).
 
-    With --to, the path is walked in both directions to the nearest base on a node that the other
-    path visits; distance says how far that was, to_strand is - where the other path runs the
-    opposite way.
+    With --to, the command searches the path in both directions for the nearest base on a node of
+    the other path; distance is the number of bases to it. to_strand is - if the other path runs in
+    the opposite direction.
     """
     if not (path or node or file):
         raise typer.BadParameter("give --path, --node or --file")
@@ -240,29 +242,35 @@ def sites(
     reference: Annotated[
         str | None,
         option(
-            "Path that gives the coordinates; its range may be left out.",
+            "Path that defines the coordinates; its range may be omitted.",
             "--reference",
             metavar="PATH",
             show_default="the first path",
         ),
     ] = None,
     output: Annotated[
-        Path | None, option("Table to write: .tsv or .bed, or these and .gz.", "-o", "--output")
+        Path | None, option("Output table: .tsv or .bed, optionally with .gz.", "-o", "--output")
     ] = None,
     min_size: Annotated[
-        int, option("Leave out sites whose longest allele is shorter, bp.", within=(0, MAX_LENGTH))
+        int,
+        option(
+            "Exclude sites whose longest allele is shorter than this, in bp.",
+            within=(0, MAX_LENGTH),
+        ),
     ] = 0,
     gaps: Annotated[
-        Path | None, option("Stretches with variation but no site, to write: .bed(.gz).", "--gaps")
+        Path | None,
+        option("Also write variable regions without a site: .bed or .bed.gz.", "--gaps"),
     ] = None,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Find the variation sites along a path, and count the alleles of all paths there.
 
-    Sites are superbubbles between two nodes of the path, nested ones too. Start and end are
-    those of the contig: the range in the path's name is added. Walks that read the same bases are
-    one allele; the table has how many walks each allele has. Without sequences, each walk is one.
+    Sites are superbubbles between two nodes of the path, including nested ones. Start and end are
+    contig coordinates: the offset in the path's name is added. Walks with the same bases are one
+    allele, and the table has the number of walks of each allele. Without sequences, each walk is an
+    allele.
     """
     from genoviz.analyses.graph.sites.table import iter_gap_lines, iter_site_lines
 

@@ -77,7 +77,7 @@ def find_indexed_regions(indexed: PangenomeGraph, texts: list[str]) -> list[Path
 
 
 class ColourBy(StrEnum):
-    """What nodes are coloured by."""
+    """Colour mode of nodes."""
 
     density = "density"
     depth = "depth"
@@ -106,7 +106,7 @@ class GroupBy(StrEnum):
 
 
 class AnnotateBy(StrEnum):
-    """What annotations are coloured by."""
+    """Colour mode of annotations."""
 
     name = "name"
     type = "type"

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from genoviz.analyses.graph.query.sharing import NodePresence
     from genoviz.model import PangenomeGraph
 
-By = Annotated[GroupBy, option("What is compared: paths, or groups of them by name.", "--by")]
+By = Annotated[GroupBy, option("Compare paths, or groups of paths by name.", "--by")]
 Table = Annotated[
     Path | None,
-    option("Table to write: .tsv or .tsv.gz.", "-o", "--output", show_default="standard output"),
+    option("Output table: .tsv or .tsv.gz.", "-o", "--output", show_default="standard output"),
 ]
 
 
@@ -62,9 +62,10 @@ class Counted(StrEnum):
 def similarity(
     graph: GraphArgument, by: By = GroupBy.path, output: Table = None, cache: CacheOption = True
 ) -> None:
-    """Compare each two paths or groups by the nodes and bp that they share, as odgi similarity.
+    """Compare all pairs of paths or groups by shared nodes and bp, like odgi similarity.
 
-    A node counts once, however often it is visited. Jaccard is what both have by what either has.
+    Each node counts once, even if it is visited several times. The Jaccard index is the size of the
+    intersection divided by the size of the union.
     """
     from genoviz.analyses.graph.query.sharing import path_similarity
 
@@ -87,35 +88,40 @@ def similarity(
 def matrix(
     graph: GraphArgument,
     output: Annotated[
-        Path, option("File to write: .png, .svg, .pdf or .html; - writes PNG.", "-o", "--output")
+        Path, option("Output file: .png, .svg, .pdf or .html; - writes PNG.", "-o", "--output")
     ],
     by: By = GroupBy.path,
     shade: Annotated[
         Shade,
-        option(
-            "What cells show: what is visited, how often, on which strand, or where on its path."
-        ),
+        option("Values of cells: presence, copy number, strand, or position on the path."),
     ] = Shade.presence,
     order: Annotated[
-        RowOrder, option("Of the rows; the similar ones side by side.")
+        RowOrder, option("Order of rows; similarity places similar rows next to each other.")
     ] = RowOrder.file,
-    start: Annotated[int, option("First base of the nodes, 0-based.", within=(0, MAX_COUNT))] = 0,
+    start: Annotated[
+        int, option("First base along the nodes, 0-based.", within=(0, MAX_COUNT))
+    ] = 0,
     end: Annotated[
         int | None,
-        option("Behind the last one, bp.", within=(1, MAX_COUNT), show_default="all nodes"),
+        option(
+            "End of the range along the nodes, in bp (exclusive).",
+            within=(1, MAX_COUNT),
+            show_default="all nodes",
+        ),
     ] = None,
-    width: Annotated[int, option("Pixels on a screen.", within=(300, 20_000))] = 1200,
+    width: Annotated[int, option("Width in pixels.", within=(300, 20_000))] = 1200,
     row_height: Annotated[
         float | None,
-        option("Of a row, pixels on a screen.", within=(0.5, 200), show_default="up to 14"),
+        option("Height of a row in pixels.", within=(0.5, 200), show_default="up to 14"),
     ] = None,
-    light: Annotated[bool, option("On white ground.", "--light")] = False,
-    title: Annotated[str, option("Above the picture.")] = "",
+    light: Annotated[bool, option("Use a white background.", "--light")] = False,
+    title: Annotated[str, option("Title.")] = "",
     cache: CacheOption = True,
 ) -> None:
-    """Draw which path or group visits which nodes: a row for each, as odgi viz.
+    """Draw the nodes that each path or group visits, one row each, like odgi viz.
 
-    The nodes lie end to end in the order of the file, which a sorted graph has from left to right.
+    Nodes are drawn end to end in file order, which for a sorted graph is the order along the
+    genome.
     """
     from genoviz.analyses.figures import TRACK_FIGURE_ENDINGS, make_path_figure, track_figure_bytes
     from genoviz.analyses.graph.picture.palettes import DARK, LIGHT
@@ -152,7 +158,7 @@ def matrix(
 def presence(
     graph: GraphArgument, by: By = GroupBy.path, output: Table = None, cache: CacheOption = True
 ) -> None:
-    """Write which nodes each path or group visits: a row for each node, 1 for presence."""
+    """Write the presence of each node in each path or group: one row per node."""
     pangenome, found = _read(graph, by, output, cache=cache)
     lengths = found.node_lengths
     rows = (
@@ -170,18 +176,22 @@ def presence(
 def growth(
     graph: GraphArgument,
     by: By = GroupBy.path,
-    counted: Annotated[Counted, option("What is counted.", "--count")] = Counted.bp,
+    counted: Annotated[Counted, option("Count nodes or bp.", "--count")] = Counted.bp,
     orders: Annotated[
-        int, option("Orders to draw for median, 5 % and 95 %.", within=(0, MAX_COUNT))
+        int,
+        option(
+            "Number of random orders for the median and the 5 % and 95 % quantiles.",
+            within=(0, MAX_COUNT),
+        ),
     ] = 100,
     seed: SeedOption = 0,
     output: Table = None,
     cache: CacheOption = True,
 ) -> None:
-    """Write how the pangenome grows, and its core shrinks, with each path or group.
+    """Compute growth curves of the pangenome and its core, by number of paths or groups.
 
-    Expected and core are exact means over all choices of groups (hypergeometric, as Panacus has
-    them); median, low and high are of drawn orders.
+    expected and core are exact means over all subsets of groups (hypergeometric, as in Panacus);
+    median, low and high are from random orders.
     """
     from genoviz.analyses.graph.query.sharing import pangenome_growth
 

@@ -53,15 +53,18 @@ class WeightingName(StrEnum):
 def stress(
     graph: GraphArgument,
     layout: Annotated[
-        Path, typer.Argument(metavar="LAYOUT", help="Its layout: odgi's .lay or TSV, or Bandage's.")
+        Path,
+        typer.Argument(
+            metavar="LAYOUT", help="Layout of the graph: odgi's .lay or TSV, or Bandage's."
+        ),
     ],
     exact: Annotated[
-        bool, option("Take all pairs of steps; slow for long paths.", "--exact")
+        bool, option("Use all pairs of steps; slow for long paths.", "--exact")
     ] = False,
     samples: Annotated[
         int | None,
         option(
-            "Terms to sample.",
+            "Number of sampled terms.",
             within=(1, MAX_COUNT),
             show_default="100 for each step, at most 10^8",
         ),
@@ -69,44 +72,47 @@ def stress(
     samples_per_step: Annotated[
         float | None,
         option(
-            "Terms to sample for each step, however many these are; the paper has 100.",
+            "Number of sampled terms per step, without a maximum; 100 in the paper.",
             within=(1e-6, 1e9),
         ),
     ] = None,
     weighting: Annotated[
         WeightingName | None,
         option(
-            "A path counts by its pairs of steps, or by its steps.",
+            "Weight paths by their pairs of steps, or by their steps.",
             show_default="pairs with --exact, else steps, as in the paper",
         ),
     ] = None,
     worst: Annotated[
         int | None,
-        option("Print so many nodes of the largest stress as a table.", within=(1, MAX_COUNT)),
+        option(
+            "Print a table of this number of nodes with the largest stress.", within=(1, MAX_COUNT)
+        ),
     ] = None,
     by_path: Annotated[
-        bool, option("Print stress and torn joints of each path.", "--by-path")
+        bool, option("Print a table of stress and torn joints by path.", "--by-path")
     ] = False,
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
     cache: CacheOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the path stress of a layout, by samples or exactly.
+    """Measure the path stress of a layout, sampled or exact.
 
-    It is the mean of ((D - d) / d)^2 over pairs of node ends, with D their distance in the layout
-    and d along a path. Compare layouts of one graph, by one weighting: lower is better.
+    Path stress is the mean of ((D - d) / d)^2 over pairs of node ends, where D is their distance in
+    the layout and d their distance along a path. Lower is better; compare only layouts of the same
+    graph, with the same weighting.
 
-    Li et al. (2024) let a path count by its pairs of steps in the exact stress, and by its steps in
-    the sampled one; --weighting gives either form of both. A graph without paths is measured along
-    the guides of its layout and along its links, each as a path of two steps.
+    Li et al. (2024) weight a path by its pairs of steps in the exact stress, and by its steps in
+    the sampled stress; --weighting selects the weighting of either. A graph without paths is
+    measured along the guides of its layout and along its links, each as a path of two steps.
 
-    Beside it stand torn joints; folds, where a path turns back by more than 90 degrees from 100 bp
-    to the next; and crossings, pairs of nodes without a link whose lines cross.
+    The output also counts torn joints; folds, where a path turns by more than 90 degrees between
+    consecutive chords of 100 bp; and crossings, pairs of unlinked nodes whose lines cross.
 
-    --worst and --by-path print a table in place of the mean: the exact stress of pairs up to 8
-    steps apart, which tells torn places. A joint is torn where the ends of neighbouring steps lie
-    farther apart than ten times both nodes' mean length.
+    --worst and --by-path print a table instead of the mean: the exact stress of pairs up to 8 steps
+    apart, which shows local errors. A joint is torn if the ends of neighbouring steps are farther
+    apart than ten times the mean length of both nodes.
     """
     from genoviz.io.graph.layout_files import read_layout
 

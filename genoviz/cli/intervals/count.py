@@ -49,12 +49,12 @@ def count(
         Path, typer.Argument(metavar="A", help=f"Intervals to count for: {io.FILES}.")
     ],
     subjects: Annotated[
-        Path | None, typer.Argument(metavar="B", help="Intervals that are counted.")
+        Path | None, typer.Argument(metavar="B", help="Intervals to count.")
     ] = None,
     split: Annotated[
         bool,
         option(
-            "Reads (cut at N) and BED12 overlap where their blocks do, as bedtools "
+            "Count overlaps of blocks of reads (split at N) and BED12, like bedtools "
             "intersect -split -c.",
             "--split",
         ),
@@ -66,26 +66,29 @@ def count(
     exclude_flags: io.ExcludeFlags = 1796,
     min_quality: io.MinQuality = 0,
     graph: Annotated[
-        Path | None, option("Graph (GFA) on whose paths the intervals lie.", "--graph")
+        Path | None, option("Graph (GFA) whose paths are the contigs of the intervals.", "--graph")
     ] = None,
     of: Annotated[
         list[str] | None,
-        option("Path that counts, without B (repeat).", "--of", metavar="NAME", show_default="all"),
+        option(
+            "Path to count, without B (repeatable).", "--of", metavar="NAME", show_default="all"
+        ),
     ] = None,
     output: io.OutputOption = None,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Count for each interval of A how many of B overlap it.
+    """Count the intervals of B that overlap each interval of A.
 
-    Each line of A is written as it is, in its order, with the count as a last column: what
-    'bedtools intersect -c -a A -b B' writes (with -s and -S too). A read counts as one interval
-    from its first base to its last; which reads are left out is that of 'samtools view -F 1796'.
+    Writes each line of A unchanged and in order, with the count as last column, like 'bedtools
+    intersect -c -a A -b B' (also with -s and -S). A read counts as one interval from its first base
+    to its last. Reads are filtered as by 'samtools view -F 1796'.
 
-    With --graph, contigs are paths of the graph or contigs that its paths are parts of, and a line
-    is written for each place of an interval on a path: path, start, end, name and count. Without B
-    the count is of the paths that visit a node of the interval, followed by their mean depth.
+    With --graph, contigs are paths of the graph, or contigs that its paths are parts of. One line
+    is written per position of an interval on a path: path, start, end, name and count. Without B,
+    the count is the number of paths that visit a node of the interval, followed by their mean
+    depth.
     """
     strand = io.strand_rule(same_strand, opposite_strand)
     if subjects is None and graph is None:

@@ -32,13 +32,13 @@ def coverage(
     queries: Annotated[
         Path, typer.Argument(metavar="A", help=f"Intervals that are covered: {io.FILES}.")
     ],
-    subjects: Annotated[Path, typer.Argument(metavar="B", help="Intervals that cover them.")],
+    subjects: Annotated[Path, typer.Argument(metavar="B", help="Covering intervals.")],
     mean: Annotated[
-        bool, option("Write the mean depth only: bedtools coverage -mean.", "--mean")
+        bool, option("Write only the mean depth, like bedtools coverage -mean.", "--mean")
     ] = False,
     split: Annotated[
         bool,
-        option("Cut reads (at D and N) and BED12 of B into blocks, which are counted.", "--split"),
+        option("Split reads (at D and N) and BED12 of B into blocks, and count blocks.", "--split"),
     ] = False,
     same_strand: io.SameStrand = False,
     opposite_strand: io.OppositeStrand = False,
@@ -51,11 +51,11 @@ def coverage(
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure for each interval of A how much of it B covers.
+    """Measure how much of each interval of A is covered by B.
 
-    Each line of A is written as it is, in its order, with four further columns: how many of B
-    overlap, bases covered, length, and share covered. It is what 'bedtools coverage -a A -b B'
-    writes, for reads after 'samtools view -F 1796'.
+    Writes each line of A unchanged and in order, with four more columns: number of overlapping
+    intervals of B, bases covered, length, and fraction covered. The output is that of 'bedtools
+    coverage -a A -b B', for reads after 'samtools view -F 1796'.
     """
     strand = io.strand_rule(same_strand, opposite_strand)
     queries = io.as_file(queries)
@@ -137,53 +137,56 @@ def depth(
     ],
     per_base: Annotated[
         bool,
-        option("One line a base: contig, 1-based position, depth; samtools depth.", "--per-base"),
+        option(
+            "Write one line per base: contig, 1-based position, depth; like samtools depth.",
+            "--per-base",
+        ),
     ] = False,
     zeros: Annotated[
-        bool, option("Also where the depth is 0: genomecov -bga, samtools -aa.", "--zeros")
+        bool, option("Include depth 0, like genomecov -bga and samtools depth -aa.", "--zeros")
     ] = False,
     genome: Annotated[
-        Path | None, option("Contigs and their lengths, set apart by a tab.", "-g", "--genome")
+        Path | None, option("File of contig names and lengths, tab-separated.", "-g", "--genome")
     ] = None,
     region: Annotated[
         str | None,
         option(
-            "Only there: a contig, a base or a stretch; 0-based, half-open. An index is used "
-            "if there is one.",
+            "Only this contig, base or interval; 0-based, half-open. Uses an index if there "
+            "is one.",
             "--region",
             metavar="CONTIG[:START[-END]]",
         ),
     ] = None,
     strand: Annotated[
-        StrandName | None, option("Only this strand: genomecov -strand.", "--strand")
+        StrandName | None, option("Only this strand, like genomecov -strand.", "--strand")
     ] = None,
     split: Annotated[
-        bool, option("Cut reads and BED12 into blocks, or take wholes.", "--split/--no-split")
+        bool,
+        option("Split reads and BED12 into blocks, or use whole intervals.", "--split/--no-split"),
     ] = True,
     exclude_flags: io.ExcludeFlags = 1796,
     min_quality: io.MinQuality = 0,
     path: Annotated[
-        str | None, option("Path of the graph to go along.", "--path", metavar="NAME")
+        str | None,
+        option("Path of the graph along which to compute depth.", "--path", metavar="NAME"),
     ] = None,
     of: Annotated[
         list[str] | None,
-        option("Path that counts (repeat for more).", "--of", metavar="NAME", show_default="all"),
+        option("Path to count (repeatable).", "--of", metavar="NAME", show_default="all"),
     ] = None,
-    once: Annotated[
-        bool, option("A path counts once on a node, however often it comes.", "--once")
-    ] = False,
+    once: Annotated[bool, option("Count each path at most once per node.", "--once")] = False,
     output: io.OutputOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the depth of intervals or reads as a bedGraph.
 
-    It is that of 'bedtools genomecov -bg -split', for reads after 'samtools view -F 1796'; with
-    --per-base it is that of 'samtools depth', except for its lines of depth 0. Where mates overlap
-    they count twice. Intervals without length cover nothing, and what reaches beyond the end of
-    its contig is cut off there. With -o, .bw writes bigWig.
+    The output is that of 'bedtools genomecov -bg -split', for reads after 'samtools view -F 1796'.
+    With --per-base it is that of 'samtools depth' without lines of depth 0. Overlaps of mates count
+    twice. Intervals of length zero cover nothing, and intervals are cut at the end of their contig.
+    -o FILE.bw writes bigWig.
 
-    With --path, FILE is a graph, and the depth is the number of visits of its paths (those of
-    --of) to the bases of that path.
+    With --path, FILE is a graph, and the depth is the number of visits of its paths (or those of
+    --of) at each base of that path.
     """
     if path is None and (of or once):
         raise typer.BadParameter("--of and --once go with --path")

@@ -30,29 +30,31 @@ class ZeroLengthRule(StrEnum):
 
 FILES = "BED, narrowPeak, bedGraph, GFF, BAM, CRAM, bigWig, Parquet, CSV; - is standard input"
 SameStrand = Annotated[
-    bool, option("Only those on the same strand, as bedtools -s.", "-s", "--same-strand")
+    bool, option("Only intervals on the same strand, like bedtools -s.", "-s", "--same-strand")
 ]
 OppositeStrand = Annotated[
-    bool, option("Only those on the other strand, as bedtools -S.", "-S", "--opposite-strand")
+    bool,
+    option("Only intervals on the opposite strand, like bedtools -S.", "-S", "--opposite-strand"),
 ]
 ZeroLengthOption = Annotated[
     ZeroLengthRule,
     option(
-        "What empty intervals overlap: as bedtools, nothing, or what has bases on both sides.",
+        "Overlaps of zero-length intervals: as in bedtools, none, or with intervals "
+        "that have bases on both sides.",
         "--zero-length",
     ),
 ]
 MapContigs = Annotated[
     bool,
     option(
-        "Take chr1 and 1, chrM and MT for the same where the files differ; a note says so.",
+        "Match chr1 with 1, and chrM with MT, if the files differ; a note reports it.",
         "--map-contigs/--no-map-contigs",
     ),
 ]
 ExcludeFlags = Annotated[
     int,
     option(
-        "Leave out reads with any of these bits, as samtools -F; 1796 is unmapped, "
+        "Exclude reads with any of these flags, like samtools -F; 1796 is unmapped, "
         "secondary, failed and duplicate.",
         "-F",
         "--exclude-flags",
@@ -60,7 +62,7 @@ ExcludeFlags = Annotated[
     ),
 ]
 MinQuality = Annotated[
-    int, option("Smallest mapping quality of reads.", "-q", "--min-quality", within=(0, 255))
+    int, option("Minimum mapping quality of reads.", "-q", "--min-quality", within=(0, 255))
 ]
 OutputOption = Annotated[
     Path | None, option("File to write.", "-o", "--output", show_default="standard output")

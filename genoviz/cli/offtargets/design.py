@@ -49,41 +49,44 @@ def design(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="What to cut: a gene (of --genes), a region PATH:START-END, or a FASTA file.",
+            help="Target: a gene (of --genes), a region PATH:START-END, or a FASTA file.",
         ),
     ],
     genome: Annotated[
-        Path, option("FASTA or 2bit, or a folder of these; or a graph (GFA).", "--genome")
+        Path, option("Genome: FASTA or 2bit, or a folder of these; or a graph (GFA).", "--genome")
     ],
     genes: Annotated[Path | None, option("GFF, GTF or BED with the gene.", "--genes")] = None,
     reference: Annotated[
         str | None,
         option(
-            "Of a graph: the path or sample that has the target.",
+            "For a graph: the path or sample with the target.",
             show_default="the path of the region",
         ),
     ] = None,
-    enzyme: Annotated[EnzymeName, option("The nuclease.", "--enzyme")] = EnzymeName.SpCas9,
-    length: Annotated[int, option("Letters of a guide, nt.", "--length", within=(10, 40))] = 20,
+    enzyme: Annotated[EnzymeName, option("Nuclease.", "--enzyme")] = EnzymeName.SpCas9,
+    length: Annotated[int, option("Length of a guide, in nt.", "--length", within=(10, 40))] = 20,
     mismatches: Annotated[
-        int, option("Of sites that count.", "-m", "--mismatches", within=(0, 10))
+        int, option("Maximum number of mismatches of a site.", "-m", "--mismatches", within=(0, 10))
     ] = 3,
     limit: Annotated[
-        int | None, option("Give so many guides.", within=(1, MAX_COUNT), show_default="all")
+        int | None,
+        option(
+            "Maximum number of guides in the output.", within=(1, MAX_COUNT), show_default="all"
+        ),
     ] = None,
     output: TableOption = None,
     cache: CacheOption = True,
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Design guides for a gene, a region or a sequence, ranked by what they do elsewhere.
+    """Design guides for a gene, a region or a sequence, ranked by their off-targets.
 
-    First come guides whose target the most haplotypes of a graph have, then those whose worst site
-    elsewhere, in any haplotype, has the lowest CFD. A sequence of a FASTA file is looked for in the
-    genome; if it is not there as a whole, as a transgene, every site of the genome counts. A row
-    has the target, its cut, sites by mismatches, GC (%), TTTT (1 if there is some), the longest
-    stem, efficiency (Rule Set 1), microhomology and out-of-frame scores, what base editors change,
-    and oligonucleotides.
+    Guides are ranked by the number of haplotypes of a graph that have their target (most first),
+    then by the highest CFD of an off-target site in any haplotype (lowest first). A FASTA sequence
+    is located in the genome; if the genome does not contain it as a whole, e.g. a transgene, every
+    site is an off-target. Each row has the target, cut site, sites by number of mismatches, GC (%),
+    TTTT (1 if present), longest stem, efficiency (Rule Set 1), microhomology and out-of-frame
+    scores, bases changed by base editors, and oligonucleotides.
     """
     nuclease = ENZYMES[enzyme.value]
     graph = is_graph(genome)

@@ -84,39 +84,39 @@ InputArgument = Annotated[
 
 DeviceArgument = Annotated[
     str | None,
-    typer.Argument(metavar="DEVICE", help="As of cas-offinder: C, G or A, or such as G0,2."),
+    typer.Argument(metavar="DEVICE", help="Device as in cas-offinder: C, G or A, or e.g. G0,2."),
 ]
 
 OutputArgument = Annotated[
-    Path | None, typer.Argument(metavar="OUTPUT", help="Rows to write; - is standard output.")
+    Path | None, typer.Argument(metavar="OUTPUT", help="Output file; - is standard output.")
 ]
 
 GuideOption = Annotated[
     list[str] | None,
-    option("Guide, with its PAM or without (repeat).", "-g", "--guide", metavar="LETTERS"),
+    option("Guide, with or without its PAM (repeatable).", "-g", "--guide", metavar="LETTERS"),
 ]
 GuidesOption = Annotated[
     Path | None,
     option(
-        "Guides: FASTA, CSV or TSV, or one a line, with names and mismatches or without; "
-        "- is standard input.",
+        "File of guides: FASTA, CSV, TSV, or one per line, optionally with names and "
+        "mismatches; - is standard input.",
         "--guides",
     ),
 ]
 
-PamOption = Annotated[str, option("PAM, in letters of IUPAC; '' for none.", "--pam")]
+PamOption = Annotated[str, option("PAM in IUPAC codes; '' for none.", "--pam")]
 
-PamFirstOption = Annotated[bool, option("The PAM is at the 5' end, as of Cas12a.", "--pam-first")]
+PamFirstOption = Annotated[bool, option("The PAM is at the 5' end, as for Cas12a.", "--pam-first")]
 
 EnzymeOption = Annotated[
-    EnzymeName | None, option("The nuclease, instead of --pam and --pam-first.", "--enzyme")
+    EnzymeName | None, option("Nuclease; sets --pam and --pam-first.", "--enzyme")
 ]
 
 GenomeOption = Annotated[
     Path | None,
     option(
-        "FASTA (plain or gzipped) or 2bit, or a folder of these; or a graph (GFA), all paths "
-        "of which are searched at once.",
+        "Genome: FASTA (plain or gzipped) or 2bit, or a folder of these; or a graph "
+        "(GFA), to search all its paths.",
         "--genome",
     ),
 ]
@@ -124,24 +124,27 @@ GenomeOption = Annotated[
 ReferenceOption = Annotated[
     str | None,
     option(
-        "Of a graph: the sample or path that the others are compared with.",
+        "For a graph: the reference sample or path.",
         show_default="GRCh38 or CHM13 where there is one",
     ),
 ]
 
 GenesOption = Annotated[
-    Path | None, option("GFF, GTF or BED: tables get the gene and exon of each site.", "--genes")
+    Path | None,
+    option(
+        "Annotations (GFF, GTF or BED), to add the gene and exon of each site to tables.", "--genes"
+    ),
 ]
 
 EveryPlaceOption = Annotated[
     bool,
-    option("Of a graph, in tables: a row for each place of a site on each path.", "--every-place"),
+    option("For a graph: one table row per position of a site on each path.", "--every-place"),
 ]
 
 MismatchesOption = Annotated[
     int | None,
     option(
-        "Maximum of mismatches, beside the PAM.",
+        "Maximum number of mismatches outside the PAM.",
         "-m",
         "--mismatches",
         within=(0, MAX_SIZE),
@@ -150,17 +153,17 @@ MismatchesOption = Annotated[
 ]
 
 DnaBulgeOption = Annotated[
-    int, option("Largest DNA bulge, nt.", "--dna-bulge", within=(0, MAX_SIZE))
+    int, option("Maximum DNA bulge, in nt.", "--dna-bulge", within=(0, MAX_SIZE))
 ]
 
 RnaBulgeOption = Annotated[
-    int, option("Largest RNA bulge, nt.", "--rna-bulge", within=(0, MAX_SIZE))
+    int, option("Maximum RNA bulge, in nt.", "--rna-bulge", within=(0, MAX_SIZE))
 ]
 
 PlacementsOption = Annotated[
     PlacementName | None,
     option(
-        "Of the alignments that share guide, strand and PAM, the best or all.",
+        "Report the best, or all, alignments with the same guide, strand and PAM.",
         "--placements",
         show_default="all of INPUT, else best",
     ),
@@ -171,7 +174,7 @@ StrandOption = Annotated[StrandName, option("Strands to search.", "--strand")]
 FormatOption = Annotated[
     FormatName | None,
     option(
-        "v2: rows of cas-offinder; bulge: of cas-offinder-bulge; v3; bed; csv; tsv; parquet.",
+        "v2: cas-offinder rows; bulge: cas-offinder-bulge rows; v3; bed; csv; tsv; parquet.",
         "--format",
         show_default="by -o, else v2, or bulge where bulges are allowed",
     ),
@@ -180,7 +183,7 @@ FormatOption = Annotated[
 ScoresOption = Annotated[
     bool,
     option(
-        "Columns of CFD, MIT and CCTop scores, and specificities of the guides; BED shows CFD.",
+        "Add CFD, MIT and CCTop scores, and specificities of the guides; BED scores are CFD.",
         "--scores",
     ),
 ]
@@ -188,7 +191,7 @@ ScoresOption = Annotated[
 ClosestOption = Annotated[
     int | None,
     option(
-        "Keep so many sites of each guide, those with the fewest mismatches; without bulges.",
+        "Keep this number of sites per guide, those with the fewest mismatches; without bulges.",
         "--closest",
         within=(1, MAX_COUNT),
         show_default="all",
@@ -196,13 +199,13 @@ ClosestOption = Annotated[
 ]
 
 CountOnlyOption = Annotated[
-    bool, option("Write hits of each guide by mismatches alone.", "--count-only")
+    bool, option("Write only the number of hits by guide and mismatches.", "--count-only")
 ]
 OutputOption = Annotated[
     Path | None, option("File to write.", "-o", "--output", show_default="standard output")
 ]
 CacheOption = Annotated[
-    bool, option("Keep the genome, so that it opens at once later.", "--cache/--no-cache")
+    bool, option("Cache the genome, so that it opens faster next time.", "--cache/--no-cache")
 ]
 BackendOption = Annotated[
     BackendName | None,
@@ -250,16 +253,16 @@ def offtarget(
     backend: BackendOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the sites at which guides fit a genome with few mismatches and bulges.
+    """Find sites in a genome that match guides with few mismatches and bulges.
 
-    INPUT DEVICE OUTPUT are those of cas-offinder, and so are the rows; where the second line of
-    INPUT has sizes of bulges, the rows are those of cas-offinder-bulge. Instead, options say what
-    to search. Positions are 0-based, the leftmost base of a site with its PAM. A summary by guide
-    goes to standard error.
+    INPUT DEVICE OUTPUT are the arguments of cas-offinder, and the output has its rows. If the
+    second line of INPUT has bulge sizes, the output has the rows of cas-offinder-bulge.
+    Alternatively, use options. Positions are 0-based, of the leftmost base of a site with its PAM.
+    A summary by guide is printed to standard error.
 
-    Of a graph, or with --vcf, rows of cas-offinder and BED are places on paths, as of searching
-    each path alone; csv, tsv and parquet have each site once, with its haplotypes, their share, and
-    what the reference has there.
+    For a graph, or with --vcf, cas-offinder rows and BED list positions on paths, as if each path
+    were searched separately. csv, tsv and parquet list each site once, with its haplotypes, their
+    frequency, and the sequence of the reference.
     """
     if enzyme is not None:
         if pam is not None or pam_first:

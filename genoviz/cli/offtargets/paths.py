@@ -37,15 +37,14 @@ ENDINGS = {"bed": BED, "csv": (".csv",), "tsv": (".tsv",), "parquet": (".parquet
 
 VcfOption = Annotated[
     Path | None,
-    option(
-        "Phased genotypes of --genome (VCF, BCF): all haplotypes are searched at once.", "--vcf"
-    ),
+    option("Phased genotypes of --genome (VCF, BCF), to search all haplotypes.", "--vcf"),
 ]
 
 PopulationsOption = Annotated[
     Path | None,
     option(
-        "Table of samples (first column) and populations (last): tables get each one's share.",
+        "Table of samples (first column) and populations (last), to add the frequency "
+        "in each population to tables.",
         "--populations",
     ),
 ]

@@ -34,18 +34,19 @@ def assess(
     assembly: Annotated[
         Path,
         typer.Argument(
-            metavar="ASSEMBLY", help="FASTA or 2bit; or a graph (GFA, GBZ), all paths of it."
+            metavar="ASSEMBLY",
+            help="Assembly: FASTA or 2bit; or a graph (GFA, GBZ), for all its paths.",
         ),
     ],
-    reads: Annotated[list[Path], option("FASTQ, plain or gzipped (repeat).", "--reads")],
+    reads: Annotated[list[Path], option("Reads: FASTQ, plain or gzipped (repeatable).", "--reads")],
     k: io.KOption = 21,
     absent: Annotated[
-        Path | None, option("BED to write: where the assembly has k-mers that no read has.")
+        Path | None, option("Output BED of assembly positions with k-mers absent from the reads.")
     ] = None,
     solid: Annotated[
         int | None,
         option(
-            "K-mers that reads have so often are no errors.",
+            "Minimum multiplicity in the reads of solid k-mers.",
             within=(1, 10**9),
             show_default="the lowest multiplicity before the peak",
         ),
@@ -57,9 +58,10 @@ def assess(
 ) -> None:
     """Compare an assembly with reads by k-mers: copies, completeness and quality.
 
-    A line for each multiplicity in the reads has how many different k-mers the assembly has not at
-    all, once, twice and so on. Completeness is the share of the reads' solid k-mers that the
-    assembly has; QV follows from its k-mers that no read has. Numbers are those of Merqury.
+    Each line is a multiplicity in the reads, with the number of distinct k-mers that occur in the
+    assembly 0, 1, 2, ... times. Completeness is the fraction of the reads' solid k-mers found in
+    the assembly. QV is computed from assembly k-mers absent from the reads. Definitions are those
+    of Merqury.
     """
     choose_kind(output, {"tsv": TABLE}, default="tsv")
     if absent is not None:

@@ -49,8 +49,8 @@ def spectrum(
         list[Path],
         typer.Argument(
             metavar="INDEX",
-            help="Index (.gvfm), or FASTA, 2bit or a graph (GFA, GBZ) to index on the way; or "
-            "reads (FASTQ), also several files; - is standard input.",
+            help="Index (.gvfm); or FASTA, 2bit or a graph (GFA, GBZ), indexed in memory; or one "
+            "or more files of reads (FASTQ); - is standard input.",
         ),
     ],
     k: io.KOption = 21,
@@ -58,7 +58,7 @@ def spectrum(
     every_k: Annotated[
         int | None,
         option(
-            "Instead, count distinct and unique k-mers for each k up to MAX (forward).",
+            "Count distinct and unique k-mers for each k up to MAX (forward strand) instead.",
             "--every-k",
             within=(1, 10**8),
             metavar="MAX",
@@ -67,18 +67,18 @@ def spectrum(
     fit: Annotated[
         bool,
         option(
-            "Print what a model of a diploid genome says of its size, heterozygosity and repeats "
-            "(GenomeScope); the spectrum goes to -o.",
+            "Fit the GenomeScope model of a diploid genome and print its size, "
+            "heterozygosity and repeats; the spectrum is written to -o.",
             "--fit",
         ),
     ] = False,
     gc: Annotated[
-        bool, option("Of reads, a column for each number of G and C in the k-mer.", "--gc")
+        bool, option("For reads: a column for each number of G and C in the k-mer.", "--gc")
     ] = False,
     memory: Annotated[
         str | None,
         option(
-            "Count reads within this memory (900M, 16G); less takes more passes over them.",
+            "Memory limit for counting reads (900M, 16G); less memory needs more passes.",
             metavar="SIZE",
             show_default="4G",
         ),
@@ -88,12 +88,12 @@ def spectrum(
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Count how many different k-mers occur how often.
+    """Compute the k-mer spectrum: the number of distinct k-mers by multiplicity.
 
-    A line for each multiplicity that there is, however large, has it and the number of different
-    k-mers; of a graph, those of all its paths. The index needs all rows located (--sample-rate 1).
-    The workers of a scheduler sort k-mers of up to 32 bases, each some of them, and need no index.
-    Reads are counted block by block, k-mers of up to 32 bases, always as canonical.
+    Each line has a multiplicity and the number of distinct k-mers, without a maximum; for a graph,
+    the k-mers of all its paths. The index must have the full suffix array (--sample-rate 1). With a
+    scheduler, each worker sorts a part of the k-mers of up to 32 bases and needs no index. For
+    reads, canonical k-mers of up to 32 bases are counted in blocks.
     """
     files = [as_file(path) for path in index]
     if any(map(io.is_reads, files)):
@@ -249,11 +249,11 @@ def multiplicity(
     output: OutputOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Write how often the k-mer that begins at each base occurs, as bedGraph.
+    """Write the multiplicity of the k-mer at each base, as bedGraph.
 
-    Where no k-mer begins, because another letter than A C G T or the end of the contig comes too
-    soon, there is no line. The index needs all rows located (--sample-rate 1). Of a graph, each
-    path has its lines, and k-mers of all paths count.
+    Positions without a k-mer, near other letters than A C G T or the end of a contig, have no line.
+    The index must have the full suffix array (--sample-rate 1). For a graph, each path has its own
+    lines, with k-mers counted over all paths.
     """
     choose_kind(output, {"bedGraph": (*BEDGRAPH, *TABLE)}, default="bedGraph")
     with show_progress() as bar:

@@ -58,14 +58,14 @@ def build(
         list[Path],
         typer.Argument(
             metavar="SEQUENCES...",
-            help="FASTA, plain or gzipped, or 2bit, an index for each file; or a graph (GFA, GBZ), "
-            "whose paths are indexed; - is standard input.",
+            help="FASTA (plain or gzipped) or 2bit, one index per file; or a graph (GFA, GBZ), "
+            "to index its paths; - is standard input.",
         ),
     ],
     output: Annotated[
         Path | None,
         option(
-            "Index to write (.gvfm); a folder for those of several files.",
+            "Output index (.gvfm); a folder for several files.",
             "-o",
             "--output",
             show_default="beside the sequences",
@@ -74,27 +74,29 @@ def build(
     sample_rate: Annotated[
         int,
         option(
-            "Keep the place of each so many-th row, a power of two: 1 finds hits at once and "
-            "takes 4 bytes a base, which spectra need; 32 takes an eighth of a byte.",
+            "Keep every n-th row of the suffix array, n a power of two: 1 is fastest, needs "
+            "4 bytes per base, and is required for spectra; 32 needs an eighth of a byte.",
             within=(1, 2**31),
         ),
     ] = 1,
     table_k: Annotated[
         int | None,
         option(
-            "Keep the rows of all k-mers of this length.",
+            "Store the rows of all k-mers of this length.",
             within=(0, 12),
             show_default="by the size",
         ),
     ] = None,
     lcp: Annotated[
-        bool, option("Keep common prefixes too (4 bytes a base): spectra at once.", "--lcp")
+        bool,
+        option("Store longest common prefixes too (4 bytes per base), for fast spectra.", "--lcp"),
     ] = False,
     max_k: Annotated[
         int | None,
         option(
-            "Of a graph: bases of the longest k-mer that is found at once, and counted in spectra. "
-            "The more, the less paths share.",
+            "For a graph: maximum length of k-mers found in one search and counted in "
+            "spectra. Larger values make "
+            "the index larger.",
             within=(1, MAX_COUNT),
             show_default="256",
         ),
@@ -102,8 +104,8 @@ def build(
     memory: Annotated[
         str | None,
         option(
-            "Build within this memory (4G, 900M): block by block, without ever having all rows; "
-            "the index is the same. On CPUs, or with --backend cuda within that of each GPU.",
+            "Memory limit (4G, 900M): build in blocks, without the whole suffix array in "
+            "memory; the index is the same. With --backend cuda, the limit is for each GPU.",
             metavar="SIZE",
             show_default="6 to 9 bytes a base",
         ),
@@ -115,15 +117,15 @@ def build(
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Index sequences, so that k-mers of any length are counted and located at once.
+    """Build an index for counting and locating k-mers of any length.
 
-    The index is exact. Letters other than A C G T match nothing, and no k-mer reaches over the end
-    of a sequence; lower case counts as upper case, and is kept as soft masking.
+    The index is exact. Letters other than A C G T match nothing, and no k-mer spans the end of a
+    sequence. Lower case is indexed as upper case, and stored as soft masking.
 
-    Of a graph, the sequences of its paths are indexed, a stretch that several paths share once;
-    count, locate, spectrum and multiplicity take the index as that of sequences, and name paths.
+    For a graph, the sequences of its paths are indexed, with shared sequences stored once. count,
+    locate, spectrum and multiplicity accept this index, and name paths.
 
-    With --scheduler a worker makes an index at a time; it reads and writes the files under the
+    With --scheduler, each worker builds one index at a time, and reads and writes files under the
     same paths as this machine.
     """
     if lcp and (len(sequences) > 1 or scheduler is not None):

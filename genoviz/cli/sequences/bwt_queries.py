@@ -62,12 +62,12 @@ def count(
     kmers: io.KmersArgument = None,
     file: io.KmerFileOption = None,
     strand: io.StrandOption = io.StrandName.both,
-    per_path: Annotated[bool, option("Of a graph: a column for each path.", "--per-path")] = False,
+    per_path: Annotated[bool, option("For a graph: a column for each path.", "--per-path")] = False,
     by: Annotated[
         io.PathGrouping | None,
         option(
-            "Of a graph: in how many of its paths, haplotypes (sample#haplotype of PanSN names) or "
-            "samples a k-mer is, and a column for each.",
+            "For a graph: the number of paths, haplotypes (sample#haplotype of PanSN names) "
+            "or samples with a k-mer, and a column for each.",
             show_default=False,
         ),
     ] = None,
@@ -78,13 +78,13 @@ def count(
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Count k-mers exactly, however often they occur.
+    """Count k-mers exactly.
 
-    A line for each k-mer has its name in the FASTA file (or .), its letters and the count. A k-mer
-    that is its own reverse complement is counted once at a place. Case does not matter; letters of
-    the sequences other than A C G T match nothing. Of a graph, all its paths are counted, on both
-    strands by default.
-    With --scheduler each worker indexes some of the contigs of a FASTA or 2bit.
+    Each line has the name of a k-mer in the FASTA file (or .), its letters and its count. A k-mer
+    that is its own reverse complement is counted once per position. Case is ignored; letters of the
+    sequences other than A C G T match nothing. For a graph, all its paths are counted, on both
+    strands by default. With --scheduler, each worker indexes some of the contigs of a FASTA or
+    2bit.
     """
     queries = io.read_kmers(kmers, file)
     index = as_file(index)
@@ -201,30 +201,31 @@ def locate(
     file: io.KmerFileOption = None,
     strand: io.StrandOption = io.StrandName.both,
     limit: Annotated[
-        int | None, option("Give at most so many hits.", within=(0, MAX_COUNT), show_default="all")
+        int | None, option("Maximum number of hits.", within=(0, MAX_COUNT), show_default="all")
     ] = None,
     context: Annotated[
         int,
         option(
-            "Also give the letters of a hit, and so many on each side.", within=(0, MAX_CONTEXT)
+            "Also write the letters of a hit, and this number on each side.",
+            within=(0, MAX_CONTEXT),
         ),
     ] = 0,
     as_format: Annotated[
-        HitFormat | None, option("How to write hits.", "--format", show_default="by -o, else tsv")
+        HitFormat | None, option("Output format.", "--format", show_default="by -o, else tsv")
     ] = None,
     max_branches: io.MaxBranchesOption = 4096,
     check: io.CheckOption = True,
     output: OutputOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Find where k-mers are.
+    """Find the positions of k-mers.
 
-    Positions are 0-based half-open. A line of TSV has name and letters of the k-mer, contig, start,
-    end and strand; with --context also the letters before, in and after the hit, along the contig,
-    soft-masked ones in lower case. Of a graph, contigs are its paths; two more columns have the
-    nodes as the path reads them (>12<13 is 12 forward, then 13 reverse), and how many bases of the
-    first node come before the hit. GAF has a line for each place in the graph, read as the k-mer
-    reads, and tag ph:i has how many places of paths are there.
+    Positions are 0-based, half-open. TSV has the name and letters of the k-mer, contig, start, end
+    and strand; --context adds the letters before, in and after the hit, on the forward strand, with
+    soft-masked letters in lower case. For a graph, contigs are its paths; two more columns have the
+    nodes in path order (>12<13 is 12 forward, then 13 reverse) and the offset of the hit in the
+    first node. GAF has one line per position in the graph, in the direction of the k-mer; tag ph:i
+    is the number of positions on paths.
     """
     forms = {"bed": BED, "tsv": TABLE, "gaf": (".gaf",)}
     if as_format is None:

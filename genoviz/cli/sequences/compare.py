@@ -39,15 +39,16 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="INPUT...",
-            help="Two to eight of FASTA, 2bit, reads (FASTQ), and graphs (GFA, GBZ: all paths).",
+            help="Two to eight inputs: FASTA, 2bit, reads (FASTQ), and graphs (GFA, GBZ: all "
+            "paths).",
         ),
     ],
     k: io.KOption = 21,
     operation: Annotated[
         Operation | None,
         option(
-            "Instead, write the k-mers that all have, that only the first has, or that any has, "
-            "with their counts.",
+            "Write the k-mers in all inputs, only in the first, or in any input, with their "
+            "counts, instead.",
             "--operation",
         ),
     ] = None,
@@ -56,10 +57,10 @@ def compare(
     backend: BackendOption = BackendName.auto,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare inputs by their canonical k-mers: those that all have, and those of some alone.
+    """Count the canonical k-mers shared by all inputs, or found in only some of them.
 
-    A line for each choice of inputs has 1 for those that it is about and 0 for others, how many
-    different k-mers exactly these have, and at how many places of each input one begins.
+    Each line is a combination of inputs (1 for inputs in it, 0 for others), with the number of
+    distinct k-mers found in exactly these inputs, and their number of positions in each.
     """
     choose_kind(output, {"tsv": TABLE}, default="tsv")
     from genoviz.analyses.sequences.kmer_parts import MAX_INPUTS, iter_kmer_parts

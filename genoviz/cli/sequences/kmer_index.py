@@ -58,49 +58,54 @@ IndexOrGraphArgument = Annotated[
     Path,
     typer.Argument(
         metavar="INDEX",
-        help="Index (.gvfm), or FASTA, 2bit or a graph (GFA, GBZ) to index on the way; - is "
+        help="Index (.gvfm); or FASTA, 2bit or a graph (GFA, GBZ), indexed in memory; - is "
         "standard input.",
     ),
 ]
 KmersArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="KMER", help="K-mers, of any length each; IUPAC codes are known."),
+    typer.Argument(metavar="KMER", help="K-mers of any length; may have IUPAC codes."),
 ]
 KmerFileOption = Annotated[
     Path | None,
-    option("K-mers: FASTA, or one a line; - is standard input.", "--file", show_default=False),
+    option(
+        "File of k-mers: FASTA, or one per line; - is standard input.", "--file", show_default=False
+    ),
 ]
 StrandOption = Annotated[
     StrandName,
     option(
-        "Look on the forward strand, or on both; canonical is both, and gives the strand of "
-        "the first of a k-mer and its reverse complement in the alphabet.",
+        "Search the forward strand, or both; canonical searches both, and reports the "
+        "strand of the lexicographically smaller of k-mer and reverse complement.",
         "--strand",
     ),
 ]
 MaxBranchesOption = Annotated[
     int,
-    option("How many sequences that occur an IUPAC k-mer may stand for.", within=(1, MAX_COUNT)),
+    option(
+        "Maximum number of occurring sequences that an IUPAC k-mer may match.",
+        within=(1, MAX_COUNT),
+    ),
 ]
 CheckOption = Annotated[
     bool,
     option(
-        "Refuse a damaged index: a few k-mers check what they read of it, and all else reads "
-        "all of it first; without, a large index opens at once.",
+        "Check the index for damage: for a few k-mers only the parts read, otherwise "
+        "the whole file. --no-check opens a large index faster.",
         "--check/--no-check",
     ),
 ]
-KOption = Annotated[int, option("Bases of a k-mer.", "-k", within=(1, MAX_LENGTH))]
+KOption = Annotated[int, option("Length of k-mers.", "-k", within=(1, MAX_LENGTH))]
 CountMemoryOption = Annotated[
     str | None,
     option(
-        "Count within this memory (900M, 16G); less takes more passes.",
+        "Memory limit (900M, 16G); less memory needs more passes.",
         metavar="SIZE",
         show_default="4G",
     ),
 ]
 CanonicalOption = Annotated[
-    bool, option("Take a k-mer and its reverse complement for one.", "--canonical")
+    bool, option("Count a k-mer and its reverse complement as one.", "--canonical")
 ]
 
 
