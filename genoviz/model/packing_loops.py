@@ -41,7 +41,7 @@ def take_samples(packed, samples, taken=None):
     if taken is None:
         taken = np.zeros((len(packed), (len(samples) + 3) // 4), np.uint8)
     if taken.size:
-        _take_samples(packed, (samples & 3) * packed.shape[1] + (samples >> 2), taken)
+        _take_samples(_fixed(packed), (samples & 3) * packed.shape[1] + (samples >> 2), taken)
     return taken
 
 
@@ -57,8 +57,15 @@ def transpose(packed, n_samples):
     """Return the codes of each sample at all variants, packed at 2 bits."""
     turned = np.zeros((n_samples, (len(packed) + 3) // 4), np.uint8)
     if turned.size:
-        _transpose(packed, turned)
+        _transpose(_fixed(packed), turned)
     return turned
+
+
+def _fixed(packed):
+    """Return a view that cannot be written to, which others are: so one version is compiled."""
+    packed = packed.view()
+    packed.flags.writeable = False
+    return packed
 
 
 @njit(nogil=True, cache=True, parallel=True)

@@ -191,8 +191,9 @@ def _iter_parts(
     def part(stage: str, rows: np.ndarray, n_lines: int) -> IndexPart:
         lines = np.empty((n_lines, LINE_WORDS), np.uint64)
         filled = tables["super_counts"], tables["exception_ids"]
-        first_line = n_done >> LINE_BITS
-        kernel.add_lines(flagged, rows, first_line, counts, super_shift, lines, *filled)
+        rows = rows.view()
+        rows.flags.writeable = False  # some are, and for others the kernels would compile anew
+        kernel.add_lines(flagged, rows, n_done >> LINE_BITS, counts, super_shift, lines, *filled)
         kernel.add_starts(flagged, rows, n_done, tables["start_table"])
         return IndexPart(stage, fraction, {"lines": lines, "samples": rows[::sample_rate]})
 

@@ -303,6 +303,7 @@ def _spread_records(
     is_there[bounds[:-1][is_gap]] = False
     data = np.zeros(bounds[-1], np.uint8)
     data[is_there] = np.frombuffer(records, np.uint8)
+    data.flags.writeable = False  # as that of a file: else the kernels compile twice
     return data, bounds
 
 

@@ -192,6 +192,9 @@ class StressSampler:
             yield StressProgress(n_samples, n_samples, none)
             return
         points = self._as_array(points)
+        if isinstance(points, np.ndarray):
+            points = points.view()
+            points.flags.writeable = False  # as those of a layout: else the kernels compile twice
         near = find_near(self._n_steps, n_samples)
         sums = _Sums()
         if near:
