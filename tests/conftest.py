@@ -139,7 +139,7 @@ COMPILE_ALONE = Dispatcher.compile
 KERNELS = str(ROOT / "genoviz")
 
 
-def pytest_configure():
+def pytest_configure(config):
     """Compile each kernel in one process, while others that need it wait for Numba's cache.
 
     Neighbouring files of tests are run at the same time, and need the same kernels: in a fresh
@@ -147,6 +147,41 @@ def pytest_configure():
     """
     if importlib.util.find_spec("fcntl"):
         Dispatcher.compile = compile_in_turn
+    starts_others = getattr(config.option, "numprocesses", None) and not hasattr(
+        config, "workerinput"
+    )
+    if starts_others and hasattr(os, "fork") and not sys.dont_write_bytecode:
+        with contextlib.suppress(ImportError, AttributeError, OSError):
+            write_assertions_once(config)
+
+
+def write_assertions_once(config):
+    """Have pytest rewrite the assertions of all tests, and keep what it has rewritten.
+
+    The processes that run tests collect all of them at the same time: in a fresh checkout each of
+    them rewrote all files.
+    """
+    rewrite = importlib.import_module("_pytest.assertion.rewrite")  # pytest has no public name
+    state = config.stash[rewrite.assertstate_key]
+
+    def write(file):
+        kept = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
+        if rewrite._read_pyc(file, kept) is None:
+            kept.parent.mkdir(exist_ok=True)
+            stat, code = rewrite._rewrite_test(file, config)
+            rewrite._write_pyc(state, code, stat, kept)
+
+    files, n_processes = sorted((ROOT / "tests").rglob("test_*.py")), os.cpu_count() or 1
+    children = []
+    for number in range(n_processes):
+        children.append(os.fork())
+        if children[-1] == 0:
+            with contextlib.suppress(Exception):
+                for file in files[number::n_processes]:
+                    write(file)
+            os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
 
 
 def compile_in_turn(self, sig):
