@@ -117,6 +117,21 @@ def test_a_table_has_the_share_of_each_population_and_what_the_genome_has(run):
     assert lost
 
 
+def test_who_has_no_second_copy_of_a_contig_is_not_counted_there(run, tmp_path):
+    text = (tmp_path / "phased.vcf").read_text()
+    rows = "c1 32 . G C . . . GT 0|1 0|0 1|0\nc2 25 . A C . . . GT 0 0|1 1\n"
+    (tmp_path / "male.vcf").write_text(text[: text.index("c1\t")] + rows.replace(" ", "\t"))
+    made = ("offtarget", "-g", GUIDE, "-m", "0", "--genome", "genome.fa", "--vcf", "male.vcf")
+    code, out, err = run(*made, "--populations", "samples.tsv", "--format", "tsv")
+    assert code == 0, err
+    names = ("contig", "of_haplotypes", "frequency", "frequency_north", "frequency_south")
+    rows = [*csv.DictReader(out.splitlines(), delimiter="\t")]
+    assert [[row[name].removeprefix("reference#0#") for name in names] for row in rows] == [
+        ["c1", "6", "0.666667", "0.5", "0.75"],
+        ["c2", "4", "1", "1", "1"],
+    ]
+
+
 def test_alleles_of_unknown_phase_make_possible_sites(run, tmp_path):
     """The site of c1 may have another letter, or lose its PAM, or both; of c it is not known."""
     text = (tmp_path / "phased.vcf").read_text()

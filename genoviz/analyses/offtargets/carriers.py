@@ -158,7 +158,8 @@ def haplotype_names(
     *,
     without: Sequence[int] | np.ndarray = (),
     doubtful: np.ndarray | None = None,
-) -> tuple[np.ndarray, int, np.ndarray]:
+    by_contig: bool = False,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the number of haplotypes with each site, their total, and their names.
 
     Parameters
@@ -169,11 +170,14 @@ def haplotype_names(
         Paths whose haplotypes do not count.
     doubtful
         Pairs of site and path that do not count, as in `PossibleSites`.
+    by_contig
+        Whether the total is of haplotypes that have the contig of the site, as where contigs are
+        those of one genome: the second copy of X is none in a male.
 
     Returns
     -------
     counts, n_haplotypes, names
-        int64, shape (n_sites,); int; and str, shape (n_sites,), comma-separated.
+        int64, shape (n_sites,), twice; and str, shape (n_sites,), comma-separated.
     """
     groups = found.groups("haplotype")
     counted = np.ones(len(groups.names), bool)
@@ -188,7 +192,25 @@ def haplotype_names(
         ]
         counts[part] = presence.sum(axis=1)
         texts[part] = np.array(joined, object)[which.ravel()] if joined else ""
-    return counts, len(names), texts.astype(np.str_)
+    totals = _count_owners(found, groups, counted[:, None], by_contig)[:, 0]
+    return counts, totals, texts.astype(np.str_)
+
+
+def _count_owners(
+    found: PathOffTargets, groups: PathGroups, kinds: np.ndarray, by_contig: bool
+) -> np.ndarray:
+    """Return how many haplotypes of some kinds have the contig of each site, or how many there are.
+
+    ``kinds`` are bool, shape (n_haplotypes, k); what is returned is int64, shape (n_sites, k).
+    """
+    kinds = kinds.astype(np.int64)
+    if not by_contig:
+        return np.broadcast_to(kinds.sum(axis=0), (len(found), kinds.shape[1]))
+    names = [name.contig for name in found.graph.parsed_path_names]
+    contigs, of_path = np.unique(names, return_inverse=True)
+    has = np.zeros((len(contigs), len(groups.names)), np.int64)
+    has[of_path, groups.of_path] = 1
+    return (has @ kinds)[of_path[found.first_places().paths]]
 
 
 def _presence(
@@ -208,6 +230,7 @@ def group_shares(
     *,
     without: Sequence[int] | np.ndarray = (),
     doubtful: np.ndarray | None = None,
+    by_contig: bool = False,
 ) -> dict[str, np.ndarray]:
     """Return the share of haplotypes of each population that have each site.
 
@@ -217,13 +240,14 @@ def group_shares(
         The sites.
     populations
         The population of each sample; samples without one are ignored.
-    without, doubtful
+    without, doubtful, by_contig
         As for `haplotype_names`.
 
     Returns
     -------
     dict
-        float64, shape (n_sites,), keyed by ``frequency_`` and the name of the population.
+        float64, shape (n_sites,), keyed by ``frequency_`` and the name of the population; NaN
+        where it has no haplotype of the contig.
 
     Raises
     ------
@@ -240,8 +264,11 @@ def group_shares(
         )
     of_group = np.array([[populations.get(sample) == name for name in names] for sample in samples])
     of_group[groups.of_path[np.asarray(without, np.int64)]] = False
+    totals = _count_owners(found, groups, of_group, by_contig)
     shares = np.zeros((len(found), len(names)))
     for part in found.iter_batches(np.arange(len(found))):
         presence = _presence(found, part, groups, doubtful)
-        shares[part] = (presence.astype(np.float64) @ of_group) / of_group.sum(axis=0)
+        shares[part] = presence.astype(np.float64) @ of_group
+    with np.errstate(invalid="ignore"):
+        shares /= totals
     return {f"frequency_{name}": shares[:, k] for k, name in enumerate(names)}

@@ -260,12 +260,12 @@ def site_columns(
     doubts = {}
     if possible is not None:
         doubts = {"without": [*without, *possible.paths], "doubtful": possible.doubtful}
-    options = {"without": without} | doubts
+    options = {"without": without, "by_contig": of_people} | doubts
     counts, n_haplotypes, names = haplotype_names(sites, **options)
     columns = {
         "n_haplotypes": counts,
-        "of_haplotypes": np.full(len(counts), n_haplotypes, np.int64),
-        "frequency": counts / max(n_haplotypes, 1),
+        "of_haplotypes": n_haplotypes,
+        "frequency": counts / np.maximum(n_haplotypes, 1),
         "haplotypes": names,
         "places": sites.n_places,
     }
@@ -274,7 +274,7 @@ def site_columns(
         n_possible, samples = none if possible is None else (possible.counts, possible.samples)
         columns |= {"n_possible": n_possible, "possible": samples}
     if populations is not None:
-        columns |= group_shares(sites, populations, **doubts)
+        columns |= group_shares(sites, populations, by_contig=of_people, **doubts)
     if reference is not None:
         columns |= reference_columns(reference, np.arange(len(counts)))
         columns["reference_site"] = reference_letters(sites, reference)
