@@ -1,7 +1,7 @@
 """Products and predictions of genotypes for programs in C, Fortran, R and Julia.
 
-``genoviz.h`` says what there is and ``genoviz.c`` brings it to a process of its own, which is
-``service.py``; ``genoviz.f90``, ``genoviz.R`` and ``genoviz.jl`` call it from other languages.
+``genoviz.h`` declares the interface. ``genoviz.c`` forwards calls to a separate process,
+``service.py``; ``genoviz.f90``, ``genoviz.R`` and ``genoviz.jl`` are wrappers for other languages.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ LIBRARY = "libgenoviz.so"
 
 
 def write_library(folder: str | PathLike[str]) -> Path:
-    """Write sources and callers into a folder, and compile the library there.
+    """Write the sources and wrappers into a folder, and compile the library there.
 
-    The compiler is ``cc``, or what the variable CC names. The library starts the Python that this
-    runs in, or what the variable GENOVIZ_PYTHON names when it is used.
+    The compiler is ``cc``, or that of the variable CC. The library starts this Python interpreter,
+    or the one that the variable GENOVIZ_PYTHON names at run time.
 
     Parameters
     ----------
     folder
-        Where to; it is made if it is not there. Files of the same names are written over.
+        Output folder, created if missing. Existing files are overwritten.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def write_library(folder: str | PathLike[str]) -> Path:
     Raises
     ------
     GenovizError
-        If the folder is a file, there is no compiler, or it fails.
+        If the folder is a file, there is no compiler, or the compiler fails.
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():

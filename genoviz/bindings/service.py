@@ -1,7 +1,7 @@
-"""The process behind a handle of ``genoviz.h``: it holds genotypes and answers the calls.
+"""The process behind a handle of ``genoviz.h``; it holds genotypes and answers calls.
 
-It is started by the compiled library as ``python -m genoviz.bindings.service``, with a socket as
-file 3 and the memory that both share as file 4; the protocol is in ``genoviz.c``.
+The compiled library starts it as ``python -m genoviz.bindings.service``, with a socket as file
+descriptor 3 and shared memory as file descriptor 4; ``genoviz.c`` defines the protocol.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ OF_SOLUTION = (
 
 
 class Stopped(Exception):
-    """Whoever is told how far it is wants no more."""
+    """The progress callback of the caller asked to stop."""
 
 
 class Service:
-    """Genotypes, what was put for a solution, and the last solution.
+    """The genotypes, the input of a solution, and the last solution.
 
     Parameters
     ----------
     requests, answers
-        Both ways of the socket.
+        The two directions of the socket.
     memory
-        Number of the open file in which arrays lie.
+        File descriptor of the shared memory with the arrays.
     """
 
     def __init__(self, requests: IO[bytes], answers: IO[bytes], memory: int) -> None:
@@ -86,7 +86,7 @@ class Service:
         return os.fsdecode(self._requests.read(length))
 
     def _share(self, first: int, shape: tuple[int, ...], dtype: type = np.float64) -> np.ndarray:
-        """Return an array in the shared memory, from a byte on, columns one after the other."""
+        """Return an array in the shared memory, from a byte offset, in Fortran order."""
         n_bytes = first + math.prod(shape) * np.dtype(dtype).itemsize
         if n_bytes == first:
             return np.empty(shape, dtype, order="F")
@@ -234,7 +234,7 @@ class Service:
 
 
 def read_options(text: str, known: tuple[str, ...]) -> dict[str, str]:
-    """Return what words NAME=VALUE say."""
+    """Parse options of the form NAME=VALUE."""
     options = {}
     for word in text.split():
         name, sign, value = word.partition("=")
@@ -271,7 +271,7 @@ def to_whole(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def share_done(residuals: np.ndarray, tolerance: float) -> float:
-    """Return how much of the way to the tolerance is done, by the logarithm of the residual."""
+    """Return the share of convergence, on the logarithmic scale of the residual."""
     reached, aim = max(float(residuals[-1]), 1e-300), max(tolerance, 1e-300)
     if reached <= aim:
         return 1.0
@@ -284,7 +284,7 @@ def make_pedigree(
     dams: np.ndarray | None = None,
     genotyped: np.ndarray | None = None,
 ) -> tuple[Any, Any]:
-    """Return the pedigree of numbers from 1, and genotypes whose samples are animals of it."""
+    """Return the pedigree of numbers from 1, and genotypes whose samples are its animals."""
     from genoviz.model.genotypes.pedigree import Pedigree
 
     for name, numbers in (("sires", sires), ("dams", dams), ("genotyped", genotyped)):
@@ -302,7 +302,7 @@ def make_pedigree(
             f"animal {animal:,} has parent {parent:,}, needs parents before their progeny"
         )
     ids = numbers.astype(np.str_)
-    # Unknown ones, 0, become -1, and groups, -1 and less, become -2 and less.
+    # Unknown parents (0) become -1, and groups (-1 and below) become -2 and below.
     groups = np.array([f"-{group}" for group in range(1, n_groups + 1)], np.str_)
     pedigree = Pedigree(ids, sires - 1, dams - 1, groups=groups)
     if len(genotyped) != genotypes.n_samples:
@@ -320,8 +320,8 @@ def make_pedigree(
 
 
 def main() -> None:
-    """Answer whoever started this process, until its end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a program that is interrupted closes the socket
+    """Serve the process that started this one, until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted caller closes the socket
     with socket.socket(fileno=SOCKET) as both:
         requests, answers = both.makefile("rb"), both.makefile("wb")
         try:

@@ -1,15 +1,14 @@
-"""More than one machine: a function that Dask's workers call for many blocks.
+"""Distributed computation: Dask workers call a function for many blocks.
 
-A scheduler is the address of one of Dask (``"tcp://head:8786"``), or a client of ``distributed``
-that is connected. Its workers have the same genoviz as this process, to the letter.
-`genoviz.cluster.blocks.iter_results` has what each block gave, `genoviz.cluster.sums.iter_sum`
-their sum. Nothing here is imported where no scheduler is named.
+A scheduler is given by its address (``"tcp://head:8786"``) or as a connected ``distributed``
+client. Its workers must run exactly the same genoviz code as this process.
+`genoviz.cluster.blocks.iter_results` yields the result of each block, and
+`genoviz.cluster.sums.iter_sum` their sum. Dask is imported only if a scheduler is given.
 
-What a block is given goes to the workers in one of three ways: small things with the task; an
-array that is mapped from a file, as the place in that file, where a worker sees the same file; any
-other array by itself, to the worker that needs it. Few blocks are on their way at once, so that
-neither the scheduler nor the workers hold much.
+Arguments of a block reach the workers in one of three ways. Small values are sent with the task. A
+memory-mapped array is sent as its location, if a worker sees the same file. Any other array is sent
+separately, to the worker that needs it. Few blocks are in flight at once, which bounds the memory
+of the scheduler and the workers.
 
-A worker that dies is replaced by others: Dask repeats its tasks, and blocks whose arrays were lost
-with it are sent again.
+If a worker dies, Dask repeats its tasks, and blocks whose arrays were lost are sent again.
 """

@@ -1,4 +1,4 @@
-"""What workers return for blocks, as they finish."""
+"""Results of workers for blocks, as they finish."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ def iter_results(
     common: tuple = (),
     in_order: bool = False,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each block and what the function returns for it, as they finish.
+    """Yield the number of each block and the function's result for it, as blocks finish.
 
-    Where they are wanted ``in_order``, those that finish before an earlier one wait here: no more
-    than four for each thread of the workers.
+    With ``in_order``, blocks that finish before an earlier one are held back, at most four for each
+    thread of the workers.
 
     Parameters
     ----------
     function
-        Of a module of genoviz; called as ``function(*block, *common)``.
+        A module-level function of genoviz, called as ``function(*block, *common)``.
     blocks
-        Arguments of each call, a task of some seconds. Arrays may be views: they are read when a
+        Arguments of each call, a task of some seconds. Arrays may be views; they are read when the
         block is sent.
     scheduler
         Address of a Dask scheduler, or a client.
     common
-        Arguments that all calls have; sent once.
+        Arguments common to all calls; sent once.
 
     Raises
     ------
     ClusterError
-        If the scheduler does not answer or disconnects, there are no workers, they have another
-        genoviz, or one after the other dies of the same block.
+        If the scheduler does not answer or disconnects, there are no workers, they run another
+        version of genoviz, or a block repeatedly kills workers.
     """
     with open_client(scheduler) as client:
         run = Run(client, function, blocks, common, in_order=in_order)

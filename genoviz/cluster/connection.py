@@ -1,4 +1,4 @@
-"""A client of a scheduler of Dask, or why there is none."""
+"""Connection to a Dask scheduler, with readable errors."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _DISTRIBUTED = (
 
 @contextlib.contextmanager
 def open_client(scheduler: str | Client) -> Iterator[Client]:
-    """Give a client of a scheduler; one that was passed in is left open.
+    """Open a client of a scheduler; a client passed in stays open.
 
     Raises
     ------
     ClusterError
-        If ``distributed`` is missing, or nobody answers at the address.
+        If ``distributed`` is missing, or the scheduler does not answer.
     """
     try:
         from distributed import Client
@@ -42,7 +42,7 @@ def open_client(scheduler: str | Client) -> Iterator[Client]:
         return
     logger = logging.getLogger("distributed")
     level = logger.level
-    logger.setLevel(logging.CRITICAL)  # what it would tell is told in one sentence
+    logger.setLevel(logging.CRITICAL)  # the ClusterError says it in one sentence
     try:
         try:
             _ask(scheduler)
@@ -61,7 +61,7 @@ def open_client(scheduler: str | Client) -> Iterator[Client]:
 
 
 def _ask(address: str) -> None:
-    """Raise an OSError or ValueError if nobody answers, for a client that gave up never ends."""
+    """Raise OSError or ValueError if the scheduler is down; a failed client would never end."""
     from distributed.core import connect
     from distributed.security import Security
 
@@ -69,7 +69,7 @@ def _ask(address: str) -> None:
         options = Security().get_connection_args("client")
         (await connect(address, timeout=CONNECT_SECONDS, **options)).abort()
 
-    with ThreadPoolExecutor(1) as thread:  # a notebook's thread has an event loop already
+    with ThreadPoolExecutor(1) as thread:  # the thread of a notebook already has an event loop
         thread.submit(asyncio.run, ask()).result()
 
 

@@ -1,4 +1,4 @@
-"""The blocks of one call: sent, repeated where they are lost, and taken back at the end."""
+"""Execution of the blocks of one call: sending, repeating lost ones, cancelling."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 NO_WORKER_SECONDS = 120
-"""How long there may be no worker: batch systems start them in their own time."""
+"""Maximum time without workers; batch systems may start them late."""
 MAX_LOST = 5
-"""Times that a block is sent again before it is taken for what ends the workers."""
+"""Number of resends after which a block is blamed for the loss of workers."""
 BLOCKS_PER_THREAD = 2
-"""Blocks on their way for each thread of the workers: one that is computed, one that waits."""
+"""Blocks in flight per worker thread: one that is computed and one that waits."""
 AHEAD = 2
-"""Where results are wanted in order: how many times as many blocks may be done or on their way."""
+"""For results in order: factor on the blocks that may be finished or in flight."""
 SMALL_BYTES = 1 << 20
 _HEARING_SECONDS = 0.2
 _ASKING_SECONDS = 2.0
 
 
 class NotSharedError(GenovizError):
-    """A file is not the same at a worker, or not there."""
+    """A file is missing on a worker, or differs there."""
 
 
 @dataclass(frozen=True)
 class FilePart:
-    """An array that is mapped from a file: where it is, and what changes when the file does.
+    """Location of a memory-mapped array, and the file's state to detect changes.
 
     Attributes
     ----------
     path, offset
-        The file, and the byte at which the array begins.
+        The file, and the byte at which the array starts.
     shape, dtype
-        As of the array.
+        Those of the array.
     size, changed
-        Bytes of the file, and the time of its last change, ns.
+        Size of the file in bytes, and its modification time, ns.
     """
 
     path: str
@@ -64,7 +64,7 @@ class FilePart:
 
     @classmethod
     def of(cls, array: np.ndarray) -> FilePart | None:
-        """Return where an array is mapped from; None where it is not, or nobody can tell."""
+        """Return the location of a mapped array; None if it is not mapped or cannot be located."""
         if not array.size or not array.flags.c_contiguous:
             return None
         address = array.ctypes.data
@@ -73,7 +73,7 @@ class FilePart:
                 places, _, offset, _, inode, *name = line.split(maxsplit=5)
                 first, stop = (int(place, 16) for place in places.split("-"))
                 if first <= address and address + array.nbytes <= stop and int(inode) and name:
-                    status = Path(name[0]).stat()  # one that was removed has another name there
+                    status = Path(name[0]).stat()  # a removed file is listed under another name
                     if status.st_ino != int(inode):
                         return None
                     at = int(offset, 16) + address - first
@@ -87,7 +87,7 @@ class FilePart:
         Raises
         ------
         NotSharedError
-            If the file is another one here, or none.
+            If the file differs here, or is missing.
         """
         try:
             status = Path(self.path).stat()
@@ -100,7 +100,7 @@ class FilePart:
 
 @cache
 def code_version() -> str:
-    """Return the version of genoviz, and a hash of its code: that of two checkouts may differ."""
+    """Return the version of genoviz with a hash of its code, because checkouts may differ."""
     root, digest = Path(genoviz.__file__).parent, hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
@@ -108,7 +108,7 @@ def code_version() -> str:
 
 
 class Run:
-    """The blocks of one call: which are still to be sent, and which are on their way."""
+    """The blocks of one call: those to be sent, and those in flight."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Run:
         self._n_threads, self._asked, self._last_worker = 0, -math.inf, time.monotonic()
 
     def iter_done(self) -> Iterator[tuple[Any, Future]]:
-        """Send blocks, and yield what has ended, until all of it has."""
+        """Send blocks, and yield finished ones until all are done."""
         while self._todo or self._sent:
             self._look_for_workers()
             most = BLOCKS_PER_THREAD * self._n_threads
@@ -149,18 +149,18 @@ class Run:
                 self._n_done += future.status == "finished"
 
     def _is_near(self, n_blocks: int) -> bool:
-        """Return whether the next block may be sent while ``n_taken`` were taken in their order."""
+        """Return whether the next block may be sent after ``n_taken`` were taken in order."""
         return not self._in_order or self._todo[0] < self.n_taken + AHEAD * n_blocks
 
     def send(self, node: Any, function: Callable[..., Any], *arguments: Any) -> None:
-        """Have a worker call a function; ``node`` names it."""
+        """Submit a function call to a worker; ``node`` identifies it."""
         future = self._client.submit(_call, code_version(), function, *arguments, pure=False)
-        # What it is made of is kept until it has ended.
+        # Keep references to the arguments until the call has ended.
         self._sent[node] = future, arguments
         future.add_done_callback(lambda done, node=node: self._done.put((node, done)))
 
     def fetch(self, node: Any, future: Future) -> tuple[Any] | None:
-        """Return the one result of a future, or None where it was lost and is sent again."""
+        """Return the result of a future in a tuple, or None if it was lost and is sent again."""
         if future.status == "finished":
             with contextlib.suppress(CancelledError, asyncio.CancelledError):
                 return (self._ask(future.result),)
@@ -170,7 +170,7 @@ class Run:
         return None
 
     def check(self, future: Future, node: Any) -> None:
-        """Raise what ended a future, unless it was lost with a worker."""
+        """Raise the error of a future, unless it was lost with a worker."""
         self._check_scheduler()
         if future.status != "error":
             return
@@ -189,7 +189,7 @@ class Run:
         raise error
 
     def repeat(self, blocks: Sequence[int]) -> None:
-        """Send blocks again, with what all have in common."""
+        """Send blocks again, with the common arguments."""
         self._common = None
         for block in blocks[::-1]:
             self._lost[block] += 1
@@ -202,7 +202,7 @@ class Run:
                 self._todo.appendleft(block)
 
     def cancel(self) -> None:
-        """Take back what has not ended; what a worker has begun it ends."""
+        """Cancel pending calls; workers finish those that they have started."""
         futures = [future for future, _ in self._sent.values()]
         self._sent.clear()
         if futures and self._client.status == "running":
@@ -216,7 +216,7 @@ class Run:
         self.send(block, self._function, *arguments)
 
     def _place(self, values: tuple) -> tuple:
-        """Return arguments as they go with a task."""
+        """Return arguments in the form that is sent with a task."""
         placed = []
         for value in values:
             if isinstance(value, np.ndarray) and value.nbytes > SMALL_BYTES and self._is_shared:
@@ -231,7 +231,7 @@ class Run:
         return tuple(placed)
 
     def _look_for_workers(self) -> None:
-        """Find out how many threads the workers have; raise if there has been none for long."""
+        """Update the number of worker threads; raise if there have been none for too long."""
         self._check_scheduler()
         now = time.monotonic()
         if now - self._asked < _ASKING_SECONDS and self._n_threads:
@@ -257,23 +257,23 @@ class Run:
         )
 
     def _ask(self, call: Callable[[], Any]) -> Any:
-        """Return what a call returns that goes through the scheduler.
+        """Return the result of a call that goes through the scheduler.
 
-        It also fails if a worker dies meanwhile, and is made again then.
+        Such a call also fails if a worker dies meanwhile, and is then repeated.
         """
         for tried in range(MAX_LOST):
             try:
                 return call()
             except OSError as error:
                 time.sleep(_HEARING_SECONDS * 2**tried)
-                if self._client.status != "running":  # which it learns in a thread of its own
+                if self._client.status != "running":  # updated by a thread of the client
                     raise self._gone() from error
                 last = error
         raise self._gone() from last
 
 
 def _call(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function, at a worker."""
+    """Call a function; runs on a worker."""
     if version != code_version():
         raise ClusterError(
             f"a worker has genoviz {code_version()}, and this is {version}: install the same"
@@ -282,7 +282,7 @@ def _call(version: str, function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _size(value: Any) -> int:
-    """Return about how many bytes a value has, its arrays alone."""
+    """Return the approximate size of a value in bytes, counting arrays only."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if isinstance(value, tuple | list):

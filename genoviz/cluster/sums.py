@@ -1,4 +1,4 @@
-"""The sum of what workers return for blocks: they add it up themselves, as a tree."""
+"""Sum of the workers' results for blocks, added up by the workers as a tree."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def iter_sum(
     scheduler: str | Client,
     common: tuple = (),
 ) -> Generator[float, None, Any]:
-    """Return the sum of what a function returns for blocks; yields how much is done, 0 to 1.
+    """Return the sum of a function's results for blocks; yields the share done, 0 to 1.
 
-    Workers add two neighbours, then two of these sums, and so on: which ones is told by the number
-    of blocks alone, so that rounding is too. One sum comes back. Parameters are those of
-    `iter_results`.
+    Workers add pairs of neighbours, then pairs of these sums, and so on. The tree depends only on
+    the number of blocks, so rounding is reproducible. Only the total is sent back. Parameters are
+    those of `iter_results`.
     """
     if not blocks:
         raise ParameterError("there are no blocks to add up, needs one at least")
@@ -45,7 +45,7 @@ def _add_up(run: Run) -> Generator[float, None, Any]:
             level, place = (0, node) if isinstance(node, int) else node
             if future.status != "finished":
                 run.check(future, node)
-                # Of a sum, all that is below it.
+                # A sum covers all blocks below it.
                 first, stop = place << level, min((place + 1) << level, n_blocks)
                 for each in [each for each in sums if first <= each[1] << each[0] < stop]:
                     if each[0] <= level:
@@ -53,7 +53,7 @@ def _add_up(run: Run) -> Generator[float, None, Any]:
                 run.repeat(range(first, stop))
                 continue
             while level < top and place == (n_blocks - 1) >> level and not place & 1:
-                level, place = level + 1, place >> 1  # the last one has no neighbour
+                level, place = level + 1, place >> 1  # the last one may have no neighbour
             sums[level, place] = future
             left, right = sums.get((level, place & ~1)), sums.get((level, place | 1))
             if level < top and left is not None and right is not None:

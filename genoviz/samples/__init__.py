@@ -1,7 +1,7 @@
-"""Sample files by name: our own, which come with the project, and public ones to download.
+"""Named sample files: bundled ones, and public ones that are downloaded.
 
-Downloads are kept in the user's cache folder (``GENOVIZ_CACHE_DIR`` names another) and checked by
-SHA-256. ``GENOVIZ_SAMPLES_URL`` names a mirror: a folder that serves the files by name.
+Downloads are stored in the user's cache folder (or ``GENOVIZ_CACHE_DIR``) and checked by SHA-256.
+``GENOVIZ_SAMPLES_URL`` names a mirror: a folder that serves the files by name.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _N_READS = 5_000
 
 @dataclass(frozen=True)
 class DownloadProgress:
-    """How far the fetching of a sample is; ``path`` is set in the last report only."""
+    """Progress of fetching a sample; ``path`` is set in the last report only."""
 
     n_bytes_done: int
     n_bytes_total: int
@@ -55,10 +55,10 @@ def get_sample(name: str, *, base_url: str | None = None) -> Path:
 
 
 def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[DownloadProgress]:
-    """Fetch a sample and yield how far it is; the last report has the path of the file.
+    """Fetch a sample and yield the progress; the last report has the path of the file.
 
-    A file that is in the cache and whole is not fetched again. What is not the expected file, or
-    came only in part, is not kept. Giving the iterator up ends the download.
+    A complete file in the cache is not fetched again. Partial or unexpected files are deleted.
+    Closing the iterator stops the download.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[Downl
     ParameterError
         If there is no such sample.
     DownloadError
-        If there is no network, the server has not got the file, or it is another file.
+        If there is no network, the server lacks the file, or the file differs.
     """
     sample = find_sample(name)
     if not sample.is_public:
@@ -82,7 +82,7 @@ def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[Downl
     url = f"{base_url.rstrip('/')}/{sample.file_name}" if base_url else sample.url
     download = Download(sample, url)
     thread = threading.Thread(target=download.run, name=f"download {sample.name}", daemon=True)
-    # A stalled connection must not stall who iterates, so that pooch has a thread to itself.
+    # pooch runs in its own thread, so that a stalled connection does not block the caller.
     thread.start()
     try:
         while thread.is_alive():
@@ -96,7 +96,7 @@ def iter_get_sample(name: str, *, base_url: str | None = None) -> Iterator[Downl
 
 
 def _bundled_path(sample: Sample) -> Path:
-    """Return the file of a bundled sample, made anew where the project's folder is not there."""
+    """Return the file of a bundled sample; regenerate it if the project folder is absent."""
     path = BUNDLED_FOLDER / sample.file_name
     if path.exists():
         return path
@@ -123,11 +123,11 @@ def samples_folder() -> Path:
 
 
 class _GivenUpError(Exception):
-    """The download was given up."""
+    """The download was cancelled."""
 
 
 class Download:
-    """One call of pooch, and what there is to know of it from another thread."""
+    """One call of pooch, with state that other threads can read."""
 
     def __init__(self, sample: Sample, url: str) -> None:
         self.sample = sample
@@ -138,7 +138,7 @@ class Download:
         self.error: GenovizError | None = None
 
     def run(self) -> None:
-        """Fetch the file, or keep the reason why not."""
+        """Fetch the file, or record the error."""
         import pooch
         import requests
 
@@ -170,7 +170,7 @@ class Download:
             self._fail(f"{samples_folder()} cannot be written: {error.strerror or error}", error)
 
     def _write_content(self, url: str, path: str, _pooch: object) -> None:
-        """Write what ``url`` gives to ``path``; what pooch calls a downloader."""
+        """Write the content of ``url`` to ``path``; a downloader for pooch."""
         import requests
 
         with (
@@ -189,7 +189,7 @@ class Download:
         self.error.__cause__ = cause
 
 
-# How our own are made, from fixed seeds -----------------------------------------------------------
+# Generation of the bundled samples, from fixed seeds ----------------------------------------------
 
 
 def make_simulated_sample(path: Path) -> None:
@@ -197,7 +197,7 @@ def make_simulated_sample(path: Path) -> None:
     from genoviz.analyses.simulation.graphs import VariationRates, simulate_pangenome
     from genoviz.io.graph.gfa_writer import write_gfa
 
-    # More large variants than a human genome has, so that a small graph shows each kind.
+    # More large variants than in a human genome, so that a small graph shows each kind.
     rates = VariationRates(snp=0.6, sv=0.05, inversion=0.01, duplication=0.015)
     write_gfa(simulate_pangenome(3_500, 12, seed=14, sequences=True, rates=rates), path)
 
@@ -238,8 +238,8 @@ def make_genome_sample(path: Path) -> None:
 def make_genotypes_sample(path: Path) -> None:
     """Write the sample ``genotypes``: a PLINK 1 set, and a table of phenotypes beside it.
 
-    The trait has a heritability of 0.6 by 8 variants, which are called ``causal1`` to ``causal8``;
-    a tenth of it is missing. Who is above its 70th percentile is a case of the disease.
+    The trait has a heritability of 0.6 from 8 variants, called ``causal1`` to ``causal8``; a tenth
+    of its values are missing. Samples above its 70th percentile are cases of the disease.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is searched for a guide, as masks of bases: itself, and with a bulge at each place."""
+"""Variants of guides as base masks: the guide itself, and with a bulge at each position."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def letter_masks(word: str) -> np.ndarray:
 
 
 def reverse_masks(masks: np.ndarray) -> np.ndarray:
-    """Return masks for the other strand: complemented, and the last axis reversed."""
+    """Return masks of the other strand: complemented, with the last axis reversed."""
     return _REVERSED[masks[..., ::-1]]
 
 
@@ -41,15 +41,15 @@ class GuideVariants:
     Parameters
     ----------
     bulge_type, bulge_size
-        What bulges, and by how many nt.
+        Bulge type, and size in nt.
     pattern
         uint8, shape (length,): masks.
     masks
         uint8, shape (n, length).
     guide_ids
-        int32, shape (n,): the guide of each.
+        int32, shape (n,): guide of each variant.
     bulge_places
-        uint8, shape (n,): letters of the window before the bulge; 0 without one.
+        uint8, shape (n,): letters of the window before the bulge; 0 if there is none.
     """
 
     bulge_type: BulgeType
@@ -63,15 +63,15 @@ class GuideVariants:
 def iter_variants(
     pattern: str, guides: Sequence[str], *, dna_bulge: int, rna_bulge: int
 ) -> Iterator[GuideVariants]:
-    """Yield what is searched: guides as they are, then with bulges by type and size.
+    """Yield the variants to search: guides as given, then with bulges by type and size.
 
-    A bulge lies between letters of the protospacer, never in the PAM or outside; of the letters
-    that an RNA bulge leaves out none is the first or the last (the rules of cas-offinder-bulge).
+    Bulges lie between letters of the protospacer, never in the PAM or outside. An RNA bulge never
+    removes the first or the last letter (the rules of cas-offinder-bulge).
 
     Raises
     ------
     ParameterError
-        If a bulge is wanted and a protospacer is too short for it.
+        If bulges are requested and a protospacer is too short for them.
     """
     pattern_masks = letter_masks(pattern)
     masks = np.array([letter_masks(guide) for guide in guides], np.uint8)

@@ -1,4 +1,4 @@
-"""Off-target sites on paths as hits in a genome whose contigs are paths, and columns about them."""
+"""Off-target sites on paths, presented as hits in a genome whose contigs are the paths."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ LOWER = np.uint8(32)
 
 @dataclass(frozen=True, eq=False)
 class PathPlanes:
-    """Paths as the contigs of a genome; stands where `GenomePlanes` do, without their planes.
+    """Paths as contigs; a replacement for `GenomePlanes` without bit planes.
 
     Attributes
     ----------
     graph
         The graph, with sequences.
     names
-        Its paths.
+        Names of the paths.
     offsets
-        int64, shape (n_paths + 1,): where each begins, all one after the other, bp.
+        int64, shape (n_paths + 1,): start of each in the concatenated paths, bp.
     references
-        Samples, and paths without one, that hits can be compared with.
+        Samples, and paths without a sample, that hits can be compared with.
     """
 
     graph: PangenomeGraph = field(repr=False)
@@ -50,7 +50,7 @@ class PathPlanes:
 
     @classmethod
     def of(cls, graph: PangenomeGraph) -> PathPlanes:
-        """Return the paths of a graph; raises `GenovizError` where there is nothing to read."""
+        """Return the paths of a graph; raises `GenovizError` if there are no sequences."""
         if graph.node_sequences is None:
             raise GenovizError("the graph was opened without its sequences, which are needed here")
         if not graph.n_paths:
@@ -63,7 +63,7 @@ class PathPlanes:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """The names again: paths have no headers."""
+        """The path names, because paths have no headers."""
         return self.names
 
     @property
@@ -73,12 +73,12 @@ class PathPlanes:
 
     @property
     def n_bases(self) -> int:
-        """Length of all paths, bp."""
+        """Total length of the paths, bp."""
         return int(self.offsets[-1])
 
     @property
     def usual_reference(self) -> str:
-        """The reference that is taken unless another is chosen, or ""."""
+        """The default reference, or ""."""
         for usual in USUAL_REFERENCES:
             for name in self.references:
                 if usual in name.lower():
@@ -87,7 +87,7 @@ class PathPlanes:
 
     @cached_property
     def masked(self) -> np.ndarray:
-        """No stretches: paths are not soft-masked; int64, shape (0, 2)."""
+        """Soft-masked stretches: none on paths; int64, shape (0, 2)."""
         return np.empty((0, 2), np.int64)
 
     def find_contigs(self, positions: np.ndarray) -> np.ndarray:
@@ -96,7 +96,7 @@ class PathPlanes:
         return found.astype(np.int32)
 
     def cut(self, start: int, stop: int) -> np.ndarray:
-        """Return the letters of a stretch of all paths one after the other; uint8, (n,)."""
+        """Return letters of the concatenated paths; uint8, (n,)."""
         parts = [np.empty(0, np.uint8)]
         first, last = self.find_contigs(np.array([start, max(stop - 1, start)])).tolist()
         for path in range(first, last + 1):
@@ -117,26 +117,26 @@ class PathPlanes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlacedHits(OffTargetHits):
-    """Sites at places on paths; letters are read where they were searched.
+    """Sites at places on paths; letters come from the searched stretches.
 
     Attributes
     ----------
     searched
-        The same hits on the stretches that paths share.
+        The same hits on the shared stretches.
     """
 
     searched: OffTargetHits
 
     @classmethod
     def of(cls, found: PathOffTargets, planes: PathPlanes) -> PlacedHits:
-        """Return the sites of a search, each at its first place."""
+        """Return the sites of a search at their first places."""
         return cls._at(found.hits, found.first_places(), planes)
 
     @classmethod
     def everywhere(cls, found: PathOffTargets, planes: PathPlanes) -> PlacedHits:
-        """Return the sites at each of their places, by guide, path and position.
+        """Return the sites at all their places, by guide, path and position.
 
-        These are the hits of a search of the paths' sequences.
+        These equal the hits of a search in the path sequences.
         """
         places = found.places()
         hits = found.hits.take(places.sites)
@@ -152,28 +152,28 @@ class PlacedHits(OffTargetHits):
         return cls(hits.guides, hits.pattern, planes, **columns, searched=hits)
 
     def take(self, rows: np.ndarray | slice) -> PlacedHits:
-        """Return some of the hits."""
+        """Return a subset of the hits."""
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return replace(self, **columns, searched=self.searched.take(rows))
 
     def aligned_letters(self, rows: np.ndarray | slice = slice(None)) -> AlignedLetters:
-        """Return the letters of hits, 5' to 3' of the guide; for many hits, slice by slice."""
+        """Return the letters of hits, 5' to 3' of the guide; pass slices if there are many hits."""
         return self.searched.aligned_letters(rows)
 
 
 def annotate_sites(
     hits: PlacedHits, found: PathOffTargets, annotations: Annotations
 ) -> tuple[HitAnnotations, np.ndarray]:
-    """Return the gene of each site, and whether it has a place where genes are known; bool, (n,).
+    """Return the gene of each site, and whether it has a place with annotations; bool, (n,).
 
-    The genes are those at a site's first place on a path that has annotations.
+    The gene is determined at a site's first place on an annotated path.
 
     Parameters
     ----------
     hits, found
-        The sites at their first places, and where else they are.
+        The sites at their first places, and all their places.
     annotations
-        What `read_annotations` returns, of paths, or of contigs that paths are parts of.
+        Result of `read_annotations`, on paths or on contigs that paths are part of.
     """
     on_paths, has_some = annotations_on_paths(hits.planes, annotations)
     placed, is_known = hits_on_paths(hits, found, has_some)
@@ -183,7 +183,7 @@ def annotate_sites(
 def annotations_on_paths(
     planes: PathPlanes, annotations: Annotations
 ) -> tuple[Annotations, np.ndarray]:
-    """Return annotations with paths for contigs, and which paths have some; bool, (n_paths,)."""
+    """Return annotations with paths as contigs, and which paths have any; bool, (n_paths,)."""
     placed = place_annotations(planes.graph, annotations)
     rows, offsets = placed.rows, annotations.block_offsets
     counts = np.where(placed.is_clipped, 0, np.diff(offsets)[rows])
@@ -212,7 +212,7 @@ def annotations_on_paths(
 def hits_on_paths(
     hits: PlacedHits, found: PathOffTargets, paths: np.ndarray
 ) -> tuple[PlacedHits, np.ndarray]:
-    """Return hits at their first place on one of some paths, and which have one; bool, (n,)."""
+    """Return hits at their first place on given paths, and which have one; bool, (n,)."""
     is_there = np.zeros(len(hits), bool)
     positions, strands = hits.positions.copy(), hits.strands.copy()
     for part in found.iter_batches(np.arange(len(hits))):
@@ -227,7 +227,7 @@ def hits_on_paths(
 
 
 def reference_columns(reference: ReferenceSites, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what tables say of a reference; -1 mismatches where it has no such place."""
+    """Return the table columns on a reference; -1 mismatches if it has no such place."""
     return {
         "in_reference": reference.is_present[rows].astype(np.int64),
         "reference_mismatches": reference.mismatches[rows].astype(np.int64),
@@ -236,10 +236,10 @@ def reference_columns(reference: ReferenceSites, rows: np.ndarray) -> dict[str, 
 
 
 def reference_letters(found: PathOffTargets, reference: ReferenceSites) -> np.ndarray:
-    """Return what a reference has in the place of each site; str, shape (n_sites,).
+    """Return the reference letters at the place of each site; str, shape (n_sites,).
 
-    The letters read 5' to 3' of the guide, PAM included, those that do not fit in lower case; ""
-    where the reference has no such place. Of a site that the reference has they are the site's.
+    They read 5' to 3' of the guide, PAM included, with mismatches in lower case; "" if the
+    reference has no such place. For a site on the reference they are the site's own letters.
     """
     hits = found.hits
     length = len(hits.pattern)
@@ -256,7 +256,7 @@ def reference_letters(found: PathOffTargets, reference: ReferenceSites) -> np.nd
 def _read_places(
     text: np.ndarray, hits: OffTargetHits, reference: ReferenceSites, rows: np.ndarray
 ) -> list[str]:
-    """Return the letters of a path where sites would be; mismatches in lower case."""
+    """Return the letters of a path at given sites, with mismatches in lower case."""
     length, is_forward = len(hits.pattern), reference.strands[rows] > 0
     starts = reference.pam_ends[rows] - np.where(is_forward == hits.is_pam_first, 0, length)
     windows = text[starts[:, None] + np.arange(length)]

@@ -1,4 +1,4 @@
-"""Searches that go through a genome piece by piece, for results that come early or are large."""
+"""Piecewise search of a genome, for early or very large results."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ from genoviz.errors import GenovizError
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD
 
 PIECE_COMPARISONS = {"cpu": 1 << 37, "cuda": 1 << 40}
-"""Bases times guides, with all bulges and both strands, of a piece: about a second."""
+"""Bases times guides, over all bulges and both strands, of a piece: about a second."""
 PIECE_WORDS = 1 << 15, 1 << 20
-"""Of a piece, at least and at most: 2 to 67 Mb."""
+"""Minimum and maximum words of a piece: 2 to 67 Mb."""
 WORDS = 32
-"""Pieces have a multiple of these."""
+"""Pieces are multiples of this many words."""
 PIECE_HITS = 1 << 21
-"""To expect in a piece of a search that is spooled."""
+"""Expected number of hits in a piece of a spooled search."""
 CROWDED_HITS = 1 << 23
-"""More than this in a piece, and it is searched once more, in two."""
+"""A piece with more hits is split in two and searched again."""
 RUN_HITS = 1 << 23
-"""Held in memory by a search that is spooled, 8 bytes each."""
+"""Hits that a spooled search holds in memory, 8 bytes each."""
 PART_HITS = 1 << 19
-"""Given at once."""
+"""Hits per yielded part."""
 
 
 @dataclass(frozen=True, eq=False)
 class PieceProgress:
-    """How far a search is that goes piece by piece through the genome.
+    """Progress of a piecewise search.
 
     Parameters
     ----------
     n_done, n_total
-        Bases times strands times kinds of bulge that were searched, and in all.
+        Work done and in total: bases times strands times kinds of bulge.
     n_bases
-        Bases of the genome whose pieces have ended.
+        Bases of the genome in finished pieces.
     n_found
-        Hits so far, all placements of bulges counted.
+        Number of hits so far, counting all placements of bulges.
     kept
-        What is kept of them.
+        The kept hits.
     """
 
     n_done: int
@@ -69,17 +69,17 @@ class PieceProgress:
 
 
 def iter_pieces(requests: Sequence[OffTargetRequest], most_hits: int) -> Iterator[PieceProgress]:
-    """Search one piece of a genome after the other, each for all that is asked.
+    """Search a genome piece by piece, for all requests together.
 
-    So all hits of the first pieces are known while others are still to be searched, and they are
-    those of `find_offtargets`; `KeptHits` says which are kept where they are too many.
+    All hits of finished pieces are available while others are still searched. Together they equal
+    those of `find_offtargets`; `KeptHits` describes which are kept if there are too many.
 
     Parameters
     ----------
     requests
-        At least one, all in the same planes, without devices and without a scheduler.
+        At least one, all on the same planes, without devices and scheduler.
     most_hits
-        How many hits are kept.
+        Maximum number of hits to keep.
     """
     planes, kept = requests[0].planes, KeptHits(requests, most_hits)
     n_total = sum(request.n_total for request in requests)
@@ -99,7 +99,7 @@ def iter_pieces(requests: Sequence[OffTargetRequest], most_hits: int) -> Iterato
 
 
 def _piece_words(requests: Sequence[OffTargetRequest]) -> int:
-    """Return words of the genome that are searched in about a second."""
+    """Return the number of genome words that take about a second to search."""
     n_rows = sum(
         len(variant.masks) * len(request.signs)
         for request in requests
@@ -112,12 +112,12 @@ def _piece_words(requests: Sequence[OffTargetRequest]) -> int:
 
 
 class HitSpool:
-    """The hits of one search in the order of `find_offtargets`, as many as a disk has room for.
+    """The hits of one search in the order of `find_offtargets`, limited only by disk space.
 
-    Hits come piece by piece of the genome, as words that sort by guide, then by position. What
-    memory has of them makes up a *run*; a full one is sorted and put into an unnamed file in the
-    temporary folder. A later run is of a later stretch of the genome, so the hits of a guide are
-    those of the first run, then those of the second::
+    Hits arrive by piece of the genome, as words that sort by guide and then position. The hits in
+    memory form a *run*. A full run is sorted and appended to an unnamed temporary file. A later run
+    covers a later part of the genome, so the hits of a guide are those of the first run, followed
+    by those of the second::
 
         run 1  [guide 0 | guide 1 | guide 2]      bases      0 ... 1 M
         run 2  [guide 0 | guide 1 | guide 2]      bases    1 M ... 2 M
@@ -129,13 +129,13 @@ class HitSpool:
     request
         The search.
     most_in_memory
-        Hits of a run.
+        Maximum number of hits of a run.
 
     Attributes
     ----------
     counts
-        int64, shape (n_guides, maximum + 1): hits of each guide by mismatches, in the pieces that
-        have ended.
+        int64, shape (n_guides, maximum + 1): hits of each guide by mismatches, in the finished
+        pieces.
     """
 
     def __init__(self, request: OffTargetRequest, most_in_memory: int) -> None:
@@ -151,25 +151,25 @@ class HitSpool:
 
     @property
     def n_new(self) -> int:
-        """Hits of the piece that is searched."""
+        """Number of hits of the current piece."""
         return len(self._new)
 
     def add(self, found: Found) -> None:
-        """Take what a step of a search has found in the piece that is searched."""
+        """Add the hits of a search step in the current piece."""
         self._new.add(found)
         if not keeps_best(self._request):
             guide_ids = found.search.variant.guide_ids[found.rows]
             np.add.at(self._new_counts, (guide_ids, found.mismatches), 1)
 
     def drop_piece(self) -> None:
-        """Forget what the piece that is searched has given."""
+        """Discard the hits of the current piece."""
         self._new = HitCollector(self._request)
         self._new_counts[:] = 0
         if self._waiting is not None:
             self._new.add_hits(self._waiting)
 
     def end_piece(self, stop: int) -> None:
-        """Note that all hits have come that begin before a base of the genome."""
+        """Mark that all hits starting before a base of the genome have been added."""
         if keeps_best(self._request):
             hits, self._waiting = split_waiting(self._new.join(), self._request, stop)
             self._new.add_hits(self._waiting)
@@ -183,10 +183,10 @@ class HitSpool:
             self._put_away(stop)
 
     def _put_away(self, stop: int) -> None:
-        """Write what memory has behind what the file has, but hits that come after others."""
+        """Append the hits in memory to the file, except those that may still gain alternatives."""
         words = self._run.join_words()
         if keeps_best(self._request):
-            # Hits that wait begin before the end of the piece, and behind this.
+            # Pending hits start after this position and before the end of the piece.
             first = stop - self._request.options.dna_bulge - self._request.options.rna_bulge
             is_late = self._run.positions_of(words) >= max(first, 0)
             self._run.add_words(words[is_late])
@@ -204,7 +204,7 @@ class HitSpool:
             ) from error
 
     def iter_parts(self) -> Iterator[OffTargetHits]:
-        """Yield all hits, once every piece has ended; at least one part, which may be empty."""
+        """Yield all hits after the last piece; at least one part, which may be empty."""
         if not self._run.is_packed:
             hits = self._run.join()
             self._run.add_hits(hits)
@@ -219,7 +219,7 @@ class HitSpool:
                 yield self._hits_of_guides(first, stop)
                 first = stop
                 continue
-            # One guide has more than a part.
+            # A single guide exceeds the size of a part.
             for run, edges in self._numbered():
                 for start in range(edges[first], edges[first + 1], PART_HITS):
                     words = self._read(run, start, min(start + PART_HITS, edges[first + 1]))
@@ -229,9 +229,9 @@ class HitSpool:
             yield self._run.hits_of(self._last)
 
     def iter_guides(self, most: int) -> Iterator[tuple[int, int, OffTargetHits]]:
-        """Yield the first of some guides, that behind the last, and all their hits.
+        """Yield the first guide, the guide after the last, and all their hits, in batches.
 
-        There are ``most`` hits at most, or those of one guide.
+        A batch has at most ``most`` hits, or those of one guide.
         """
         packed, totals, first = self._run.is_packed, self._totals(), 0
         if packed:
@@ -247,11 +247,11 @@ class HitSpool:
             first = stop
 
     def _totals(self) -> np.ndarray:
-        """Return the hits of all guides before each; int64, shape (n_guides + 1,)."""
+        """Return the cumulative number of hits by guide; int64, shape (n_guides + 1,)."""
         return np.concatenate([[0], np.cumsum(self.counts.sum(axis=1))])
 
     def _end(self) -> None:
-        """Sort what memory has, as the last run."""
+        """Sort the hits in memory as the last run."""
         if self._last is None:
             self._last = self._run.join_words()
             self._edges.append(self._run.guide_edges(self._last))
@@ -266,7 +266,7 @@ class HitSpool:
         return enumerate(self._edges)
 
     def _read(self, run: int, start: int, stop: int) -> np.ndarray:
-        """Return some words of a run."""
+        """Read a range of words of a run."""
         if run == len(self._edges) - 1:
             return self._last[start:stop]
         before = sum(int(edges[-1]) for edges in self._edges[:run])
@@ -278,12 +278,12 @@ class HitSpool:
 
 @dataclass(frozen=True, eq=False)
 class SpoolProgress:
-    """How far a search is whose hits are spooled.
+    """Progress of a spooled search.
 
     Parameters
     ----------
     n_done, n_total
-        Bases times strands times kinds of bulge that were searched, and in all.
+        Work done and in total: bases times strands times kinds of bulge.
     spool
         The hits so far.
     """
@@ -296,9 +296,9 @@ class SpoolProgress:
 def iter_spooled(
     request: OffTargetRequest, *, most_in_memory: int = RUN_HITS
 ) -> Iterator[SpoolProgress]:
-    """Yield the progress of a search whose hits are spooled; the last one has all of them.
+    """Yield the progress of a spooled search; the last report has all hits.
 
-    They are those of `find_offtargets`. Memory beside the genome does not grow with their number.
+    The hits equal those of `find_offtargets`. Memory does not grow with their number.
     """
     planes, spool = request.planes, HitSpool(request, most_in_memory)
     n_done, devices = 0, [part.device for part in make_parts(request)]
@@ -336,7 +336,7 @@ def iter_spooled(
 
 
 def _cut_pieces(request: OffTargetRequest) -> list[WordRange]:
-    """Return pieces of the genome that give about as many hits as memory is meant for."""
+    """Return pieces of the genome sized so that their expected hits fit into memory."""
     n_all = max(request.planes.n_words, 1)
     expected = BASES_PER_WORD * sum(map(expected_hits, request.iter_searches()))
     n_words = min(_piece_words([request]), int(PIECE_HITS / max(expected, 1e-9)))

@@ -22,10 +22,9 @@ MAX_LENGTH = 255
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SearchOptions:
-    """How guides are searched for; what each option means is said by `find_offtargets`.
+    """Options of an off-target search; see `find_offtargets` for their meaning.
 
-    The public functions name all options in their signatures and put them into this record, which
-    is then handed on as a whole.
+    The public functions list all options in their signatures and pass them on in this record.
     """
 
     max_mismatches: int | Sequence[int] = 0
@@ -46,7 +45,7 @@ class SearchOptions:
 
 @dataclass(frozen=True, eq=False)
 class StrandSearch:
-    """Guides of one length and kind of bulge, to be found on one strand.
+    """Guides of one length and kind of bulge, to be searched on one strand.
 
     Parameters
     ----------
@@ -57,11 +56,11 @@ class StrandSearch:
     sign
         1 or -1.
     pattern
-        uint8, shape (length,): masks as the forward strand has them.
+        uint8, shape (length,): masks in forward orientation.
     masks
-        uint8, shape (n, length): likewise of the guides.
+        uint8, shape (n, length): masks of the guides in forward orientation.
     limits
-        int64, shape (n,): maximum of mismatches of each.
+        int64, shape (n,): maximum number of mismatches of each.
     """
 
     variant: GuideVariants
@@ -74,7 +73,7 @@ class StrandSearch:
 
 @dataclass(frozen=True, eq=False)
 class OffTargetRequest:
-    """A checked request.
+    """A validated request.
 
     Parameters
     ----------
@@ -83,13 +82,13 @@ class OffTargetRequest:
     planes
         The genome.
     limits
-        int64, shape (n_guides,): maximum of mismatches of each guide.
+        int64, shape (n_guides,): maximum number of mismatches of each guide.
     variants
-        What is searched for: the guides, then with bulges.
+        The guides as given, then with bulges.
     signs
         Strands.
     options
-        What was requested.
+        The options.
     """
 
     guides: tuple[str, ...]
@@ -106,7 +105,7 @@ class OffTargetRequest:
         return self.planes.n_bases * len(self.variants) * len(self.signs)
 
     def iter_searches(self) -> Iterator[StrandSearch]:
-        """Yield what is to be found, those of one length after each other."""
+        """Yield the searches, grouped by length."""
         for number, variant in enumerate(self.variants):
             limits = np.minimum(self.limits[variant.guide_ids], len(variant.pattern))
             for sign in self.signs:
@@ -153,7 +152,7 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> None:
 
 
 def _check(guides: Sequence[str], pattern: str, options: SearchOptions) -> np.ndarray:
-    """Return the limit of each guide."""
+    """Return the mismatch limit of each guide."""
     if not 1 <= len(pattern) <= MAX_LENGTH:
         raise ParameterError(f"the pattern has {len(pattern)} letters, needs 1 to {MAX_LENGTH}")
     wrong = sorted({*pattern} - {*"ACGTRYSWKMBDHVN"})

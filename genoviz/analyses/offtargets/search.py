@@ -1,4 +1,4 @@
-"""Runs the off-target kernels over a genome, piece by piece, on the CPU or on several GPUs."""
+"""Runs the off-target kernels over a genome, in pieces, on the CPU or on several GPUs."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ class WordRange:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a step of a search found.
+    """Result of a search step.
 
     Parameters
     ----------
     search
-        What was looked for.
+        The search.
     n_bases
-        Bases of the genome that this step has finished.
+        Bases of the genome that this step completed.
     positions, rows, mismatches
         Hits: int64 leftmost bases, int32 rows of the search, uint8; each of shape (n,).
     counts
-        int64, shape (n_rows, n_levels): hits of each row by mismatches, where they are wanted.
+        int64, shape (n_rows, n_levels): hits of each row by mismatches, if requested.
     """
 
     search: StrandSearch
@@ -77,7 +77,7 @@ class Found:
 def split_words(
     n_words: int, devices: Sequence[int | None], *, first: int = 0
 ) -> tuple[WordRange, ...]:
-    """Return a part of some words of a genome for each device, all about equal."""
+    """Split a range of genome words evenly among the devices."""
     unit = _MIN_BLOCK_WORDS
     n_units = -(-n_words // unit)
     edges = [min(n_units * k // len(devices) * unit, n_words) for k in range(len(devices) + 1)]
@@ -89,12 +89,12 @@ def split_words(
 
 
 def make_parts(request: OffTargetRequest) -> tuple[WordRange, ...]:
-    """Return the part of the genome for each GPU that was named; all of it where none was.
+    """Return the part of the genome for each given GPU; without any, the whole genome.
 
     Raises
     ------
     ParameterError
-        If devices are named for the CPU or for a scheduler, or there are none of some number.
+        If devices are given for the CPU or for a scheduler, or do not exist.
     """
     devices = request.options.devices
     if devices is not None and request.options.scheduler is not None:
@@ -108,9 +108,9 @@ def make_parts(request: OffTargetRequest) -> tuple[WordRange, ...]:
 def iter_search(
     request: OffTargetRequest, parts: Sequence[WordRange], *, n_levels: int = 0
 ) -> Iterator[Found]:
-    """Yield the hits of a request, or their counts alone where ``n_levels`` is not 0.
+    """Yield the hits of a request, or only their counts if ``n_levels`` is not 0.
 
-    Each part is searched by its own device; those of several are searched side by side.
+    Each device searches its own part; several devices run concurrently.
     """
     if request.options.scheduler is not None:
         from genoviz.analyses.offtargets.tiles import iter_tiles
@@ -127,7 +127,7 @@ def iter_search(
                 yield from run.iter_found(wanted)
 
     if any(part.device is not None for part in parts):
-        # In threads of their own, as the current GPU and stream are of a thread.
+        # One thread per part, because the current GPU and stream belong to a thread.
         yield from iter_side_by_side([search(part) for part in parts])
         return
     for part in parts:
@@ -135,7 +135,7 @@ def iter_search(
 
 
 class _PartSearch:
-    """A part of the genome, where its device has it."""
+    """A part of the genome in the memory of its device."""
 
     def __init__(
         self, request: OffTargetRequest, part: WordRange, n_levels: int, budget: int
@@ -156,7 +156,7 @@ class _PartSearch:
         self._length, self._valid = -1, None
 
     def iter_found(self, search: StrandSearch) -> Iterator[Found]:
-        """Yield the hits of a search, and their counts where these are wanted."""
+        """Yield the hits of a search, and their counts if requested."""
         n_words = self._part.stop - self._part.first
         if not n_words or not len(search.masks):
             n_bases = min(64 * self._part.stop, self._planes.n_bases) - 64 * self._part.first
@@ -170,7 +170,7 @@ class _PartSearch:
             yield from self._iter_stretch(search, first, stop, block_words, capacity)
 
     def _plan_buffers(self, search: StrandSearch, block_words: int) -> tuple[int, int]:
-        """Return hits to make room for in a block, and blocks at once."""
+        """Return the hit capacity of a block, and the number of concurrent blocks."""
         if self._n_levels:
             count_bytes = 8 * self._n_levels * len(search.masks)
             return 0, max(1, min(self._budget // count_bytes, self._n_at_once))
@@ -182,7 +182,7 @@ class _PartSearch:
     def _iter_stretch(
         self, search: StrandSearch, first: int, stop: int, block_words: int, capacity: int
     ) -> Iterator[Found]:
-        """Yield what some words have; blocks with more than was made room for come after."""
+        """Yield the hits of a word range; blocks that overflow their buffer follow later."""
         pieces, n_found, counts = self._run(search, first, stop, block_words, capacity)
         start = 64 * (self._part.first + first)
         n_bases = min(64 * (self._part.first + stop), self._planes.n_bases) - start
@@ -198,7 +198,7 @@ class _PartSearch:
     def _iter_crowded(
         self, search: StrandSearch, first: int, stop: int, n_found: int
     ) -> Iterator[Found]:
-        """Yield the hits of words with very many, in parts where the buffer is too small."""
+        """Yield the hits of a dense word range, in parts if the buffer is too small."""
         maximum = self._budget // _HIT_BYTES
         if n_found <= maximum or stop - first <= _MIN_BLOCK_WORDS:
             pieces, _, _ = self._run(search, first, stop, stop - first, n_found)
@@ -213,7 +213,7 @@ class _PartSearch:
     def _run(
         self, search: StrandSearch, first: int, stop: int, block_words: int, capacity: int
     ) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray, np.ndarray | None]:
-        """Return hits of the blocks that have room, hits of each block, and counts."""
+        """Return the hits of blocks that fit, the number of hits of each block, and counts."""
         n_blocks = -(-(stop - first) // block_words)
         arrays = tuple(
             np.empty((n_blocks, capacity), dtype) for dtype in (np.int64, np.int32, np.uint8)
@@ -232,7 +232,7 @@ class _PartSearch:
         return pieces, n_found, counts.sum(axis=0) if self._n_levels else None
 
     def _valid_starts(self, length: int) -> np.ndarray:
-        """Return the starts of windows of a length; those of the last one are kept."""
+        """Return the valid window starts for a length; the latest result is cached."""
         if length != self._length:
             valid = self._planes.valid_starts(length, self._part.first, self._part.stop)
             self._length, self._valid = length, self._module.asarray(valid)
@@ -266,7 +266,7 @@ def choose_method(method: str, search: StrandSearch) -> str:
 
 
 def expected_hits(search: StrandSearch) -> float:
-    """Return hits to expect at a position of a genome of equal and independent bases."""
+    """Return the expected hits per position in a random genome with equal base frequencies."""
     n_letters = int((search.masks != ANY).sum(axis=1).max(initial=0))
     total = 0.0
     for limit in np.unique(search.limits).tolist():

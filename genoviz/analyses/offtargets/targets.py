@@ -1,4 +1,4 @@
-"""What guides are designed for: a gene or a region of a contig, or of a path of a graph."""
+"""Targets of guide design: a gene or region of a contig or path, or a separate sequence."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from genoviz.model.offtargets.genome_planes import GenomePlanes
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be cut: a part of a contig, which may be a gene, or a sequence of its own.
+    """The target: part of a contig, which may be a gene, or a separate sequence.
 
     Attributes
     ----------
     contig
         The contig or path.
     letters
-        uint8, shape (n,): all of the contig, in upper case.
+        uint8, shape (n,): the whole contig, in upper case.
     start, end
-        The part, bp, 0-based half-open.
+        The target range, bp, 0-based half-open.
     gene
-        The gene, where it is one.
+        The gene, if the target is one.
     is_foreign
-        Whether the sequence stands nowhere in the genome.
+        Whether the sequence is not part of the genome.
     """
 
     contig: str
@@ -43,7 +43,7 @@ class Target:
 
 
 def reference_of(target: Target, planes: PathPlanes, reference: str | None) -> str:
-    """Return the path of a target; of a sequence that is on none, the reference."""
+    """Return the path of a target; the reference for a sequence that is on no path."""
     if not target.is_foreign:
         return target.contig
     return reference or planes.usual_reference or planes.names[0]
@@ -59,9 +59,9 @@ def letters_of(planes: GenomePlanes | PathPlanes, contig: str) -> np.ndarray:
 def find_region_target(
     text: str, planes: GenomePlanes | PathPlanes, reference: str | None = None
 ) -> Target | None:
-    """Return the region that a text names, or None if it is not written as one.
+    """Return the region that a text names, or None if the text is not a region.
 
-    Where several paths of a graph have it, it is taken on those of the reference.
+    If several paths of a graph have it, those of the reference are used.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def find_region_target(
     planes
         The genome, or the paths of a graph.
     reference
-        A path or sample of a graph; by default what is usual.
+        A path or sample of a graph; the default reference if None.
 
     Raises
     ------
     ParameterError
-        If there is no such contig, or it ends before the region does.
+        If there is no such contig, or the region exceeds it.
     """
     if text not in planes.names and split_region(text) is None:
         return None
@@ -111,14 +111,14 @@ def find_gene_target(
     annotations: Annotations,
     reference: str | None = None,
 ) -> tuple[Target | None, tuple[str, ...]]:
-    """Return the gene of a name, None if no contig that is searched has it, and notes on it.
+    """Return the gene with a name (None if no searched contig has it), and notes.
 
     Parameters
     ----------
     planes, reference
         As for `find_region_target`.
     annotations
-        What has the genes.
+        The annotations with genes.
     """
     preferred: set[str] = set()
     if isinstance(planes, PathPlanes):

@@ -1,7 +1,7 @@
-"""A search that is shared out to workers: a tile of the genome and a block of guides for each.
+"""Distributed off-target search: each task is a tile of the genome and a block of guides.
 
-A tile has the bases after it that a window of the longest pattern reaches, and no more: windows
-that begin in a tile are whole, and begin in one tile alone.
+A tile is followed by just enough bases for the longest pattern. Windows that start in a tile are
+therefore complete, and each window starts in exactly one tile.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from genoviz.analyses.offtargets.search import Found, expected_hits, iter_search
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
 
 TASK_COMPARISONS = 1 << 38
-"""Bases times guides, with all their bulges and both strands, of a task: some seconds."""
+"""Bases times guides, over all bulges and both strands, of a task: some seconds."""
 TASK_HITS = 1 << 20
-"""To expect of a task, at most."""
+"""Maximum expected number of hits of a task."""
 MIN_WORDS, MAX_WORDS = 1 << 14, 1 << 22
-"""Of a tile: 1 to 268 Mb, or less where hits are many."""
+"""Range of tile sizes in words: 1 to 268 Mb, or less if hits are dense."""
 WORDS = 32
-"""Tiles have a multiple of these."""
+"""Tiles are multiples of this many words."""
 
 Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -31,10 +31,10 @@ Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 def iter_tiles(
     request: OffTargetRequest, n_levels: int = 0, *, in_order: bool = False
 ) -> Iterator[tuple[list[Found], int]]:
-    """Yield what `iter_search` does, found by the workers of the scheduler of the options.
+    """Yield the results of `iter_search`, computed by the workers of a scheduler.
 
-    It comes block by block, as blocks finish or in the order of the genome; with a block, the base
-    behind its tile where it is the last of this, else 0.
+    They come by block, either as blocks finish or in genome order. The second value is the end of
+    the tile, in bases, for its last block, and 0 otherwise.
     """
     from genoviz.cluster.blocks import iter_results
 
@@ -60,7 +60,7 @@ def iter_tiles(
 
 
 def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> list[tuple]:
-    """Return the arguments of `search_tile`, but for what all have in common."""
+    """Return the arguments of `search_tile` for each block, without the common ones."""
     planes, n_guides = request.planes, len(request.guides)
     n_rows = sum(len(search.masks) for search in searches)
     n_words = TASK_COMPARISONS // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
@@ -83,7 +83,7 @@ def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> lis
         offsets = np.clip(planes.offsets[ends], start, end) - start
         for guide in range(0, max(n_guides, 1), at_once):
             guides = range(guide, min(guide + at_once, n_guides))
-            # What is done of the genome is told once.
+            # Report the progress of each tile once.
             n_bases = min(BASES_PER_WORD * stop, planes.n_bases) - start
             n_told = n_bases if guides.stop == n_guides else 0
             blocks.append((*bits, offsets, first, stop - first, guides, n_told))
@@ -102,28 +102,28 @@ def search_tile(
     request: OffTargetRequest,
     n_levels: int,
 ) -> tuple[int, list[Part]]:
-    """Return what a tile of the genome has for some guides, at a worker.
+    """Search a tile of the genome for some guides; runs on a worker.
 
     Parameters
     ----------
     low, high, other, offsets
-        Of the tile and what windows reach behind it, as of `GenomePlanes`.
+        Planes of the tile and its overhang, as for `GenomePlanes`.
     first_word, n_words
-        Where the tile begins in the genome, and how long it is.
+        Position of the tile in the genome, and its length.
     guides
-        Numbers of guides.
+        Guide indices.
     n_bases
-        To be returned.
+        Returned unchanged.
     request
-        What is searched for, without planes.
+        The request without planes.
     n_levels
         As for `iter_search`.
 
     Returns
     -------
     tuple
-        ``n_bases``; and for each search its number, the row at which its rows begin, positions in
-        the genome, rows from there, mismatches, and counts, as of `Found`.
+        ``n_bases``; and for each search its number, its first row, positions in the genome, rows
+        relative to the first, mismatches, and counts, as for `Found`.
     """
     names = ("",) * (len(offsets) - 1)
     letters = np.empty(0, np.int64), np.empty(0, np.uint8)
@@ -148,7 +148,7 @@ def search_tile(
 
 
 def _take_guides(variant: GuideVariants, guides: range) -> tuple[int, GuideVariants]:
-    """Return the first row of some guides, and these; rows are in the order of the guides."""
+    """Return the first row of some guides, and their variants; rows are in guide order."""
     first, stop = np.searchsorted(variant.guide_ids, [guides.start, guides.stop]).tolist()
     rows = {
         name: getattr(variant, name)[first:stop] for name in ("masks", "guide_ids", "bulge_places")

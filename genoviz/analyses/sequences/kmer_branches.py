@@ -1,4 +1,4 @@
-"""K-mers with IUPAC codes: the rows of all sequences that they stand for, of many at a time."""
+"""K-mers with IUPAC codes: row ranges of all matching sequences, many k-mers at a time."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _SLICE_BRANCHES = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class Branches:
-    """Rows of the sequences that some k-mers stand for and that occur; no row is there twice.
+    """Row ranges of the occurring sequences that k-mers match, without duplicate rows.
 
     Attributes
     ----------
     numbers
-        int64, shape (n,): number of the k-mer.
+        int64, shape (n,): index of the k-mer.
     rows
-        As the start table, shape (n, 2): first and last row, half-open.
+        Dtype of the start table, shape (n, 2): first and last row, half-open.
     sides
-        int8, shape (n,): whether the k-mer stands for the sequence (0), its reverse complement
-        does (1), or both (2).
+        int8, shape (n,): whether the sequence is matched by the k-mer (0), by its reverse
+        complement (1), or by both (2).
     n_kmers
-        How many k-mers were looked for.
+        Number of k-mers searched.
     """
 
     numbers: np.ndarray
@@ -39,33 +39,33 @@ class Branches:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many rows there are of each; int64, shape (n,)."""
+        """Number of rows of each range; int64, shape (n,)."""
         return self.rows[:, 1].astype(np.int64) - self.rows[:, 0].astype(np.int64)
 
 
 def iter_branches(
     searcher: Searcher, kmers: AmbiguousKmers, max_branches: int, *, both_strands: bool
 ) -> Iterator[Branches]:
-    """Yield the rows of k-mers, some k-mers at a time.
+    """Yield the row ranges of k-mers, in batches of k-mers.
 
     Parameters
     ----------
     max_branches
-        How many sequences a k-mer may stand for, of those that occur.
+        Maximum number of occurring sequences that a k-mer may match.
     both_strands
-        Whether the reverse complements are looked for too.
+        Whether to search reverse complements too.
 
     Raises
     ------
     ParameterError
-        If a k-mer stands for more.
+        If a k-mer matches more.
     """
     for part in kmers.split(_SLICE_BRANCHES, max_branches):
         ids, rows = _find(searcher, part, max_branches)
         sides = np.zeros(len(ids), np.int8)
         if both_strands:
             other_ids, other_rows = _find(searcher, part.turned(), max_branches)
-            # Of k-mers of one length, ranges of rows are the same or apart.
+            # For k-mers of one length, row ranges are either equal or disjoint.
             keys, other_keys = (
                 k.astype(np.int64) * searcher.n_symbols + r[:, 0].astype(np.int64)
                 for k, r in ((ids, rows), (other_ids, other_rows))
@@ -83,7 +83,7 @@ def iter_branches(
 def _find(
     searcher: Searcher, kmers: AmbiguousKmers, max_branches: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which k-mer, and first and last row, of each sequence that occurs."""
+    """Return the k-mer index, and the first and last row, of each occurring sequence."""
     stops, stop_offsets = kmers.branch_lengths()
     lengths, n_stops = np.diff(kmers.offsets), np.diff(stop_offsets)
     n_taken, ids = np.zeros(len(kmers), np.int64), np.arange(len(kmers))

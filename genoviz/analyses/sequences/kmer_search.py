@@ -1,4 +1,4 @@
-"""An FM-index where a backend's kernels can read it; rows of k-mers, and positions of rows."""
+"""An FM-index in the memory of a backend: row ranges of k-mers, and positions of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genoviz.backend import Backend, array_module, load_kernel, resolve_backend,
 from genoviz.model.sequences.fm_index import FMIndex
 
 GPU_FROM = 20_000
-"""With fewer k-mers or rows, ``"auto"`` stays on the CPU: moving them takes longer."""
+"""Below this many k-mers or rows, ``"auto"`` uses the CPU, because the transfer dominates."""
 
 
 class Searcher:
@@ -30,7 +30,7 @@ class Searcher:
         self._samples = arrays.asarray(index.samples), index.sample_rate
 
     def find_row_ranges(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return first and last row of packed k-mers; as the start table, shape (n, 2)."""
+        """Return first and last row of packed k-mers; dtype of the start table, shape (n, 2)."""
         ranges = self._arrays.empty((len(words), 2), self._start_table.dtype)
         self._kernel.find_row_ranges(
             self._index,
@@ -43,7 +43,7 @@ class Searcher:
         return to_host(ranges)
 
     def count(self, words: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """Return how often packed k-mers occur; int64, shape (n,)."""
+        """Return the number of occurrences of packed k-mers; int64, shape (n,)."""
         counts = self._arrays.empty(len(words), np.int64)
         self._kernel.count_kmers(
             self._index,
@@ -57,7 +57,7 @@ class Searcher:
         return to_host(counts)
 
     def extend(self, ranges: np.ndarray, symbols: np.ndarray) -> np.ndarray:
-        """Return the rows of k-mers with a base more before them; int64, shape (n, 2)."""
+        """Return the row ranges after prepending a base; int64, shape (n, 2)."""
         extended = self._arrays.array(ranges, np.int64)
         self._kernel.extend_row_ranges(
             self._index,
@@ -74,7 +74,7 @@ class Searcher:
         ids: np.ndarray,
         ranges: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return k-mers and rows of branches that have as many letters as wanted and occur."""
+        """Return k-mers and row ranges of the branches that occur at full length."""
         xp = self._arrays
         branches = xp.empty((len(ids), 4, 2), self._start_table.dtype)
         self._kernel.extend_branches(
@@ -90,7 +90,7 @@ class Searcher:
         return np.repeat(ids, 4)[occurs], found[occurs]
 
     def locate(self, rows: np.ndarray) -> np.ndarray:
-        """Return the text positions of rows; as the samples, shape (n,)."""
+        """Return the text positions of rows; dtype of the samples, shape (n,)."""
         positions = self._arrays.empty(len(rows), self._samples[0].dtype)
         self._kernel.locate_rows(
             self._index,
@@ -110,7 +110,7 @@ _SEARCHERS: dict[str, WeakKeyDictionary[FMIndex, Searcher]] = {
 
 
 def searcher_of(index: FMIndex, backend: Backend, n_items: int) -> Searcher:
-    """Return what searches an index on a backend; its arrays are moved there once."""
+    """Return the searcher of an index on a backend; arrays are transferred once."""
     if backend == "auto" and n_items < GPU_FROM:
         backend = "cpu"
     name = resolve_backend(backend)

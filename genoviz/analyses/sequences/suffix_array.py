@@ -1,4 +1,4 @@
-"""The suffix array of a text, and its common prefixes."""
+"""Suffix array of a text, and its LCP array."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from genoviz.model.sequences.index_text import IndexText
 
 @dataclass(frozen=True)
 class SuffixSortProgress:
-    """How far a text is sorted.
+    """Progress of sorting a text.
 
     Parameters
     ----------
     stage
         One of ``genoviz.kernels.suffix_sort.STAGES``.
     n_done, n_total
-        How much of this stage is done.
+        Progress within this stage.
     tied_fractions
-        After the sorting of blocks and after each round of refinement: the fraction of the sorted
-        suffixes that were not yet apart from all others.
+        After sorting the blocks and after each refinement round: share of the sorted suffixes that
+        are still tied with others.
     block_sizes
-        None until the last one; then int64, shape (n_blocks,): how many suffixes were sorted in
-        each block.
+        In the last report, int64, shape (n_blocks,): number of suffixes sorted in each block; None
+        before.
     suffix_array
-        None until the last one; then uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,),
-        read-only.
+        In the last report, uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,), read-only;
+        None before.
     """
 
     stage: str
@@ -45,22 +45,22 @@ class SuffixSortProgress:
 def iter_suffix_array(
     text: IndexText, *, backend: Backend = "auto"
 ) -> Iterator[SuffixSortProgress]:
-    """Sort all suffixes of a text, and give the progress after each step.
+    """Sort all suffixes of a text, and yield the progress after each step.
 
-    An exception is smaller than A, and of two exceptions the later one in the text is smaller; so
-    all suffixes differ, and every backend gives the same array.
+    Exceptions are smaller than A, and among exceptions the one later in the text is smaller. All
+    suffixes therefore differ, and every backend gives the same array.
 
     Parameters
     ----------
     text
-        What `make_index_text` returns.
+        Result of `make_index_text`.
     backend
         ``"cpu"``, ``"cuda"`` or ``"auto"``.
 
     Yields
     ------
     SuffixSortProgress
-        The last one has the suffix array.
+        The last report has the suffix array.
 
     References
     ----------
@@ -91,10 +91,10 @@ def iter_suffix_array(
 
 
 def suffix_array(text: IndexText, *, backend: Backend = "auto") -> np.ndarray:
-    """Return where each suffix of a text begins, the smallest suffix first.
+    """Return the start of each suffix of a text, in lexicographic order.
 
-    uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,), read-only; `iter_suffix_array` has
-    the order and the arguments.
+    uint32 (int64 from 2^32 - 1 symbols on), shape (n_symbols,), read-only. See `iter_suffix_array`
+    for the order and the arguments.
 
     Examples
     --------
@@ -112,14 +112,14 @@ def suffix_array(text: IndexText, *, backend: Backend = "auto") -> np.ndarray:
 def common_prefixes(
     text: IndexText, suffix_array: np.ndarray, *, backend: Backend = "auto"
 ) -> np.ndarray:
-    """Return the bases that each row's suffix has in common with the row before; uint32, (n,).
+    """Return the LCP array: common prefix length of each row with the previous; uint32, (n,).
 
-    Row 0 has 0. Exceptions match nothing, so that no common prefix spans the end of a contig.
+    Row 0 has 0. Exceptions match nothing, so common prefixes do not cross contig ends.
 
     Raises
     ------
     ParameterError
-        If the suffix array is of another length than the text.
+        If suffix array and text differ in length.
 
     Examples
     --------

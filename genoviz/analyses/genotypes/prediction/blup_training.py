@@ -1,4 +1,4 @@
-"""What a prediction learns from: phenotypes, and covariates whose effects are fixed."""
+"""Training data of predictions: phenotypes, and covariates with fixed effects."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from genoviz.errors import ParameterError
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Whose the values of a trait are, where some have several, or values weigh differently.
+    """Owners and weights of records, if some individuals have several or weights differ.
 
-    A value is y = u + p + e, with e of variance ve / weight, and p, of variance vp, that all
-    values of one animal have in common beside its breeding value u.
+    A record is y = u + p + e. e has variance ve / weight, and the permanent effect p, with
+    variance vp, is shared by all records of an individual in addition to its breeding value u.
 
     Attributes
     ----------
     owners
-        int64, shape (n_records,): from 0 to n - 1.
+        int64, shape (n_records,): individual of each record, from 0 to n - 1.
     n
-        How many there are who could have values.
+        Number of individuals, with or without records.
     weights
-        float64, shape (n_records,): NaN where a record is left out.
+        float64, shape (n_records,): NaN excludes a record.
     permanence
         vp / ve.
     """
@@ -37,20 +37,20 @@ class Records:
 
 
 class Training:
-    """Phenotypes of some of the samples, from which fixed effects are projected out.
+    """Phenotypes of some individuals, with fixed effects projected out.
 
-    With R the covariance of records beside their breeding values, in units of ve, W the owners of
-    these, and M = R^-1 - R^-1 X (X'R^-1 X)^-1 X'R^-1, equations for random effects alone, of left
-    side W'MW and right side W'My, have the same solution as those for random and fixed effects
-    together. Where everybody has one value of weight 1, M is the projection I - X (X'X)^-1 X'.
+    Let R be the covariance of records given their breeding values, in units of ve, W the incidence
+    matrix of records and individuals, and M = R^-1 - R^-1 X (X'R^-1 X)^-1 X'R^-1. Equations for the
+    random effects only, with left side W'MW and right side W'My, have the same solution as the
+    joint equations. With one value of weight 1 each, M is the projection I - X (X'X)^-1 X'.
 
     Parameters
     ----------
     phenotype
         float64, shape (n,) or (n_records,): NaN if there is none.
     covariates
-        float64, of as many rows, shape (n,) or (n, c): columns of X after the intercept; what has
-        a NaN is not trained on.
+        float64, shape (n,) or (n, c), as many rows: columns of X after the intercept; rows with NaN
+        are not used for training.
     what
         What the rows are, for messages.
     covariate_names

@@ -1,4 +1,4 @@
-"""Coarser and coarser views of the paths of a graph, and the rounds of sweeps over them."""
+"""Coarsened levels of the paths of a graph, and the schedule of sweeps over them."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ PASS_JUMPS = (1, 2, 0)
 
 @dataclass(frozen=True)
 class Design:
-    """What views and rounds are made of; other values than these show what each part is for.
+    """Parameters of levels and rounds; other values serve to measure the effect of each part.
 
     Attributes
     ----------
     max_levels
-        Views at most, with the finest.
+        Maximum number of levels, including the finest.
     coarsest_jumps, finest_jumps
-        Sweeps of a round of the coarsest view and of the finest; 0 draws jumps.
+        Jumps of the sweeps in a round of the coarsest and of the finest level; 0 draws jumps.
     coarse_jumps
-        Sweeps of a round of the views between; their rounds have these in turns.
+        Jumps of the sweeps in rounds of intermediate levels, used in turn.
     rounds_between
-        Whether the views between the coarsest and the finest have rounds.
+        Whether intermediate levels have rounds.
     places_points
-        Whether points that a finer view has more are put between their neighbours.
+        Whether the additional points of a finer level are interpolated between their neighbours.
     noise
-        How far off the line they are put, of their neighbours' distance.
+        Noise of the interpolated positions, relative to the distance of the neighbours.
     visits
-        A sweep of a coarse view goes over about so many records for each point, if it has more.
+        Approximate number of records per point that a sweep of a coarse level visits, at most.
     """
 
     max_levels: int = 100
@@ -61,16 +61,16 @@ WHOLE = Design()
 
 @dataclass(frozen=True, eq=False)
 class PathLevel:
-    """One view of the paths; `genoviz.kernels.path_views` describes the arrays.
+    """One level of the paths; `genoviz.kernels.path_views` describes the arrays.
 
     Attributes
     ----------
     records, path_starts, block_paths
         The kernels' arguments.
     spacing
-        How far apart its points lie on a path, about, bp.
+        Approximate distance between its points along a path, bp.
     has_ends
-        Whether the records are steps, with both ends of their nodes, as only the finest level's.
+        Whether the records are steps with both node ends, as in the finest level only.
     """
 
     records: Any
@@ -81,19 +81,19 @@ class PathLevel:
 
     @property
     def paths(self) -> tuple[Any, Any, Any]:
-        """The kernels' argument of this name."""
+        """The kernels' ``paths`` argument."""
         return self.records, self.path_starts, self.block_paths
 
 
 def level_spacings(lengths: np.ndarray, n_steps: int) -> list[float]:
-    """Return how far apart the points of each level lie on a path, bp; of the finest first.
+    """Return the distance between points along a path for each level, bp, the finest first.
 
     Parameters
     ----------
     lengths
-        int64, shape (n_paths,): of each path, bp.
+        int64, shape (n_paths,): length of each path, bp.
     n_steps
-        Steps of all of them.
+        Total number of steps.
     """
     total = float(lengths.sum())
     spacings = [max(total / (2 * n_steps), 1.0)]
@@ -120,30 +120,30 @@ def iter_levels(
     n_workers: int,
     backend: Backend = "auto",
 ) -> Iterator[tuple[list[PathLevel], Any]]:
-    """Make the views of the paths, the finest first; yield after each piece of the work.
+    """Make the levels of the paths, the finest first; yield after each piece of work.
 
-    Each level has points about four times as far apart as the one before, in bp: where alleles
-    are short, most points are left out; long nodes keep their ends. The first paths choose theirs
-    before the others, so that alleles share what they can.
+    The points of each level are about four times as far apart, in bp, as those of the previous one.
+    In regions of short alleles most points are dropped; long nodes keep their ends. The first paths
+    choose their points before the others, so that paths share as many points as possible.
 
     Parameters
     ----------
     records
-        The steps of the paths, at least one, where the backend has its arrays.
+        The steps of the paths, at least one, in the memory of the backend.
     spacings
-        Of the levels to make, bp; see `level_spacings`.
+        Spacings of the levels to make, bp; see `level_spacings`.
     n_points
-        Node ends of the graph.
+        Number of node ends of the graph.
     n_workers
-        Threads of the CPU; one alone gives the same levels each time.
+        CPU threads; with one, the levels are reproducible.
 
     Yields
     ------
     levels
-        So far; level 0 has all points.
+        Levels so far; level 0 has all points.
     levels of points
-        int8, shape (n_points,), where the backend has its arrays: the coarsest level that has a
-        point. The same array each time; it changes.
+        int8, shape (n_points,), in the memory of the backend: the coarsest level that has each
+        point. The same array is updated each time.
     """
     xp, kernel = array_module(backend), load_kernel("path_views", backend)
     of_points = xp.zeros(n_points, np.int8)
@@ -179,18 +179,18 @@ def iter_levels(
 
 
 def evenness(level: PathLevel, n_points: int, backend: Backend = "auto") -> int:
-    """Return how many points, if all were visited alike, would be met twice as often as these.
+    """Return the effective number of points with respect to repeated visits.
 
-    It is 1 / sum(p^2), p a point's share of the visits (the inverse of Simpson's index), estimated
-    from some million visits, and at most ``n_points``. Where paths loop, a few points have most of
-    the visits, and threads meet there.
+    It is 1 / sum(p^2), with p the share of visits of a point (the inverse Simpson index), estimated
+    from about a million visits, and at most ``n_points``. If paths loop, a few points have most of
+    the visits, and threads collide there.
     """
     stride = len(level.records) // VISITS_THAT_TELL + 1
     points = level.records[::stride, 0]
     points = points[points != CLOSING]
     if level.has_ends:
         points = points >> 1
-    # Sorted, as counters for all points of a graph would take longer than these visits.
+    # Sorting these visits is faster than counters for all points of a graph.
     xp = array_module(backend)
     points = xp.sort(points)
     ends = xp.flatnonzero(points[1:] != points[:-1])
@@ -201,17 +201,17 @@ def evenness(level: PathLevel, n_points: int, backend: Backend = "auto") -> int:
 
 
 def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> Any:
-    """Return in which order strips of records are swept: part by part of the layout.
+    """Return the sweep order of strips of records, grouped by region of the layout.
 
-    The layout is cut across its longer side into parts with as many strips each; in a part they
-    are in the order of the paths. So what moves at the same time fits into a cache.
+    The layout is cut across its longer side into parts with equally many strips; within a part,
+    strips are in path order. Points that move at the same time therefore fit into a cache.
 
     Parameters
     ----------
     records
-        Of a level.
+        The records of a level.
     points
-        float64, shape (n_points, 2), bp, where the level's lie.
+        float64, shape (n_points, 2), bp, in the memory of the level.
 
     Returns
     -------
@@ -225,10 +225,10 @@ def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> A
     middles = xp.arange(n_strips) * STRIP_RECORDS + STRIP_RECORDS // 2
     middles = xp.minimum(middles, n_records - 1)
     middles -= records[middles, 0] == CLOSING
-    # Along rows: CuPy goes through a long column with few threads.
+    # Row-wise, because CuPy reduces a long column with few threads.
     axes = xp.ascontiguousarray(points[records[middles, 0]].T)
     longer = max(axes, key=lambda axis: float(xp.ptp(axis)))
-    # As integers in the order of the numbers, which a GPU sorts digit by digit.
+    # As order-preserving integers, which a GPU radix-sorts.
     bits = longer.view(np.int64)
     bits ^= (bits >> 63) & np.int64(2**63 - 1)
     parts = xp.empty(n_strips, np.int32)
@@ -237,9 +237,9 @@ def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> A
 
 
 def _batches(n_blocks: int, at_once: int, n_first: int) -> Iterator[tuple[int, int]]:
-    """Yield which blocks choose at the same time: those of the first path, then ever more.
+    """Yield which blocks choose concurrently: those of the first path, then growing batches.
 
-    Each batch has as many blocks as have chosen before it, up to a limit.
+    A batch has as many blocks as have chosen before it, up to a limit.
     """
     first = 0
     while first < n_blocks:
@@ -250,16 +250,16 @@ def _batches(n_blocks: int, at_once: int, n_first: int) -> Iterator[tuple[int, i
 
 @dataclass(frozen=True)
 class Round:
-    """Sweeps over one view of the paths with one learning rate.
+    """Sweeps over one level with one learning rate.
 
     Attributes
     ----------
     level
-        Of the view; 0 is the finest.
+        Level number; 0 is the finest.
     eta
         Learning rate, bp.
     jumps
-        That of each sweep; 0 where each record draws one.
+        Jump of each sweep; 0 if each record draws one.
     """
 
     level: int
@@ -274,12 +274,12 @@ def plan_rounds(
     eps: float,
     design: Design = WHOLE,
 ) -> list[Round]:
-    """Return all rounds of a layout from coarse to fine.
+    """Return all rounds of a multilevel layout.
 
     Parameters
     ----------
     spacings
-        How far apart the points of each level lie, bp; of the finest first.
+        Distance between points of each level, bp; the finest first.
     longest_bp
         Length of the longest path.
     n_rounds, eps, design
@@ -304,9 +304,9 @@ def plan_rounds(
 
 
 def plan_pass(spacing: float, n_rounds: int, eps: float) -> list[Round]:
-    """Return the rounds of one more pass over all steps, twice as many as the finest view had.
+    """Return the rounds of an extra pass over all steps, twice as many as the finest level has.
 
-    They have a drawn jump too: without, each pass would move loops towards what near steps want.
+    They include drawn jumps; without these, each pass would deform loops towards near distances.
 
     Parameters
     ----------
@@ -321,19 +321,19 @@ def plan_pass(spacing: float, n_rounds: int, eps: float) -> list[Round]:
 
 
 def draw_sweep_seeds(seed: int, first_round: int, n_sweeps: Sequence[int]) -> np.ndarray:
-    """Return a seed for each sweep of rounds; uint64, in their order.
+    """Return a seed for each sweep of the rounds, in order; uint64.
 
-    It depends on the run's seed, the round's number and the sweep's alone (SplitMix64): how many
-    rounds are requested at once makes no difference, and hundreds take microseconds.
+    Each depends only on the run's seed, the round number and the sweep number (SplitMix64), not on
+    how many rounds are requested at once. Hundreds take microseconds.
 
     Parameters
     ----------
     seed
-        Of the run.
+        Seed of the run.
     first_round
-        Number of the first of the rounds.
+        Number of the first round.
     n_sweeps
-        How many sweeps each has, fewer than 256.
+        Number of sweeps of each round, below 256.
     """
     places = [
         (first_round + k << 8) + 1 + np.arange(n, dtype=np.uint64) for k, n in enumerate(n_sweeps)

@@ -1,8 +1,8 @@
-"""Sampled path stress, with an interval that holds for heavy tails.
+"""Sampled path stress, with a confidence interval that is valid for heavy tails.
 
-The terms of near steps are few and can be huge, those of far steps are many and alike. So all
-pairs up to some jump (steps between the two) are taken, and the others are drawn from strata of
-jumps, each up to twice as long as the one before.
+Terms of near steps are few and can be huge; those of far steps are many and similar. All pairs up
+to some jump (number of steps between the two) are therefore taken. The others are sampled from
+strata of jumps, each reaching twice as far as the one before.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from genoviz.generators import iter_slices
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 
 SHARE_OF_NEAR = 2 / 3
-"""At most this share of the terms goes to near pairs."""
+"""Maximum share of the terms for near pairs."""
 MIN_PER_STRATUM = 64
 MEDIAN_SAMPLES = 10**5
 FIRST_PAIRS = 10**6
 FIRST_SAMPLES = 4 * SAMPLES_PER_CHUNK
 MAX_SHAPED = 2**20
-"""Of each stratum, so many terms tell skewness and kurtosis; more of them need no correction."""
+"""Terms per stratum used for skewness and kurtosis; larger samples need no correction."""
 _MEDIAN_KEY = 2**32
 
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """Pairs of steps whose jumps are alike.
+    """Pairs of steps with similar jumps.
 
     Attributes
     ----------
     shortest, longest
-        Steps between the two of a pair; those of paths of one step are in the stratum from 1 on.
+        Smallest and largest jump; paths with one step belong to the stratum that starts at 1.
     paths
-        int64: the paths that have such pairs.
+        int64: the paths with such pairs.
     shares
-        float64: share of the weight that the paths up to each have; rising to 1.
+        float64: cumulative share of the weight over these paths; the last is 1.
     weight
-        What all of its terms count together.
+        Total weight of its terms.
     n_samples
-        Terms to draw.
+        Number of terms to draw.
     """
 
     shortest: int
@@ -67,7 +67,7 @@ class Stratum:
 
 
 def count_terms(n_steps: np.ndarray, shortest: int, longest: int) -> np.ndarray:
-    """Return how many terms of some jumps paths have; the one of a path of one step is of jump 1.
+    """Return the number of terms of each path in a range of jumps; a single step has jump 1.
 
     Parameters
     ----------
@@ -81,10 +81,10 @@ def count_terms(n_steps: np.ndarray, shortest: int, longest: int) -> np.ndarray:
 
 
 def term_weights(n_steps: np.ndarray, weighting: Weighting) -> np.ndarray:
-    """Return what a term of each path counts; float64.
+    """Return the weight of a term of each path; float64.
 
-    All terms count alike by ``"pairs"``, so a path counts by the square of its steps. By
-    ``"steps"`` the mean of each path counts by its steps.
+    With ``"pairs"`` all terms have equal weight, so that a path counts by its squared number of
+    steps. With ``"steps"`` the mean of each path is weighted by its number of steps.
     """
     if weighting == "pairs":
         return np.ones(len(n_steps))
@@ -92,7 +92,7 @@ def term_weights(n_steps: np.ndarray, weighting: Weighting) -> np.ndarray:
 
 
 def find_near(n_steps: np.ndarray, n_samples: int) -> int:
-    """Return up to which jump all pairs are taken: all if they fit, 0 for none."""
+    """Return the largest jump up to which all pairs are taken; 0 for none."""
     longest = max(int(n_steps.max(initial=1)) - 1, 1)
     if count_terms(n_steps, 1, longest).sum() <= n_samples:
         return longest
@@ -107,10 +107,10 @@ def find_near(n_steps: np.ndarray, n_samples: int) -> int:
 def make_strata(
     n_steps: np.ndarray, weighting: Weighting, near: int, n_samples: int
 ) -> list[Stratum]:
-    """Return the strata of all jumps above ``near``, with ``n_samples`` terms to draw in all.
+    """Return the strata of all jumps above ``near``, with ``n_samples`` terms in total.
 
-    Half of the samples go to the near strata, which are the uneven ones: half of these to the
-    nearest, a quarter to the next, and so on. A quarter is shared out evenly, a quarter by weight.
+    Half of the samples go to near strata, where terms vary most: half of these to the nearest, a
+    quarter to the next, and so on. A quarter is distributed evenly, and a quarter by weight.
     """
     longest = int(n_steps.max(initial=1)) - 1
     bounds = [near, *_iter_doubled(near, max(longest, 1))]
@@ -152,14 +152,14 @@ def _share_out(weights: np.ndarray, n_samples: int) -> np.ndarray:
 
 
 class StressSampler:
-    """Draws stress terms of one graph again and again, as a live layout needs it.
+    """Samples the stress of one graph repeatedly, as needed for a live layout.
 
     Parameters
     ----------
     records
         The paths, on the host or (for ``"cuda"``) already on the GPU.
     weighting
-        What each path counts; see `PathStress`.
+        Weights of the paths; see `PathStress`.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class StressSampler:
     def iter_sample(
         self, points: np.ndarray, *, n_samples: int, seed: int = 0
     ) -> Iterator[StressProgress]:
-        """Yield how far a sample is; the last report has the stress."""
+        """Yield the progress of a sample; the last report has the stress."""
         if n_samples < 1:
             raise ParameterError(f"n_samples is {n_samples}, needs at least 1")
         if len(self._n_steps) == 0:
@@ -214,7 +214,7 @@ class StressSampler:
         yield StressProgress(n_samples, n_samples, stress)
 
     def _iter_near(self, points: np.ndarray, near: int, sums: _Sums) -> Iterator[int]:
-        """Add the terms of all pairs up to a jump; yield how many terms are done."""
+        """Add the terms of all pairs up to a jump; yield the number of terms done."""
         of_terms = term_weights(self._n_steps, self._weighting)
         weights = np.repeat(of_terms, self._n_steps + 1)
 
@@ -236,7 +236,7 @@ class StressSampler:
         seed: tuple[int, ...],
         values: np.ndarray | None = None,
     ) -> Iterator[tuple[int, tuple[np.ndarray, int] | None]]:
-        """Yield how many samples of a stratum are drawn; at last their sums and number of terms."""
+        """Yield the number of samples drawn of a stratum, and finally their sums and term count."""
         key = np.random.SeedSequence([number % 2**64 for number in seed])
         key = key.generate_state(1, np.uint64)[0]
         values = np.empty(0, np.float32) if values is None else values
@@ -269,7 +269,7 @@ class StressSampler:
         yield stratum.n_samples, (np.array([math.fsum(column) for column in all_sums.T]), n_terms)
 
     def _sample_median(self, points: np.ndarray, n_samples: int, seed: int) -> float:
-        """Return the median term of a plain sample; NaN if it has none."""
+        """Return the median term of an unweighted sample; NaN if there are no terms."""
         longest = max(int(self._n_steps.max()) - 1, 1)
         stratum = make_strata(self._n_steps, self._weighting, 0, 1)[0]
         stratum = replace(stratum, shortest=1, longest=longest, n_samples=n_samples)
@@ -281,7 +281,7 @@ class StressSampler:
 
 
 class _Sums:
-    """Sums of the terms so far; one that is drawn has the weight of all that it stands for."""
+    """Weighted sums of the terms so far; sampled terms represent their stratum."""
 
     def __init__(self) -> None:
         self.n_terms = self.n_skipped = 0
@@ -290,7 +290,7 @@ class _Sums:
         self._strata: list[StratumMoments] = []
 
     def add_all(self, weights: np.ndarray, totals: np.ndarray, counts: np.ndarray) -> None:
-        """Add the sums of rows of which all terms were taken."""
+        """Add the sums of rows whose terms were all taken."""
         self._totals.extend((weights * totals).tolist())
         self._weights.extend((weights * counts[:, 0]).tolist())
         self.n_terms += int(counts[:, 0].sum())
@@ -299,7 +299,7 @@ class _Sums:
     def add_sample(
         self, stratum: Stratum, drawn: tuple[np.ndarray, int], values: np.ndarray
     ) -> None:
-        """Add the sum, the sum of squares and the number of terms drawn of a stratum."""
+        """Add sum, sum of squares and number of the terms drawn from a stratum."""
         (total, total_squares), n_terms = drawn
         n_samples = stratum.n_samples
         self._totals.append(stratum.weight * total / n_samples)
