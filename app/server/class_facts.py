@@ -1,7 +1,7 @@
-"""What is the same for all models of a class, and how models are found without asking them all.
+"""Per-class caches for Bokeh models, and faster lookup of models.
 
-Bokeh walks through a page's models at each change of parts, and lists them for each message. Param
-keeps for each parameter of each component who watches it, though most are watched by the same.
+Bokeh traverses all models of a page at each change of its structure, and lists them for each
+message. Param stores the watchers of each parameter of each component, although most are the same.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ PLAIN = (type(None), bool, int, float, str)
 
 @dataclass(frozen=True)
 class ClassFacts:
-    """What is the same for all models of a class.
+    """Properties that all models of a class share.
 
     Attributes
     ----------
     plain
-        Defaults that are numbers, texts or truth values.
+        Defaults that are numbers, strings or booleans.
     parts
-        Descriptors of what each model has a new one of: a model, or a value of a function. Empty
-        lists and dicts are none of them, for a model returns these when asked for them.
+        Descriptors whose default differs per model: a model, or the value of a function. Empty
+        lists and dicts are not included, because a model returns these when asked for them.
     required
-        Names of what has no default.
+        Names of properties without a default.
     holders
-        Names of what may hold models, each with whether it may also where a model has no value of
-        its own.
+        Names of properties that may hold models, each with whether this also applies to models
+        without a value of their own.
     """
 
     plain: dict[str, Any]
@@ -44,7 +44,7 @@ class ClassFacts:
 
     @classmethod
     def of(cls, model: Any) -> ClassFacts:
-        """Return the facts of a model's class, found once."""
+        """Return the facts of a model's class; they are computed once."""
         kind = type(model)
         if kind not in cls.known:
             cls.known[kind] = cls._find(model)
@@ -74,7 +74,7 @@ class ClassFacts:
 
 
 def find_parts_quickly() -> None:
-    """Let the walk through all models of a page, at each change of parts, ask for no defaults."""
+    """Let the traversal of a page's models, at each structural change, skip defaults."""
     from bokeh.core.has_props import HasProps
     from bokeh.model import Model, util
     from bokeh.util.dataclasses import entries
@@ -129,9 +129,9 @@ def find_parts_quickly() -> None:
 
 
 def describe_classes_once() -> None:
-    """Let each class of data be described once, rather than in each document that is sent.
+    """Let each data model class be described once, rather than in each document that is sent.
 
-    Not those whose defaults hold models or bytes, which each document has anew.
+    Classes whose defaults hold models or bytes are excluded, because those are per document.
     """
     from bokeh.core.has_props import MetaHasProps, is_DataModel
     from bokeh.core.serialization import Serializer
@@ -159,7 +159,7 @@ def describe_classes_once() -> None:
 
 
 class Synced:
-    """The models of a page that its browser has; one is looked up rather than all listed."""
+    """The models that the browser of a page has, with lookup instead of a full list."""
 
     def __init__(self, manager: Any) -> None:
         self._models, self._new = manager._models, manager._new_models
@@ -170,9 +170,10 @@ class Synced:
 
 @cache
 def look_references_up() -> None:
-    """Have a message look up the models that it names; calling it again does nothing.
+    """Let a message look up the models that it references; idempotent.
 
-    Bokeh asks all models of a tab, some thousand, for each message, most of whose time that takes.
+    Bokeh otherwise collects all models of a tab, some thousand, which dominates the time per
+    message.
     """
     from bokeh.core.serialization import Deserializer, Serializer
     from bokeh.document import Document
@@ -193,7 +194,7 @@ def look_references_up() -> None:
         return ref
 
     def apply_json_patch(self, patch_json, **options):
-        applied.models = self.models._models  # for the message's reader, which is made at once
+        applied.models = self.models._models  # for the message deserialiser, created at once
         apply(self, patch_json, **options)
 
     def init_received(self, references=None, **options):
@@ -210,10 +211,10 @@ def look_references_up() -> None:
 
 
 def set_what_is_named() -> None:
-    """Let parameters that are set together be set without reading all others.
+    """Let ``param.update`` read only the parameters that it sets.
 
-    Param reads all of an object's parameters to return what those that it sets were before. Panel
-    lets all of them be set while it takes over what a browser has changed; most may be anyway.
+    Param reads all parameters of an object to return the previous values of those that it sets.
+    Panel makes all of them writable while it applies changes from a browser; most already are.
     """
     from panel import reactive
     from param.parameterized import Parameters, Undefined
@@ -243,7 +244,7 @@ def set_what_is_named() -> None:
 
     @contextmanager
     def edit_readonly(parameterized: Any) -> Iterator[None]:
-        """Let what may not be set be set for a while."""
+        """Make read-only parameters writable within the context."""
         get = object.__getattribute__
         locked = [
             (each, each.readonly, each.constant)
@@ -263,11 +264,10 @@ def set_what_is_named() -> None:
 
 
 def share_watchers() -> None:
-    """Let parameters of an object that the same watch have one list of watchers, not one each.
+    """Let parameters of an object with the same watchers share one list of watchers.
 
-    These lists, and a dict around each, are a third of the objects of a tab, all of which Python
-    looks at to find what a closed tab had. A list that is in use is not changed: its place is taken
-    by another.
+    These lists and the dicts around them are a third of the objects of a tab, and the garbage
+    collector visits all of them. A list in use is never modified, but replaced.
     """
     from param.parameterized import Parameters
 
@@ -291,7 +291,7 @@ def share_watchers() -> None:
         for name in names:
             watched = watchers.get(name)
             if id(watched) not in changed:
-                # With the one before, so that no other object gets its number.
+                # Keep the previous list alive, so that its id is not reused.
                 changed[id(watched)] = change(action, watched, watcher), watched
             watchers[name] = changed[id(watched)][0]
 

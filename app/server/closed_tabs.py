@@ -1,8 +1,8 @@
-"""A closed tab is taken apart, so that all it had is free without a search for garbage.
+"""Dismantles closed tabs, so that their memory is freed without garbage collection.
 
-The parts of a tab refer to each other. Python finds such a circle only by looking at all objects of
-all tabs, which holds the loop for a second where twenty are open. But it is known where the circles
-of a tab are: its widgets, models and pages are each emptied, and what they had goes with them.
+The objects of a tab form reference cycles. A full garbage collection, which visits the objects of
+all tabs, blocks the event loop for a second with twenty tabs open. The cycles of a tab go through
+its widgets, models and pages. Emptying each of these frees everything they refer to.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ OF_TABS = tuple(
     f"genoviz_app.{name}"
     for name in ("dashboard", "page_deck", "pages", "parts", "plots", "session")
 )
-"""Modules whose objects belong to one tab each, unless they cannot be changed."""
+"""Modules whose objects belong to a single tab, unless immutable."""
 
 
 @cache
 def _is_shown(kind: type) -> bool:
-    """Return whether objects of a class are shown, or follow what is: each belongs to one tab."""
+    """Return whether objects of a class are displayed, or watch displayed ones: one tab each."""
     from bokeh.core.has_props import HasProps
     from panel.io.callbacks import PeriodicCallback
     from panel.reactive import Syncable
@@ -60,7 +60,7 @@ def _is_own(kind: type) -> bool:
 
 @cache
 def _leads_on(kind: type) -> bool:
-    """Return whether objects of a class may lead from one part of a tab to another."""
+    """Return whether objects of a class may refer to further parts of a tab."""
     from param.parameterized import _InstancePrivate
 
     ways = (dict, list, tuple, set, frozenset, deque, MethodType, partial, CellType)
@@ -70,8 +70,8 @@ def _leads_on(kind: type) -> bool:
 def _is_part(each: Any) -> bool:
     """Return whether an object belongs to one tab.
 
-    Themes, designs and open files are everybody's. An object of ours belongs to a tab if it has
-    something of it, for if it were everybody's it would keep that tab forever.
+    Themes, designs and open files are shared. An object of this package belongs to a tab if it
+    refers to a part of it; a shared object with such a reference would keep the tab alive forever.
     """
     if _is_shown(type(each)):
         return True
@@ -87,17 +87,17 @@ def _is_of_part(value: Any) -> bool:
 
 
 def iter_parts(roots: Iterable[Any], parts: list[Any]) -> Iterator[None]:
-    """Find all objects that belong to a tab, from some of them on; yields now and then.
+    """Find all objects that belong to a tab, starting from ``roots``; yields from time to time.
 
     Parameters
     ----------
     roots
-        Where the search begins.
+        Starting points of the search.
     parts
-        Each part is added to it. What only leads to parts, and what tabs may share, as files that
-        are open, is not.
+        List to which each part is appended. Objects that only lead to parts, and shared ones such
+        as open files, are not appended.
     """
-    seen: dict[int, Any] = {}  # with the objects, so that no other gets the number of one
+    seen: dict[int, Any] = {}  # holds the objects, so that their ids are not reused
     waiting = list(roots)
     while waiting:
         for _ in range(min(OBJECTS_BETWEEN_LOOKS, len(waiting))):
@@ -107,7 +107,7 @@ def iter_parts(roots: Iterable[Any], parts: list[Any]) -> Iterator[None]:
             if id(each) in seen or not gc.is_tracked(each):
                 continue
             kind = type(each)
-            if kind is FunctionType:  # not its globals, which is a whole module
+            if kind is FunctionType:  # skip its globals, which are a whole module
                 seen[id(each)] = each
                 waiting += (each.__closure__, each.__defaults__, each.__kwdefaults__)
             elif _leads_on(kind) or (_is_own(kind) and _is_part(each)):
@@ -119,9 +119,9 @@ def iter_parts(roots: Iterable[Any], parts: list[Any]) -> Iterator[None]:
 
 
 def iter_take_apart(roots: list[Any]) -> Iterator[None]:
-    """Empty all parts of a tab that is closed; yields now and then.
+    """Empty all parts of a closed tab; yields from time to time.
 
-    Nothing may use the tab any more.
+    The tab must no longer be in use.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def iter_take_apart(roots: list[Any]) -> Iterator[None]:
 
 
 def is_in_a_loop() -> bool:
-    """Return whether an event loop runs this: none does where a page is made without a server."""
+    """Return whether an event loop is running; there is none if a page is made without a server."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -147,9 +147,9 @@ def is_in_a_loop() -> bool:
 
 
 class Closings:
-    """Takes closed tabs apart one after another, and sees to it that nothing is left of them.
+    """Dismantles closed tabs one after another, and checks that they are freed.
 
-    A tab that something holds all the same is looked for among all objects, less and less often.
+    A tab that is still referenced is searched among all objects, with decreasing frequency.
     """
 
     def __init__(self, *, rest: float = REST_SECONDS, seconds: float = LOOK_SECONDS) -> None:
@@ -162,22 +162,22 @@ class Closings:
         self._is_set = self._looks = False
 
     def note(self, tab: Any) -> None:
-        """Take down that a tab is open, which will be closed."""
+        """Register an open tab."""
         self._open.add(tab)
 
     def expect(
         self, tab: Any, others: Iterable[Any] = (), is_at_rest: Callable[[], bool] = lambda: True
     ) -> None:
-        """Take a closed tab apart in a moment.
+        """Schedule the dismantling of a closed tab.
 
         Parameters
         ----------
         tab
             The tab.
         others
-            More of its objects, that the tab itself does not lead to.
+            Further objects of the tab that are not reachable from it.
         is_at_rest
-            Whether no thread works for it any more; it is taken apart once that is so.
+            Returns whether no thread works for the tab any more; dismantling waits for this.
         """
         self._open.discard(tab)
         if not is_in_a_loop():
@@ -222,12 +222,12 @@ class Closings:
             self._later(seconds, self._look)
 
     def _look(self) -> None:
-        """Give back what tabs had; look among all objects if one is left, or nobody would wait."""
+        """Return freed memory; run a full collection if a tab is left or nobody would notice."""
         self._looks = False
-        if self._is_set:  # another one was closed meanwhile
+        if self._is_set:  # another tab was closed meanwhile
             pass
         elif self._closed or not self._open:
-            gc.collect()  # which gives back, too
+            gc.collect()  # its callback also trims the heap
         else:
             trim()
         if self._closed:
@@ -238,12 +238,12 @@ class Closings:
 
     @staticmethod
     def _later(seconds: float, do: Callable[[], None]) -> None:
-        # In a context of its own, for that of a closed tab would keep the tab until then.
+        # In a new context, because that of a closed tab would keep the tab alive until then.
         Context().run(IOLoop.current().call_later, seconds, do)
 
 
 def remember_models() -> None:
-    """Let the models of a document be known once it is destroyed, which parts them from it."""
+    """Remember the models of a document when it is destroyed, which detaches them from it."""
     from panel.io import application
 
     destroy = application._destroy_document
@@ -259,10 +259,10 @@ def remember_models() -> None:
 
 
 def models_of(session_context: Any) -> list[Any]:
-    """Return the models that a document had when it was destroyed, once."""
+    """Return, once, the models that a document had when it was destroyed."""
     document = getattr(session_context, "_document", None)
     return [] if document is None else vars(document).pop(REMEMBERED, [])
 
 
 CLOSINGS = Closings()
-"""Tabs of this server that were closed."""
+"""Closed tabs of this server."""

@@ -1,8 +1,8 @@
-"""Whom the server answers, by names, pages and tabs, and what a page of it may run.
+"""Access control of requests by host, origin and tab, and the content security policy.
 
-A page of somebody else can have its name lead to this machine, and then asks as if it were ours:
-its requests have a foreign ``Host``. So the server knows its names, and refuses all others before
-any handler is asked, whatever Tornado and Bokeh would let pass.
+A foreign page can make its domain name resolve to this machine and then send requests as if it were
+same-origin (DNS rebinding). Such requests have a foreign ``Host``. The server therefore rejects all
+host names but its own, before any handler of Tornado or Bokeh runs.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ HELD = re.compile(
 )
 POLICY = {
     "default-src": "'none'",
-    # Panel makes modules of components by blob:, and Bokeh functions of its CustomJS by eval.
+    # Panel loads component modules from blob: URLs, and Bokeh compiles CustomJS with eval.
     "script-src": "'self' blob: 'unsafe-eval'",
-    # Bokeh and MUI write styles while the page is shown.
+    # Bokeh and MUI add styles at run time.
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
@@ -71,7 +71,7 @@ OTHER_PERSON = "This page was made for somebody else; reload it."
 
 
 def split_host(text: str) -> tuple[str, str] | None:
-    """Return the name and the port of a ``Host``, or None if it cannot be one.
+    """Return the name and the port of a ``Host`` header, or None if it is invalid.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def split_host(text: str) -> tuple[str, str] | None:
 
 
 def split_origin(text: str) -> tuple[str, str, str] | None:
-    """Return scheme, name and port of an ``Origin``, or None if it is not one of a page.
+    """Return scheme, name and port of an ``Origin`` header, or None if it is not a page's.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def split_origin(text: str) -> tuple[str, str, str] | None:
 
 
 def own_names(address: str) -> tuple[str, ...]:
-    """Return by which names a server is known that listens at an address.
+    """Return the host names of a server that listens on an address.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def own_names(address: str) -> tuple[str, ...]:
 
 
 def _own_address(family: socket.AddressFamily) -> str:
-    """Return with which address this machine speaks to others; nothing is sent."""
+    """Return this machine's address for outgoing connections; nothing is sent."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((TEST_NETWORK[family], 9))
@@ -137,20 +137,20 @@ def _own_address(family: socket.AddressFamily) -> str:
 
 @dataclass(frozen=True)
 class Doors:
-    """Whom a server answers.
+    """Rules for the requests that a server accepts.
 
     Attributes
     ----------
     hosts
-        Names by which the server is known, without ports: tunnels and proxies have their own.
+        Host names of the server, without ports, because tunnels and proxies have their own.
     origins
-        Pages that may use the server though their address is another one.
+        Foreign origins that may use the server.
     secret
-        What tabs' identities are signed with.
+        Key that signs the tabs' tokens.
     person_of
-        Returns the name of the person who sends a request; "" where nobody logs in.
+        Returns the name of the user who sends a request; "" without login.
     refuse_person
-        Returns why this person is refused, or "".
+        Returns why this user is rejected, or "".
     """
 
     hosts: frozenset[str]
@@ -161,7 +161,7 @@ class Doors:
 
     @classmethod
     def of(cls, names: Iterable[str], origins: Iterable[str] = (), **others: Any) -> Doors:
-        """Return the doors for names and origins as people write them, or say what is wrong."""
+        """Return the rules for user-supplied names and origins; raises if one is invalid."""
         hosts = {name: split_host(f"[{name}]" if name.count(":") > 1 else name) for name in names}
         for name, host in hosts.items():
             if host is None or host[1]:
@@ -181,7 +181,7 @@ class Doors:
         )
 
     def refusal(self, request: HTTPServerRequest) -> str:
-        """Return why a request is refused, in a sentence, or "" if it is not."""
+        """Return why a request is rejected, in a sentence, or "" if it is accepted."""
         return (
             self._refuse_host(request)
             or self._refuse_origin(request)
@@ -224,7 +224,7 @@ class Doors:
         return CHOSEN_ID if chosen or "Bokeh-Session-Id" in request.headers else ""
 
     def _refuse_token(self, request: HTTPServerRequest) -> str:
-        """Refuse a tab that this server has not made, or has made for another person."""
+        """Reject the token of a tab that this server did not create, or not for this user."""
         if request.headers.get("Upgrade", "").lower() != "websocket":
             return ""
         words = request.headers.get("Sec-WebSocket-Protocol", "").split(",")
@@ -232,19 +232,19 @@ class Doors:
         try:
             is_ours = check_token_signature(token, self.secret, signed=True)
             made_for = get_token_payload(token).get("person", "") if is_ours else ""
-        except Exception:  # whatever comes of what is not a token
+        except Exception:  # any error from a malformed token
             is_ours, made_for = False, ""
         if not is_ours:
             return OLD_PAGE
         return "" if made_for == self.person_of(request) else OTHER_PERSON
 
     def close(self, tornado: Application) -> None:
-        """Have all requests to an application pass these doors, before any of its handlers."""
+        """Apply these rules to all requests of an application, before its handlers."""
         tornado.add_handlers(r"(?s).*", [Rule(_Refused(self), RefusingHandler)])
 
 
 def _is_same(origin: tuple[str, str, str], host: str) -> bool:
-    """Return whether an origin is where a request goes to; proxies hide the scheme."""
+    """Return whether an origin equals the request's host; proxies hide the scheme."""
     scheme, name, port = origin
     found = split_host(host)
     if found is None:
@@ -254,13 +254,13 @@ def _is_same(origin: tuple[str, str, str], host: str) -> bool:
 
 
 class _Refused(Matcher):
-    """Matches the requests that are refused."""
+    """Matches the requests to reject."""
 
     def __init__(self, doors: Doors) -> None:
         self._doors = doors
 
     def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
-        """Return the sentence for the handler, or None for a request that may pass."""
+        """Return the sentence for the handler, or None if the request is accepted."""
         sentence = self._doors.refusal(request)
         if sentence:
             record("refused", address=request.remote_ip or "", why=sentence)
@@ -268,36 +268,36 @@ class _Refused(Matcher):
 
 
 class RefusingHandler(RequestHandler):
-    """Answers with the sentence that says why a request is refused."""
+    """Answers with the sentence that says why a request is rejected."""
 
     def initialize(self, sentence: str) -> None:
         """Keep the sentence."""
         self._sentence = sentence
 
     def prepare(self) -> None:
-        """Answer, whatever the method."""
+        """Answer any method."""
         self.set_status(403)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
         self.finish(self._sentence + "\n")
 
 
 class TabOwner(Handler):
-    """Notes in a tab's signed token for whom it was made."""
+    """Records in a tab's signed token for which user it was created."""
 
     def __init__(self, person_of: Callable[[HTTPServerRequest], str]) -> None:
         super().__init__()
         self._person_of = person_of
 
     def modify_document(self, doc: Any) -> None:
-        """Leave the page as it is."""
+        """Leave the document unchanged."""
 
     def process_request(self, request: HTTPServerRequest) -> dict[str, Any]:
-        """Return what the token is to have."""
+        """Return the token's payload."""
         return {"person": self._person_of(request)}
 
 
 def policy_of(nonce: str = "") -> str:
-    """Return the policy of a page: its own scripts, those of this server, and no others."""
+    """Return the content security policy: a page's own scripts and this server's only."""
     words = dict(POLICY)
     if nonce:
         words["script-src"] += f" 'nonce-{nonce}'"
@@ -305,10 +305,10 @@ def policy_of(nonce: str = "") -> str:
 
 
 def mark_scripts(page: bytes, nonce: str) -> bytes:
-    """Return a page whose own scripts have a mark, which is made anew for each page.
+    """Return a page with its own scripts marked by a nonce, which is new for each page.
 
-    A script that comes into the page later, as by the name of a sample, does not know it.
-    Scripts that addresses hold are put into the page, as no address of that kind may run.
+    A script injected later, for example through a sample name, does not know the nonce. Scripts
+    in ``data:`` URLs are inlined, because the policy forbids such URLs.
     """
     page = HELD.sub(lambda found: b"<script>" + base64.b64decode(found[1]) + b"</script>", page)
     opening = b'<script nonce="' + nonce.encode() + b'"'
@@ -316,7 +316,7 @@ def mark_scripts(page: bytes, nonce: str) -> bytes:
 
 
 class SafeHeaders(OutputTransform):
-    """Adds the headers to whatever an application answers."""
+    """Adds the security headers to all responses."""
 
     def __init__(self, request: HTTPServerRequest) -> None:
         super().__init__(request)
@@ -324,7 +324,7 @@ class SafeHeaders(OutputTransform):
     def transform_first_chunk(
         self, status_code: int, headers: HTTPHeaders, chunk: bytes, finishing: bool
     ) -> tuple[int, HTTPHeaders, bytes]:
-        """Return the answer with the headers."""
+        """Return the response with the headers."""
         for name, value in HEADERS.items():
             headers[name] = value
         is_page = finishing and headers.get("Content-Type", "").startswith("text/html")

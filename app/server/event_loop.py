@@ -1,4 +1,4 @@
-"""The event loop that answers all browsers: how late it is, and what holds it less."""
+"""The event loop that serves all browsers: measuring its lag, and reducing it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NEVER = 1_000_000_000
 
 @dataclass(frozen=True)
 class Lag:
-    """How long a request waited for the event loop, in seconds, over the last five minutes.
+    """Waiting time of requests for the event loop, in seconds, over the last five minutes.
 
     Attributes
     ----------
     p50, p99
-        Half of the moments, and 99 of 100, had to wait no longer.
+        Median and 99th percentile.
     longest
         The longest wait.
     """
@@ -43,10 +43,10 @@ class Lag:
 
 
 class LoopLag:
-    """Measures ten times a second how late the event loop is.
+    """Measures the lag of the event loop ten times per second.
 
-    A callback that holds the loop for two seconds makes a request wait anything up to that, as the
-    request comes at its beginning or end; so it counts as often as a tick would have been due.
+    A request that arrives while a callback blocks the loop for two seconds waits between zero and
+    two seconds, depending on when it arrives. A long block therefore counts as many ticks.
 
     Examples
     --------
@@ -63,18 +63,18 @@ class LoopLag:
         self._due: float | None = None
 
     def start(self) -> None:
-        """Begin to measure the loop of this thread; again does nothing."""
+        """Start measuring the loop of this thread; idempotent."""
         if self._due is None:
             self._set_timer()
 
     def note(self, late: float) -> None:
-        """Take down that the loop came ``late`` seconds late to a tick."""
+        """Record that a tick was ``late`` seconds late."""
         n_missed = int(late / self._tick + 1e-9)
         waits = (late - i * self._tick for i in range(n_missed + 1))
         self._waits.extend(round(max(0.0, wait), 6) for wait in waits)
 
     def measure(self) -> Lag:
-        """Return how long requests waited; zeros when nothing was measured."""
+        """Return the waiting times; zeros if nothing was measured."""
         waits = sorted(self._waits)
         if not waits:
             return Lag()
@@ -91,7 +91,7 @@ class LoopLag:
 
 
 class Turns:
-    """Has work that holds the loop done piece by piece, with everything else in between."""
+    """Runs blocking work in pieces, and lets the event loop handle other events in between."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], object]] = deque()
@@ -99,16 +99,16 @@ class Turns:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether somebody waits for a turn."""
+        """Whether any caller waits for a turn."""
         return bool(self._waiting)
 
     def take(self, piece: Callable[[], object]) -> None:
-        """Have a piece of work that holds the loop done in a turn of its own."""
+        """Run a piece of blocking work in a turn of its own."""
         self._waiting.append(piece)
         self._set_timer()
 
     async def wait(self) -> None:
-        """Come back when it is one's turn."""
+        """Wait for a turn."""
         turn = asyncio.get_running_loop().create_future()
         self.take(lambda: turn.done() or turn.set_result(None))
         await turn
@@ -127,23 +127,23 @@ class Turns:
 
 
 class TabByTab(Handler):
-    """Lets pages that are requested at the same time be made one after another."""
+    """Creates pages that are requested at the same time one after another."""
 
     def modify_document(self, doc: Any) -> None:
-        """Leave the page as it is."""
+        """Leave the document unchanged."""
 
     async def on_session_created(self, session_context: Any) -> None:  # noqa: ARG002
-        """Wait for a turn, before the page is made."""
+        """Wait for a turn before the page is created."""
         await TURNS.wait()
 
 
 def collect_seldom() -> None:
-    """Look through all objects for garbage every few minutes; calling it again does nothing.
+    """Run full garbage collections only every few minutes; idempotent.
 
-    A whole collection holds the loop while it looks at all that all tabs have: half a second with
-    ten of them. Python has one whenever the objects that it counts have grown by a quarter, and it
-    does not count those that were there when the server began: so it has one with every few pages
-    that are made. What a closed tab had needs none, as `closed_tabs` takes it apart.
+    A full collection visits the objects of all tabs, which blocks the event loop for half a second
+    with ten tabs. Python runs one whenever the tracked objects have grown by a quarter. Objects
+    from before the server's start are not tracked, so every few new pages would trigger one. Closed
+    tabs need no collection, because `closed_tabs` dismantles them.
     """
     young, middle, old = gc.get_threshold()
     if old != NEVER:
@@ -153,40 +153,40 @@ def collect_seldom() -> None:
 
 
 def give_back_memory(phase: str, found: dict[str, int]) -> None:
-    """Return free pages to the system after a whole collection: glibc keeps most of them."""
+    """Return free pages to the system after a full collection; glibc keeps most of them."""
     if phase == "stop" and found["generation"] == 2:
         trim()
 
 
 def trim() -> None:
     """Return free pages to the system."""
-    with suppress(AttributeError, OSError):  # another libc
+    with suppress(AttributeError, OSError):  # not glibc
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def collect_if_due() -> None:
-    """Look through all objects, if others have come since that was done last."""
+    """Run a full collection if new objects were made since the last one."""
     if gc.get_count()[2] >= FEW_COLLECTIONS:
         gc.collect()
 
 
 TURNS = Turns()
-"""Turns of this server's loop."""
+"""Turns of this server's event loop."""
 
 LOOP_LAG = LoopLag()
-"""The lag of this server's loop, measured from its first tab on."""
+"""Lag of this server's event loop, measured from its first tab on."""
 
 
 def loop_lag() -> Lag:
-    """Return how long requests to this server waited for the event loop."""
+    """Return the waiting times of requests to this server."""
     return LOOP_LAG.measure()
 
 
 def make_properties_side_by_side() -> None:
-    """Let a property that is kept be made of one object while it is made of another.
+    """Let cached properties of different objects be computed concurrently.
 
-    Before Python 3.12 all objects of a class share a lock: while the steps of somebody's large
-    graph are counted, the event loop would wait for those of a small one.
+    Before Python 3.12, all objects of a class share a lock. While the steps of one user's large
+    graph are counted, the event loop would wait to count those of a small one.
     """
     if sys.version_info >= (3, 12):
         return

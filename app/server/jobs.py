@@ -1,11 +1,11 @@
-"""Where long computations run: a few threads that give every tab a slice in turn.
+"""Execution of long computations by a few threads, with fair time slices for all tabs.
 
-A job is a generator of `genoviz`; each value it yields is a snapshot, and None says that it has
-to wait and gives its turn away. Threads take turns through the tabs, not through the jobs, and run
-one job of a tab at a time: so a tab with a hundred jobs gets as much as one with a single job, what
-the jobs of a tab share needs no lock, and a tab in a long step leaves the other threads to others.
-The latest snapshot and the error are kept. Nobody is called back: whoever is interested looks at
-the job.
+A job is a generator of `genoviz`. Each value that it yields is a snapshot; None means that it has
+to wait, and ends its slice. Threads schedule round-robin over tabs rather than jobs, and run at
+most one job of a tab at a time. A tab with a hundred jobs therefore gets the same share as one with
+a single job, jobs of a tab need no locks for shared data, and a tab in a long step blocks only one
+thread. The latest snapshot and the error are stored in the job. There are no callbacks; clients
+poll the job.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.002
 N_FILE_THREADS = 4
-"""Others' long steps may take all but one of these, and a short question is still answered."""
+"""Long steps can occupy all but one of these, so that short questions are still answered."""
 PATIENCE = 0.5
-"""How many seconds a job waits for its turn before that is said."""
+"""Seconds that a job waits for its turn before the user is informed."""
 
 
 class JobState(StrEnum):
-    """What a job is doing; the last three are for good."""
+    """State of a job; the last three are final."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -53,31 +53,31 @@ _TURN = threading.local()
 
 
 def owner_of_turn() -> Hashable:
-    """Return whose job this thread runs; None for nobody's."""
+    """Return the owner of the job that this thread runs; None if there is none."""
     return getattr(_TURN, "owner", None)
 
 
 class Job:
-    """One generator that a `JobPool` runs.
+    """A generator that a `JobPool` runs.
 
     Attributes
     ----------
     title
-        What the job does, for everybody.
+        Description of the job, visible to everybody.
     about
-        What it does in detail, for the log.
+        Detailed description for the log.
     owner
-        Whose turns it uses: the tab.
+        The tab whose turns it uses.
     snapshot
         The latest value that the generator yielded; None before the first.
     n_snapshots
-        How many values it yielded: a change tells that there is something new.
+        Number of values yielded so far; it changes when there is a new snapshot.
     error
-        What stopped the job, when its state is ``failed``.
+        The error that stopped the job, if its state is ``failed``.
     pool
-        What runs it.
+        The pool that runs it.
     number
-        Its place among all jobs, in the order in which they came.
+        Sequence number among all jobs.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Job:
 
     @property
     def state(self) -> JobState:
-        """What the job is doing."""
+        """Current state of the job."""
         return self._state
 
     @property
@@ -118,27 +118,27 @@ class Job:
 
     @property
     def is_held(self) -> bool:
-        """Whether a pause has come into effect: the slice that was running then has ended."""
+        """Whether a pause has taken effect, after the end of the running slice."""
         with self._pool.changed:
             return self._is_paused and not self._pool.is_running(self)
 
     @property
     def n_before(self) -> int:
-        """How many jobs of others it waits for, once that takes longer than usual; else 0."""
+        """Number of other owners' jobs ahead of it, if it waits longer than usual; else 0."""
         waits = self._state is JobState.WAITING and not self._is_cancelled
         if not waits or time.perf_counter() - self._waits_since < PATIENCE:
             return 0
         return self._pool.count_others(self.owner)
 
     def pause(self) -> None:
-        """Stop after the slice that is running (`is_held`); `resume` goes on."""
+        """Pause after the running slice (`is_held`); `resume` continues."""
         with self._pool.changed:
             if not self.has_ended:
                 self._is_paused = True
                 self._state = JobState.PAUSED
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         with self._pool.changed:
             if self._is_paused and not self.has_ended:
                 self._is_paused = False
@@ -146,18 +146,18 @@ class Job:
                 self._pool.enqueue(self)
 
     def cancel(self) -> None:
-        """End the job after the slice that is running; its last snapshot stays."""
+        """Cancel the job after the running slice; its last snapshot is kept."""
         with self._pool.changed:
             if not self.has_ended:
                 self._is_cancelled = True
                 self._pool.enqueue(self)
 
     def cancel_unbegun(self) -> None:
-        """End a job that no thread will ever run."""
+        """Cancel a job that will never be run."""
         self._end(JobState.CANCELLED)
 
     def give_up(self) -> None:
-        """End a job whose error could not even be told; only a thread of the pool calls this."""
+        """Mark a job as failed if even reporting its error fails; for pool threads only."""
         self._end(JobState.FAILED)
         log.exception("job %r failed", self.title)
 
@@ -167,7 +167,7 @@ class Job:
             return self._pool.changed.wait_for(lambda: self.has_ended, timeout)
 
     def run_slice(self, seconds: float) -> None:
-        """Advance the generator for about ``seconds``; only a thread of the pool calls this."""
+        """Run the generator for about ``seconds``; for pool threads only."""
         if self._is_cancelled:
             self._end(JobState.CANCELLED)
             return
@@ -189,7 +189,7 @@ class Job:
                     return
         except StopIteration:
             self._end(JobState.FINISHED)
-        except BaseException as error:  # a panic of compiled code is not an Exception
+        except BaseException as error:  # panics of Rust extensions are not Exceptions
             self.error = error
             failure = explain_gpu_failure(error)
             if failure:
@@ -201,7 +201,7 @@ class Job:
             _TURN.owner = None
 
     def _take_step(self) -> Any:
-        """Return what the generator yields next, unless it has had its time."""
+        """Return the generator's next value, unless its time limit is exceeded."""
         if self._max_minutes is not None and self._seconds > 60 * self._max_minutes:
             raise GenovizError(too_long(self._max_minutes))
         start = time.perf_counter()
@@ -222,14 +222,14 @@ class Job:
             self._pool.changed.notify_all()
 
     def set_running(self, is_running: bool) -> None:
-        """Note whether a slice is running; only a thread of the pool calls this."""
+        """Record whether a slice is running; for pool threads only."""
         if not self.has_ended and not self._is_paused:
             self._state = JobState.RUNNING if is_running else JobState.WAITING
             self._waits_since = time.perf_counter()
 
     @property
     def can_run(self) -> bool:
-        """Whether the job wants a slice now."""
+        """Whether the job is ready for a slice."""
         return not self.has_ended and (self._is_cancelled or not self._is_paused)
 
 
@@ -237,20 +237,20 @@ POOLS: WeakSet[JobPool] = WeakSet()
 
 
 class JobPool:
-    """Threads that run the slices of all their jobs, the owners in turn.
+    """Threads that run the slices of all jobs, with owners taking turns.
 
     Parameters
     ----------
     name
         Name of the threads.
     n_threads
-        How many owners can have a turn at once; an owner has one at a time.
+        Maximum number of owners with a turn at once; an owner has one at a time.
     slice_seconds
-        How long a job runs before the next has its turn; 0.02 to 0.1 s.
+        Length of a slice; 0.02 to 0.1 s.
     way
-        What each step of a job gives way to.
+        `RightOfWay` that each step of a job yields to.
     steps_back
-        Whether its threads leave the cores to others who want them.
+        Whether its threads run at low priority.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ class JobPool:
         self.way = way or RightOfWay()
         self.changed = threading.Condition(threading.RLock())
         self._jobs: list[Job] = []
-        # The owners whose jobs wait, those first whose turn it is.
+        # Owners with waiting jobs, in order of their turns.
         self._lines: dict[Hashable, deque[Job]] = {}
         self._current: dict[Hashable, Job] = {}
         self._threads: list[threading.Thread] = []
@@ -284,22 +284,22 @@ class JobPool:
         about: str = "",
         max_minutes: float | None = None,
     ) -> Job:
-        """Run a generator in turn with the jobs of other owners; returns at once.
+        """Submit a generator, to take turns with the jobs of other owners; returns at once.
 
-        Once the pool is closed, as a server that ends has closed it, the job is cancelled.
+        If the pool is closed, as during server shutdown, the job is cancelled.
 
         Parameters
         ----------
         steps
             The generator.
         title
-            What the job does; everybody may see it, so it names no file.
+            Description of the job. Everybody may see it, so it must not name files.
         owner
-            Whose turns it uses; None for turns of its own.
+            Owner of the turns; None makes the job its own owner.
         about
-            What it does in detail, for the log; the title by default.
+            Detailed description for the log; the title by default.
         max_minutes
-            How long it may compute, without what it waits; None for no limit.
+            Limit on computing time, without waiting; None for no limit.
         """
         job = Job(iter(steps), self, title, owner, about, max_minutes)
         with self.changed:
@@ -312,18 +312,18 @@ class JobPool:
 
     @property
     def active(self) -> list[Job]:
-        """The jobs that have a slice running, then those that wait for one, in order of turns."""
+        """Running jobs, followed by waiting ones in order of their turns."""
         with self.changed:
             waiting = (job for line in self._lines.values() for job in line)
             return [job for job in (*self._current.values(), *waiting) if not job.has_ended]
 
     @property
     def n_active(self) -> int:
-        """Number of jobs that have a slice running or wait for one; paused jobs do not count."""
+        """Number of jobs that run or wait for a slice, without paused ones."""
         return len(self.active)
 
     def count_others(self, owner: Hashable) -> int:
-        """Return how many jobs of others have turns before an owner's next; 0 while it has one."""
+        """Return the number of other owners' turns before an owner's next; 0 if it has one."""
         with self.changed:
             if owner in self._current:
                 return 0
@@ -339,7 +339,7 @@ class JobPool:
         return job is self._current.get(job.owner)
 
     def enqueue(self, job: Job) -> None:
-        """Give a job its place in the line of its owner, unless it has one."""
+        """Append a job to its owner's queue, unless it is queued."""
         with self.changed:
             line = self._lines.setdefault(job.owner, deque())
             if job is not self._current.get(job.owner) and job not in line:
@@ -351,7 +351,7 @@ class JobPool:
             self.changed.notify_all()
 
     def close(self, timeout: float = 2.0) -> None:
-        """Cancel all jobs and end the threads."""
+        """Cancel all jobs and stop the threads."""
         with self.changed:
             self._is_closed = True
             for job in self._jobs:
@@ -376,14 +376,14 @@ class JobPool:
         while (job := self._next_job()) is not None:
             try:
                 job.run_slice(self.slice_seconds)
-            except BaseException:  # with the thread, the job's tab and all others would stand still
+            except BaseException:  # a dying thread would stall this job's tab and all others
                 job.give_up()
             finally:
                 self._put_back(job)
-            del job  # and what it has computed, while the thread waits for another one
+            del job  # free its results while the thread waits for another one
 
     def _next_job(self) -> Job | None:
-        """Wait for the next job that wants a slice; None when the thread is to end."""
+        """Wait for the next job that is ready; None if the thread is to stop."""
         with self.changed:
             while True:
                 job = self._take_turn()
@@ -395,7 +395,7 @@ class JobPool:
                 self.changed.wait()
 
     def _take_turn(self) -> Job | None:
-        """Return the first job of the first owner who has no turn; the owner goes to the end."""
+        """Return the first job of the first idle owner, and move the owner to the end."""
         for owner in [owner for owner in self._lines if owner not in self._current]:
             line = self._lines.pop(owner)
             while line:
@@ -420,15 +420,15 @@ class JobPool:
 
 KERNELS = JobPool("genoviz-kernels", way=CORES, steps_back=True)
 
-"""Layouts and other computations of all tabs: one at a time, as each takes all cores or the GPU."""
+"""Layouts and other computations of all tabs: one at a time, as each uses all cores or the GPU."""
 
 FILES = JobPool("genoviz-files", n_threads=N_FILE_THREADS)
 
-"""Reading, writing and answers to questions, which would keep the kernels waiting."""
+"""Reading, writing and answers to questions, which would delay the kernels."""
 
 
 def describe_problem(error: Exception | None) -> str:
-    """Return an error as one sentence for a person, never a traceback."""
+    """Return an error as one sentence for the user, never a traceback."""
     if isinstance(error, GenovizError):
         text = str(error)
         return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,4 +1,4 @@
-"""What a lab writes down about its server, in one file (TOML)."""
+"""Server configuration of a lab, in one TOML file."""
 
 from __future__ import annotations
 
@@ -86,46 +86,46 @@ KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
         "rows": ROWS,
     },
 }
-"""Sections and their keys: what a value is checked by, and what is needed. ``groups`` has a section
-for each group, as [groups.plants]."""
+"""Sections and their keys, with a validator and a description of valid values. ``groups`` has a
+subsection for each group, such as [groups.plants]."""
 
 
 @dataclass(frozen=True)
 class Lab:
-    """What a server is started with.
+    """Server configuration.
 
     Attributes
     ----------
     address, port, prefix
-        Where it listens, and what its addresses begin with.
+        Listening address, and URL prefix.
     is_https
-        Whether a proxy in front of it speaks HTTPS with browsers.
+        Whether a proxy in front of it serves HTTPS.
     hosts, origins
-        Names by which it is known, and pages that may use it.
+        Host names of the server, and foreign origins that may use it.
     offer
-        Files that everybody can choose; for a folder or a list of graphs, these.
+        Files that everybody can choose; a folder or list of graphs is expanded.
     members
-        What graphs among them are that are of a collection.
+        The offered graphs that belong to a collection.
     folders
         Folders that everybody may read; empty for no limit.
     groups
-        For each group its people and the folders that they may read too.
+        Users of each group, and additional folders that they may read.
     passwords
-        File of names and hashes of passwords, or None.
+        File of user names and password hashes, or None.
     oauth
-        Who vouches for people, or None.
+        OAuth provider, or None.
     secret
-        What cookies are signed with.
+        Key that signs cookies.
     memory_gigabytes
-        How much memory open files may take together; None for a share of the machine's.
+        Memory limit for all open files; None for a share of the machine's memory.
     gpu_gigabytes
-        How much memory the server may take on the GPU; None for all of it.
+        GPU memory limit of the server; None for all of it.
     kept_minutes
-        How long a file is kept that nobody has open.
+        Time that a file without users stays in memory.
     tab
-        What one tab may take.
+        Limits of one tab.
     quotas
-        What all tabs of a group may take together.
+        Limits of all tabs of a group together.
     """
 
     address: str = ADDRESS
@@ -149,12 +149,12 @@ class Lab:
 
     @property
     def is_limited(self) -> bool:
-        """Whether only what is offered, and what lies below some folders, may be read."""
+        """Whether reading is limited to offered files and some folders."""
         return bool(self.folders or self.groups) or self.address not in LOOPBACK
 
     @property
     def people(self) -> People | None:
-        """Who may come in, or None where nobody logs in."""
+        """The user accounts, or None without login."""
         if self.passwords is None and self.oauth is None:
             return None
         return People(
@@ -167,25 +167,25 @@ class Lab:
 
 
 def read_lab(path: Path) -> Lab:
-    """Return what a file says of a server.
+    """Read the server configuration from a file.
 
     Raises
     ------
     FileFormatError
-        If it is not TOML, a key is unknown, or a value is not what is needed.
+        If it is not TOML, a key is unknown, or a value is invalid.
     GenovizError
-        If it, or a file or folder that it names, cannot be read.
+        If the file, or a file or folder that it names, cannot be read.
     """
     return _Reader(path, _parse(path)).lab()
 
 
 def passwords_of(path: Path) -> Path:
-    """Return where a lab keeps its passwords; the file need not be there yet.
+    """Return the path of a lab's password file, which need not exist yet.
 
     Raises
     ------
     FileFormatError
-        If it names no such file, or is not TOML.
+        If it names no password file, or is not TOML.
     """
     people = _parse(path).get("people")
     name = people.get("passwords") if isinstance(people, dict) else None
@@ -211,7 +211,7 @@ class _Reader:
         self._folder = path.resolve().parent
 
     def lab(self) -> Lab:
-        """Return all that the file says."""
+        """Return the whole configuration."""
         self._refuse_unknown(self._found, KEYS, "")
         server, files = self._section("server"), self._section("files")
         people, limits = self._section("people"), self._section("limits")
@@ -251,7 +251,7 @@ class _Reader:
         return lab
 
     def _check(self, lab: Lab) -> None:
-        """Say which parts of the file do not match."""
+        """Check the consistency of the settings."""
         try:
             Doors.of(lab.hosts, lab.origins)
         except ParameterError as error:
@@ -340,7 +340,7 @@ class _Reader:
         )
 
     def _secret(self, name: str | None) -> str:
-        """Return what cookies are signed with, from a file that is made if it is not there."""
+        """Return the key that signs cookies, from a file that is created if missing."""
         if name is None:
             return ""
         path = self._folder / Path(name).expanduser()

@@ -1,7 +1,7 @@
-"""How much of the server a tab may take, and all tabs of a group together.
+"""Resource limits of a tab, and of all tabs of a group together.
 
-Nobody is limited by default but in uploads. What is over a limit is refused, or ended, with a
-sentence that says what to do; a job that a group may not run yet waits for others of the group.
+By default only uploads are limited. What exceeds a limit is rejected or stopped, with a sentence
+that says what to do. A job above its group's limit waits for other jobs of the group.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Any
 GB = 10**9
 UPLOAD_MEGABYTES = 500
 KEPT_MINUTES = 10
-"""A reload, or another person who comes soon, finds a file open; then its memory is free."""
+"""Covers a reload or another user soon after; then the memory is freed."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What somebody may take; None for no limit.
+    """Resource limits; None for no limit.
 
     Attributes
     ----------
     upload_megabytes
-        How much may be uploaded, in all.
+        Total size of uploads.
     memory_gigabytes
-        How much memory open files may take.
+        Memory of open files.
     jobs
-        How many layouts, analyses and indexes may be computed at once.
+        Number of concurrent layouts, analyses and index builds.
     job_minutes
-        How long one job or question may compute.
+        Computing time of one job or question.
     rows
-        How many rows one result may have.
+        Number of rows of one result.
     """
 
     upload_megabytes: int | None = None
@@ -41,27 +41,27 @@ class Limits:
     rows: int | None = None
 
     def over(self, others: Limits) -> Limits:
-        """Return these limits, and others' if there is none."""
+        """Return these limits, with others' where these have none."""
         own = {name: limit for name, limit in asdict(self).items() if limit is not None}
         return replace(others, **own)
 
 
 TAB = Limits(upload_megabytes=UPLOAD_MEGABYTES)
-"""What one tab may take of a server that nobody has told otherwise."""
+"""Default limits of one tab."""
 
 
 @dataclass(frozen=True)
 class Quota:
-    """What all tabs of a group may take together.
+    """Limits of all tabs of a group together.
 
     Attributes
     ----------
     name
         Name of the group.
     people
-        Who belongs to it.
+        Members of the group.
     limits
-        What they may take; time and rows are those of each job.
+        Their limits; time and rows apply to each job.
     """
 
     name: str
@@ -70,24 +70,24 @@ class Quota:
 
     @property
     def words(self) -> str:
-        """What the group is called in a sentence."""
+        """The group's name in a sentence."""
         return f"the group {self.name}"
 
 
 @dataclass(frozen=True)
 class Share:
-    """Memory that some tabs may take with the files that they have open.
+    """Memory budget of some tabs for their open files.
 
     Attributes
     ----------
     words
-        Whose it is, in a sentence.
+        Owner of the budget, as part of a sentence.
     n_bytes
-        How much they may take.
+        The limit.
     tabs
         The tabs.
     remedy
-        What makes room.
+        Advice on how to free memory.
     """
 
     words: str
@@ -108,7 +108,7 @@ def minimum(*limits: int | None) -> int | None:
 
 
 def too_long(minutes: float) -> str:
-    """Return what a person is told whose job has computed for too long."""
+    """Return the message for a job that exceeded its computing time."""
     return (
         f"This was ended as it had computed for {minutes:g} minutes, and a job on this server may "
         "take no longer: ask for less, or have whoever runs it raise job_minutes."
@@ -116,7 +116,7 @@ def too_long(minutes: float) -> str:
 
 
 def iter_while(is_turn: Callable[[], bool], steps: Iterator[Any]) -> Generator[Any, None, Any]:
-    """Yield what ``steps`` yields, and None while it is not its turn; return what it returns."""
+    """Yield from ``steps``, but None while it is not its turn; return the result of ``steps``."""
     try:
         while True:
             while not is_turn():
@@ -133,6 +133,6 @@ def iter_while(is_turn: Callable[[], bool], steps: Iterator[Any]) -> Generator[A
 
 
 def first_jobs(jobs: Iterable[Any], n: int) -> list[Any]:
-    """Return the jobs that may run where only so many may: those that came first and go on."""
+    """Return the jobs that may run under a limit of ``n``: the earliest active ones."""
     going = [job for job in jobs if job.can_run]
     return sorted(going, key=lambda job: job.number)[:n]

@@ -1,4 +1,4 @@
-"""Who may come in: names with passwords, or names that a provider of OAuth vouches for."""
+"""User authentication: passwords, or OAuth."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz.io.files.replace_file import replace_file
 from genoviz_app.server.watching import record
 
-COOKIE = "user"  # as Panel's handlers of OAuth call it
+COOKIE = "user"  # name used by Panel's OAuth handlers
 LOGIN, LOGOUT = "/login", "/logout"
 DAYS = 1
 NAME = re.compile(r"[\w.@+-]{1,100}")
 HASH = re.compile(r"\$scrypt\$([A-Za-z0-9+/]+={0,2})\$([A-Za-z0-9+/]+={0,2})")
 SCRYPT = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26, "dklen": 32}
-"""64 MB and a tenth of a second for each try."""
+"""64 MB and a tenth of a second per attempt."""
 
 N_FREE_TRIES = 5
 WAIT_SECONDS = 30.0
@@ -64,14 +64,14 @@ p { color: #ffab91; margin: 0 }
 
 
 def hash_password(password: str, salt: bytes | None = None) -> str:
-    """Return what is kept of a password."""
+    """Return the salted hash of a password for storage."""
     salt = secrets.token_bytes(16) if salt is None else salt
     key = hashlib.scrypt(password.encode(), salt=salt, **SCRYPT)
     return "$scrypt$" + "$".join(base64.b64encode(part).decode() for part in (salt, key))
 
 
 def is_password(password: str, kept: str) -> bool:
-    """Return whether a password is the one that was kept."""
+    """Return whether a password matches a stored hash."""
     found = HASH.fullmatch(kept)
     salt = base64.b64decode(found[1]) if found else b""
     made = hash_password(password, salt)
@@ -79,12 +79,12 @@ def is_password(password: str, kept: str) -> bool:
 
 
 def read_passwords(path: Path) -> dict[str, str]:
-    """Return the hashes of passwords by name.
+    """Return password hashes by user name.
 
     Raises
     ------
     FileFormatError
-        If a line is not a name and hash; the sentence has no part of the line.
+        If a line is not a name and a hash; the message does not quote the line.
     GenovizError
         If the file cannot be read.
     """
@@ -110,7 +110,7 @@ def read_passwords(path: Path) -> dict[str, str]:
 
 
 def add_person(path: Path, name: str, password: str) -> None:
-    """Write a name and the hash of a password into a file, in the place of an older one."""
+    """Store a user's password hash in a file, replacing an older one."""
     if not NAME.fullmatch(name):
         raise ParameterError(f"{name!r} cannot be a person's name; letters, digits, . @ + - _ can")
     if len(password) < 8:
@@ -124,14 +124,14 @@ def add_person(path: Path, name: str, password: str) -> None:
 
 @dataclass(frozen=True)
 class OAuth:
-    """A provider that vouches for people, by Panel's own options.
+    """An OAuth provider, with Panel's options.
 
     Attributes
     ----------
     provider, key, secret, redirect
-        Its name, what it knows this server by, and where it sends people back to.
+        Provider name, client ID and secret, and redirect URL.
     allow
-        Who may come in: names as the provider gives them.
+        User names that may log in, as the provider reports them.
     """
 
     provider: str
@@ -143,20 +143,20 @@ class OAuth:
 
 @dataclass
 class People:
-    """The people of a server.
+    """The users of a server.
 
     Attributes
     ----------
     secret
-        What their cookies are signed with.
+        Key that signs their cookies.
     passwords
-        File of names and hashes of passwords; it is read again when it has changed.
+        File of user names and password hashes; reread after changes.
     oauth
-        Who vouches for people instead.
+        OAuth provider used instead of passwords.
     is_https
-        Whether browsers come by HTTPS, so that cookies go no other way.
+        Whether browsers use HTTPS, so that cookies are sent over HTTPS only.
     prefix
-        What addresses begin with.
+        URL prefix.
     """
 
     secret: str
@@ -169,7 +169,7 @@ class People:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """Hashes of passwords by name, as they are in the file now."""
+        """Current password hashes by user name."""
         if self.passwords is None:
             return {}
         try:
@@ -177,15 +177,15 @@ class People:
             if changed != self._read[0]:
                 self._read = changed, read_passwords(self.passwords)
         except (OSError, GenovizError):
-            return {}  # nobody comes in by a file that cannot be read
+            return {}  # an unreadable file lets nobody in
         return self._read[1]
 
     def is_listed(self, person: str) -> bool:
-        """Return whether somebody may come in."""
+        """Return whether a user may log in."""
         return person in (self.oauth.allow if self.oauth is not None else self.hashes)
 
     def person_of(self, request: HTTPServerRequest) -> str:
-        """Return who sends a request by the signed cookie; "" for somebody who is not logged in."""
+        """Return the user of a request by its signed cookie; "" if not logged in."""
         cookie = request.cookies.get(COOKIE)
         if cookie is None:
             return ""
@@ -193,19 +193,19 @@ class People:
         return "" if name is None else name.decode()
 
     def refuse(self, request: HTTPServerRequest) -> str:
-        """Return why somebody who is logged in is refused, or ""."""
+        """Return why a logged-in user is rejected, or ""."""
         person = self.person_of(request)
         if request.path in (self.prefix + LOGIN, self.prefix + LOGOUT):
             return ""
         return NOT_LISTED.format(person=person) if person and not self.is_listed(person) else ""
 
     def must_wait(self, name: str) -> bool:
-        """Return whether there were too many wrong passwords for a name a moment ago."""
+        """Return whether a name had too many wrong passwords recently."""
         n, last = self._failures.get(name, (0, 0.0))
         return n >= N_FREE_TRIES and time.monotonic() < last + WAIT_SECONDS
 
     def note(self, name: str, *, is_right: bool) -> None:
-        """Count the wrong passwords for a name."""
+        """Record a login attempt, to count wrong passwords."""
         now = time.monotonic()
         self._failures = {
             other: tried for other, tried in self._failures.items()
@@ -216,12 +216,12 @@ class People:
             self._failures[name] = (self._failures.get(name, (0, 0.0))[0] + 1, now)
 
     def provider(self) -> AuthProvider:
-        """Return what Bokeh asks for who somebody is."""
+        """Return the authentication provider for Bokeh."""
         return Provider(self)
 
 
 class SafeCookies:
-    """A handler whose cookies scripts cannot read and other pages do not send."""
+    """A handler whose cookies are HttpOnly and SameSite."""
 
     people: People
 
@@ -242,7 +242,7 @@ class LoginHandler(SafeCookies, RequestHandler):
         self.finish(LOGIN_PAGE.substitute(problem=sentence))
 
     async def post(self) -> None:
-        """Let somebody in, or say why not."""
+        """Log a user in, or say why not."""
         name = self.get_body_argument("name", "")
         password = self.get_body_argument("password", "")
         if self.people.must_wait(name):
@@ -264,17 +264,17 @@ class LoginHandler(SafeCookies, RequestHandler):
 
 
 class LogoutHandler(SafeCookies, RequestHandler):
-    """The address that ends what `LoginHandler` began."""
+    """The logout address."""
 
     def get(self) -> None:
-        """Forget who somebody is."""
+        """Log the user out."""
         for name in list(self.request.cookies):
             self.clear_cookie(name, path=(self.people.prefix or "") + "/")
         self.redirect(self.people.prefix + LOGIN)
 
 
 def safe_place(text: str, prefix: str = "") -> str:
-    """Return where a person goes after logging in: a page of this server, whatever the link says.
+    """Return the redirect target after login: always a page of this server.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def safe_place(text: str, prefix: str = "") -> str:
 
 
 class ErrorPage:
-    """What is shown where those who vouch for people do not; used as Panel uses its own."""
+    """Error page for a failing OAuth provider; same interface as Panel's own."""
 
     def render(self, *, error_msg: str = "", **_others: Any) -> str:
         """Return the page."""
@@ -295,7 +295,7 @@ class ErrorPage:
 
 
 class Provider(AuthProvider):
-    """Tells Bokeh who somebody is, and where to log in."""
+    """Tells Bokeh who the user is, and where to log in."""
 
     def __init__(self, people: People) -> None:
         self.people = people
@@ -303,22 +303,22 @@ class Provider(AuthProvider):
 
     @property
     def get_user(self) -> Any:
-        """What returns the name of who asks, or None."""
+        """Function that returns the user of a request, or None."""
         return lambda handler: self.people.person_of(handler.request) or None
 
     @property
     def login_url(self) -> str:
-        """Where people log in."""
+        """URL of the login page."""
         return LOGIN
 
     @property
     def logout_url(self) -> str:
-        """Where people log out."""
+        """URL for logging out."""
         return LOGOUT
 
     @property
     def login_handler(self) -> type[RequestHandler]:
-        """The page for that: ours, or the way to those who vouch for people."""
+        """The login handler: our page, or the redirect to the OAuth provider."""
         oauth = self.people.oauth
         if oauth is None:
             return type("Login", (LoginHandler,), {"people": self.people})
@@ -334,5 +334,5 @@ class Provider(AuthProvider):
 
     @property
     def logout_handler(self) -> type[RequestHandler]:
-        """The address for that."""
+        """The logout handler."""
         return type("Logout", (LogoutHandler,), {"people": self.people})

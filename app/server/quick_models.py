@@ -1,9 +1,9 @@
-"""A page's models are made without working out again what is the same for all of their class.
+"""Faster creation of a page's models, by caching per class what is the same for all.
 
-For each model Bokeh and Panel look up and check its defaults, list its linked properties, copy its
-parameters to read them, and walk through all that lies below it: more than half of the time in
-which a page is made. Here these answers are remembered. They are the same, as a test says that
-makes pages in both ways; and where a library has changed its shape, its own way stays.
+For each model, Bokeh and Panel look up and validate defaults, list linked properties, copy
+parameters in order to read them, and traverse all models below it. That is more than half of the
+time to create a page. The functions here cache these results. A test creates pages both ways and
+compares them. If a library's internals have changed, the original code is used.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ log = logging.getLogger(__name__)
 
 @cache
 def make_models_quickly() -> None:
-    """Have this process remember what is the same for all models of a class; once is enough."""
+    """Install the per-class caches in this process; idempotent."""
     from bokeh.settings import settings
 
-    settings.perform_error_diagnostics = False  # how many arguments does each callback take?
+    settings.perform_error_diagnostics = False  # skips counting the arguments of each callback
     for remember in (
         _remember_defaults,
         _set_what_differs,
@@ -58,13 +58,13 @@ def make_models_quickly() -> None:
 
 
 def keep_what_is_loaded() -> None:
-    """Let no collection of garbage look at modules again: a whole one holds the loop for 0.2 s."""
+    """Exempt loaded modules from garbage collection: a full one blocks the loop for 0.2 s."""
     gc.collect()
     gc.freeze()
 
 
 def _remember_defaults() -> None:
-    """Let a default be looked up and checked once for each class, where no theme changes it."""
+    """Look up and validate a default once per class, unless a theme changes it."""
     from bokeh.core.has_props import HasProps
     from bokeh.core.property.descriptors import PropertyDescriptor
 
@@ -86,7 +86,7 @@ def _remember_defaults() -> None:
 
 
 def _set_what_differs() -> None:
-    """Let a new model check and keep no value that its class has already."""
+    """Let a new model skip values that equal its class defaults."""
     from bokeh.core.has_props import HasProps
     from bokeh.core.property.singletons import Intrinsic, Undefined
 
@@ -116,7 +116,7 @@ def _set_what_differs() -> None:
 
 
 def _list_what_differs() -> None:
-    """Let a model be sent without looking up what its class has already."""
+    """Serialise a model without looking up its class defaults."""
     from bokeh.core.has_props import HasProps
     from bokeh.core.property.descriptors import UnsetValueError
     from bokeh.core.property.singletons import Undefined
@@ -154,7 +154,7 @@ def _list_what_differs() -> None:
 
 
 def _count_arguments_once() -> None:
-    """Let it be counted once for each method how many arguments a callback of it takes."""
+    """Count the callback arguments of each method once."""
     from bokeh.util import callback_manager
 
     count = callback_manager._nargs
@@ -174,7 +174,7 @@ def _count_arguments_once() -> None:
 
 
 def _remember_properties() -> None:
-    """Let each class tell once which properties are linked, where its script is, what changes."""
+    """Compute once per class which properties are linked, its script, and what changes."""
     from panel.custom import ReactiveESM
     from panel.io.state import state
     from panel_material_ui.base import MaterialComponent
@@ -192,7 +192,7 @@ def _remember_properties() -> None:
 
 
 def _remember_files() -> None:
-    """Let it be looked up once where scripts and styles of a class are; each page lists all."""
+    """Look up the scripts and styles of a class once; each page lists all of them."""
     from panel.custom import ReactiveESM
     from panel.io import resources
     from panel.io.state import state
@@ -208,7 +208,7 @@ def _remember_files() -> None:
 
 
 def _remember_styles() -> None:
-    """Let it be found once for each class what the theme adds; each change of a text asks."""
+    """Compute the theme's styles once per class; each change of a text needs them."""
     from panel.io.state import state
     from panel_material_ui.theme import MaterialDesign
 
@@ -228,7 +228,7 @@ def _remember_styles() -> None:
 def _once(
     ask: Callable[[Any], Any], key: Callable[[Any], Any] = lambda asked: asked
 ) -> Callable[[Any], Any]:
-    """Let an answer be remembered for all that are alike."""
+    """Cache a result for all equal arguments."""
     answers: dict[Any, Any] = {}
 
     @wraps(ask)
@@ -242,10 +242,10 @@ def _once(
 
 
 def _copy_parameters_quickly() -> None:
-    """Let a component's own copy of a parameter be made without looking each of its values up.
+    """Copy a component's parameter without looking up each of its values.
 
-    Param asks for each value whether the parameter belongs to a class yet, and sets it as one that
-    may be watched: a quarter of a million such steps in each tab.
+    For each value, Param checks whether the parameter belongs to a class yet, and sets it as one
+    that may be watched. That is a quarter of a million steps per tab.
     """
     from param import parameterized
     from param.parameterized import Parameter, Undefined
@@ -292,7 +292,7 @@ def _list_parameters_once() -> None:
 
 
 def _read_without_copies() -> None:
-    """Let a component's parameters be read as its class has them, if it has none of its own."""
+    """Read a component's parameters from its class if it has none of its own."""
     from panel.custom import ReactiveESM
     from panel_material_ui.layout.base import MaterialDynamicNamedListLike
     from param import parameterized
@@ -330,7 +330,7 @@ def _read_without_copies() -> None:
 
 
 def _tag_data_once() -> None:
-    """Let the walk that tags data with their root end where the parts below have been tagged."""
+    """Stop the traversal that tags data with their root at parts that are already tagged."""
     from bokeh.model import DataModel
     from bokeh.model.util import collect_filtered_models
     from panel.reactive import ReactiveCustomBase

@@ -1,7 +1,7 @@
-"""Drawing goes before computing, so that kernels do not share the processor's cores.
+"""Drawing takes precedence over long computations, so that they do not compete for cores.
 
-A picture takes some milliseconds when it has all cores, and several times as long beside a layout
-that uses them too. So the slices of long computations let waiting pictures pass.
+A picture takes some milliseconds with all cores, and several times as long next to a running
+layout. The slices of long computations therefore wait for pending pictures.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ NICENESS = 5
 class RightOfWay:
     """Short work waits for the long step under way; the next long step waits for all short work.
 
-    Neither waits forever: a long step that takes too long is no longer waited for, and however
-    many people look, the computation goes on.
+    Both waits are bounded: short work proceeds if a long step takes too long, and long steps
+    proceed however many pictures are requested.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class RightOfWay:
 
     @contextmanager
     def short(self) -> Iterator[None]:
-        """Hold this while something short is computed."""
+        """Hold this during a short computation."""
         with self._changed:
             self._n_short += 1
             self._changed.wait_for(lambda: self._n_long == 0, SHORT_PATIENCE)
@@ -57,16 +57,16 @@ class RightOfWay:
 
 
 def step_back() -> None:
-    """Let this thread, and those that it starts, have a third of another's share of a core.
+    """Lower the priority of this thread, and of those it starts, to a third of a normal share.
 
-    So pages answer while layouts run. Only Linux knows priorities of threads.
+    Pages then stay responsive while layouts run. Thread priorities exist on Linux only.
     """
     if sys.platform == "linux":
         thread = threading.get_native_id()
-        with suppress(OSError):  # a system that forbids it
+        with suppress(OSError):  # not permitted
             niceness = os.getpriority(os.PRIO_PROCESS, thread) + NICENESS
             os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
 CORES = RightOfWay()
-"""Who may use the processor's cores now: pictures and layouts of all tabs."""
+"""Coordinates the use of CPU cores between pictures and layouts of all tabs."""

@@ -1,4 +1,4 @@
-"""Serving the dashboard from Python or the command line."""
+"""Serves the dashboard, from Python or the command line."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from genoviz_app.server.watching import Health, show_threads_on_signal, write_ev
 
 
 class StatusHandler(RequestHandler):
-    """Answers with the jobs that run or wait for their turn, and the loop's lag."""
+    """Answers with the running and waiting jobs, and the event loop's lag."""
 
     def get(self) -> None:
-        """Write how many jobs there are and what they do, and the loop's lag in milliseconds.
+        """Write the number and titles of jobs, and the event loop's lag in milliseconds.
 
-        Titles of jobs name no files, traits or people.
+        Titles of jobs do not name files, traits or users.
         """
         lag = {name: round(1000 * wait, 1) for name, wait in asdict(loop_lag()).items()}
         numbers = {"running": KERNELS.n_active, "opening": FILES.n_active, "loop_lag": lag}
@@ -86,43 +86,42 @@ def serve(
     Parameters
     ----------
     files
-        Graphs to offer, each with the layout and the annotations that are given after it; a new
-        tab opens the first graph. A folder of graphs, or a list of them in TOML, stands for all of
-        them, each with its layout from the folder of layouts that follows it, and a new tab shows
-        an overview of them; annotations that follow are of all of them. Reads, signals, and
-        annotations before the first graph, become tracks; sequences (FASTA, 2bit) and indexes
-        (.gvfm) are searched for k-mers; genotypes (.bed of PLINK, .pgen, VCF, BCF) open with the
-        table of phenotypes given after them.
+        Graphs to offer, each followed by its layout and annotations. A new tab opens the first
+        graph. A folder of graphs, or a TOML list, stands for all of them, with layouts from the
+        folder of layouts that follows it; a new tab then shows an overview, and annotations that
+        follow apply to all of them. Reads, signals, and annotations before the first graph become
+        tracks. Sequences (FASTA, 2bit) and indexes (.gvfm) are for k-mer searches. Genotypes
+        (.bed of PLINK, .pgen, VCF, BCF) are opened with the table of phenotypes after them.
     port
-        TCP port, 5006 by default; 0 takes a free one.
+        TCP port, 5006 by default; 0 chooses a free one.
     address
-        Where to listen, this machine by default. Beyond it ("0.0.0.0"), only files below the
-        folders of ``files`` and the current folder can be opened by path, if ``lab`` names none.
+        Listening address, this machine only by default. With another one ("0.0.0.0"), only files
+        below the folders of ``files`` and the current folder can be opened by path, unless ``lab``
+        names folders.
     show
         Whether to open a browser.
     hosts
-        Names by which the server is known besides this machine's own; requests that are for
-        another host are refused.
+        Additional host names of the server; requests for other hosts are rejected.
     origins
-        Addresses of pages that may use the server though theirs is another one, as behind a proxy
-        that hides the name: "https://lab.example.org".
+        Foreign origins that may use the server, for example behind a proxy that hides the host
+        name: "https://lab.example.org".
     lab
-        File that says all this and more: who may come in, and who may read what (`read_lab`).
+        Configuration file with all this and more: users and their permissions (`read_lab`).
     memory_gigabytes, gpu_gigabytes
-        How much memory open files may take together, and the server on the GPU.
+        Memory limit of all open files, and GPU memory limit of the server.
     limits
-        What one tab may take; None, also of one of them, for what ``lab`` says.
+        Limits of one tab; None, also for a single limit, uses that of ``lab``.
     unfolds
-        Whether a graph that takes a moment is laid out as soon as it is open.
+        Whether to lay out a small graph as soon as it is opened.
 
     Raises
     ------
     FileFormatError
-        If ``lab`` does not hold what is needed.
+        If ``lab`` is invalid.
     GenovizError
-        If one of the files does not exist or belongs to no graph, or the port is taken.
+        If a file does not exist or belongs to no graph, or the port is taken.
     ParameterError
-        If a host or an origin cannot be one.
+        If a host or an origin is invalid.
     """
     from genoviz_app.opening.files import check_path
     from genoviz_app.opening.served_collections import expand_collections
@@ -159,7 +158,7 @@ def serve(
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]
     print(f"genoviz is at http://{host}:{server.port}{given.prefix}", flush=True)  # noqa: T201
     server.start()
-    with suppress(NotImplementedError):  # where there are no such signals
+    with suppress(NotImplementedError):  # platforms without these signals
         server.io_loop.asyncio_loop.add_signal_handler(
             signal.SIGTERM, server.io_loop.add_callback, end_jobs_and_stop, server.io_loop, health
         )
@@ -171,7 +170,7 @@ def serve(
 
 
 def forget_idle(seconds: float) -> None:
-    """Forget files that nobody has had open for so long, and return their memory."""
+    """Drop files that have been unused for ``seconds``, and return their memory."""
     from genoviz_app.opening.files import FileCache
     from genoviz_app.opening.memory import MEMORY
 
@@ -180,7 +179,7 @@ def forget_idle(seconds: float) -> None:
 
 
 def offer_files(lab: Lab) -> None:
-    """Let all tabs know which files there are, and who may read what."""
+    """Tell all tabs which files exist and who may read them."""
     from genoviz_app.opening.served_files import (
         group_files,
         split_genotypes,
@@ -196,7 +195,7 @@ def offer_files(lab: Lab) -> None:
     genes = (path for graph in SETTINGS.files if graph.member for path in graph.annotations)
     SETTINGS.tracks = tuple(dict.fromkeys((*SETTINGS.tracks, *genes)))
     SETTINGS.folders, SETTINGS.groups = lab.folders, lab.groups
-    layouts = (member.place for member in lab.members.values())  # which may come later
+    layouts = (member.place for member in lab.members.values())  # may be created later
     SETTINGS.offered, SETTINGS.is_limited = (*lab.offer, *layouts), lab.is_limited
     if lab.memory_gigabytes is not None:
         SETTINGS.memory = lab.memory_gigabytes * GB
@@ -212,9 +211,9 @@ def make_server(
     show: bool,
     unused_milliseconds: int = UNUSED_SESSION_MILLISECONDS,
 ) -> Any:
-    """Return Panel's server, which listens already and answers nobody yet.
+    """Return Panel's server, which listens but does not answer yet.
 
-    A session is closed when it has had no connection for ``unused_milliseconds``.
+    A session without a connection is closed after ``unused_milliseconds``.
     """
     import panel as pn
 
@@ -264,7 +263,7 @@ def make_server(
 
 
 async def end_jobs_and_stop(loop: IOLoop, health: Health) -> None:
-    """Tell all tabs, end the jobs at their next slice, and then the loop."""
+    """Notify all tabs, cancel the jobs after their current slice, and stop the loop."""
     if health.is_stopping:
         return
     health.is_stopping = True

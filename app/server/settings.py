@@ -1,4 +1,4 @@
-"""What the server was started with, and what each person may read and take."""
+"""Server settings, and the permissions and limits of each user."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from genoviz_app.opening.served_files import ServedGenotypes, ServedGraph
 from genoviz_app.server.limits import TAB, Limits, Quota, minimum
 
 NOWHERE = Path("/dev/null")
-"""What those may read who may read nothing."""
+"""Readable folder of users without any permissions."""
 
 
 class Reach(tuple):
-    """The folders and files that somebody may read.
+    """The folders and files that a user may read.
 
     Attributes
     ----------
     person
-        Who it is; "" where nobody logs in.
+        The user; "" without login.
     """
 
     person: str
 
     def __new__(cls, paths: Iterable[Path], person: str = "") -> Reach:
-        """Return the paths as a tuple that knows whose they are."""
+        """Return the paths as a tuple with their user."""
         reach = super().__new__(cls, paths)
         reach.person = person
         return reach
@@ -33,37 +33,37 @@ class Reach(tuple):
 
 @dataclass
 class ServerSettings:
-    """What the server was started with.
+    """Settings of the server.
 
     Attributes
     ----------
     files
         Graphs to offer; a new tab opens the first.
     tracks
-        Files that a new tab has as tracks.
+        Files that a new tab shows as tracks.
     unfolds
-        Whether a graph that takes a moment is laid out as soon as it is open.
+        Whether to lay out a small graph as soon as it is opened.
     folders
         Folders below which everybody may open files by path.
     sequences
-        Sequences, or indexes of k-mers; a new tab opens the first.
+        Sequences or k-mer indexes; a new tab opens the first.
     genotypes
-        Genotypes, each perhaps with a table of phenotypes; a new tab opens the first.
+        Genotypes, optionally with a table of phenotypes; a new tab opens the first.
     groups
-        People, and the folders that they may read besides.
+        Users, and additional folders that they may read.
     offered
         All files that the server was started with.
     is_limited
-        Whether files may be read in these folders only, which is not needed on a server that only
-        this machine can reach.
+        Whether files may be read from these folders only; unnecessary on a server that only this
+        machine can reach.
     memory
-        How many bytes of memory open files may take together; None for a share of the machine's.
+        Memory limit of all open files, bytes; None for a share of the machine's memory.
     gpu_memory
-        How many bytes of memory the server may take on the GPU; None for all of it.
+        GPU memory limit of the server, bytes; None for all of it.
     tab
-        What one tab may take.
+        Limits of one tab.
     quotas
-        What all tabs of a group may take together.
+        Limits of all tabs of a group together.
     """
 
     files: tuple[ServedGraph, ...] = ()
@@ -81,7 +81,7 @@ class ServerSettings:
     quotas: tuple[Quota, ...] = ()
 
     def may_read(self, person: str) -> tuple[Path, ...]:
-        """Return the folders, and single files, that somebody may read; empty for no limit."""
+        """Return the folders and files that a user may read; empty for no limit."""
         if not self.is_limited:
             return ()
         groups = (folders for people, folders in self.groups if person in people)
@@ -89,11 +89,11 @@ class ServerSettings:
         return Reach((*found, *self.offered) or (NOWHERE,), person)
 
     def quota_of(self, person: str) -> Quota | None:
-        """Return that of the first group that somebody belongs to and that has one."""
+        """Return the quota of the first of a user's groups that has one."""
         return next((quota for quota in self.quotas if person in quota.people), None)
 
     def limits_of(self, person: str) -> Limits:
-        """Return what one tab of somebody may take."""
+        """Return the limits of one tab of a user."""
         quota = self.quota_of(person)
         if quota is None:
             return self.tab
@@ -108,11 +108,11 @@ SETTINGS = ServerSettings()
 
 
 def current_person() -> str:
-    """Return who has the tab that is being made; "" where nobody logs in."""
+    """Return the user of the tab that is being created; "" without login."""
     from panel.io.state import state
 
     context = state.curdoc.session_context if state.curdoc is not None else None
     try:
         return context.token_payload.get("person", "") if context is not None else ""
-    except (AssertionError, AttributeError):  # a tab without a token, as in a notebook
+    except (AssertionError, AttributeError):  # no token, as in a notebook
         return ""

@@ -1,4 +1,4 @@
-"""How the server is set up, whatever command starts it."""
+"""Server setup that all commands share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GOODBYES = ("WebSocketClosedError", "_pending_writes", "as connection was closed
 
 
 def prepare_server() -> None:
-    """Prepare this process for serving: how it reads files, and its libraries."""
+    """Prepare this process for serving: file access, and the libraries."""
     RULES.snapshots = True
     RULES.max_ratio, RULES.max_line_bytes = MAX_RATIO, MAX_LINE_BYTES
     there = machine_memory()
@@ -44,7 +44,7 @@ def prepare_server() -> None:
 
 @cache
 def _prepare_libraries() -> None:
-    """Prepare Bokeh, Panel and the log; calling it again does nothing."""
+    """Prepare Bokeh, Panel and the log; idempotent."""
     send_small_frames_at_once()
     keep_styles_here()
     load_scripts_natively()
@@ -58,23 +58,23 @@ def _prepare_libraries() -> None:
     make_properties_side_by_side()
     make_models_quickly()
     look_references_up()
-    # A browser repeats models that it shows late, in a tab or a section that is opened.
+    # Browsers resend models that are shown late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
     bokeh = ("bokeh.server.protocol_handler", "bokeh.server.views.ws")
     for name in ("asyncio", "tornado.general", *bokeh):
         logging.getLogger(name).addFilter(_is_no_goodbye)
-    # Bokeh is let ask nobody, as every request has passed the doors before.
+    # Bokeh's own origin check is disabled, because `doors` has checked every request before.
     logging.getLogger("bokeh.server.util").addFilter(
         lambda record: not record.getMessage().startswith("Host wildcard")
     )
 
 
 def close_doors(server: Any, doors: Doors) -> Any:
-    """Have all requests to a server pass its doors, and its tabs know for whom they are.
+    """Apply access rules to all requests of a server, and record the user of each tab.
 
-    Returns Bokeh's application, behind these doors.
+    Returns Bokeh's application.
     """
-    tornado = server._tornado  # Bokeh has no public name for it; Panel uses this one too
+    tornado = server._tornado  # no public name; Panel uses this one too
     doors.close(tornado)
     for context in tornado.applications.values():
         context.application.add(TabOwner(doors.person_of))
@@ -83,10 +83,10 @@ def close_doors(server: Any, doors: Doors) -> Any:
 
 
 def send_small_frames_at_once() -> bool:
-    """Set TCP_NODELAY on Bokeh's websockets; return whether that could be done.
+    """Set TCP_NODELAY on Bokeh's websockets; return whether that was possible.
 
-    Bokeh sends a patch as several small packets. Without the option the kernel holds the last one
-    back until the browser has confirmed the first, some 40 ms for each frame.
+    Bokeh sends a patch as several small packets. Without the option, Nagle's algorithm delays the
+    last one until the browser has acknowledged the first, some 40 ms per frame.
     """
     try:
         from bokeh.server.views.ws import WSHandler
@@ -109,10 +109,10 @@ def send_small_frames_at_once() -> bool:
 
 
 def keep_styles_here() -> None:
-    """Have all style sheets come from this server.
+    """Serve all style sheets from this server.
 
-    Panel takes the address of a style sheet from the document of a part, and its public one for a
-    part without a document: as one that changes while another tab is shown.
+    Panel derives the URL of a style sheet from a component's document. For a component without a
+    document, such as one that changes while another tab is shown, it uses a public CDN.
     """
     from panel import reactive
     from panel.io.resources import CDN_DIST, LOCAL_DIST, patch_stylesheet
@@ -129,12 +129,12 @@ def keep_styles_here() -> None:
 
 
 def load_scripts_natively() -> None:
-    """Have browsers load the scripts of components themselves, and keep their compiled code.
+    """Let browsers load component scripts natively, and cache their compiled code.
 
-    Panel sends es-module-shims, which fetches each script, reads it, and has the browser compile a
-    copy of it in every tab. It needs that for import maps; here no script names another one, and
-    Panel only asks whether there is one of MUI. Our own scripts it translates from TypeScript,
-    in each tab, though they are plain. ``app/parts/native_modules.js`` takes the place of both.
+    Panel uses es-module-shims, which fetches and parses each script and has the browser compile a
+    copy in every tab. That supports import maps, but no script here imports another, and Panel only
+    checks for an import map of MUI. It also transpiles our scripts from TypeScript in each tab,
+    although they are plain JavaScript. ``app/parts/native_modules.js`` replaces both.
     """
     from panel.custom import JSComponent, ReactiveESM
     from panel.io.resources import JS_VERSION, Resources
@@ -174,10 +174,10 @@ def _content_hash(path: Path) -> str:
 
 
 def tell_changes_at_once() -> None:
-    """Let what follows a model be told of our own changes as they are made, held or not.
+    """Notify listeners of our own model changes when they are made, even if they are held.
 
-    Bokeh tells it when they are sent, and by then Panel takes them for the browser's: it sets the
-    parameter again a moment later, over what came meanwhile, or makes markup of markup.
+    Bokeh notifies them when the changes are sent. By then Panel mistakes them for changes from the
+    browser: it sets the parameter again, which overwrites newer values or escapes markup twice.
     """
     from bokeh.document.callbacks import DocumentCallbackManager, invoke_with_curdoc
 
@@ -198,12 +198,12 @@ def tell_changes_at_once() -> None:
 
 
 def send_changes_in_order() -> None:
-    """Have a browser told of all changes, in the order in which they were made.
+    """Send all changes to a browser in the order in which they were made.
 
-    Bokeh makes a message of each change at once and writes it when its callback has ended; Panel
-    writes its own at once, or, while the websocket is written to, from a queue beside Bokeh's. So
-    an older value could arrive after a newer one, and a change of a model before the model. Here
-    each websocket has one queue. (Panel's own also kept its last messages back at times.)
+    Bokeh creates a message for each change at once and writes it when its callback has ended. Panel
+    writes its own at once or, while the websocket is busy, from a queue separate from Bokeh's. An
+    older value could therefore arrive after a newer one, and a change of a model before the model.
+    Here each websocket has a single queue. (Panel's queue also sometimes kept the last messages.)
     """
     from bokeh.server.connection import ServerConnection
     from panel.io import document as panel_io
@@ -220,7 +220,7 @@ def send_changes_in_order() -> None:
         return socket
 
     async def write(socket):
-        # What is taken here waits for the lock of the socket, which is given in this order.
+        # Dequeue only here: the socket's lock is granted in this order.
         while socket.changes:
             await socket.send_message(socket.changes.popleft())
 
@@ -237,7 +237,7 @@ def send_changes_in_order() -> None:
     def dispatch_in_order(conn, events=None, msg=None):
         if not events:
             return dispatch(conn, msg=msg)
-        socket = enqueue(conn, events)  # whose lock is free, as Panel has seen
+        socket = enqueue(conn, events)  # its lock is free, which Panel has checked
         before = [socket.changes.popleft() for _ in range(len(socket.changes))]
         return [future for each in before for future in dispatch(conn, msg=each)]
 
@@ -248,11 +248,11 @@ def send_changes_in_order() -> None:
 
 
 def keep_changes_of_ranges_apart() -> None:
-    """Have a browser told of each change of a range in its turn, also of those that are held.
+    """Send each change of a range separately, even if changes are held.
 
-    Bokeh puts a later value in the place of an earlier one. BokehJS clips ``start`` and ``end`` to
-    the ``bounds`` that the range has by then: an end that had been changed before these were taken
-    away came too early, and a path was drawn from 0 to 1 bp while the page said all of it.
+    Bokeh merges held changes and keeps the position of the earlier one. BokehJS clips ``start`` and
+    ``end`` to the current ``bounds`` of a range. An end that was merged before the removal of the
+    bounds was clipped, and a path was drawn from 0 to 1 bp instead of completely.
     """
     from bokeh.document.events import ModelChangedEvent
     from bokeh.models import Range
@@ -269,7 +269,7 @@ def keep_changes_of_ranges_apart() -> None:
 
 
 def note_when_browsers_speak() -> None:
-    """Let ``heard_at`` of a document tell when its browser last sent something (monotonic, s)."""
+    """Record in ``heard_at`` of a document when its browser last sent a message (monotonic, s)."""
     from bokeh.server.session import ServerSession
 
     patch = ServerSession.patch.__func__
@@ -285,7 +285,7 @@ def note_when_browsers_speak() -> None:
 
 
 def look_for_no_garbage_at_closing() -> None:
-    """Let Panel not look through all objects for closed tabs, which `closed_tabs` takes apart."""
+    """Disable Panel's garbage collection for closed tabs, which `closed_tabs` dismantles."""
     from panel.io import document as panel_io
 
     panel_io._garbage_collect  # noqa: B018
@@ -293,10 +293,10 @@ def look_for_no_garbage_at_closing() -> None:
 
 
 def keep_addresses_apart() -> None:
-    """Give each tab's address parameters of its own.
+    """Give the location of each tab its own parameters.
 
-    Panel fills in an address by making the parameters of all addresses writable for a moment. With
-    busy threads a page was now and then made while another moment ended, and failed.
+    Panel makes the parameters of all locations writable for a moment to fill in one. With busy
+    threads, this occasionally overlapped for two pages, and one of them failed.
     """
     from panel.io.location import Location
 
@@ -313,9 +313,9 @@ def keep_addresses_apart() -> None:
 
 
 def share_tasks() -> None:
-    """Start what runs once for all tabs, if it does not run yet.
+    """Start the tasks that run once for all tabs, unless they are running.
 
-    What is started in a tab holds that tab forever, as Panel's own task for all tabs does.
+    A task started in a tab keeps that tab alive forever, as Panel's own shared task does.
     """
     from panel.io.state import state
 
@@ -324,7 +324,7 @@ def share_tasks() -> None:
 
 
 def forget_tab(session_context: Any) -> None:
-    """Drop what Panel keeps of a closed tab: its notifications, and all that they lead to."""
+    """Drop Panel's references to a closed tab: its notifications and all that they refer to."""
     from panel.io.state import state
 
     document = session_context._document
@@ -334,7 +334,7 @@ def forget_tab(session_context: Any) -> None:
 
 
 def _is_no_goodbye(record: logging.LogRecord) -> bool:
-    """Drop the lines that tell of a tab being closed while a frame was on its way."""
+    """Filter out log lines about a tab that was closed while a frame was in flight."""
     text = record.getMessage()
     if record.exc_info and type(record.exc_info[1]).__name__ == "WebSocketClosedError":
         return False

@@ -1,4 +1,4 @@
-"""What a server tells those who look after it: its health, its numbers, and who did what."""
+"""Monitoring of a server: health, metrics, and an event log."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LAGS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 MAX_SHOWN = 300
 
 COUNTS: Counter[str] = Counter()
-"""How often each kind of event came, and errors that nobody expected (``error``)."""
+"""Number of events of each kind, and of unexpected errors (``error``)."""
 
 
 def record(event: str, **facts: str | int) -> None:
-    """Count an event, and write it as a line of JSON where a lab's server keeps a log.
+    """Count an event, and log it as a JSON line if a lab's server keeps a log.
 
-    The facts say who did it and which file it was about, never what is in the file.
+    The facts identify the user and the file, never the content of the file.
     """
     COUNTS[event] += 1
     if EVENTS.handlers:
@@ -45,7 +45,7 @@ def record(event: str, **facts: str | int) -> None:
 
 
 def write_events() -> None:
-    """Write the events of this process to standard error from now on."""
+    """Log the events of this process to standard error from now on."""
     if not EVENTS.handlers:
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter("%(message)s"))
@@ -55,16 +55,16 @@ def write_events() -> None:
 
 
 def show_threads_on_signal(file: TextIO | None = None) -> None:
-    """Have ``kill -USR1`` write what each thread is doing, to standard error by default.
+    """Let ``kill -USR1`` write the stacks of all threads, to standard error by default.
 
-    It tells of a server that hangs what it waits for, also when its event loop stands still.
+    This shows what a hanging server waits for, even if its event loop is blocked.
     """
-    with suppress(AttributeError, OSError):  # no such signal, or no such file
+    with suppress(AttributeError, OSError):  # no such signal, or no file descriptor
         faulthandler.register(signal.SIGUSR1, file or sys.stderr, all_threads=True)
 
 
 class _CountErrors(logging.Handler):
-    """Counts what was logged as an error."""
+    """Counts logged errors."""
 
     def emit(self, _record: logging.LogRecord) -> None:
         """Count one."""
@@ -72,10 +72,10 @@ class _CountErrors(logging.Handler):
 
 
 class HealthHandler(RequestHandler):
-    """Answers 200 while the server takes people, and 503 once it is being stopped."""
+    """Answers 200 while the server accepts users, and 503 during shutdown."""
 
     def initialize(self, health: Health) -> None:
-        """Keep what knows."""
+        """Keep the health."""
         self._health = health
 
     def get(self) -> None:
@@ -85,14 +85,14 @@ class HealthHandler(RequestHandler):
 
 
 class MetricsHandler(RequestHandler):
-    """Answers with the numbers of the server as Prometheus reads them."""
+    """Answers with the server's metrics in Prometheus's format."""
 
     def initialize(self, health: Health) -> None:
-        """Keep what knows."""
+        """Keep the health."""
         self._health = health
 
     def get(self) -> None:
-        """Write the numbers."""
+        """Write the metrics."""
         numbers = self._health.numbers
         if numbers is None:
             self.set_status(501)
@@ -105,16 +105,16 @@ class MetricsHandler(RequestHandler):
 
 
 class Health:
-    """The state and the numbers of one server.
+    """State and metrics of one server.
 
     Attributes
     ----------
     is_stopping
-        Whether the server takes no new tabs.
+        Whether the server accepts no new tabs.
     tornado
         Bokeh's application, which knows its tabs; set once it listens.
     numbers
-        Prometheus's collection of them; None where its client is not installed.
+        Prometheus's metrics registry; None if its client is not installed.
     """
 
     def __init__(self) -> None:
@@ -139,14 +139,14 @@ class Health:
 
     @property
     def patterns(self) -> list[tuple]:
-        """The addresses at which it is asked."""
+        """The routes of the health and metrics handlers."""
         return [
             ("/healthz", HealthHandler, {"health": self}),
             ("/metrics", MetricsHandler, {"health": self}),
         ]
 
     def watch(self, tornado: Any) -> None:
-        """Begin to count the errors and to measure the loop of a server."""
+        """Start counting errors and measuring the loop of a server."""
         self.tornado = tornado
         logging.getLogger().addHandler(_CountErrors(logging.ERROR))
         if self._lag is not None:
@@ -154,13 +154,13 @@ class Health:
 
     @property
     def n_tabs(self) -> int:
-        """How many tabs are open."""
+        """Number of open tabs."""
         if self.tornado is None:
             return 0
         return sum(len(self.tornado.get_sessions(path)) for path in self.tornado.app_paths)
 
     def collect(self) -> Iterator[Any]:
-        """Yield the numbers of this moment; Prometheus's registry calls it."""
+        """Yield the current metrics; called by Prometheus's registry."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         yield GaugeMetricFamily("genoviz_tabs", "Tabs that are open", value=self.n_tabs)
@@ -194,12 +194,12 @@ class Health:
 
 
 def gpu_bytes() -> tuple[int, int] | None:
-    """Return the used and the total memory of the GPU; None where no GPU has been used."""
+    """Return used and total GPU memory; None if no GPU has been used."""
     cupy = sys.modules.get("cupy")
     try:
         if cupy is None or not cupy.cuda.is_available():
             return None
         free, total = cupy.cuda.runtime.memGetInfo()
-    except Exception:  # whatever a driver throws that goes away
+    except Exception:  # a failing driver may raise anything
         return None
     return total - free, total

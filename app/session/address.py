@@ -1,7 +1,7 @@
-"""What a link carries: page, files, region, colours and view, so that a view can be sent on.
+"""The state in a link (page, files, region, colours and view), so that a view can be shared.
 
-Panel's own ``location.sync`` drops all values silently when one is wrong; here each is checked
-on its own, and what is wrong is said.
+Panel's own ``location.sync`` silently drops all values if one is invalid. Here each is validated
+separately, and problems are reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_COMPLAINT, MAX_KEY = 300, 40
 
 @dataclass(frozen=True)
 class Address:
-    """The part of a URL after the question mark, checked.
+    """The validated query string of a URL.
 
     Attributes
     ----------
@@ -43,31 +43,30 @@ class Address:
     tracks
         Paths of the files that are drawn as tracks.
     looks
-        How tracks are drawn, where that is not the usual way; see
-        ``genoviz_app.pages.tracks.address``.
+        Non-default track styles; see ``genoviz_app.pages.tracks.address``.
     depths
         Sets of paths whose depth is drawn: ``sample:HG002`` or ``path:a|b``.
     region
         The region that pages show, or None.
     colour
-        What the picture is coloured by, or "" for the default.
+        Colouring of the picture, or "" for the default.
     paths
-        The paths, or groups of paths, that the colours need.
+        The paths, or groups of paths, that the colouring needs.
     group
-        What makes a group of paths for the colours: "sample", "haplotype"; or "" for each path.
+        Grouping of paths for the colouring: "sample", "haplotype"; or "" for each path.
     shape
-        How the layout lies in the picture, or "" for what suits it.
+        Folding of the layout in the picture, or "" for automatic.
     sequences
         Name of a sample or path of the sequences or of the index of k-mers; "graph" for the paths
         of the graph.
     kmers
-        The k-mers that are looked for, as they were written.
+        The k-mers to search, as written.
     strand
-        Which strands count: "forward" or "canonical"; "" for both.
+        Strands to count: "forward" or "canonical"; "" for both.
     k
-        Length of the k-mers that spectra are about, or 0 for the default.
+        Length of the k-mers in spectra, or 0 for the default.
     tab
-        Which view of a page is shown, or "" for the first.
+        View of a page, or "" for the first.
     genome
         Name of a sample or path of the genome that off-targets are searched in.
     guides
@@ -77,10 +76,10 @@ class Address:
     limits
         Mismatches, and DNA and RNA bulges in nt: ``4,1,0``.
     genes
-        Name of a sample or path of the genes that are named at hits; "graph" for the annotations
-        of the open graph.
+        Name of a sample or path of the genes that annotate hits; "graph" for the annotations of the
+        open graph.
     hits
-        Which hits are listed, where that is not all; see ``genoviz_app.pages.offtargets.link``.
+        Filter of the listed hits, if not all; see ``genoviz_app.pages.offtargets.link``.
     genotypes
         Name of a sample or path of the genotypes.
     phenotypes
@@ -90,34 +89,34 @@ class Address:
     kept
         Thresholds of quality: ``maf:0.05;hwe:1e-06``; see ``genoviz_app.pages.genotypes.link``.
     variant
-        ID of the variant that is looked at, or ``contig:position``, 1-based.
+        ID of the selected variant, or ``contig:position``, 1-based.
     zoom
-        Which part of the plot along the genome is shown, ``(start, end)`` in bp from its left end,
-        contigs side by side; or None for all of it.
+        Visible range of the genome-wide plot, ``(start, end)`` in bp from its left end with contigs
+        side by side; or None for all of it.
     window
-        How much around it is shown: ``50snps``, ``200kb``; see
+        Size of the region around the variant: ``50snps``, ``200kb``; see
         ``genoviz_app.pages.genotypes.link``.
     model
-        Of association, where it is not the usual one.
+        Association model, if not the default.
     blup
-        How to predict: ``h2:0.3;stop:1e-08``; see
+        Prediction settings: ``h2:0.3;stop:1e-08``; see
         ``genoviz_app.pages.genotypes.prediction.request_text``.
     pedigree
         Path of the pedigree to predict with.
     results
-        What is computed at once: "association", "prediction".
+        Results to compute at once: "association", "prediction".
     lit
-        What is lit up; see ``genoviz_app.session.lit_sets.write_lit``.
+        Highlights; see ``genoviz_app.session.lit_sets.write_lit``.
     view
-        What the picture shows, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
+        Visible part of the picture, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
     story
-        Whether the views of a story are shown, which are behind the ``#``: "1" or "".
+        Whether to show the views of a story, which follow the ``#``: "1" or "".
     lower
-        How high the panels under the picture are, px; 0 for as high as usual.
+        Height of the panels below the picture, px; 0 for the default.
     panel
-        Which panel under the picture is shown, "" for the first; see `Dock.slug`.
+        Panel below the picture, "" for the first; see `Dock.slug`.
     complaints
-        What was wrong with the link, one sentence each.
+        Problems of the link, one sentence each.
     """
 
     page: str = ""
@@ -165,7 +164,7 @@ class Address:
 
     @classmethod
     def parse(cls, query: str, *, pages: tuple[str, ...]) -> Address:
-        """Return what a query string such as ``?page=pangenome&file=drb1`` asks for."""
+        """Parse a query string such as ``?page=pangenome&file=drb1``."""
         values = parse_qs(query.lstrip("?"))
         complaints = [_unknown_key(name) for name in values if name not in KEYS | FOREIGN_KEYS]
         said: dict[str, Any] = {
@@ -195,12 +194,12 @@ class Address:
         return cls(**said, complaints=tuple(shorten(text, MAX_COMPLAINT) for text in complaints))
 
     def of_page(self, slug: str) -> Address:
-        """Return what it says for one page alone, by the page's name in links."""
+        """Return the part that concerns one page, by the page's slug."""
         return Address(**{name: getattr(self, name) for name in OF_PAGES.get(slug, ())})
 
     @property
     def query(self) -> str:
-        """The query string, with its question mark; "" when there is nothing to say."""
+        """The query string, with its question mark; "" if it is empty."""
         said = {key: _say(getattr(self, each.name), each) for key, each in _FIELDS.items()}
         text = urlencode({k: v for k, v in said.items() if v}, doseq=True, safe="/:#,")
         return f"?{text.replace('#', '%23')}" if text else ""
@@ -216,8 +215,8 @@ OF_PAGES = {
         *("pedigree", "results"),
     ),
 }
-"""What of a link is for one page, and waits until that is shown; the rest is for what is seen."""
-# What a link says several times, once for each, has its name in the singular there.
+"""Keys of a single page, which are applied when the page is shown; others apply at once."""
+# Keys that may be repeated are named in the singular.
 _SINGULAR = {
     "tracks": "track",
     "looks": "look",
@@ -233,30 +232,30 @@ _FIELDS = {
 }
 KEYS = frozenset(_FIELDS)
 FOREIGN_KEYS = frozenset({"theme", "code", "state", "bokeh-session-id"})
-"""What the server itself understands, or those who let people in."""
+"""Keys used by the server itself or by the login."""
 
 
 def _say(value: Any, field: Field) -> str | tuple[str, ...]:
-    """Return what a link says of a field; a tuple is said item by item."""
+    """Return the value of a field in a link; a tuple is written item by item."""
     if isinstance(value, tuple) and field.default != ():
         return ",".join(f"{number:.12g}" for number in value)
     return value if isinstance(value, tuple | str) else str(value or "")
 
 
 def _unknown_key(name: str) -> str:
-    """Return that a link says something that nothing here understands."""
+    """Return the complaint about an unknown key."""
     likely = get_close_matches(name, KEYS, n=1)
     advice = f"{likely[0]!r} may be meant" if likely else "take it out of the link"
     return f"The link has {shorten(repr(name), MAX_KEY)}, which no page knows; {advice}."
 
 
 def parse_view(text: str) -> View:
-    """Return the view that ``x_min,x_max,y_min,y_max`` names, in bp.
+    """Return the view of ``x_min,x_max,y_min,y_max``, in bp.
 
     Raises
     ------
     ParameterError
-        If these are not four numbers of a rectangle, or ones that no picture can show.
+        If these are not four numbers of a rectangle, or no picture can show it.
 
     Examples
     --------
@@ -274,7 +273,7 @@ def parse_view(text: str) -> View:
 
 
 def parse_zoom(text: str) -> tuple[float, float]:
-    """Return the stretch that ``start,end`` names.
+    """Return the range ``start,end``.
 
     Raises
     ------
@@ -296,7 +295,7 @@ def parse_zoom(text: str) -> tuple[float, float]:
 
 
 def parse_whole(name: str, text: str, least: int, most: int) -> int:
-    """Return the number that a text has for a name.
+    """Parse an integer that belongs to a name.
 
     Raises
     ------

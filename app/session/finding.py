@@ -1,4 +1,4 @@
-"""What a text may mean in all that a tab has open, and what else there is at a place."""
+"""Search of all that a tab has open by text, and summaries of what is at a place."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ NO_NODES = np.empty(0, np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """One thing that a text may mean.
+    """A search result.
 
     Attributes
     ----------
     kind
-        What it is: "node", "region", "gene", "feature", "SNP", "k-mer" or "guide"; or
+        Kind of result: "node", "region", "gene", "feature", "SNP", "k-mer" or "guide"; or
         "chromosome", which is not open.
     title
-        What to call it.
+        Text to show for it.
     region
-        Where it is; None for nodes, and for what is searched for on its own page.
+        Its location; None for nodes, and for searches on a page of their own.
     nodes
         int64: its nodes on the graph.
     source, text
-        Of a chromosome what opens it, and what is to be found in it then.
+        For a chromosome: what opens it, and what to search in it then.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Found:
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """The location in words."""
         if self.region is not None:
             words = write_place(self.region)
             stretch = "" if self.title == words else f"{words}, "
@@ -71,7 +71,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Openings:
-    """What a tab has open, for questions that are answered beside it."""
+    """What a tab has open, for questions that are answered in other threads."""
 
     graph: PangenomeGraph | None
     annotations: PlacedAnnotations | None
@@ -98,14 +98,14 @@ class Openings:
 
 
 def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
-    """Return what a text may mean, the likeliest first; one more than `MAX_CHOICES` at most.
+    """Return up to `MAX_CHOICES` + 1 possible meanings of a text, the likeliest first.
 
-    The first base is 1, and the last one of a stretch belongs to it.
+    Positions are 1-based and ends inclusive.
 
     Raises
     ------
     ParameterError
-        If the text reads as a place, and nothing has it; says why.
+        If the text has the form of a position but nothing is there; the message says why.
     """
     written = text.strip()
     if not written:
@@ -134,7 +134,7 @@ def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
 
 
 def _count_from_zero(graph: PangenomeGraph | None, text: str) -> str:
-    """Return a place as the library reads it: 0-based, without its end; a name stays as it is."""
+    """Convert a 1-based inclusive region to the library's 0-based one; names are unchanged."""
     place = _PLACE.fullmatch(text)
     is_name = graph is not None and (text in graph.path_names or graph.node_names.find(text) >= 0)
     if place is None or is_name:
@@ -173,7 +173,7 @@ def _find_variants(there: Openings, text: str) -> list[Found]:
 
 
 def _find_in_tracks(there: Openings, text: str) -> list[Found]:
-    """Return contigs and stretches of the tracks, or else the features of a name."""
+    """Return matching contigs and regions of the tracks, or else features by name."""
     place = split_region(text)
     name, start, end = (text, 0, None) if place is None else place
     for track in there.tracks:
@@ -196,7 +196,7 @@ def _find_in_tracks(there: Openings, text: str) -> list[Found]:
 
 
 def _find_chromosomes(there: Openings, text: str, written: str, found: list[Found]) -> list[Found]:
-    """Return the closed chromosomes that have a contig or path, or the place of a feature."""
+    """Return closed chromosomes with a matching contig, path or feature location."""
     place = split_region(text)
     wanted = {text if place is None else place[0]: written}
     if place is None:
@@ -217,7 +217,7 @@ def _find_chromosomes(there: Openings, text: str, written: str, found: list[Foun
 
 
 def suggest(there: Openings, text: str) -> tuple[tuple[str, str], ...]:
-    """Return names that begin so, each with what it is: genes, contigs, paths, nodes, SNPs."""
+    """Return names with this prefix and their kinds: genes, contigs, paths, nodes, SNPs."""
     text = text.strip()
     if not text or ":" in text:
         return ()
@@ -272,7 +272,7 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
 
 
 def also_here(there: Openings, region: PathRegion) -> str:
-    """Return what else there is at a place: ``3 tracks, 12 genes, 2 SNPs``; may be empty."""
+    """Summarise what else is at a place: ``3 tracks, 12 genes, 2 SNPs``; may be empty."""
     places = list(_names_of(region))
     n_tracks = sum(any(_touches(t.data.intervals, *p) for p in places) for t in there.tracks)
     counts = [(n_tracks, "track")]
@@ -293,7 +293,7 @@ def also_here(there: Openings, region: PathRegion) -> str:
 
 
 def _names_of(region: PathRegion) -> Iterator[tuple[str, int, int]]:
-    """Yield a place as a file may write it: on the path, or on its contig."""
+    """Yield the notations of a place that a file may use: on the path, or on its contig."""
     parsed = PathName.parse(region.path)
     for name, first in (
         (region.path, 0),

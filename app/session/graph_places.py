@@ -1,4 +1,4 @@
-"""Places of a genome on the graph that is open: regions on its paths, and the nodes there."""
+"""Regions of a genome mapped to the open graph: regions on its paths, and their nodes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from genoviz.model.intervals.intervals import aliases
 
 
 def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
-    """Return the region on a path of the graph, or as it is if the graph has no such contig.
+    """Return the region on a path of the graph, or unchanged if the graph has no such contig.
 
-    A contig is known by its other name too, chr6 for 6. Where several samples have it, it is on
-    the one of them that reaches there, if only one does: graphs of one locus hold a few kb of each
-    reference, at places of their own.
+    Contigs also match by their alternative name, chr6 for 6. If several samples have the contig,
+    the region is placed on the one that covers it, if there is only one. (Graphs of a single locus
+    hold a few kb of each reference, each with its own coordinates.)
     """
     if graph is None:
         return region
@@ -46,7 +46,7 @@ def _place(graph: PangenomeGraph, region: PathRegion) -> PathRegion | None:
 
 
 def nodes_of(graph: PangenomeGraph, regions: list[PathRegion]) -> np.ndarray:
-    """Return the nodes of regions, each once; int64, ascending."""
+    """Return the nodes of regions without duplicates; int64, ascending."""
     placed = [on_graph(graph, region) for region in regions]
     known = [region for region in placed if region.path in graph.path_names]
     paths = np.array([graph.find_path(region.path) for region in known], np.int64)

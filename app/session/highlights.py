@@ -1,7 +1,7 @@
-"""What is lit up on all pages: named sets in colours of their own.
+"""Highlights on all pages: named sets, each with its own colour.
 
-A page makes a `Highlight` of what it has, and hands it to `Highlights.light_up`; all pages watch
-`sets`. The nodes of a set on the open graph are found beside the page, a million places at once.
+A page creates a `Highlight` and passes it to `Highlights.light_up`; all pages watch `sets`. The
+nodes of a set on the open graph are found in a background job, a million places at a time.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ COLOURS = ("#ff3ea5", "#52f06a", "#ff9b1a", "#b794ff", "#ff5c52", "#2ee6d6")
 
 
 class Highlights(param.Parameterized):
-    """What one tab has lit up.
+    """The highlights of one tab.
 
     Attributes
     ----------
     sets
-        What is lit up, in the order in which that was requested; pages watch it.
+        The highlights, in order of creation; pages watch it.
     wanted
-        The set whose place a person wants to see; pages watch it.
+        The highlight that the user wants to see; pages watch it.
     """
 
     sets = param.ClassSelector(class_=tuple, default=(), doc="A `LitSet` each.")
@@ -55,23 +55,23 @@ class Highlights(param.Parameterized):
 
     @property
     def link(self) -> tuple[str, ...]:
-        """What a link says of the sets; not of those that are too large for it."""
+        """Values for a link; sets that are too large are omitted."""
         return tuple(filter(None, (lit.in_link for lit in self.sets)))
 
     @property
     def shown(self) -> tuple[LitSet, ...]:
-        """The sets that are not hidden."""
+        """The visible highlights."""
         return tuple(lit for lit in self.sets if not lit.is_hidden)
 
     def light_up(self, things: Highlight | Callable[[], Highlight]) -> None:
-        """Begin to show things on all pages; those of the same name are replaced.
+        """Highlight things on all pages; a set with the same name is replaced.
 
-        What returns them may take a while: it is called beside the page.
+        A callable may take a while, because it runs in a background job.
         """
         self._submit(things, self._keep)
 
     def follow_link(self, items: tuple[str, ...]) -> None:
-        """Light up what a link speaks of, now that its files are open."""
+        """Create the highlights of a link, once its files are open."""
         for item in items:
             try:
                 self.light_up(parse_lit(item, self._graph))
@@ -79,7 +79,7 @@ class Highlights(param.Parameterized):
                 self._session.complain(f"The link lights up what is not there: {error}.")
 
     def why_not(self, lit: LitSet) -> str:
-        """Return why a set can be seen nowhere, as one sentence; empty if it can."""
+        """Return why a highlight is visible nowhere, in one sentence; empty if it is."""
         if len(lit.nodes) or any(self._knows(name) for name in contigs_of(lit.highlight)):
             return ""
         genotypes = self._session.genotypes.opened
@@ -97,26 +97,26 @@ class Highlights(param.Parameterized):
         return f"{title} is not lit up: {why}. Open a graph or tracks that have it."
 
     def hide(self, key: int, is_hidden: bool = True) -> None:
-        """Leave a set out for the moment, or show it again."""
+        """Hide a highlight temporarily, or show it again."""
         self.sets = tuple(
             replace(lit, is_hidden=is_hidden) if lit.key == key else lit for lit in self.sets
         )
 
     def remove(self, key: int) -> None:
-        """Forget a set."""
+        """Remove a highlight."""
         self.sets = tuple(lit for lit in self.sets if lit.key != key)
 
     def clear(self) -> None:
-        """Forget all sets."""
+        """Remove all highlights."""
         self.sets = ()
 
     def want(self, lit: LitSet) -> None:
-        """Let pages go to where a set is."""
+        """Let pages navigate to a highlight."""
         self.wanted = lit
         self.wanted = None
 
     def _follow_graph(self, *_events: Any) -> None:
-        """Find everything anew on the graph that is open; nodes of another one are forgotten."""
+        """Place all highlights on the newly opened graph; nodes of another graph are dropped."""
         kept = tuple(lit for lit in self.sets if lit.highlight.nodes is None)
         self.sets = tuple(with_place(lit, None, NOWHERE) for lit in kept)
         if self._graph is not None:
@@ -129,7 +129,7 @@ class Highlights(param.Parameterized):
         return None if opened is None else opened.graph
 
     def _knows(self, contig: str) -> bool:
-        """Return whether the tracks or the genotypes that are open have a contig."""
+        """Return whether the open tracks or genotypes have a contig."""
         names = {contig, *aliases(contig)}
         genotypes = self._session.genotypes.opened
         if genotypes is not None and names & set(genotypes.genotypes.variants.contigs):

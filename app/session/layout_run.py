@@ -1,4 +1,4 @@
-"""One layout of one graph as a person drives it: run, pause, resume, stop, re-heat, reset."""
+"""Interactive control of a graph's layout: run, pause, resume, stop, re-heat, reset."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ REHEAT_SHARE = 1 / 3
 WATCHABLE_SECONDS = 0.05
 MAX_UNFOLDED_STEPS = 500_000
 UNFOLDED: WeakKeyDictionary[PangenomeGraph, tuple[LayoutSnapshot, list]] = WeakKeyDictionary()
-"""The finished layouts, and their stress, of small graphs that any tab has open."""
+"""Finished layouts of small graphs that any tab has open, with their stress."""
 
 
 class RunState(StrEnum):
-    """What the layout is doing, as its controls see it."""
+    """State of the layout for its controls."""
 
     EMPTY = "empty"
     READY = "ready"
@@ -47,17 +47,17 @@ class RunState(StrEnum):
 
     @property
     def is_active(self) -> bool:
-        """Whether a layout is under way."""
+        """Whether a layout is running or paused."""
         return self is RunState.RUNNING or self.can_resume
 
     @property
     def can_resume(self) -> bool:
-        """Whether a layout was paused; while it is pausing, its last slice goes on."""
+        """Whether a layout was paused; its last slice may still be running."""
         return self in (RunState.PAUSING, RunState.PAUSED)
 
 
 class Submit(Protocol):
-    """How a run hands a generator to a job thread."""
+    """Submits a generator to a job thread."""
 
     def __call__(self, steps: Iterator[Any], *, title: str) -> Job:
         """Return the job."""
@@ -65,16 +65,16 @@ class Submit(Protocol):
 
 @dataclass(frozen=True)
 class RunProgress:
-    """Numbers of a run for the readouts; None where there is nothing to tell.
+    """Numbers of a run for display; None if unknown.
 
     Attributes
     ----------
     updates_per_second
-        Of computing: over the last two seconds while it runs, over the whole run when it has ended.
+        During computing: over the last two seconds while it runs, over the whole run at its end.
     seconds
-        Spent computing.
+        Computing time.
     seconds_left
-        By the clock, at the pace of the last two seconds.
+        Remaining wall-clock time, at the pace of the last two seconds.
     """
 
     iteration: int
@@ -88,27 +88,27 @@ class RunProgress:
 
 
 class LayoutRun:
-    """A graph, the settings of its layout, and the job that computes it.
+    """A graph, its layout settings, and the job that computes the layout.
 
     Attributes
     ----------
     graph
         The graph, or None.
     settings
-        What the next run is started with.
+        Settings of the next run.
     is_paced
-        Whether an iteration takes at least a twentieth of a second, so that a small graph can be
-        watched unfolding.
+        Whether an iteration takes at least a twentieth of a second, so that users can watch a small
+        graph unfold.
     snapshot
-        The latest positions: of the start, of the run under way, or of the last run.
+        The latest positions: initial ones, those of the current run, or those of the last run.
     history
-        Iteration and sampled stress at its end, in order.
+        Iteration and the sampled stress at its end, in order.
     awaits_layout
-        Whether nothing is shown yet, for a layout of the graph is being opened.
+        Whether nothing is shown yet because a layout of the graph is being opened.
     version
-        Grows with every change of what there is to see.
+        Incremented with every visible change.
     error
-        What stopped the last run, or None.
+        The error that stopped the last run, or None.
     """
 
     def __init__(self, settings: LayoutSettings, submit: Submit) -> None:
@@ -126,35 +126,35 @@ class LayoutRun:
         self._marks: deque[tuple[float, int, float]] = deque()
 
     def set_graph(self, graph: PangenomeGraph | None, *, awaits_layout: bool = False) -> None:
-        """Take another graph and show where its nodes start, unless a layout is on its way."""
+        """Set the graph and show its initial positions, unless a layout is being opened."""
         self.graph = graph
         self.reset(shows_start=not awaits_layout)
 
     @property
     def latest(self) -> LayoutSnapshot | None:
-        """The newest positions, also those that `poll` has not seen yet."""
+        """The newest positions, including those that `poll` has not processed yet."""
         job = self._job
         return (job.snapshot if job is not None else None) or self.snapshot
 
     @property
     def n_iterations(self) -> int:
-        """Iterations of the run, or of the next one before there is any."""
+        """Number of iterations of the run, or of the next run if there was none."""
         n_iterations = 0 if self.snapshot is None else self.snapshot.n_iterations
         return n_iterations or self.settings.n_iterations
 
     @property
     def layout(self) -> GraphLayout | None:
-        """The latest positions as a layout, on the CPU."""
+        """The latest positions as a layout in host memory."""
         return None if self.snapshot is None else self.snapshot.layout
 
     def run(self) -> None:
-        """Lay out the graph from its start with the settings as they are now."""
+        """Start a layout from the initial positions with the current settings."""
         self._start(self._iter_layout())
 
     def unfold(self) -> None:
-        """Lay out a graph that takes a moment, and does not wait to be watched.
+        """Lay out a small graph at full speed.
 
-        What one tab has laid out is shown at once in others that open the same graph.
+        Other tabs that open the same graph show the result at once.
         """
         if self.graph is None or not 0 < self.graph.n_steps <= MAX_UNFOLDED_STEPS:
             return
@@ -169,7 +169,7 @@ class LayoutRun:
         self._start(_iter_kept(steps, self.graph, self.history) if is_shared else steps)
 
     def reheat(self) -> None:
-        """Go on from where the nodes are now, late in the schedule."""
+        """Continue from the current positions, late in the schedule."""
         layout = self.layout
         if layout is not None and self.settings.method == "multilevel":
             self._start(self._iter_layout(start=layout))
@@ -178,28 +178,28 @@ class LayoutRun:
             self._start(self._iter_layout(start=layout, first_iteration=first))
 
     def pause(self) -> None:
-        """Hold the run after the slice that is under way; until then it is pausing."""
+        """Pause the run after the current slice."""
         if self._job is not None and self.state is RunState.RUNNING:
             self._job.pause()
             self._set_state(RunState.PAUSING)
             self.poll()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         if self._job is not None and self.state.can_resume:
             self._marks.clear()
             self._job.resume()
             self._set_state(RunState.RUNNING)
 
     def stop(self) -> None:
-        """End the run; the positions stay as they are."""
+        """Stop the run; the positions are kept."""
         if self.state.is_active:
             self.poll()
             self._cancel()
             self._set_state(RunState.STOPPED)
 
     def reset(self, *, shows_start: bool = True) -> None:
-        """Forget the layout and show where the nodes start with these settings."""
+        """Discard the layout and show the initial positions for the current settings."""
         self._cancel()
         self.awaits_layout = not shows_start
         self.snapshot, self.history, self.error = None, [], None
@@ -211,14 +211,14 @@ class LayoutRun:
             self._is_start = True
 
     def lose_positions(self, error: Exception) -> None:
-        """Begin anew where the latest positions were on a GPU that has failed."""
+        """Restart after the loss of positions on a failed GPU."""
         snapshot = self.snapshot
         if gpu_is_lost() and not (snapshot is None or isinstance(snapshot.coordinates, np.ndarray)):
             self.reset()
             self.error = error
 
     def load(self, layout: GraphLayout) -> None:
-        """Show a layout that was computed before, and sample its stress."""
+        """Show a previously computed layout, and sample its stress."""
         self._cancel()
         self.snapshot, self.error = None, None
         self._job = self._submit(self._iter_load(layout), title="layout from a file")
@@ -239,7 +239,7 @@ class LayoutRun:
     def _iter_layout(
         self, method: str = "", *, is_watched: bool = True, **more: Any
     ) -> Iterator[LayoutSnapshot | None]:
-        """Yield the snapshots of a run and note its stress; all of it runs in the job thread."""
+        """Yield the snapshots of a run and record its stress; runs in the job thread."""
         method = method or self.settings.method
         graph, options, history = self.graph, self.settings.options(self.graph, method), []
         iter_layout = iter_multilevel_layout if method == "multilevel" else iter_path_sgd_layout
@@ -247,7 +247,7 @@ class LayoutRun:
 
         def iterate() -> Iterator[LayoutSnapshot | None]:
             due = time.monotonic()
-            _ = graph.node_depths  # made here, for it would hold the page up later
+            _ = graph.node_depths  # cached here, because it would block the page later
             for snapshot in iter_layout(
                 graph,
                 **options,
@@ -282,11 +282,11 @@ class LayoutRun:
         self.version += 1
 
     def poll(self) -> None:
-        """Take over the newest state of the job; called some twenty times a second."""
+        """Process the newest state of the job; called some twenty times per second."""
         job = self._job
         if job is None:
             return
-        # The snapshot is read last: none comes after the end, nor while the job is held.
+        # Read the snapshot last: there is no newer one after the end or while the job is held.
         has_ended, is_held = job.has_ended, job.is_held
         snapshot = job.snapshot
         if snapshot is not None and snapshot is not self.snapshot:
@@ -316,7 +316,7 @@ class LayoutRun:
 
     @property
     def progress(self) -> RunProgress | None:
-        """Numbers of the run for the readouts, or None before the first run."""
+        """Numbers of the run for display, or None before the first run."""
         snapshot = self.snapshot
         if snapshot is None or self.state in (RunState.EMPTY, RunState.READY):
             return None
@@ -333,7 +333,7 @@ class LayoutRun:
         )
 
     def _updates_per_second(self) -> float:
-        """Return updates per second of computing: lately while it runs, overall afterwards."""
+        """Return updates per second of computing: recent while it runs, overall afterwards."""
         if self.state is RunState.RUNNING and len(self._marks) > 1:
             (_, n_first, first), (_, n_last, last) = self._marks[0], self._marks[-1]
             if last > first:
@@ -341,10 +341,10 @@ class LayoutRun:
         return self.snapshot.updates_per_second
 
     def _seconds_left(self) -> float | None:
-        """Return the time to the end by the clock, at the pace of late.
+        """Return the remaining wall-clock time at the recent pace.
 
-        Where iterations wait so that they can be watched, those of few updates take as long as
-        others: what is left to compute tells then, or what is left to wait.
+        In a paced run, iterations with few updates take as long as others, so the estimate is the
+        larger of the remaining computing time and the remaining pacing time.
         """
         if self.state is not RunState.RUNNING or len(self._marks) < 2:
             return None
@@ -362,7 +362,7 @@ class LayoutRun:
 def _iter_kept(
     steps: Iterator[LayoutSnapshot | None], graph: PangenomeGraph, history: list
 ) -> Iterator[LayoutSnapshot | None]:
-    """Yield the snapshots of a layout, and keep the last for everybody."""
+    """Yield the snapshots of a layout, and store the last one for all tabs."""
     for snapshot in steps:
         if snapshot is not None and snapshot.is_final:
             UNFOLDED[graph] = snapshot, history
@@ -370,7 +370,7 @@ def _iter_kept(
 
 
 def loaded_snapshot(layout: GraphLayout, *, backend: str) -> LayoutSnapshot:
-    """Return a layout that is not the work of a run as what a run would yield last."""
+    """Return a loaded layout as the final snapshot of a run."""
     return LayoutSnapshot(
         coordinates=array_module(backend).asarray(layout.coordinates),
         iteration=0,

@@ -1,4 +1,4 @@
-"""The layout of a tab's graph, which its pages share, and its runs, kept to be compared."""
+"""The layout of a tab's graph, shared by its pages, and past runs for comparison."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ MAX_KEPT = 8
 
 @dataclass(eq=False)
 class KeptRun:
-    """One run, also while it goes on.
+    """A finished or running run.
 
     Attributes
     ----------
     graph, title
-        What is laid out, and how.
+        The graph, and a description of the settings.
     history
-        Iteration and sampled stress at its end; grows while the run goes on.
+        Iteration and the sampled stress at its end; grows during the run.
     n_iterations, seconds
-        Of the whole run, and spent computing so far.
+        Total number of iterations, and computing time so far.
     """
 
     graph: PangenomeGraph
@@ -49,7 +49,7 @@ class LayoutRuns:
     kept
         The latest runs of the open graph, oldest first.
     choose_colour
-        Colours the layout by what a `ColourChoice` says; None before there is a picture.
+        Sets the colouring to a `ColourChoice`; None before there is a picture.
     """
 
     def __init__(self, session: Session) -> None:
@@ -63,20 +63,20 @@ class LayoutRuns:
 
     @cached_property
     def run(self) -> LayoutRun:
-        """The layout, begun for the first page that asks: others do without."""
+        """The layout, created when a page first needs it."""
         run = LayoutRun(LayoutSettings(), self._session.submit)
         self._begin(run)
         return run
 
     def unfold_next(self) -> None:
-        """Lay out the graph that is opened next without being asked, as far as it is small."""
+        """Lay out the next opened graph automatically, if it is small."""
         self._unfolds_next = True
 
     def poll(self) -> None:
-        """Take over the newest state of the layout; called some twenty times a second."""
+        """Process the newest state of the layout; called some twenty times per second."""
         run = self.run
         run.poll()
-        if run.awaits_layout and not self._session.awaits_layout:  # it could not be opened
+        if run.awaits_layout and not self._session.awaits_layout:  # opening failed
             self._begin(run)
         self._keep(run)
         if run.error is not None and run.error is not self._seen_error:
@@ -105,20 +105,20 @@ class LayoutRuns:
 
     @property
     def version(self) -> tuple:
-        """Something else whenever there is anything new."""
+        """A value that changes with every update."""
         last = self.kept[-1] if self.kept else None
         return len(self.kept), id(last), len(last.history) if last is not None else 0
 
     @property
     def is_moving(self) -> bool:
-        """Whether a run is under way."""
+        """Whether a run is in progress."""
         return self.run.state.is_active
 
     def _keep(self, run: LayoutRun) -> None:
         history, snapshot = run.history, run.snapshot
         if self.kept and self.kept[-1].graph is not run.graph:
             self.kept = ()
-        if not history or snapshot is None or run.progress is None:  # it is but a start
+        if not history or snapshot is None or run.progress is None:  # only initial positions
             return
         if not self.kept or self.kept[-1].history is not history:
             title = run.settings.title if snapshot.n_iterations else "The layout of a file"
@@ -128,10 +128,10 @@ class LayoutRuns:
 
     @property
     def has_layout(self) -> bool:
-        """Whether a layout is shown: it was computed or opened."""
+        """Whether a computed or opened layout is shown."""
         return bool(self.run.history) and self.run.progress is not None
 
     @property
     def layout(self) -> GraphLayout | None:
-        """The layout that is shown; None where the graph was not laid out."""
+        """The layout that is shown; None if the graph has not been laid out."""
         return self.run.layout if self.has_layout else None

@@ -1,4 +1,4 @@
-"""The parameters of a layout, with their defaults and what they mean."""
+"""Layout settings, with defaults and descriptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from genoviz.model import PangenomeGraph
 
 
 def backend_options() -> dict[str, str]:
-    """Return the backends that can run here, by the words for them."""
+    """Return the backends that can run here, with their labels."""
     options = {f"Automatic: {describe_backend('auto')}": "auto", describe_backend("cpu"): "cpu"}
     if cuda_is_available():
         options[describe_backend("cuda")] = "cuda"
@@ -27,7 +27,7 @@ OF_BOTH = ("eps", "initialisation", "seed", "backend")
 
 
 class LayoutSettings(param.Parameterized):
-    """The method of a layout and its options; None lets the graph decide."""
+    """The method and options of a layout; None selects a value by graph."""
 
     method = param.Selector(
         default="multilevel",
@@ -122,7 +122,7 @@ class LayoutSettings(param.Parameterized):
         Raises
         ------
         ParameterError
-            If there is no such option, or it cannot have the value.
+            If an option is unknown, or its value invalid.
         """
         known = [name for name in cls.param if name != "name"]
         for name in options:
@@ -137,13 +137,13 @@ class LayoutSettings(param.Parameterized):
 
     @property
     def title(self) -> str:
-        """The method and what matters most of it, in a few words."""
+        """The method and its most important options, in a few words."""
         if self.method == "multilevel":
             return f"From coarse to fine, {self.quality}, seed {self.seed}"
         return f"Path-guided SGD, {self.n_iterations:,} iterations, seed {self.seed}"
 
     def options(self, graph: PangenomeGraph, method: str) -> dict[str, Any]:
-        """Return the keyword arguments for the layout of ``graph`` by a method."""
+        """Return the keyword arguments of a method for the layout of ``graph``."""
         names = OF_BOTH if method == "multilevel" else OF_BOTH + OF_SGD
         values = {name: getattr(self, name) for name in names}
         if method == "multilevel":

@@ -1,4 +1,4 @@
-"""Sets of things that are lit up: what each is, where it is on a graph, and in which words."""
+"""Highlighted sets: their content, their place on a graph, and their description."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ NO_STRETCHES = np.empty((0, 2), np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Highlight:
-    """Things that belong together, as the page has them that lights them up.
+    """Things to highlight together, as created by a page.
 
     Attributes
     ----------
     title
-        What they are called, such as the letters of a k-mer.
+        Their title, such as the letters of a k-mer.
     noun
-        What one of them is, such as "hit".
+        Noun for one of them, such as "hit".
     intervals
-        Where they are on contigs, or on paths of a graph; None for nodes and samples.
+        Locations on contigs, or on paths of a graph; None for nodes and samples.
     nodes, graph
-        int64: nodes, and the graph whose they are.
+        int64: nodes, and their graph.
     samples
-        Names of samples or of haplotypes: the nodes of their paths.
+        Names of samples or haplotypes, which stand for the nodes of their paths.
     n_found
-        How many there are, where not all were located; 0 if they were.
+        Total number, if not all were located; otherwise 0.
     is_everywhere
-        Whether the intervals are all places that there are, as those of a search on all paths.
-        Those of others, such as a gene, are lit on other paths too, which share their nodes.
+        Whether the intervals are all occurrences, as from a search on all paths. Otherwise, as for
+        a gene, other paths that share their nodes are highlighted too.
     """
 
     title: str
@@ -79,26 +79,26 @@ class Highlight:
 
 @dataclass(frozen=True, eq=False)
 class LitSet:
-    """A highlight, how it is shown, and where it is on the graph that is open.
+    """A highlight, its appearance, and its place on the open graph.
 
     Attributes
     ----------
     highlight
-        What is lit up.
+        The highlight.
     key
-        A number that no other set of the tab has.
+        A number that is unique in the tab.
     colour
         ``#rrggbb``.
     is_hidden
-        Whether pages leave it out for the moment.
+        Whether it is temporarily hidden.
     graph
-        The graph that is open, or None.
+        The open graph, or None.
     nodes
-        int64, ascending: its nodes there.
+        int64, ascending: its nodes on the graph.
     placed
-        The places of its intervals on the graph's paths, or None.
+        Its intervals placed on the graph's paths, or None.
     words
-        What it is, how many, and where; one line.
+        Description with kind, number and place; one line.
     """
 
     highlight: Highlight
@@ -112,13 +112,13 @@ class LitSet:
 
     @classmethod
     def of_found(cls, region: PathRegion | None, nodes: np.ndarray) -> LitSet:
-        """Return something to go to, without a colour and a name."""
+        """Return a navigation target without colour and name."""
         things = Highlight("", "") if region is None else Highlight.of_region(region)
         return cls(things, 0, "", "", nodes=nodes)
 
     @cached_property
     def in_link(self) -> str:
-        """What a link says of it, or "" if it is too large."""
+        """Its value in a link, or "" if it is too large."""
         return write_lit(self.highlight, self.graph)
 
     @property
@@ -127,7 +127,7 @@ class LitSet:
         return self.highlight.title
 
     def only_place(self, graph: PangenomeGraph) -> PathRegion | None:
-        """Return where it is on a path, if that is one place, and as long as it is."""
+        """Return its place on a path if that is unique and complete."""
         intervals = self.highlight.intervals
         if intervals is None or len(intervals) != 1:
             return None
@@ -140,13 +140,13 @@ class LitSet:
         return region if is_there else None
 
     def among(self, samples: np.ndarray) -> np.ndarray:
-        """Return which samples, by their names, it has itself or by a haplotype; bool."""
+        """Return which samples, by name, it includes directly or through a haplotype; bool."""
         names = self.highlight.samples
         wanted = {*names, *(name.split("#")[0] for name in names)}
         return np.fromiter((name in wanted for name in samples.tolist()), bool, len(samples))
 
     def stretches(self, contig: str) -> np.ndarray:
-        """Return where it is on a contig or path; int64, shape (n, 2), in order of the starts."""
+        """Return its intervals on a contig or path; int64, shape (n, 2), sorted by start."""
         found = self._own_stretches(contig)
         if not len(found) and self.graph is not None:
             found = self._stretches_on_graph(contig)
@@ -172,7 +172,7 @@ class LitSet:
                 ranges.append((owner, first, first + int(self.graph.path_lengths[path])))
         stretches = np.concatenate(found)
         owners = np.repeat([owner for owner, _, _ in ranges], [len(each) for each in found[1:]])
-        is_clear = np.ones(len(stretches), bool)  # several samples have a contig of that name
+        is_clear = np.ones(len(stretches), bool)  # several samples may share a contig name
         for owner, start, end in ranges if len(contig_paths.owners) > 1 else ():
             is_clear &= (owners == owner) | (stretches[:, 0] >= end) | (stretches[:, 1] <= start)
         return stretches[is_clear]
@@ -198,7 +198,7 @@ NOWHERE = Place(NO_NODES, None, 0)
 
 
 def contigs_of(highlight: Highlight) -> list[str]:
-    """Return the contigs on which a highlight has intervals."""
+    """Return the contigs of a highlight's intervals."""
     intervals = highlight.intervals
     if intervals is None:
         return []
@@ -208,7 +208,7 @@ def contigs_of(highlight: Highlight) -> list[str]:
 
 
 def place_on_graph(graph: PangenomeGraph | None, highlight: Highlight) -> Place:
-    """Return the nodes of a highlight, and how many haplotypes have it."""
+    """Return the nodes of a highlight, and the number of haplotypes with it."""
     if graph is None:
         return NOWHERE
     if highlight.intervals is not None:
@@ -228,7 +228,7 @@ def place_on_graph(graph: PangenomeGraph | None, highlight: Highlight) -> Place:
 
 
 def _nodes_of_samples(graph: PangenomeGraph, names: tuple[str, ...]) -> tuple[np.ndarray, int]:
-    """Return the nodes of the paths of samples or haplotypes, and how many haplotypes these are."""
+    """Return the nodes of the paths of samples or haplotypes, and the number of haplotypes."""
     for by in ("sample", "haplotype"):
         groups = group_paths(graph, by)
         present = sorted(set(names) & set(groups.names))
@@ -239,13 +239,13 @@ def _nodes_of_samples(graph: PangenomeGraph, names: tuple[str, ...]) -> tuple[np
 
 
 def with_place(lit: LitSet, graph: PangenomeGraph | None, place: Place) -> LitSet:
-    """Return a set with its place on the graph that is open."""
+    """Return a set with its place on the open graph."""
     words = _words(lit.highlight, graph, place)
     return replace(lit, graph=graph, nodes=place.nodes, placed=place.placed, words=words)
 
 
 def _words(highlight: Highlight, graph: PangenomeGraph | None, place: Place) -> str:
-    """Return what is lit up, how many and where: ``540 hits on 8 nodes, 90 haplotypes``."""
+    """Describe a highlight with number and place: ``540 hits on 8 nodes, 90 haplotypes``."""
     n = len(highlight)
     words = n_words(n, highlight.noun)
     if highlight.n_found > n:
@@ -265,9 +265,10 @@ def _words(highlight: Highlight, graph: PangenomeGraph | None, place: Place) -> 
 
 
 def write_lit(highlight: Highlight, graph: PangenomeGraph | None) -> str:
-    """Return what a link says of a highlight; "" where that is too much for one, or on no graph.
+    """Return a highlight as link text; "" if it is too large, or its graph is not open.
 
-    Its noun and title, a letter for what it is made of, and up to 40 places, nodes or samples.
+    The text has its noun, its title, a letter for its content, and up to 40 places, nodes or
+    samples.
 
     Examples
     --------
@@ -293,12 +294,12 @@ def write_lit(highlight: Highlight, graph: PangenomeGraph | None) -> str:
 
 
 def parse_lit(text: str, graph: PangenomeGraph | None) -> Highlight:
-    """Return the highlight that a link speaks of.
+    """Parse a highlight from a link.
 
     Raises
     ------
     ParameterError
-        If it is none, or of nodes that the graph has not.
+        If the text is invalid, or the graph lacks its nodes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What one browser tab has open, and the region and highlights that its pages share."""
+"""State of one browser tab: its open files, and the region and highlights that pages share."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ UPLOAD_ENDINGS = (
 )
 
 MAX_PROBLEMS, MAX_SENTENCE = 8, 600
-"""How many lines there are of what went wrong, the newest, and letters of each."""
+"""Maximum number of problem lines (the newest are kept), and length of each."""
 
 
 class _Followed:
-    """A job, and who is told of its progress and result."""
+    """A job, and the callback for its progress and result."""
 
     def __init__(self, job: Job, follow: Callable[[Job], None]) -> None:
         self.job, self._follow, self._n_seen = job, follow, 0
 
     def look(self, *, has_ended: bool) -> None:
-        """Report what is new, and the end."""
+        """Call the callback if there is progress, or at the end."""
         n_snapshots = self.job.n_snapshots
         if has_ended or n_snapshots != self._n_seen:
             self._n_seen = n_snapshots
@@ -82,20 +82,20 @@ class _Followed:
 class Session(param.Parameterized):
     """One browser tab.
 
-    Pages follow what is open, `region`, `picked` and what is lit up (`highlights`), and publish to
-    the last three; `poll` brings the session up to date with its jobs and is called some twenty
-    times a second.
+    Pages follow the open files, `region`, `picked` and the highlights (`highlights`), and write to
+    the last three. `poll` updates the session from its jobs; it is called some twenty times per
+    second.
 
     Parameters
     ----------
     files
-        Graphs that the server was started with, for everybody to choose from.
+        Graphs that the server was started with, offered to everybody.
     folders
-        When given, only files below these folders are opened.
+        If given, only files below these folders can be opened.
     limits
-        What the tab may take of the server.
+        Resource limits of the tab.
     quota
-        What it may take together with the other tabs of its group; None without a group.
+        Resource limits shared with the other tabs of its group; None without a group.
     """
 
     opened = param.ClassSelector(class_=OpenGraph, allow_None=True, doc="The graph that is open.")
@@ -144,7 +144,7 @@ class Session(param.Parameterized):
         self._uploads: Path | None = None
         self._queued: deque[tuple[str, bytes | str]] = deque()
         self.is_closed = False
-        self.follows_link = False  # until all is open that it names
+        self.follows_link = False  # until everything that the link names is open
         self.tracks = TrackFiles(self)
         self.indexes = IndexFiles(self)
         self.genomes = GenomeFiles(self)
@@ -169,14 +169,14 @@ class Session(param.Parameterized):
         steps
             The generator.
         title
-            What the job does; everybody may see it, so it names no file.
+            Description of the job. Everybody may see it, so it must not name files.
         pool
             Where to compute.
         follow
-            Called with the job from `poll` whenever it has made progress, and when it has
-            ended: nothing is asked of a job that stands still.
+            Called with the job from `poll` after progress, and at its end; an idle job is not
+            polled.
         about
-            What it does in detail, for the log.
+            Detailed description for the log.
         """
         own: list[Job] = []
         if self._is_counted(pool):
@@ -191,12 +191,12 @@ class Session(param.Parameterized):
 
     @property
     def genome(self) -> tuple[ServedGraph, ...]:
-        """The graphs of a genome that the server offers, as far as is known with their layouts."""
+        """The graphs of a genome that the server offers, with their layouts if known."""
         return tuple(each.served for each in self.chromosomes)
 
     @property
     def contents(self) -> tuple[Any, ...]:
-        """What the files that are open in the tab hold."""
+        """The contents of the files that are open in the tab."""
         indexes, genomes = self.indexes.opened, self.genomes.opened
         genotypes = self.genotypes.opened
         found = (
@@ -210,7 +210,7 @@ class Session(param.Parameterized):
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """The memory that the tab may take: its own, and that of its group."""
+        """The memory budgets of the tab: its own, and that of its group."""
         found, of_tab = [], self.limits.memory_gigabytes
         if of_tab is not None:
             remedy = "open it in a tab of its own, or close files in this one"
@@ -222,7 +222,7 @@ class Session(param.Parameterized):
         return tuple(found)
 
     def max_rows(self, most: int) -> int:
-        """Return how many rows a result may have of which a page can show ``most``."""
+        """Return the row limit of a result, given that a page can show ``most``."""
         rows = self.limits.rows
         return most if rows is None else min(rows, most)
 
@@ -250,17 +250,17 @@ class Session(param.Parameterized):
     def open(
         self, source: str, *, region: Region | None = None, companions: tuple[str, ...] = ()
     ) -> None:
-        """Begin to open a sample by name or a file on the server by path.
+        """Start opening a sample by name or a file on the server by path.
 
         Parameters
         ----------
         source
             Name of a sample, or path of a graph, or of a layout or annotations of the open graph.
         region
-            What to show of a graph.
+            Region of a graph to show.
         companions
-            Layout and annotations that are opened after the graph; those that the server was
-            started with are the default.
+            Layout and annotations to open after the graph; by default those that the server was
+            started with.
         """
         sample = find_sample(source)
         if sample is not None and sample.kind == "genome":
@@ -299,15 +299,15 @@ class Session(param.Parameterized):
         self._next.extend(str(companion) for companion in companions)
 
     def _is_plink(self, source: str) -> bool:
-        """Return whether a path leads to genotypes of PLINK; nothing else is looked into."""
+        """Return whether a path belongs to PLINK genotypes; other files are not read."""
         try:
             is_bed = source.lower().strip().endswith(".bed")
             return is_bed and is_plink_bed(check_path(source, self._folders))
         except GenovizError:
-            return False  # which is said when it is opened
+            return False  # opening it reports the problem
 
     def open_upload(self, name: str, content: bytes | str) -> None:
-        """Begin to open an uploaded file; it is kept until the tab closes."""
+        """Start opening an uploaded file, which is kept until the tab closes."""
         name = Path(name).name
         kind = file_kind(name)
         if kind is None:
@@ -330,34 +330,34 @@ class Session(param.Parameterized):
         self._begin_opening(iter_after_writing(path, content, steps), name)
 
     def queue_uploads(self, contents: Mapping[str, bytes | str]) -> None:
-        """Open uploaded files one after the other, each once nothing else is being opened."""
+        """Open uploaded files one after another."""
         self._queued.extend(contents.items())
 
     def upload_path(self, name: str) -> Path:
-        """Return where an uploaded file is kept until the tab closes."""
+        """Return the path where an uploaded file is kept until the tab closes."""
         if self._uploads is None or not self._uploads.is_dir():
-            self._forget_uploads()  # of a folder that somebody else has removed
+            self._forget_uploads()  # the folder was removed by somebody else
             self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
         return self._uploads / safe_name(name) if name else self._uploads
 
     def complain(self, sentence: str) -> None:
-        """Say what went wrong after what has gone wrong already, each on a line, once."""
+        """Report a problem, in addition to earlier ones, each once and on its own line."""
         told = self.problem.splitlines()
         sentence = "\n".join(shorten_middle(line, MAX_SENTENCE) for line in sentence.splitlines())
         if not set(sentence.splitlines()) <= {*told}:
             self.problem = "\n".join((*told[1 - MAX_PROBLEMS :], sentence))
 
     def forget_problem(self) -> None:
-        """Say nothing more of what went wrong, as something else is begun.
+        """Clear the reported problems before a new action.
 
-        What is begun for a link is not something else: it does not hide what its others lack.
+        An action that follows a link does not clear the problems of the rest of the link.
         """
         if not self.follows_link:
             self.problem = ""
 
     @contextmanager
     def following(self) -> Iterator[None]:
-        """Whatever is begun within is begun for a link."""
+        """Mark everything that is started within the context as following a link."""
         before, self.follows_link = self.follows_link, True
         try:
             yield
@@ -366,7 +366,7 @@ class Session(param.Parameterized):
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """When not empty, only files below these folders are opened."""
+        """If not empty, only files below these folders can be opened."""
         return self._folders
 
     def _iter_open_companion(self, source: str) -> Iterator[OpeningProgress]:
@@ -393,14 +393,14 @@ class Session(param.Parameterized):
         return self.annotation_files.placed
 
     def close_annotations(self, file: AnnotationFile) -> None:
-        """Begin to take one file of annotations away."""
+        """Start removing a file of annotations."""
         files = tuple(other for other in self.annotation_files.files if other is not file)
         if self.opened is not None:
             steps = iter_place_annotations(self.opened.graph, files)
             self._begin_opening(steps, f"the annotations without {file.title}")
 
     def cancel_opening(self) -> None:
-        """Stop the opening that is under way; what was open stays open."""
+        """Cancel the current opening; open files stay open."""
         self._next.clear()
         if self._opening_job is not None:
             self._opening_job.cancel()
@@ -421,13 +421,13 @@ class Session(param.Parameterized):
         self._is_companion, self._opening_source = False, source
 
     def poll(self) -> None:
-        """Take over the results of the opening jobs."""
+        """Process the results of the opening jobs."""
         for each in tuple(self._followed):
             has_ended = each.job.has_ended
             if has_ended:
                 self._followed.remove(each)
             each.look(has_ended=has_ended)
-        if "run" in vars(self.runs):  # others have no layout
+        if "run" in vars(self.runs):  # only if a layout was created
             self.runs.poll()
         self._tell_waiting()
         if self._queued and self.opening is None:
@@ -436,7 +436,7 @@ class Session(param.Parameterized):
             self.genotypes.poll()
 
     def _tell_waiting(self) -> None:
-        """Tell for whom the tab waits: once a second, as jobs take turns several times a second."""
+        """Update the waiting message once per second, because turns change more often."""
         if time.monotonic() < self._next_waiting:
             return
         n_before = max((job.n_before for job in self._jobs), default=0)
@@ -448,7 +448,7 @@ class Session(param.Parameterized):
             self.waiting = words
 
     def _on_opening(self, job: Job) -> None:
-        if job is not self._opening_job:  # it was cancelled, or another one took its place
+        if job is not self._opening_job:  # cancelled or replaced
             return
         progress = job.snapshot
         if not job.has_ended:
@@ -459,7 +459,7 @@ class Session(param.Parameterized):
         if job.state is JobState.FAILED:
             self.complain(describe_problem(job.error))
             if not self._is_companion:
-                self._next.clear()  # they belong to the graph that was not opened
+                self._next.clear()  # companions of the graph that failed to open
         elif job.state is JobState.FINISHED:
             self._keep(progress.opened)
         if self._next:
@@ -480,7 +480,7 @@ class Session(param.Parameterized):
             self._keep_graph(opened)
 
     def _keep_graph(self, opened: OpenGraph | None) -> None:
-        self._queued.clear()  # they belong to the graph before
+        self._queued.clear()  # belongs to the previous graph
         left = "" if self.opened is None else self.opened.source
         region, unclear = None if opened is None else self._wanted_region, ""
         if region is not None and region.path not in opened.graph.path_names:
@@ -501,23 +501,23 @@ class Session(param.Parameterized):
         )
         self.unclear = unclear
         if any(str(served.path) == left for served in self.genome):
-            FileCache.forget(Path(left))  # the next one may need its memory
+            FileCache.forget(Path(left))  # frees memory for the next one
 
     def leave_graph(self) -> None:
-        """Have no graph open, as where all chromosomes of a genome are shown."""
+        """Close the graph, for example to show all chromosomes of a genome."""
         self.cancel_opening()
         self.forget_problem()
         self._keep_graph(None)
-        self._jobs = [job for job in self._jobs if not job.has_ended]  # they have what they found
+        self._jobs = [job for job in self._jobs if not job.has_ended]  # frees their results
 
     @property
     def is_opening(self) -> bool:
-        """Whether something is being opened, or waits for it."""
+        """Whether a file is being opened or queued."""
         return self._opening_job is not None or bool(self._next)
 
     @property
     def awaits_layout(self) -> bool:
-        """Whether a layout is being opened, or waits until its graph is."""
+        """Whether a layout is being opened, or waits for its graph."""
         opening = [] if self._opening_job is None else [self._opening_source]
         return any(file_kind(source) is FileKind.LAYOUT for source in (*opening, *self._next))
 
@@ -529,12 +529,12 @@ class Session(param.Parameterized):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a job of this tab runs or waits for its turn."""
+        """Whether a job of this tab runs or waits."""
         return any(job.can_run for job in self._jobs)
 
     @property
     def awaits_jobs(self) -> bool:
-        """Whether the next `poll` may have a job's result to take over."""
+        """Whether the next `poll` may have a job result to process."""
         return bool(self._followed) or self.is_busy
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Which page is shown beside or below the layout and how large it is, as a link says it."""
+"""The page docked beside or below the layout, and its size, as encoded in a link."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MIN_SHARE, USUAL_SHARE, LARGEST_SHARE = 20, 45, 75
 
 @dataclass(frozen=True)
 class Split:
-    """A page that is docked.
+    """A docked page.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Split:
     side
         "beside" or "below" the layout.
     share
-        How much of the width, or of the height, it takes: per cent.
+        Its share of the width or height, per cent.
     """
 
     page: str
@@ -30,12 +30,12 @@ class Split:
 
     @classmethod
     def parse(cls, text: str, *, pages: tuple[str, ...]) -> Split:
-        """Return what ``tracks,beside,45`` says; ``pages`` are those that can be docked.
+        """Parse ``tracks,beside,45``; ``pages`` are those that can be docked.
 
         Raises
         ------
         ParameterError
-            If it names another page, another side, or a share that is no number.
+            If the page, the side or the share is invalid.
         """
         page, _, rest = text.partition(",")
         side, _, share = rest.partition(",")
@@ -53,5 +53,5 @@ class Split:
 
 
 def within(share: float) -> int:
-    """Return the nearest share that leaves room for both pages."""
+    """Clip a share so that both pages have room."""
     return int(min(max(round(share), MIN_SHARE), LARGEST_SHARE))
