@@ -1,1 +1,1 @@
-"""Files in, model objects out, and back."""
+"""Readers and writers that convert between files and model objects."""

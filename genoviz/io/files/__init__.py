@@ -1,1 +1,1 @@
-"""Files of any format: opened, cached, replaced as a whole, protected."""
+"""Files of any format: opening, caching, atomic replacement, write protection."""

@@ -1,4 +1,4 @@
-"""What compiled libraries do to the process: messages on standard error, panics, signals."""
+"""Side effects of compiled libraries: messages on standard error, panics, signal handlers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _holding = threading.Lock()
 
 
 def is_failure(error: BaseException) -> bool:
-    """Return whether an error is a library's, such as a Rust panic; KeyboardInterrupt is not."""
+    """Return whether an error comes from a library, such as a Rust panic, not KeyboardInterrupt."""
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"
 
 
 def take_back_interrupts() -> None:
-    """Give SIGINT to Python again, from the main thread: Polars takes it when it is first used.
+    """Restore Python's SIGINT handler, which Polars replaces on first use; main thread only.
 
-    Python does not know that its handler is no longer the system's, and Ctrl-C does nothing. One
-    that is to be ignored, as in the background of a script, is ignored again.
+    Otherwise Python does not notice the replacement, and Ctrl-C has no effect. If SIGINT was
+    ignored, as for background jobs of a script, it is ignored again.
     """
     handler = signal.getsignal(signal.SIGINT)
     if handler is not None:
@@ -32,9 +32,9 @@ def take_back_interrupts() -> None:
 
 @contextlib.contextmanager
 def held_messages() -> Iterator[None]:
-    """Hold back what is written to standard error meanwhile; it is dropped where this fails.
+    """Capture output on standard error within the context; it is dropped after an error.
 
-    The error that is raised then says all of it.
+    The raised error then contains all of it.
     """
     output = _take_output()
     if output is None:
@@ -56,7 +56,7 @@ def held_messages() -> Iterator[None]:
 
 
 def _take_output() -> int | None:
-    """Return a copy of standard error, or None: it is closed, or another thread holds it."""
+    """Return a copy of standard error, or None if it is closed or another thread captures it."""
     if not _holding.acquire(blocking=False):
         return None
     try:

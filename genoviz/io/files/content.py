@@ -1,9 +1,9 @@
-"""The bytes of a file as they are: mapped, or a copy of our own where others may change the file.
+"""The raw bytes of a file, memory-mapped, or copied if others may change the file.
 
-A file that is rewritten in place while it is mapped ends the process, or makes of one half of the
-old file and one of the new a result that nobody asked for. So a process that serves others looks at
-a copy: a small file is read to memory, a large one is copied into an unnamed file of the cache
-folder (which takes no room where the file system shares the blocks of both) and that is mapped.
+If a mapped file is rewritten in place, the process crashes or reads a mixture of old and new bytes.
+A process that serves several users therefore works on a copy. A small file is read into memory. A
+large one is copied to an unnamed file in the cache folder, which is mapped; on file systems with
+shared blocks (reflinks) this takes no space.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ State = tuple[int, int, int]
 def open_content(
     path: Path, *, needs: str = "", may_be_empty: bool = False
 ) -> Generator[Progress, None, np.ndarray]:
-    """Return what a file holds as it is; uint8, read-only, shape (n_bytes,).
+    """Return the bytes of a file; uint8, read-only, shape (n_bytes,).
 
-    A generator: yields bytes done and bytes in all while it makes a copy.
+    A generator that yields bytes done and total bytes while it makes a copy.
 
     Parameters
     ----------
     path
         The file.
     needs
-        What an empty file is told to have; by default what its name promises, or else a line.
+        What an error about an empty file says is needed; by default derived from the name.
     may_be_empty
-        Whether a file without a byte is one too.
+        Whether to accept an empty file.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, empty, no regular file, cannot be read, or changes while it is; or
-        if there is no room for the copy.
+        If the file is missing, empty, not a regular file, unreadable, or changes while it is read;
+        or if there is no space for the copy.
     """
     with _told_of(path):
         _check_regular(path)
@@ -83,7 +83,7 @@ def open_content(
 
 @contextlib.contextmanager
 def open_for_library(path: Path) -> Iterator[Path]:
-    """Give a path at which a library that maps files finds this file, or a copy of our own.
+    """Provide a path for a library that maps files: this file, or a private copy.
 
     Raises
     ------
@@ -106,24 +106,24 @@ def open_for_library(path: Path) -> Iterator[Path]:
 
 
 def file_state(path: Path) -> State:
-    """Return what changes when a file does: its size, its time, and which file it is."""
+    """Return values that change when a file does: size, modification time, and inode."""
     with _told_of(path):
         return _state(path.stat())
 
 
 def changed(path: Path) -> FileFormatError:
-    """Return the error of a file that has changed since it was opened."""
+    """Return the error for a file that has changed since it was opened."""
     return FileFormatError(path, "changed while it was read; open it again once it is complete")
 
 
 def missing(path: Path, *, needed: str = "") -> FileFormatError:
-    """Return the error of a file that is not there; ``needed`` goes on with the sentence."""
+    """Return the error for a missing file; ``needed`` continues the sentence."""
     return FileFormatError(path, f"there is no such file in {path.absolute().parent}{needed}")
 
 
 @contextlib.contextmanager
 def _told_of(path: Path) -> Iterator[None]:
-    """Say of a file that cannot be read what stands in the way."""
+    """Convert errors of reading a file into a FileFormatError."""
     try:
         yield
     except FileNotFoundError:
@@ -153,7 +153,7 @@ def _copy(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, np.nd
         copy = yield from _copy_to_file(path, file, n)
         with copy:
             return _map(copy)
-    content = np.frombuffer(mmap.mmap(-1, n), np.uint8)  # begins on a page, as a mapped file does
+    content = np.frombuffer(mmap.mmap(-1, n), np.uint8)  # page-aligned, as a mapped file
     done = 0
     while done < n:
         n_read = file.readinto(content[done : done + _SLICE].data)
@@ -193,7 +193,7 @@ def _copy_to_file(path: Path, file: BinaryIO, n: int) -> Generator[Progress, Non
 
 
 def _copy_slice(source: int, target: int, at: int, n: int) -> int:
-    """Copy some bytes, if the system can without looking at them; return how many."""
+    """Copy a range of bytes inside the kernel if possible; return the number copied."""
     if hasattr(os, "copy_file_range"):
         try:
             return os.copy_file_range(source, target, n, at, at)
@@ -208,10 +208,10 @@ def _copy_slice(source: int, target: int, at: int, n: int) -> int:
 
 
 def refuse_zeros(path: Path, text: np.ndarray, n_lines_before: int = 0) -> None:
-    """Refuse a text with a byte of zero.
+    """Reject a text that contains a zero byte.
 
-    Zeros are where a copy of a file is not whole. Lines that they hide would be missed by nobody
-    if they begin within one name and end within another.
+    Zero bytes indicate an incomplete copy of a file. The lines that they replace could go unnoticed
+    if the gap starts within one name and ends within another.
 
     Raises
     ------

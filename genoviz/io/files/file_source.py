@@ -1,4 +1,4 @@
-"""What a file was when it was read, and where the cache keeps what was made of it."""
+"""Fingerprints of source files, and the cache folders of derived data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE_BYTES = 16 << 10
 
 @dataclass(frozen=True)
 class Source:
-    """What a file was when it was read; ``sha256`` is of samples of it, of all when small."""
+    """Fingerprint of a file; ``sha256`` covers samples of it, or all of a small file."""
 
     path: str
     size: int
@@ -27,7 +27,7 @@ class Source:
 
     @classmethod
     def of(cls, path: Path) -> Source:
-        """Return what a file is now."""
+        """Return the current fingerprint of a file."""
         path = path.resolve()
         status = path.stat()
         digest = hashlib.sha256()
@@ -43,14 +43,14 @@ class Source:
 
 
 def entry_folder(group: str, path: str | Path) -> Path:
-    """Return the folder of what the cache has of a file or folder, in a group of entries."""
+    """Return the cache folder of a file or folder within a group of entries."""
     path = str(path)
     key = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return cache_folder(group) / f"{re.sub('[^A-Za-z0-9._-]', '_', Path(path).name[:60])}-{key}"
 
 
 def cache_folder(group: str) -> Path:
-    """Return the folder of a group of entries; the variable ``GENOVIZ_CACHE_DIR`` moves all."""
+    """Return the cache folder of a group of entries; ``GENOVIZ_CACHE_DIR`` changes the root."""
     chosen = os.environ.get("GENOVIZ_CACHE_DIR")
     if chosen:
         return Path(chosen) / group
@@ -60,7 +60,7 @@ def cache_folder(group: str) -> Path:
 
 
 def find_source(path: Path) -> Source | None:
-    """Return what a file is, or None when it cannot be cached or is too small to be worth it."""
+    """Return the fingerprint of a file, or None if it cannot or need not be cached."""
     with contextlib.suppress(OSError):
         if path.is_file() and path.stat().st_size >= MIN_BYTES:
             return Source.of(path)

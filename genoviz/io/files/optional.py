@@ -1,4 +1,4 @@
-"""Packages that only some files need."""
+"""Import of optional packages that some formats need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def import_reader(name: str, files: str) -> ModuleType:
     Raises
     ------
     GenovizError
-        If it is not installed; says what to install.
+        If it is not installed; the message says what to install.
     """
     try:
         return import_module(name)

@@ -1,8 +1,8 @@
-"""How this process reads files of other people: what it may map, and how much it takes.
+"""Rules for reading untrusted files: memory-mapping and size limits.
 
-A command reads files of the person who runs it, and ends with them. A process that serves others
-must outlive every file: a file that is rewritten shorter while it is mapped ends the process that
-looks at it (SIGBUS), and a small file may hold more text than the machine has memory.
+A command reads its user's own files. A server must survive every file: truncating a mapped file
+kills the process that reads it (SIGBUS), and a small compressed file may expand beyond the memory
+of the machine.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from dataclasses import dataclass
 
 @dataclass
 class ReadingRules:
-    """What holds for all files that this process reads.
+    """Rules for all files that this process reads.
 
     Attributes
     ----------
     snapshots
-        Whether files are copied before they are looked at. Otherwise they are mapped as they are.
+        Whether to copy files before reading. Otherwise they are mapped directly.
     max_text_bytes
-        How many bytes a compressed file may hold; None for any number.
+        Maximum uncompressed size of a file; None for no limit.
     max_ratio
-        How many bytes of text may come of a compressed byte, beyond the first 256 MB of text; None
-        for any number. Genomes have 3 to 5, graphs and tables up to some 50; the
-        maximum of gzip is 1,032.
+        Maximum compression ratio, applied beyond the first 256 MB of text; None for no limit.
+        Genomes have 3 to 5, graphs and tables up to about 50; gzip's maximum is 1,032.
     max_line_bytes
-        How long a line of a compressed file may be, at least 8 MB; None for any length.
+        Maximum length of a line in a compressed file, at least 8 MB; None for no limit.
     """
 
     snapshots: bool = False
@@ -35,11 +34,11 @@ class ReadingRules:
 
 
 RULES = ReadingRules()
-"""What holds in this process; who serves others sets it before the first file is read."""
+"""Rules of this process; a server sets them before the first file is read."""
 
 
 def show_bytes(n: int) -> str:
-    """Return a number of bytes for people.
+    """Return a number of bytes as text.
 
     Examples
     --------

@@ -1,9 +1,8 @@
-"""Write a file as a whole or not at all, and never over a file that the program reads.
+"""Atomic writing of files, with protection of input files.
 
-A command that reads a file in slices, or memory-mapped, and writes its result under the same name
-would destroy what it reads; and what a person has is worth more than a result. So a program says
-what it reads (`protect_inputs`), and `replace_file` refuses to replace that, by whatever name,
-symbolic or hard link.
+A command that reads a file in slices or memory-mapped would destroy it by writing its result under
+the same name. Commands therefore declare their inputs (`protect_inputs`), and `replace_file`
+refuses to replace these, under any name, symbolic or hard link.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _PROTECTED: ContextVar[frozenset[tuple[int, int]]] = ContextVar("_PROTECTED", de
 
 @contextlib.contextmanager
 def protect_inputs(paths: Iterable[str | PathLike[str]]) -> Iterator[None]:
-    """Let no file of these be written over until the block ends; those that do not exist count not.
+    """Protect these files from being overwritten within the context; missing files are ignored.
 
     Parameters
     ----------
     paths
-        The files that are read.
+        The input files.
     """
     keys = {_file_key(path) for path in paths} - {None}
     token = _PROTECTED.set(_PROTECTED.get() | keys)
@@ -44,17 +43,17 @@ def protect_inputs(paths: Iterable[str | PathLike[str]]) -> Iterator[None]:
 
 
 def protect_more(paths: Iterable[str | PathLike[str]]) -> None:
-    """Protect files that turn out to be read, too, until the block of `protect_inputs` ends."""
+    """Protect further input files until the context of `protect_inputs` ends."""
     _PROTECTED.set(_PROTECTED.get() | ({_file_key(path) for path in paths} - {None}))
 
 
 def refuse_input(path: str | PathLike[str]) -> None:
-    """Refuse to write a file that is protected.
+    """Raise if a file is a protected input.
 
     Raises
     ------
     FileFormatError
-        If it is.
+        If it is protected.
     """
     if _PROTECTED.get() and _file_key(path) in _PROTECTED.get():
         raise FileFormatError(
@@ -63,7 +62,7 @@ def refuse_input(path: str | PathLike[str]) -> None:
 
 
 def _file_key(path: str | PathLike[str]) -> tuple[int, int] | None:
-    """Return what names a regular file by all of its links, or None for what is none."""
+    """Return the device and inode of a regular file, which all its links share, or None."""
     try:
         path = Path(path)
         status = path.stat()
@@ -74,7 +73,7 @@ def _file_key(path: str | PathLike[str]) -> tuple[int, int] | None:
 
 try:
     import fcntl
-except ImportError:  # a system without locks: parts left behind are not found out
+except ImportError:  # no file locks: leftover parts cannot be detected
     fcntl = None
 
 _ENDING = ".part"
@@ -90,20 +89,19 @@ _STANDARD = {"stdin": 0, "stdout": 1, "stderr": 2}
 
 @contextlib.contextmanager
 def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of ``path`` once it is complete.
+    """Open a file for writing that replaces ``path`` when it is complete.
 
-    What is written is on the disk before it takes that place, so that a power cut leaves the old
-    file or the new one. After an error ``path`` is as it was. A process that is killed leaves a
-    part (``.name.….part``) behind, which the next one that writes the same file removes; parts on
-    which a process still writes stay. What is not a regular file (a pipe) or is open already
-    (``/dev/stdout``) is written directly.
+    The data are flushed to disk before the replacement, so that a power failure leaves either the
+    old or the new file. After an error ``path`` is unchanged. A killed process leaves a temporary
+    part (``.name.….part``), which the next writer of the same file removes; parts in use are kept.
+    Files that are not regular (pipes) or are already open (``/dev/stdout``) are written directly.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be written, or the command that runs reads it.
+        If the file cannot be written, or is an input of the running command.
     BrokenPipeError
-        If it is a pipe and nobody reads on.
+        If it is a pipe whose reader has ended.
     """
     path = Path(path)
     refuse_input(path)
@@ -126,7 +124,7 @@ def replace_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def is_open_stream(path: str | PathLike[str]) -> bool:
-    """Return whether a path is a stream that is open already, such as ``/dev/stdout``."""
+    """Return whether a path is an already open stream, such as ``/dev/stdout``."""
     return _DESCRIPTOR.fullmatch(str(path)) is not None
 
 
@@ -137,12 +135,12 @@ def _descriptor(path: Path) -> int:
 
 @contextlib.contextmanager
 def _open_part(target: Path) -> Iterator[BinaryIO]:
-    """Open a part of a file, which becomes that file at the end of the block."""
+    """Open a temporary part, which becomes the target at the end of the context."""
     prefix = _part_prefix(target)
     _sweep(target.parent, prefix)
     part = target.parent / f"{prefix}{_unique()}{_ENDING}"
-    # An interrupt may come between any two lines: what is noted before it is made, and until it is
-    # gone, is found by `remove_open_parts`.
+    # Interrupts may arrive at any point, so a part is registered before it is created and until it
+    # is gone; `remove_open_parts` then finds it.
     _open_parts.add(part)
     try:
         with _create(part) as file:
@@ -157,7 +155,7 @@ def _open_part(target: Path) -> Iterator[BinaryIO]:
 
 
 def remove_open_parts() -> None:
-    """Remove all parts that this process writes, for it is about to end in the midst of that."""
+    """Remove all temporary parts of this process, before it is terminated."""
     for part in list(_open_parts):
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
@@ -165,9 +163,9 @@ def remove_open_parts() -> None:
 
 
 def _part_prefix(target: Path) -> str:
-    """Return how the names of the parts of a file begin, if this machine writes them.
+    """Return the name prefix of a file's temporary parts written by this machine.
 
-    They show as much of the file's name as fits, and tell all of it and the machine by a digest.
+    It has as much of the file name as fits, and a digest of the full name and the machine.
     """
     what = f"{platform.node()}\n{target.name}".encode("utf-8", "surrogateescape")
     digest = hashlib.sha256(what).hexdigest()[:12]
@@ -188,26 +186,26 @@ def _unique() -> str:
 
 
 def _create(part: Path) -> BinaryIO:
-    """Return a new file, which is locked until it is closed."""
+    """Return a new file, locked until it is closed."""
     while True:
         file = part.open("xb")
         _lock(file, waits=True)
-        if part.exists():  # else a sweep by another process came before the lock
+        if part.exists():  # otherwise another process removed it before it was locked
             return file
         file.close()
 
 
 def _lock(file: BinaryIO, *, waits: bool = False) -> bool:
-    """Lock a file as long as it is open; return whether that went well."""
+    """Lock a file while it is open; return whether that succeeded."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-    except (AttributeError, OSError):  # locked by another, or no locks here
+    except (AttributeError, OSError):  # locked by another process, or no locks available
         return False
     return True
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Remove parts that no process writes on: the system unlocks those of a dead one."""
+    """Remove parts that are not in use; the system releases the locks of dead processes."""
     with contextlib.suppress(OSError):
         for path in list(folder.iterdir()):
             if not (path.name.startswith(prefix) and path.name.endswith(_ENDING)):
@@ -218,7 +216,7 @@ def _sweep(folder: Path, prefix: str) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the new name on the disk too, where the system can be asked for that."""
+    """Flush the new directory entry to disk, if the system supports that."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:

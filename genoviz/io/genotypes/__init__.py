@@ -1,1 +1,1 @@
-"""Genotypes, phenotypes and pedigrees as files."""
+"""Files of genotypes, phenotypes and pedigrees."""

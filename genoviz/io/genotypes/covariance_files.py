@@ -1,4 +1,4 @@
-"""Covariances of traits as files: a table of components, or the triangles of MiXBLUP."""
+"""Files of trait covariances: a table of components, or MiXBLUP's lower triangles."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LABEL = re.compile(r"([^()]+)(?:\(([^()]*)\))?")
 
 
 def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozenset[str], float]]:
-    """Return the covariances of pairs of traits, by the names of their components.
+    """Return the covariances of pairs of traits, by component name.
 
-    The table is that of ``geno reml --with``. It has the first two of the known components.
+    The table is the output of ``geno reml --with``. It must have the first two known components.
 
     Raises
     ------
     FileFormatError
-        If it has not, or is no such table.
+        If a component is missing, or the file is not such a table.
     """
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
     header = lines[0].split("\t")
@@ -57,12 +57,12 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
 def covariance_matrix(
     path: Path, component: str, pairs: dict[frozenset[str], float], traits: Sequence[str]
 ) -> np.ndarray:
-    """Return a component of `read_components` as a matrix of some traits, float64.
+    """Return a component from `read_components` as a matrix of the given traits, float64.
 
     Raises
     ------
     FileFormatError
-        If the file has not all pairs of them.
+        If a pair of the traits is missing.
     """
     for first in traits:
         for second in traits:
@@ -73,12 +73,12 @@ def covariance_matrix(
 
 
 class LowerTriangles:
-    """The matrices of a PARFILE: each a name, and lines of a label and as many numbers as above it.
+    """The named matrices of a PARFILE, as lower triangles with a label for each row.
 
     Raises
     ------
     FileFormatError
-        If the file is not so.
+        If the file violates the format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -105,7 +105,7 @@ class LowerTriangles:
             rows[name_row(found[1], found[2])] = numbers
 
     def take(self, name: str, labels: list[tuple[str, ...] | None]) -> np.ndarray:
-        """Return the covariances of rows; each has one of some labels, or None for zeros."""
+        """Return the covariances of rows; each has one of several labels, or None for zeros."""
         if name not in self._rows:
             raise FileFormatError(self._path, f"has no matrix {name}")
         rows = self._rows[name]

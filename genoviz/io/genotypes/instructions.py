@@ -1,4 +1,4 @@
-"""What MiXBLUP's instruction files are made of: lines, sections, qualifiers and terms of models."""
+"""Syntax of MiXBLUP's instruction files: lines, sections, qualifiers and model terms."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Term:
-    """An effect in the model of a trait: a class, a covariate, or one within the other."""
+    """An effect in a trait's model: a class, a covariate, or a covariate within a class."""
 
     level: str | None
     covariate: str | None
 
     @property
     def name(self) -> str:
-        """What it is called, ``class*covariate`` where it is nested."""
+        """Its name, ``class*covariate`` if nested."""
         return "*".join(filter(None, (self.level, self.covariate)))
 
 
 def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines with anything but a comment; ``&`` goes on with the line before."""
+    """Yield the lines that are not only comments; ``&`` continues the previous line."""
     held, first = "", 0
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
     for number, whole in enumerate(lines, start=1):
@@ -58,7 +58,7 @@ def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_sections(path: Path) -> dict[str, Section]:
-    """Return the sections of an instruction file; those that are not supported are refused."""
+    """Return the sections of an instruction file; unsupported ones raise an error."""
     sections: dict[str, Section] = {}
     section = None
     for number, line in iter_lines(path):
@@ -82,7 +82,7 @@ def read_sections(path: Path) -> dict[str, Section]:
 
 
 def read_qualifiers(path: Path, section: Section, known: dict[str, str]) -> dict[str, str]:
-    """Return the values of ``!`` words; what is not known would change the model."""
+    """Return the values of ``!`` qualifiers; unknown ones raise, because they change the model."""
     rest, found = section.words[1:], {}
     while rest:
         word = rest.pop(0)
@@ -100,7 +100,7 @@ def read_qualifiers(path: Path, section: Section, known: dict[str, str]) -> dict
 
 
 def name_row(trait: str, term: str | None) -> str:
-    """Return what names a row of covariances; a class and its covariate in any order."""
+    """Return the label of a covariance row, independent of the order of class and covariate."""
     if not term:
         return trait
     return f"{trait}({'*'.join(sorted(part.strip() for part in term.split('*')))})"

@@ -1,7 +1,7 @@
 """Genotypes of PLINK 1 (.bed with .bim and .fam) and of PLINK 2 (.pgen with .pvar and .psam).
 
-The .bed file is mapped, so that it takes memory only as far as it is looked at; of one that others
-may rewrite, a copy is.
+The .bed file is memory-mapped, so only the parts in use take memory. If others may rewrite the
+file, a copy is mapped.
 
 References
 ----------
@@ -40,13 +40,13 @@ _NEEDED = ("CHROM", "POS", "ID", "REF", "ALT")
 
 
 def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
-    """Return the genotypes of a .bed, .bim or .fam file or their prefix; yields the progress.
+    """Return the genotypes of a .bed, .bim or .fam file or their prefix; yields progress.
 
     Raises
     ------
     FileFormatError
-        If one of the three is missing or damaged, changes while they are read, or they do not fit
-        each other.
+        If one of the three is missing or damaged, changes while they are read, or they do not
+        match.
     """
     bed, bim, fam = parts = plink_paths(path)
     sizes = [_size(part, bed) for part in parts]
@@ -72,7 +72,7 @@ def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
 
 
 def plink_paths(path: Path) -> tuple[Path, Path, Path]:
-    """Return the .bed, .bim and .fam of one of them or of their prefix."""
+    """Return the .bed, .bim and .fam paths, given one of them or their prefix."""
     prefix = str(path.with_suffix("") if path.suffix in ENDINGS else path)
     bed, bim, fam = (Path(prefix + ending) for ending in ENDINGS)
     return bed, bim, fam
@@ -91,7 +91,7 @@ def read_fam(path: Path) -> SampleTable:
 
 
 def read_fam_lines(path: Path) -> SpacedLines:
-    """Return the fields of the lines of a .fam file: six, or more where there are more traits."""
+    """Return the fields of the lines of a .fam file: six, or more with several traits."""
     check_text(path)
     data = read_bytes(path, may_be_empty=True)
     first = data[: 1 << 16].tobytes().lstrip().partition(b"\n")[0]
@@ -101,7 +101,7 @@ def read_fam_lines(path: Path) -> SpacedLines:
 
 
 def read_bim(path: Path) -> VariantTable:
-    """Return the variants of a .bim file; position 0 is not known, those below 0 too."""
+    """Return the variants of a .bim file; positions of 0 and below are unknown."""
     check_text(path)
     lines = split_lines(path, read_bytes(path, may_be_empty=True), 6, _BIM_FIELDS)
     contigs, contig_ids = lines.categories(0)
@@ -117,7 +117,7 @@ def read_bim(path: Path) -> VariantTable:
 
 
 def _check_once(lines: SpacedLines, family_ids: np.ndarray, ids: np.ndarray) -> None:
-    """Refuse two samples of the same family and name."""
+    """Reject two samples with the same family and name."""
     if len(set(ids.tolist())) == len(ids):
         return
     seen: dict[tuple[str, str], int] = {}
@@ -135,7 +135,7 @@ def _size(path: Path, bed: Path) -> int:
 
 
 def _check_magic(path: Path) -> bool:
-    """Return whether genotypes are in the old order, sample after sample."""
+    """Return whether genotypes are in the old sample-major order."""
     with path.open("rb") as file:
         start = file.read(3)
     if start in (MAGIC, _SAMPLE_MAJOR):
@@ -149,7 +149,7 @@ def _check_magic(path: Path) -> bool:
 def _check_shape(
     path: Path, n_bytes: int, n_samples: int, n_variants: int, *, is_by_sample: bool
 ) -> tuple[int, int]:
-    """Return how many variants, or samples, of how many bytes each the file has to have."""
+    """Return the required numbers of variants (or samples) and of bytes for each."""
     n_rows, n_columns = (n_samples, n_variants) if is_by_sample else (n_variants, n_samples)
     width = (n_columns + 3) // 4
     needed = len(MAGIC) + n_rows * width
@@ -167,7 +167,7 @@ def _check_shape(
 
 
 def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
-    """Return the hard calls of a PLINK 2 file set; yields the progress.
+    """Return the hard calls of a PLINK 2 file set; yields progress.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
 
 
 def dosage_notes(n_variants: int) -> tuple[str, ...]:
-    """Return the note that so many variants have dosages, which are not read; none of none."""
+    """Return a note on the number of variants whose dosages are ignored; empty for none."""
     if not n_variants:
         return ()
     who = "variant has" if n_variants == 1 else "variants have"
@@ -215,12 +215,12 @@ def dosage_notes(n_variants: int) -> tuple[str, ...]:
 
 
 def _find_dosages(path: Path, n_variants: int) -> np.ndarray:
-    """Return which variants of a .pgen file have dosages beside their hard calls; bool."""
+    """Return which variants of a .pgen file have dosages in addition to hard calls; bool."""
     found = np.zeros(n_variants, bool)
     with path.open("rb") as file:
         mode, control = file.read(12)[2::9].ljust(2, b"\0")
         found[:] = mode in _MODES_OF_DOSAGES
-        # Types of records may have 4 bits, which say nothing of dosages, or 8 bits, which do.
+        # Record types have 4 bits, without information on dosages, or 8 bits with it.
         if mode != _MODE_OF_RECORDS or not 4 <= control & 15 < 8:
             return found
         n_length = (control & 3) + 1 + (control >> 4 & 3)
@@ -252,7 +252,7 @@ def _read_packed(
 
 
 def read_psam(path: Path) -> SampleTable:
-    """Return the samples of a .psam file; without a header it is as a .fam file."""
+    """Return the samples of a .psam file; without a header it is read as a .fam file."""
     titles, rows = _read_rows(path, "FID IID PAT MAT SEX PHENO".split(), ("FID", "IID"))
     if "IID" not in titles:
         raise FileFormatError(path, f"has columns {' '.join(titles)}, needs IID")
@@ -302,7 +302,7 @@ def _read_rows(path: Path, default: list[str], first_titles: tuple[str, ...]):
         n_lines += 1
     if titles is None:
         first = data[start : start + (1 << 16)].tobytes().partition(b"\n")[0].split()
-        # PLINK 2 takes five columns of a .bim file to be without centimorgans.
+        # PLINK 2 interprets five columns of a .bim file as lacking centimorgans.
         titles = default if len(first) != 5 else [name for name in default if name != "CM"]
     return titles, split_lines(path, data[start:], len(titles), " ".join(titles), n_lines)
 
@@ -323,7 +323,7 @@ def _unpacked(path: Path) -> np.ndarray:
 
 
 def _paths(path: Path) -> tuple[Path, Path, Path]:
-    """Return .pgen, .pvar or .pvar.zst, and .psam of one of them."""
+    """Return the .pgen, .pvar or .pvar.zst, and .psam paths, given one of them."""
     ending = next((ending for ending in _ENDINGS if path.name.endswith(ending)), "")
     prefix = str(path).removesuffix(ending)
     pgen, psam = Path(prefix + ".pgen"), Path(prefix + ".psam")
@@ -338,7 +338,7 @@ def _paths(path: Path) -> tuple[Path, Path, Path]:
 
 
 def _offsets(n_alleles: np.ndarray) -> np.ndarray | None:
-    """Return what pgenlib asks for where variants have more than two alleles."""
+    """Return the allele offsets that pgenlib needs if variants have more than two alleles."""
     if (n_alleles == 2).all():
         return None
     return np.concatenate([np.zeros(1, np.uintp), np.cumsum(n_alleles, dtype=np.uintp)])

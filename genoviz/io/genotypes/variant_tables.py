@@ -1,4 +1,4 @@
-"""Tables with a row for each variant: results of scans, weights of alleles, lists of IDs."""
+"""Tables with one row per variant: scan results, allele weights, ID lists."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class VariantValues:
     path
         The file, for errors.
     titles
-        Names of the columns, without the ``#`` that the first may begin with.
+        Names of the columns, without a leading ``#``.
     frame
         All fields as text.
     lines
-        int64, shape (n_rows,): where in the file each row is.
+        int64, shape (n_rows,): line number of each row.
     """
 
     path: Path
@@ -49,12 +49,12 @@ class VariantValues:
         return len(self.lines)
 
     def find(self, name: str | None, usual: Sequence[str], what: str) -> str:
-        """Return the title of a column: the one that is requested, or the first usual one.
+        """Return the title of a column: the requested one, or the first usual one.
 
         Raises
         ------
         FileFormatError
-            If there is none.
+            If there is no such column.
         """
         by_lower = {title.lower(): title for title in reversed(self.titles)}
         for each in usual if name is None else (name,):
@@ -66,16 +66,16 @@ class VariantValues:
         )
 
     def texts(self, title: str) -> list[str]:
-        """Return a column as text, empty where there is nothing."""
+        """Return a column as text, "" for empty fields."""
         return [text or "" for text in self.frame[title].to_list()]
 
     def numbers(self, title: str) -> np.ndarray:
-        """Return a column as float64, NaN where a field is empty or NA.
+        """Return a column as float64, NaN for empty fields and NA.
 
         Raises
         ------
         FileFormatError
-            If a field is something else.
+            If a field is not a number.
         """
         values = np.empty(len(self))
         for row, text in enumerate(self.texts(title)):
@@ -96,14 +96,14 @@ class VariantValues:
 
 
 def read_variant_table(path: str | PathLike[str]) -> VariantValues:
-    """Return a table with a header, whose fields lie between tabs, commas, semicolons or blanks.
+    """Return a table with a header and fields separated by tabs, commas, semicolons or blanks.
 
     Lines of ``##`` and ``#name=value`` above the header are comments. The file may be gzipped.
 
     Raises
     ------
     FileFormatError
-        If it is no such table, rows have different numbers of fields, or two columns have one name.
+        If it is not such a table, rows differ in length, or two columns have the same name.
     """
     path = Path(path)
     check_text(path)

@@ -1,7 +1,7 @@
 """Genotypes of VCF and BCF files.
 
-A record is a variant whose A1, the counted allele, is ALT, and whose A2 is REF: as ``plink2
---make-bed`` has it. cyvcf2 reads the records; what stays of them is 2 bits a genotype.
+A record is a variant with ALT as A1, the counted allele, and REF as A2, as in PLINK 2.
+cyvcf2 reads the records; they are stored at 2 bits per genotype.
 
 References
 ----------
@@ -31,9 +31,9 @@ from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTab
 
 _PLURAL = {"s": "s", "are": "are", "count": "count"}
 _SINGULAR = {"s": "", "are": "is", "count": "counts"}
-# Alleles are 0, 1, -1 for an unknown one, and this where a genotype has fewer than others.
+# Alleles are 0, 1, -1 if unknown, and this value if a genotype has fewer alleles than others.
 _NO_MORE = -2
-# Dosage of a first (row) and a second allele (column), each from -2 on.
+# Dosage by first allele (row) and second allele (column), each starting at -2.
 _DOSAGES = np.array([[-1, -1, -1, -1], [-1, -1, -1, -1], [0, -1, 0, 1], [2, -1, 1, 2]], np.int8)
 _DOSAGE_FIELDS = {"DS", "HDS", "GP"}
 _HAPLOID = ([2, 3], [0, 0])
@@ -45,29 +45,30 @@ _MAGIC_BYTES = 16
 
 @dataclass
 class VcfColumns:
-    """What was read so far.
+    """The records read so far.
 
     Attributes
     ----------
     path, samples
         The file, for errors, and its samples.
     splits
-        Whether a record of several ALT is a variant for each of these.
+        Whether to split records with several ALT into one variant each.
     contigs
-        Number of each contig by name.
+        Index of each contig by name.
     contig_ids, positions
-        Of each variant.
+        Contig and position of each variant.
     texts
         IDs, ALT and REF of the variants, in parts: ``StringDType`` (3, n).
     packed
-        The genotypes at 2 bits, variant after variant.
+        The genotypes at 2 bits, variant-major.
     n_multiallelic, n_without
-        Records that are left out, or split: of more than two alleles; and those without genotypes.
+        Numbers of records with more than two alleles, which are left out or split, and without
+        genotypes.
     n_dosages
-        Records whose dosages are not read.
+        Number of records whose dosages are ignored.
     n_of_kind
-        int64, shape (4, 4): genotypes by first and second allele, each from -2 (no more) and -1
-        (unknown) on; those of three or more alleles are at 0, 0.
+        int64, shape (4, 4): genotypes by first and second allele, each from -2 (none) and -1
+        (unknown) on; genotypes with three or more alleles are counted at 0, 0.
     """
 
     path: Path
@@ -87,8 +88,8 @@ class VcfColumns:
 
     def add(self, record, number: int) -> None:
         """Add a record of cyvcf2, the ``number``-th of the file."""
-        # cyvcf2 does not survive a look at the ID of an empty line, nor at a GT without values,
-        # which there may be where it is not the first field.
+        # cyvcf2 crashes on the ID of an empty line, and on a GT without values, which may occur if
+        # GT is not the first field.
         fields = record.FORMAT
         if fields[:1] != ["GT"]:
             self.n_without += 1
@@ -103,7 +104,7 @@ class VcfColumns:
             if not self.splits:
                 return
         self.n_dosages += not _DOSAGE_FIELDS.isdisjoint(fields)
-        # The last column is whether a genotype is phased, 0 or 1.
+        # The last column is the phasing flag.
         alleles = record.genotype.array(_NO_MORE)
         n_others = max(len(others), 1)
         if alleles.max() > n_others or alleles.min() < _NO_MORE:
@@ -117,7 +118,7 @@ class VcfColumns:
             self.positions.append(record.POS - 1)
 
     def _dosages(self, alleles: np.ndarray) -> np.ndarray:
-        """Return the dosages of a variant, int8, shape (n_samples,); counts the genotypes."""
+        """Return the dosages of a variant, int8, shape (n_samples,); also counts the genotypes."""
         ploidy = alleles.shape[1] - 1
         kinds = 4 * (alleles[:, 0] - _NO_MORE)
         if ploidy > 1:
@@ -135,7 +136,7 @@ class VcfColumns:
         raise FileFormatError(self.path, f"{where}: {found}, needs {needed} or .")
 
     def pack(self) -> None:
-        """Make 2 bits of each genotype that was added."""
+        """Pack the genotypes added so far at 2 bits each."""
         if not self._new_dosages:
             return
         self.packed += packing_loops.pack_dosages(np.stack(self._new_dosages)).data
@@ -144,7 +145,7 @@ class VcfColumns:
         self._new_texts.clear()
 
     def genotypes(self) -> Genotypes:
-        """Return all as genotypes."""
+        """Return all variants as genotypes."""
         self.pack()
         variants = VariantTable(
             tuple(self.contigs),
@@ -159,7 +160,7 @@ class VcfColumns:
         return Genotypes(packed, self.samples, variants, self.notes())
 
     def notes(self) -> tuple[str, ...]:
-        """Return what was left out or treated in its own way."""
+        """Return notes on what was left out or treated specially."""
         n_haploid, n_half, n_polyploid = (
             int(self.n_of_kind[kinds].sum()) for kinds in (_HAPLOID, _HALF_CALL, _POLYPLOID)
         )
@@ -177,7 +178,7 @@ class VcfColumns:
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Return texts of one width, or of their own lengths where one width wastes memory."""
+    """Join texts at fixed width, or as variable-length strings if that saves memory."""
     if not parts:
         return np.empty(0, np.str_)
     texts = np.concatenate(parts)
@@ -189,7 +190,7 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
 def read_vcf(
     path: Path, *, split_alleles: bool = False
 ) -> Generator[tuple[str, int, int], None, Genotypes]:
-    """Return the genotypes of a VCF or BCF file, plain or compressed; yields the progress.
+    """Return the genotypes of a VCF or BCF file, plain or compressed; yields progress.
 
     Parameters
     ----------
@@ -201,8 +202,8 @@ def read_vcf(
     Raises
     ------
     FileFormatError
-        If the file is neither, has no samples, is damaged or cut off, or a genotype has an allele
-        that its record has not.
+        If the file has another format, has no samples, is damaged or truncated, or a genotype has
+        an allele that its record lacks.
     GenovizError
         If cyvcf2 is not installed.
     """
@@ -219,16 +220,16 @@ def read_vcf(
 
 @dataclass(frozen=True)
 class OpenVcf:
-    """A VCF or BCF file that is open.
+    """An open VCF or BCF file.
 
     Attributes
     ----------
     path, n_bytes
         The file, and its size.
     samples
-        Its samples, one at least.
+        Its samples, at least one.
     reader
-        That of cyvcf2.
+        The reader of cyvcf2.
     """
 
     path: Path
@@ -238,11 +239,11 @@ class OpenVcf:
     _file: BinaryIO
 
     def n_read(self) -> int:
-        """Return how many of the bytes are read."""
+        """Return the number of bytes read."""
         return self._file.tell()
 
     def iter_records(self) -> Iterator[Any]:
-        """Yield the records of cyvcf2; raises `FileFormatError` at one that is damaged."""
+        """Yield the records of cyvcf2; raises `FileFormatError` at a damaged one."""
         n_records, where = 0, "its header"
         try:
             for record in self.reader:
@@ -268,8 +269,8 @@ def opened_vcf(path: Path) -> Iterator[OpenVcf]:
         check_whole_text(path, b"##")
         n_bytes = os.fstat(file.fileno()).st_size
         _check_end(path, file, n_bytes)
-        # The place in the file that cyvcf2 reads is the progress. Threads would outlive the reader:
-        # cyvcf2 does not end those of a file that it was given open.
+        # Progress is the read position of the file descriptor. No threads: cyvcf2 does not stop
+        # those of a file that was passed in open.
         try:
             reader = cyvcf2.VCF(file.fileno())
             names = reader.samples
@@ -279,7 +280,7 @@ def opened_vcf(path: Path) -> Iterator[OpenVcf]:
 
 
 def _check_end(path: Path, file: BinaryIO, n_bytes: int) -> None:
-    """Refuse a file of BGZF without its end mark, whose records htslib takes for all."""
+    """Reject a BGZF file without its end marker, which htslib would accept as complete."""
     start = file.read(_MAGIC_BYTES)
     file.seek(max(n_bytes - len(BGZF_END), 0))
     end = file.read()
@@ -291,7 +292,7 @@ def _check_end(path: Path, file: BinaryIO, n_bytes: int) -> None:
 
 
 def _why_not(n_bytes: int, error: Exception) -> str:
-    """Return what is wrong with a file that cyvcf2 does not open."""
+    """Return why cyvcf2 cannot open a file."""
     if n_bytes == 0:
         return "the file is empty, needs a header and records"
     if isinstance(error, OSError):

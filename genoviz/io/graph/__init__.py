@@ -1,1 +1,1 @@
-"""Graphs, layouts and tables of nodes as files."""
+"""Files of graphs, layouts and node tables."""

@@ -1,4 +1,4 @@
-"""Graphs that are kept as they were parsed, so that they open at once the next time."""
+"""Cache of parsed graphs, for fast reopening."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Progress = tuple[int, int]
 def load_graph(
     source: Source, *, sequences: bool
 ) -> Generator[Progress, None, PangenomeGraph | None]:
-    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and in all."""
+    """Return the cached graph of a file, memory-mapped, or None; yields bytes done and total."""
     facts = _facts(source)
     if sequences:
         facts["has_sequences"] = True
@@ -31,13 +31,13 @@ def load_graph(
     )
     try:
         return entry and _to_graph(entry, sequences)
-    # As of any entry that is damaged, another one takes its place.
+    # As with any damaged cache entry, a new one replaces it.
     except Exception:
         return None
 
 
 def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, None, bool]:
-    """Keep the graph of a file, and return whether that went well; yields bytes done and in all."""
+    """Cache the graph of a file; return whether that succeeded; yields bytes done and total."""
     try:
         if Source.of(Path(source.path)) != source:
             return False
@@ -53,7 +53,7 @@ def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, No
 
 
 def peek_sizes(source: Source) -> tuple[int, int, int] | None:
-    """Return nodes, steps and bp of the cached graph of a file, or None; reads no array."""
+    """Return nodes, steps and bp of a file's cached graph, or None, without reading arrays."""
     facts = load_facts(entry_folder(GROUP, source.path), _facts(source))
     return tuple(facts["sizes"]) if facts and "sizes" in facts else None
 

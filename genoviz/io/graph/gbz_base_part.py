@@ -1,8 +1,10 @@
-"""Parts of databases of GBZ-base, of which no more is read than they need.
+"""Partial reading of GBZ-base databases.
 
-The database names the first visit of each path alone, and visits every 1,000 bp of *indexed* paths
-(generic ones and those of reference samples). So a region is given on an indexed path; the others
-that run through it are there step by step, and have their own names where they begin within the
+The database stores the first visit of each path, and a visit about every 1,000 bp of *indexed*
+paths (generic ones and those of reference samples). Regions are therefore given on indexed paths.
+Other paths through the region are recovered step by step. They have their names only if they start
+within the part. The rest are called ``unknown_1``, ``unknown_2`` and so on, because finding their
+names requires walking back to their starts.
 part. The rest is named ``unknown_1``, ``unknown_2`` and so on, as whose they are takes the whole
 way to where they begin.
 
@@ -34,7 +36,7 @@ _NEAR = 1 << 20
 
 
 class Reach(NamedTuple):
-    """How far around its nodes a part goes: detours in bp, then steps, and bp."""
+    """Extent of a part around its nodes: bp of detours, then steps, and bp."""
 
     detour_bp: int = 0
     steps: int = 0
@@ -42,7 +44,7 @@ class Reach(NamedTuple):
 
 
 class _Node(NamedTuple):
-    """One orientation of a node: links as (handle, first visit), record, bases packed, length."""
+    """A node orientation: links as (handle, first visit), record, packed bases, length."""
 
     edges: list[tuple[int, int]]
     record: bytes
@@ -53,7 +55,7 @@ class _Node(NamedTuple):
 class PartReader:
     """Reads parts of an open database.
 
-    Regions are those of `indexed`, which has the names and lengths of the indexed paths.
+    Regions refer to `indexed`, which has the names and lengths of the indexed paths.
     """
 
     def __init__(self, base: GbzBase) -> None:
@@ -66,7 +68,7 @@ class PartReader:
 
     @cached_property
     def indexed(self) -> PangenomeGraph:
-        """The indexed paths, each with one node as long as the path: what regions are found on."""
+        """The indexed paths, each as a single node of the path's length, to resolve regions."""
         paths = self._indexed_paths
         lengths = np.array([self._length(path) for path in paths], np.int64)
         names = tuple(map(StoredPath.name, paths, lengths.tolist()))
@@ -87,7 +89,7 @@ class PartReader:
         return [path for path in self._paths if path.is_indexed]
 
     def place(self, path: int, position: int) -> PangenomeGraph:
-        """Return the indexed paths, with the node at a position of one of them in its place."""
+        """Return the indexed paths, with the real node at a position of one of them."""
         (visit,) = self._walk(self._indexed_paths[path], position, position + 1)
         node = self._node(visit.handle)
         whole = self.indexed
@@ -112,10 +114,10 @@ class PartReader:
     def read(
         self, regions: Sequence[PathRegion], nodes: Iterable[str] = (), reach: Reach | None = None
     ) -> tuple[PangenomeGraph, list[PathRegion]]:
-        """Return the graph of all nodes that regions, nodes and their surroundings may take.
+        """Return the graph of the given regions, nodes and their surroundings.
 
-        It has at least what is requested, and of each path all that it has of these nodes. The
-        regions come back as they are on the paths of the part.
+        It has at least the requested nodes, and the complete walks of all paths over its nodes.
+        The regions are returned in coordinates of the part's paths.
 
         Raises
         ------
@@ -153,7 +155,7 @@ class PartReader:
         return self._nodes[handle]
 
     def _fetch(self, ids: Iterable[int]) -> None:
-        """Read the nodes that are not there yet, both orientations of each."""
+        """Read missing nodes, both orientations of each."""
         missing = [node for node in ids if node << 1 not in self._nodes]
         for first in range(0, len(missing), _NAMES_PER_QUERY):
             part = missing[first : first + _NAMES_PER_QUERY]
@@ -178,7 +180,7 @@ class PartReader:
         return _Node(list(map(tuple, links.tolist())), edges + runs, text, length)
 
     def _named(self, names: Iterable[str]) -> set[int]:
-        """Return the numbers of nodes; one that is not there is refused."""
+        """Return the IDs of named nodes; an unknown name raises an error."""
         found = set()
         for name in names:
             handle = 2 * int(name) if name.isascii() and name.isdigit() and len(name) < 18 else 0
@@ -193,7 +195,7 @@ class PartReader:
         return self._expand(inner, reach.steps, 1) | self._expand(inner, reach.bp, None)
 
     def _expand(self, seeds: Collection[int], limit: int, cost: int | None) -> set[int]:
-        """Return nodes at a distance of less than ``limit``; those between add their costs."""
+        """Return nodes at a distance below ``limit``; intermediate nodes add their costs."""
         distances = dict.fromkeys(seeds, 0)
         frontier = set(seeds) if limit else set()
         while frontier:
@@ -224,14 +226,14 @@ class PartReader:
     # Paths ------------------------------------------------------------------------------------
 
     def _length(self, path: StoredPath) -> int:
-        """Return the length of an indexed path, bp: from its last index on to its end."""
+        """Return the length of an indexed path, bp, by walking from its last index entry."""
         if path.starts[0][0] == 0:
             return 0
         *_, last = self._follow(self._nearest(path, 1 << 62))
         return last.bp + self._node(last.handle).length
 
     def _nearest(self, path: StoredPath, position: int) -> Visit:
-        """Return the last visit in the index at or before a position."""
+        """Return the last indexed visit at or before a position."""
         command = (
             "SELECT node_handle, node_offset, path_offset FROM ReferenceIndex WHERE path_handle = ?"
             " AND path_offset <= ? ORDER BY path_offset DESC LIMIT 1"
@@ -241,7 +243,7 @@ class PartReader:
         return Visit(*path.starts[0], 0)
 
     def _follow(self, visit: Visit) -> Iterator[Visit]:
-        """Yield a visit and those after it, to the end of the path."""
+        """Yield a visit and its successors, to the end of the path."""
         n_left = _MAX_WALK
         while visit.handle:
             yield visit
@@ -256,7 +258,7 @@ class PartReader:
             visit = Visit(int(to), int(offset), visit.bp + node.length)
 
     def _walk(self, path: StoredPath, start: int, end: int) -> list[Visit]:
-        """Return the visits of an indexed path from one position to another."""
+        """Return the visits of an indexed path between two positions."""
         found = []
         for visit in self._follow(self._nearest(path, start)):
             if visit.bp >= end:
@@ -273,7 +275,7 @@ class PartReader:
         wanted: list[tuple[int, int, int]],
         picked: Collection[int],
     ) -> None:
-        """Add the visits of the index that are in the part, near the regions of each path."""
+        """Add indexed visits inside the part, near the regions of each path."""
         command = (
             "SELECT node_handle, node_offset, path_offset FROM ReferenceIndex WHERE path_handle = ?"
             " AND path_offset BETWEEN ? AND ?"
@@ -286,7 +288,7 @@ class PartReader:
     def _build(
         self, ids: list[int], anchors: dict[int, list[Visit]]
     ) -> tuple[PangenomeGraph, dict[int, list[tuple[str, int, int]]]]:
-        """Return the graph of nodes, and of each named path its pieces: name, start and end."""
+        """Return the graph of nodes, and the pieces of each named path: name, start and end."""
         handles = np.repeat(np.array(ids, np.int64), 2) << 1 | np.tile((0, 1), len(ids))
         nodes = [self._nodes[handle] for handle in handles.tolist()]
         bounds = np.append(0, np.cumsum([len(node.record) for node in nodes]))
@@ -331,7 +333,7 @@ class PartReader:
 
 
 def _list_edges(handles: np.ndarray, nodes: list[_Node]) -> np.ndarray:
-    """Return the links between nodes of the part, each in the direction that a GBZ lists."""
+    """Return the links between nodes of the part, each in the direction of a GBZ."""
     places = {handle: place for place, handle in enumerate(handles.tolist())}
     found = []
     for place, node in enumerate(nodes):

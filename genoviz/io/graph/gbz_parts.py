@@ -1,4 +1,4 @@
-"""The parts of a GBZ file: its tags, the GBWT, names of paths, and segments, where they are there.
+"""Sections of a GBZ file: tags, GBWT, path names, and segments if present.
 
 References
 ----------
@@ -35,10 +35,10 @@ _START_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class GbwtIndex:
-    """The GBWT: records and what its header says.
+    """The GBWT: records and header.
 
-    ``size`` is 0 where no header says how many visits there are. ``starts`` has the first visit of
-    each sequence (-1 for an empty one; int64) where it is not the endmarker's record that says it.
+    ``size`` is 0 if no header gives the number of visits. ``starts`` has the first visit of each
+    sequence (-1 for an empty one; int64) unless the endmarker's record gives it.
     """
 
     n_sequences: int
@@ -51,7 +51,7 @@ class GbwtIndex:
 
     @property
     def n_slots(self) -> int:
-        """Number of IDs from the first node to the last, whether they have a node or not."""
+        """Number of IDs from the first node to the last, used or not."""
         return (len(self.record_bytes) - 2) // 2
 
     @property
@@ -62,7 +62,7 @@ class GbwtIndex:
 
 @dataclass(frozen=True)
 class PathFields:
-    """Names of the paths: four numbers of each path, and the names of samples and contigs."""
+    """Path names: four numbers per path, and the names of samples and contigs."""
 
     paths: np.ndarray
     samples: ByteStrings
@@ -71,14 +71,14 @@ class PathFields:
 
 @dataclass(frozen=True)
 class Segments:
-    """Names of segments, the slot of the first node of each, and the one after the last."""
+    """Segment names, the first slot of each segment, and the slot after the last."""
 
     names: ByteStrings
     bounds: np.ndarray
 
 
 class StoredPath(NamedTuple):
-    """A row of the table of paths: where it begins in both directions, and its name."""
+    """A row of the path table: start in both directions, and name."""
 
     handle: int
     starts: tuple[tuple[int, int], tuple[int, int]]
@@ -89,7 +89,7 @@ class StoredPath(NamedTuple):
     is_indexed: bool
 
     def name(self, length: int) -> str:
-        """Return its name in a graph: that of a walk of so many bp, or of a generic path."""
+        """Return its name in a graph: a walk name with this length, or a generic path's name."""
         if self.sample == GENERIC_SAMPLE:
             return self.contig
         end = self.fragment + length
@@ -98,9 +98,9 @@ class StoredPath(NamedTuple):
 
 
 def estimate_gbz(path: Path) -> int:
-    """Return about how many bytes the graph of a GBZ file takes, by the counts at its beginning.
+    """Return the approximate memory of a GBZ file's graph, from the counts in its header.
 
-    It is 0 for a file that is not a GBZ, or whose beginning is damaged.
+    It is 0 if the file is not a GBZ, or its header is damaged.
     """
     counts = count_gbz(path)
     if counts is None:
@@ -110,9 +110,9 @@ def estimate_gbz(path: Path) -> int:
 
 
 def count_gbz(path: Path) -> tuple[int, int] | None:
-    """Return how many IDs of nodes and how many steps a GBZ file says at its beginning that it has.
+    """Return the numbers of node IDs and of steps from the header of a GBZ file.
 
-    None stands for a file that is not a GBZ, or whose beginning is damaged.
+    None if the file is not a GBZ, or its header is damaged.
     """
     with path.open("rb") as file:
         start = np.frombuffer(file.read(_START_BYTES), np.uint8)
@@ -127,7 +127,7 @@ def count_gbz(path: Path) -> tuple[int, int] | None:
 
 
 def _check_header(reader: ElementReader, name: str, tag: int, versions: tuple[int, ...]) -> int:
-    """Return the version of a structure that begins here."""
+    """Return the version of the structure that starts here."""
     found, version = reader.halves()
     if found != tag:
         raise reader.damaged(f"the header of {name}")
@@ -163,7 +163,7 @@ def _texts(reader: ElementReader, strings: ByteStrings, what: str) -> list[str]:
 
 
 def read_index(reader: ElementReader) -> GbwtIndex:
-    """Return the GBWT, and stop where metadata may begin."""
+    """Return the GBWT, and stop before any metadata."""
     version = _check_header(reader, "a GBWT", GBWT_TAG, _GBWT_VERSIONS)
     n_sequences, size, offset, alphabet, flags = (reader.element() for _ in range(5))
     if not flags & _IS_SIMPLE_SDS:
@@ -232,7 +232,7 @@ def read_graph_header(reader: ElementReader) -> tuple[int, int, int]:
 
 
 def read_segments(reader: ElementReader, flags: int, n_slots: int) -> Segments | None:
-    """Return the segments that nodes are parts of, or None if there are none."""
+    """Return the segments that nodes belong to, or None if there are none."""
     names = reader.strings("the list of segments")
     firsts, length = reader.integer_set("the list of segments")
     if bool(flags & _HAS_TRANSLATION) != (len(names) > 0) or len(firsts) != len(names):
@@ -248,7 +248,7 @@ def read_segments(reader: ElementReader, flags: int, n_slots: int) -> Segments |
 def find_slots(
     reader: ElementReader, index: GbwtIndex, n_nodes: int, offsets: np.ndarray
 ) -> np.ndarray:
-    """Return the slots that have a node; int64."""
+    """Return the slots in use; int64."""
     if len(offsets) - 1 != index.n_slots:
         raise reader.refuse(
             f"has {len(offsets) - 1:,} sequences for {index.n_slots:,} nodes (damaged file)"
@@ -273,7 +273,7 @@ def fit_segments(
     edges: np.ndarray,
     ends: np.ndarray,
 ) -> Segments | None:
-    """Return the segments that are there, or None where paths take parts of some."""
+    """Return the segments, or None if paths traverse only parts of some."""
     first, last = translation.bounds[:-1], translation.bounds[1:] - 1
     is_there = np.zeros(index.n_slots, np.bool_)
     is_there[slots] = True
@@ -294,7 +294,7 @@ def fit_segments(
 
 
 def _sides(handles: np.ndarray, begins: np.ndarray, stops: np.ndarray, side: int) -> np.ndarray:
-    """Return which sides of nodes are sides of segments: the one entered (0) or left (1)."""
+    """Return which node sides are segment sides: the side entered (0) or left (1)."""
     is_right = (handles & 1) != side
     slots = handles >> 1
     return np.where(is_right, stops[slots], begins[slots])

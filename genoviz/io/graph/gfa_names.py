@@ -1,4 +1,4 @@
-"""Finding nodes by name: which kind of table suits the names of a graph, and filling it."""
+"""Lookup of nodes by name, with a table type that suits the names of the graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SLICE = 1 << 18
 
 
 class RepeatedNameError(Exception):
-    """Two nodes have one name; ``node`` is the second of them."""
+    """Two nodes have the same name; ``node`` is the second of them."""
 
     def __init__(self, node: int) -> None:
         self.node = node
@@ -22,12 +22,12 @@ class RepeatedNameError(Exception):
 
 
 def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_name_loops.NodeTable]:
-    """Return a table of at least one name; yields the share done.
+    """Return a lookup table of at least one name; yields the share done.
 
     Raises
     ------
     RepeatedNameError
-        If two names are the same.
+        If two names are equal.
     """
     n = len(names)
     bounds = np.append(np.arange(0, n, _SLICE), n).tolist()
@@ -60,6 +60,6 @@ def build_node_table(names: ByteStrings) -> Generator[float, None, gfa_name_loop
 
 
 def _prefix_of_first(names: ByteStrings) -> np.ndarray:
-    """Return what stands before the number at the end of the first name; uint8."""
+    """Return the prefix before the number at the end of the first name; uint8."""
     name = names.data[: names.offsets[1]].tobytes()
     return names.data[: len(name.rstrip(b"0123456789"))].copy()

@@ -1,4 +1,4 @@
-"""The paths of a GFA text: P and W lines, their names, and the steps that they read."""
+"""Paths of a GFA text: P and W lines, their names and steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAMES_PER_SLICE = 10_000
 def read_paths(
     text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
 ) -> Generator[Progress, None, tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
-    """Return path names, path offsets and steps; yields the progress."""
+    """Return path names, path offsets and steps; yields progress."""
     fields = np.empty((len(lines), 2), np.int64)
     has_overlaps = np.zeros(len(lines), np.bool_)
     bounds, positions = text.tasks(lines)
@@ -64,7 +64,7 @@ def read_paths(
 def _cut_paths(
     text: TextTasks, lines: np.ndarray, fields: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pieces that :func:`gfa_parser.parse_steps` takes, and the path of each."""
+    """Return the pieces for :func:`gfa_parser.parse_steps`, and the path of each."""
     n_pieces = -(-(fields[:, 1] - fields[:, 0]) // _PIECE)
     owners, ranks = expand_counts(n_pieces)
     pieces = np.empty((len(owners), 5), np.int64)
@@ -93,7 +93,7 @@ def _read_path_names(
 
 
 def _refuse_repeated_path(text: TextTasks, lines: np.ndarray, names: tuple[str, ...]) -> None:
-    """Refuse a second path of one name, as odgi and vg do: no position would tell them apart."""
+    """Reject a duplicate path name, as odgi and vg do, because positions would be ambiguous."""
     if len(set(names)) == len(names):
         return
     seen: dict[str, int] = {}
@@ -119,7 +119,7 @@ def _path_name(name: bytes) -> str:
 
 
 def _walk_name(head: bytes) -> str:
-    """Return ``sample#haplotype#contig:start-end`` for the first fields of a walk."""
+    """Return ``sample#haplotype#contig:start-end`` from the first fields of a walk."""
     sample, haplotype, contig, start, end = head.split(b"\t")
     for part in (sample, contig):
         wrong = line_errors.explain_name(part, "walk")

@@ -1,4 +1,4 @@
-"""A GFA text cut into tasks, and the threads that do them."""
+"""Division of a GFA text into tasks, and the threads that run them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Progress = tuple[str, int, int]
 
 @dataclass
 class TextTasks:
-    """A text, its place, and the threads that work on it."""
+    """A text, its source, and the threads that process it."""
 
     path: Path
     data: np.ndarray
@@ -39,9 +39,9 @@ class TextTasks:
         positions: np.ndarray,
         call: Callable[[int, int], object],
     ) -> Generator[Progress, None, list]:
-        """Call ``call(first, last)`` between neighbouring ``bounds``, in all threads.
+        """Call ``call(first, last)`` for consecutive ``bounds``, in all threads.
 
-        Yields the progress, where ``positions`` are the bytes done at each bound.
+        Yields the progress if ``positions`` gives the bytes done at each bound.
         """
         results = []
         batch = self.n_threads * _TASKS_PER_THREAD
@@ -53,7 +53,7 @@ class TextTasks:
         return results
 
     def tasks(self, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return bounds that cut what begins at ``starts`` into tasks of one block of text."""
+        """Return bounds that group items starting at ``starts`` into tasks of one text block."""
         bounds = np.searchsorted(starts, np.arange(0, len(self.data), BLOCK))
         bounds = np.unique(np.append(bounds, (0, len(starts))))
         return bounds, np.append(starts, len(self.data))[bounds]

@@ -4,9 +4,8 @@
 writes ``idx X Y`` in order. There is one row for each node end: ``idx`` is ``2 i`` for the start of
 node ``i`` and ``2 i + 1`` for its end.
 
-Polars reads and writes the rows. It passes over what it cannot tell or takes for something else
-(empty lines, missing fields), so text that is odd in any way is read once more row by row, which
-finds the line and says what is wrong with it.
+Polars reads and writes the rows. It silently skips or misinterprets malformed input (empty lines,
+missing fields), so unusual text is reread row by row, which locates the faulty line.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def read_layout_tsv(path: str | PathLike[str]) -> GraphLayout:
     Raises
     ------
     FileFormatError
-        If the header, a row, or the set of ``idx`` is not as it must be.
+        If the header, a row, or the set of ``idx`` is invalid.
     """
     path = Path(path)
     text = read_bytes(path)
@@ -59,8 +58,8 @@ def read_layout_tsv(path: str | PathLike[str]) -> GraphLayout:
 def write_layout_tsv(layout: GraphLayout, path: str | PathLike[str]) -> None:
     """Write a layout as TSV, gzipped when the name ends in ``.gz``.
 
-    Rows are sorted by ``idx``; there is a column of components when the layout has them. Numbers
-    have the digits that they need to be read back as the same doubles.
+    Rows are sorted by ``idx``; there is a component column if the layout has components. Numbers
+    have enough digits to be read back as the same doubles.
 
     Raises
     ------
@@ -80,14 +79,14 @@ def write_layout_tsv(layout: GraphLayout, path: str | PathLike[str]) -> None:
 
 
 def _write_rows(file: BinaryIO, points: np.ndarray, components: np.ndarray | None) -> None:
-    """Write the header and all rows; ``components`` are those of nodes, not of points."""
+    """Write the header and all rows; ``components`` are per node, not per point."""
     import polars
 
     file.write(HEADER + (b"\n" if components is None else b"\tcomponent\n"))
     for first in range(0, len(points), _ROWS_PER_WRITE):
         stop = min(first + _ROWS_PER_WRITE, len(points))
         rows = np.arange(first, stop)
-        # Whole numbers are written as such, as odgi does.
+        # Integral values are written as integers, as odgi does.
         places = [
             polars.Series(name, column).cast(polars.String).str.strip_suffix(".0")
             for name, column in zip("XY", points[first:stop].T, strict=True)
@@ -133,7 +132,7 @@ def _parse_rows(rows: bytes, columns: tuple[str, ...]) -> list[np.ndarray] | Non
 
 
 def _parse_odd_rows(path: Path, rows: bytes, columns: tuple[str, ...]) -> list[np.ndarray]:
-    """Return the values of each column, row by row, or say what is wrong with the first bad row."""
+    """Return the values of each column, parsed row by row; raises for the first bad row."""
     lines = rows.split(b"\n")
     for _ in range(2):
         if lines and lines[-1] in (b"", b"\r"):
@@ -148,7 +147,7 @@ def _parse_odd_rows(path: Path, rows: bytes, columns: tuple[str, ...]) -> list[n
 
 
 def _parse_row(path: Path, row: bytes, line: int, columns: tuple[str, ...]) -> list[float]:
-    """Return the fields of one row, or say what is wrong with it."""
+    """Return the fields of one row; raises if it is malformed."""
     fields = row[:MAX_LINE].decode(errors="replace").split("\t")
     if not row:
         raise FileFormatError(path, "is empty, needs a row for a node end", line=line)
@@ -178,7 +177,7 @@ def _parse_number(field: str, kind: type) -> float | None:
 
 
 def _order_points(path: Path, indices: np.ndarray) -> np.ndarray:
-    """Return ``indices`` after checking that they are all of 0 to n - 1."""
+    """Return ``indices`` after checking that they are a permutation of 0 to n - 1."""
     n_points = len(indices)
     counts = np.bincount(indices[indices < n_points], minlength=n_points)
     if (counts > 1).any():

@@ -1,1 +1,1 @@
-"""Features, reads and signals as files."""
+"""Files of features, reads and signals."""

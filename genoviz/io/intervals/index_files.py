@@ -1,7 +1,6 @@
-"""Indices of BAM, CRAM and text files (BAI, CSI, TBI, CRAI): checked, and text read by them.
+"""Indexes of BAM, CRAM and text files (BAI, CSI, TBI, CRAI): validation and indexed reading.
 
-An index is checked before it is used, for the library that reads by it ends the whole process over
-some damaged ones.
+An index is validated before use, because some damaged ones crash the library and so the process.
 
 References
 ----------
@@ -31,11 +30,11 @@ _BAI_BINS = 37_449
 _MAX_DEPTH = 9
 _CRAI_COLUMNS = 6
 _ANY_BYTES = "latin-1"
-_NO_END = 2**31 - 1  # the library takes no greater numbers
+_NO_END = 2**31 - 1  # the library's maximum
 
 
 def find_index(path: Path, endings: Sequence[str]) -> Path | None:
-    """Return the index beside a file, or None; ``reads.bam.bai`` comes before ``reads.bai``."""
+    """Return the index beside a file, or None; ``reads.bam.bai`` precedes ``reads.bai``."""
     for ending in endings:
         for index in (path.with_name(path.name + ending), path.with_suffix(ending)):
             if index.is_file():
@@ -44,13 +43,13 @@ def find_index(path: Path, endings: Sequence[str]) -> Path | None:
 
 
 def check_index(index: Path, path: Path) -> tuple[str, ...]:
-    """Return what is to be said of the index of a file that is to be read by it.
+    """Validate the index of a file; return notes for the user.
 
     Raises
     ------
     FileFormatError
-        If the index cannot be read, is damaged, or points beyond the file; says which, and what
-        to do.
+        If the index cannot be read, is damaged, or points beyond the file; the message suggests a
+        remedy.
     """
     status, of_index = path.stat(), index.stat()
     content = read_bytes(index, may_be_binary=True)
@@ -106,7 +105,7 @@ def _check_lines(content: np.ndarray, n_bytes: int) -> None:
 
 
 def indexed_contigs(path: Path, index: Path) -> tuple[str, ...]:
-    """Return the contigs that an index has.
+    """Return the contigs in an index.
 
     Raises
     ------
@@ -118,9 +117,9 @@ def indexed_contigs(path: Path, index: Path) -> tuple[str, ...]:
 
 
 def fetch_lines(path: Path, index: Path, region: PathRegion) -> bytes:
-    """Return the lines of a region, as its index gives them; none of a contig that it has not.
+    """Return the lines of a region using the index; empty for a contig that it lacks.
 
-    One base more on each side is requested, so that empty intervals on its bounds are there.
+    One extra base on each side is fetched, to include empty intervals at the bounds.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Kinds of files with intervals: which one a file is of, where its rows have what, their columns.
+"""Interval file formats: detection, column layouts, and column conversion.
 
-What is wrong with a row is said in words here, too.
+Error messages about rows are made here too.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from genoviz.model import ByteStrings, Intervals
 
 @dataclass(frozen=True)
 class RowFormat:
-    """How a kind of text writes intervals; columns from 0 on, -1 for none.
+    """Column layout of a text format; columns count from 0, -1 for none.
 
     Attributes
     ----------
     title
-        What people call it.
+        Name shown to users.
     first_base
-        What the first base of a contig is called; with 1, ends are closed.
+        Coordinate of a contig's first base; with 1, ends are closed.
     n_needed
-        Columns that a row needs.
+        Number of required columns.
     """
 
     title: str
@@ -87,7 +87,7 @@ _ENDINGS = {
 _OTHERS = re.compile(
     rb"(?P<vcf>##fileformat=VCF|BCF\x02)|(?P<fasta>>[^\t\n]*\n)"
     rb"|(?P<fastq>@[^\n]*\n[A-Za-z.]+\r?\n\+)"
-    # GFF may have a contig named S: a segment has its sequence third, then tags or the end.
+    # A GFF contig may be named S; a GFA segment has its sequence third, then tags or the end.
     rb"|(?P<graph>(#[^\n]*\n)*(H\tVN:Z:|S\t[^\t\n]+\t([A-Za-z]+|\*)(\t\w\w:[AifZJHB]:|\r?\n|$))"
     rb"|GBZ [\1-\10]\0\0\0)"
     rb"|(?P<wiggle>((#|track|browser)[^\n]*\n|[ \t\r]*\n)*(fixed|variable)Step[ \t])"
@@ -127,14 +127,14 @@ _MAX_SCORE_BYTES = 400
 
 
 def find_kind(path: Path, kind: str | None = None) -> str:
-    """Return the kind of a file: as given, by its first bytes, its name, or its first row.
+    """Return the format of a file: as given, or from its first bytes, name, or first row.
 
     Raises
     ------
     ParameterError
         If ``kind`` is not one of ``KINDS``.
     FileFormatError
-        If the file cannot be read, or is of a kind that has no intervals.
+        If the file cannot be read, or its format has no intervals.
     """
     if kind is not None:
         found = _ENDINGS.get(kind.lower(), kind.lower())
@@ -178,12 +178,12 @@ def _find_text_kind(start: bytes) -> str:
 
 
 class RowColumns:
-    """What is read from rows whose numbers and places in the text are known.
+    """Column values of rows that have been parsed and located.
 
     Attributes
     ----------
     notes
-        What people should know of values that are not there.
+        Notes on missing values.
     """
 
     def __init__(
@@ -194,20 +194,20 @@ class RowColumns:
         self.notes: list[str] = []
 
     def contig_names(self, names: list[bytes]) -> tuple[str, ...]:
-        """Return contigs as text; GFF3 may write characters as %XX."""
+        """Decode contig names; GFF3 may escape characters as %XX."""
         is_escaped = self._rows.title == "GFF"
         texts = [_decode(self._path, name) for name in names]
         return tuple(unquote(text) if is_escaped and "%" in text else text for text in texts)
 
     def strands(self, n_odd: int) -> np.ndarray | None:
-        """Return the strands, of which so many are none; None where no row has one."""
+        """Return the strands, ``n_odd`` of which are invalid; None if no row has one."""
         column = self._columns.strand
         if column < 0 or self._lack(column, n_odd, "strand (+, - or .), so they have none"):
             return None
         return self._read.strands
 
     def scores(self) -> np.ndarray | None:
-        """Return the scores, None where no row has one; those left by the loop are read here."""
+        """Return the scores, None if no row has one; also parses those that the loop skipped."""
         column, score_at = self._columns.score, self._read.score_at
         if column < 0:
             return None
@@ -220,14 +220,14 @@ class RowColumns:
         return self._read.scores
 
     def _lack(self, column: int, n: int, what: str) -> bool:
-        """Note that a column of so many rows is not what it should be; return whether all are."""
+        """Note that ``n`` values of a column are invalid; return whether all are."""
         n_rows = len(self._read.starts)
         if n:
             self.notes.append(f"Column {column + 1} of {n:,} of {n_rows:,} rows is no {what}.")
         return n > 0 and n == n_rows
 
     def _read_odd_scores(self) -> None:
-        """Read scores that the loop left: exponents, many digits, nan."""
+        """Parse scores that the loop skipped: exponents, many digits, nan."""
         odd = np.flatnonzero(self._read.score_at >= 0)
         for rows in np.array_split(odd, len(odd) // _ODD_SCORES + 1):
             words = np.empty((len(rows), _MAX_SCORE_BYTES), np.uint8)
@@ -251,7 +251,7 @@ class RowColumns:
         )
 
     def names(self) -> ByteStrings | None:
-        """Return the names, None where they are not wanted."""
+        """Return the names, None if not requested."""
         if self._columns.name < 0:
             return None
         offsets = np.zeros(len(self._read.starts) + 1, np.int64)
@@ -261,7 +261,7 @@ class RowColumns:
         return ByteStrings(data, offsets)
 
     def expand_blocks(self, intervals: Intervals) -> tuple[Intervals, np.ndarray]:
-        """Return one interval for each block, and the row that each comes from."""
+        """Return one interval per block, and the row of each."""
         counts = np.empty(len(intervals), np.int64)
         wrong = count_blocks(self._text, self._read.block_at, self._columns.any_blank, counts)
         starts = ends = np.empty(0, np.int64)
@@ -286,7 +286,7 @@ class RowColumns:
 
 
 def explain_row(line: bytes, rows: RowFormat, *, any_blank: bool) -> str:
-    """Say why a row was refused."""
+    """Return why a row was rejected."""
     fields = line.split() if any_blank else line.split(b"\t")
     if len(fields) < rows.n_needed:
         by = "" if any_blank or len(line.split()) < 3 else ", set apart by tabs"
@@ -307,7 +307,7 @@ def explain_row(line: bytes, rows: RowFormat, *, any_blank: bool) -> str:
 
 
 def explain_blocks(line: bytes, *, any_blank: bool) -> str:
-    """Say why the blocks of a BED12 row were refused."""
+    """Return why the blocks of a BED12 row were rejected."""
     fields = line.split() if any_blank else line.split(b"\t")
     shown = ", ".join(show(field, 24) for field in fields[9:12])
     return (

@@ -1,8 +1,8 @@
-"""Reads of SAM, BAM and CRAM files as intervals: the blocks that they are aligned with.
+"""Reads of SAM, BAM and CRAM files as intervals: their aligned blocks.
 
-A read's CIGAR is cut at deletions (D) and skipped regions (N); insertions and clipped bases take
-no place on the contig. So depth is that of ``bedtools genomecov -split`` and, with the reads that
-are left out by default, that of ``samtools depth``.
+A read is split at deletions (D) and skipped regions (N) of its CIGAR. Insertions and clipped bases
+do not consume the reference. The depth therefore equals that of ``bedtools genomecov -split`` and,
+with the default flags, that of ``samtools depth``.
 
 References
 ----------
@@ -53,7 +53,7 @@ def read_blocks(
     cuts: str = "DN",
     reads_of_blocks: list[np.ndarray] | None = None,
 ) -> Generator[Progress, None, Intervals]:
-    """Return the blocks of the reads of a file; yields the progress.
+    """Return the blocks of the reads of a file; yields progress.
 
     Parameters
     ----------
@@ -62,24 +62,24 @@ def read_blocks(
     kind
         ``"sam"``, ``"bam"`` or ``"cram"``.
     find_region
-        Given the contigs, returns the region that is wanted; only what touches it is read, by the
-        index if there is one. None reads all.
+        Function that is given the contigs and returns the region to read, using the index if there
+        is one. None reads everything.
     exclude_flags
-        Reads with any of these bits are left out: unmapped (4), secondary (256), failed (512),
-        duplicate (1024).
+        Skip reads with any of these bits: unmapped (4), secondary (256), failed (512), duplicate
+        (1024).
     min_quality
-        Smallest mapping quality.
+        Minimum mapping quality.
     blocks
-        Whether reads are cut at D and N, and those without an aligned base (151I, 151S) left out;
-        else each is one interval from first base to last, or an empty one.
+        Whether to split reads at D and N, and to skip those without an aligned base (151I, 151S);
+        otherwise each read is one interval from its first base to its last, possibly empty.
     names
         Whether to keep the reads' names.
     reference
-        FASTA file of a CRAM; it is hardly ever needed.
+        FASTA file of a CRAM; rarely needed.
     cuts
-        Operations at which reads are cut into blocks.
+        CIGAR operations at which reads are split.
     reads_of_blocks
-        Gets one array: the number of the read that each block is of. Not with a region.
+        List that receives one array: the read number of each block. Not available with a region.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def _no_messages(pysam: Any) -> Iterator[None]:
 def _open(
     pysam: Any, path: Path, kind: str, reference: Path | None, index: Path | None
 ) -> Iterator[Any]:
-    # No threads: with them the library may wait forever for the rest of a damaged file.
+    # No threads: with them, the library may wait forever for the rest of a truncated file.
     options: dict[str, Any] = {} if index is None else {"index_filename": str(index)}
     if kind == "cram":
         options["format_options"] = [_CRAM_FIELDS]
@@ -136,7 +136,7 @@ def _open(
     mode = {"sam": "r", "bam": "rb", "cram": "rc"}[kind]
     try:
         with path.open("rb") as opened:
-            # By its own name, the library would find an index that nobody has looked through.
+            # By name, the library would find and use an index that has not been validated.
             name = str(path) if index else f"/dev/fd/{opened.fileno()}"
             file = pysam.AlignmentFile(name, mode, **options)
     except FileNotFoundError:
@@ -147,7 +147,7 @@ def _open(
     try:
         yield file
     finally:
-        # After damage the library refuses to close, with a sentence that hides the first.
+        # After an error the library also fails to close, with a message that hides the first.
         with contextlib.suppress(OSError, ValueError):
             file.close()
 
@@ -162,22 +162,22 @@ def _fetch(
         raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")
     if by_index:
         length = file.lengths[contigs.index(region.path)]
-        # An overhanging read ends behind its contig, but begins on it.
+        # An overhanging read ends beyond its contig but starts on it.
         return file.fetch(region.path, min(region.start, length), min(region.end, length))
     return (read for read in file.fetch(until_eof=True) if read.reference_name == region.path)
 
 
 def _bytes_done(file: Any, kind: str, n_bytes: int) -> int:
-    """Return how much of a BAM is read; its virtual offsets hold that of the compressed block."""
+    """Return the number of BAM bytes read, from virtual offsets."""
     if kind != "bam":
         return 0
     return min(file.tell() >> 16, n_bytes)
 
 
 class _Taken:
-    """The reads that were taken so far.
+    """The reads collected so far.
 
-    Each different CIGAR is taken apart once, except for long ones, which hardly ever come twice.
+    Each distinct CIGAR is parsed once, except long ones, which rarely repeat.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class _Taken:
         self.block_counts, self.block_table = array("q"), array("q")
 
     def take(self, reads: Iterator[Any]) -> bool:
-        """Take the reads of a batch; return whether there was one."""
+        """Collect a batch of reads; return whether there were any."""
         add_contig, add_start = self.contig_ids.append, self.starts.append
         add_cigar, add_strand = self.cigars.append, self.strands.append
         find_rank, names = self.ranks.get, self.names
@@ -252,7 +252,7 @@ class _Taken:
         )
 
     def _note(self, n_without_base: int) -> str:
-        """Return what was taken; ``n_without_base`` reads have no base of the contig."""
+        """Return a note; ``n_without_base`` reads have no aligned base."""
         rules = [f"-F {self.exclude_flags}"]
         if self.min_quality:
             rules.append(f"-q {self.min_quality}")
@@ -276,17 +276,17 @@ def _as_array(values: array, dtype: type) -> np.ndarray:
 
 
 def cut_cigar(cigar: str, *, blocks: bool = True, cuts: str = "DN") -> list[tuple[int, int]]:
-    """Return offset and length of each block of a CIGAR, bp of the contig.
+    """Return offset and length of each block of a CIGAR, in reference bp.
 
     Parameters
     ----------
     cigar
         As SAM writes it.
     blocks
-        Whether to cut; else there is one block, of length 0 where no base is aligned, as bedtools
-        takes such reads.
+        Whether to split; otherwise there is one block, of length 0 if no base is aligned, as in
+        bedtools.
     cuts
-        The operations to cut at.
+        CIGAR operations to split at.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The rows of a BED, bedGraph or GFF file as `Intervals`, read in all threads."""
+"""Parallel parsing of BED, bedGraph and GFF rows into `Intervals`."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Progress = tuple[str, int, int]
 
 @dataclass(frozen=True, eq=False)
 class IntervalRows:
-    """Intervals, and the lines of the file that they come from.
+    """Intervals, and the lines that they come from.
 
     Attributes
     ----------
     intervals
-        One for each row, or for each block of it.
+        One per row, or per block of a row.
     text
-        uint8: what the file holds.
+        uint8: the file content.
     line_at
-        int64: where in the text the line of each row begins; empty unless it was requested.
+        int64: start of each row's line in the text; empty unless requested.
     """
 
     intervals: Intervals
@@ -46,7 +46,7 @@ class IntervalRows:
 
     @cached_property
     def line_ends(self) -> np.ndarray:
-        """Where the line of each row ends, without carriage return; int64, shape (n,)."""
+        """End of each row's line, without carriage return; int64, shape (n,)."""
         ends = np.empty_like(self.line_at)
         find_line_ends(self.text, self.line_at, ends)
         return ends
@@ -54,7 +54,7 @@ class IntervalRows:
 
 @dataclass(eq=False)
 class _Part:
-    """A part of the text, and what was read from it."""
+    """A part of the text, and its parsed rows."""
 
     position: int
     stop: int
@@ -76,29 +76,29 @@ def parse_intervals(
     features: Sequence[str] = (),
     lines: bool = False,
 ) -> Generator[Progress, None, IntervalRows]:
-    """Return the intervals of a text; yields the progress.
+    """Return the intervals of a text; yields progress.
 
     Parameters
     ----------
     path
         The file, for errors.
     text
-        uint8: what it holds.
+        uint8: the file content.
     rows
-        How the file writes intervals.
+        Column layout of the format.
     names
         Whether to keep names.
     blocks
         Whether each block of a BED12 row becomes an interval.
     features
-        Types of GFF features that are wanted; all if there is none.
+        GFF feature types to keep; all if empty.
     lines
-        Whether to keep where the line of each row begins.
+        Whether to record where the line of each row starts.
 
     Raises
     ------
     FileFormatError
-        If a row does not follow the format; says which one and why.
+        If a row violates the format; the message says which one and why.
     """
     reader = _RowReader(path, text, rows, names, blocks, features, lines)
     parts = reader.cut()
@@ -110,7 +110,7 @@ def parse_intervals(
 
 
 class _RowReader:
-    """What the parts of one text have in common."""
+    """State shared by the parts of one text."""
 
     def __init__(self, path, text, rows, names, blocks, features, lines) -> None:
         self.path, self.text, self.rows = path, text, rows
@@ -147,7 +147,7 @@ class _RowReader:
         self.features = ByteStrings.from_texts(features)
 
     def cut(self) -> list[_Part]:
-        """Return parts that begin with lines, with the number of lines in each."""
+        """Divide the text into parts at line starts; return them with their line counts."""
         text, stop = self.text, len(self.text)
         if self.rows.title == "GFF":
             fasta = _FASTA.search(text.data)
@@ -164,7 +164,7 @@ class _RowReader:
         return parts
 
     def make_rows(self, n: int) -> ip.Rows:
-        """Return room for ``n`` rows."""
+        """Allocate ``n`` rows."""
 
         def room(dtype: type, wanted: bool = True) -> np.ndarray:
             return np.empty(n if wanted else 0, dtype)
@@ -184,7 +184,7 @@ class _RowReader:
         )
 
     def read(self, into: ip.Rows, part: _Part) -> _Part:
-        """Read one part into its rows."""
+        """Parse one part into its rows."""
         table = _make_table(_FIRST_CONTIGS)
         bounds = np.empty((ip.MAX_COLUMNS, 2), np.int64)
         position, row = part.position, part.first_row
@@ -214,7 +214,7 @@ class _RowReader:
         return part
 
     def finish(self, parts: list[_Part], into: ip.Rows) -> IntervalRows:
-        """Return the rows of all parts together."""
+        """Return the concatenated rows of all parts."""
         for part in parts:
             if part.wrong_at >= 0:
                 explain = partial(explain_row, rows=self.rows, any_blank=self.any_blank)
@@ -248,7 +248,7 @@ class _RowReader:
 
 
 def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:
-    """Return where the first row begins, and its line."""
+    """Return the start of the first row, and its line."""
     position = len(_BYTE_ORDER_MARK) if text[:3].tobytes() == _BYTE_ORDER_MARK else 0
     while position < len(text):
         line = text[position : _line_end(text, position)].tobytes()
@@ -260,7 +260,7 @@ def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:
 
 
 def _is_header(line: bytes, rows: RowFormat, any_blank: bool) -> bool:
-    """Return whether a line names columns: where numbers should be, it has words."""
+    """Return whether a line is a header: it has words where numbers are expected."""
     fields = line.split() if any_blank else line.split(b"\t")
     if len(fields) <= rows.end:
         return False
@@ -268,7 +268,7 @@ def _is_header(line: bytes, rows: RowFormat, any_blank: bool) -> bool:
 
 
 def _line_end(text: np.ndarray, position: int, *, keep_return: bool = False) -> int:
-    """Return where the line that has ``position`` ends."""
+    """Return the end of the line that contains ``position``."""
     step = 256
     while position < len(text):
         found = text[position : position + step].tobytes().find(b"\n")
@@ -301,7 +301,7 @@ def _grow_table(table: ip.ContigTable) -> ip.ContigTable:
 
 
 def _close_gaps(parts: list[_Part], into: ip.Rows) -> ip.Rows:
-    """Return the rows without the room that comments left."""
+    """Return the rows without the gaps left by comments."""
     n_rows = sum(part.n_rows for part in parts)
     row = 0
     for part in parts:

@@ -15,7 +15,7 @@ from genoviz.io.files.optional import import_reader
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import ByteStrings, Intervals
 
-# The names of columns that tools write, without regard to case.
+# Common column names of other tools, ignoring case.
 _NAMES = {
     "contig": ("contig", "chrom", "chr", "chromosome", "seqname", "seqnames", "seqid", "rname"),
     "start": ("start", "chromstart", "chrom_start", "begin", "pos_start"),
@@ -32,16 +32,16 @@ def intervals_from_table(table: Any, *, one_based: bool = False) -> Intervals:
     Parameters
     ----------
     table
-        What gives a column by its name: a polars or pandas frame, an Arrow table, a dictionary
-        of arrays. It needs the columns ``chrom``, ``start`` and ``end``, or what else tools call
-        them; ``strand``, ``name`` and ``score`` are taken where they are.
+        Object with columns by name: a polars or pandas frame, an Arrow table, a dictionary of
+        arrays. The columns ``chrom``, ``start`` and ``end``, or common synonyms, are required;
+        ``strand``, ``name`` and ``score`` are optional.
     one_based
         Whether starts count from 1 and ends are closed.
 
     Raises
     ------
     ParameterError
-        If a column is missing or holds something else, or a row is not an interval.
+        If a column is missing or has the wrong type, or a row is not a valid interval.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
     Raises
     ------
     FileFormatError
-        If the file cannot be read, or has not the columns and rows that it needs.
+        If the file cannot be read, or required columns are missing or invalid.
     """
     pl = import_reader("polars", "Parquet, Arrow and CSV files")
     if not path.is_file():
@@ -114,7 +114,7 @@ def _column_names(table: Any) -> list[str]:
 
 
 def _find_columns(names: Sequence[str]) -> dict[str, str]:
-    """Return which column is what."""
+    """Return the column for each meaning."""
     by_lower: dict[str, str] = {}
     for name in names:
         by_lower.setdefault(name.lower().lstrip("#"), name)

@@ -1,1 +1,1 @@
-"""Guides, genomes for the search and off-target hits as files."""
+"""Files of guides, genomes to search, and off-target hits."""

@@ -1,1 +1,1 @@
-"""Sequences and indexes of k-mers as files."""
+"""Files of sequences and k-mer indexes."""

@@ -1,4 +1,4 @@
-"""Index files (``.gvfm``) read with every byte checked, before anything looks at them."""
+"""Complete validation of index files (``.gvfm``) before use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genoviz.io.sequences.gvfm_file import ArrayFile, Progress
 def iter_check_arrays(
     file: ArrayFile, wanted: Collection[str], *, mmap: bool
 ) -> Generator[Progress, None, dict[str, np.ndarray]]:
-    """Check all sections of a file, and return the wanted arrays; yields bytes done and in all.
+    """Check all sections of a file, and return some arrays; yields bytes done and total.
 
     Parameters
     ----------
@@ -21,13 +21,13 @@ def iter_check_arrays(
     wanted
         Names of sections to return.
     mmap
-        Whether these stay in the file; otherwise they are copied to memory, and it is the copies
-        that are checked.
+        Whether to memory-map these; otherwise they are copied to memory, and the copies are
+        checked.
 
     Raises
     ------
     FileFormatError
-        If a section is missing, or not what was written.
+        If a section is missing or damaged.
     """
     found = {name: file.array(name) for name in wanted}
     n_total = sum(section.n_bytes for section in file.sections.values())
@@ -43,7 +43,7 @@ def iter_check_arrays(
 
 
 def _make_room(array: np.ndarray) -> np.ndarray:
-    """Return an array like another that begins at a multiple of 64 bytes, as lines need to."""
+    """Return an empty array like another, aligned to 64 bytes as index lines require."""
     room = np.empty(array.nbytes + 64, np.uint8)
     first = -room.ctypes.data % 64
     return room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)

@@ -10,9 +10,9 @@ description           JSON: what the arrays are of, and ``sections``: name, dtyp
                       n_bytes and CRC-32 of each
 ===================== =============================================================================
 
-A reader takes the sections that it knows. A new minor version adds some; a new major version is
-refused. Since version 1.1 the last section, ``block_checksums``, has the CRC-32 of each 16 KiB of
-the sections before it, so that who reads a few places of a large file checks these alone.
+A reader uses the sections that it knows. A new minor version adds sections; a new major version is
+rejected. Since version 1.1 the last section, ``block_checksums``, has the CRC-32 of each 16 KiB of
+the sections before it, so that a reader of a few places of a large file can check just these.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BYTE_ORDER = 0x01020304
 _HEAD = struct.Struct("=8sHHIQQQI16xI")
 _DTYPES = ("uint8", "uint32", "int32", "uint64", "int64")
 _SLICE = 16 << 20
-# Sections up to this size are checked when a file is opened, which takes a millisecond each.
+# Sections up to this size are checked when a file is opened, in about a millisecond each.
 _CHECKED_AT_ONCE = 4 << 20
 
 Progress = tuple[int, int]
@@ -53,7 +53,7 @@ Progress = tuple[int, int]
 
 @dataclass(frozen=True)
 class Section:
-    """Where an array is in a file."""
+    """Location of an array in a file."""
 
     name: str
     dtype: str
@@ -66,7 +66,7 @@ class Section:
 def write_arrays(
     file: BinaryIO, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
 ) -> Generator[Progress, None, None]:
-    """Write arrays and what they are of (plain JSON values); yields bytes done and in all."""
+    """Write arrays with a description (plain JSON values); yields bytes done and total."""
     shapes = {name: (items.dtype, items.shape) for name, items in arrays.items()}
     writer = ArrayWriter(file, about, shapes)
     n_done, n_total = 0, sum(items.nbytes for items in arrays.values())
@@ -78,16 +78,16 @@ def write_arrays(
 
 
 class ArrayWriter:
-    """Writes a file of arrays, of each some items after the others, in whatever order.
+    """Writes an array file incrementally; arrays may be interleaved in any order.
 
     Parameters
     ----------
     file
         An empty file.
     about
-        What the arrays are of: plain JSON values.
+        Description: plain JSON values.
     shapes
-        Dtype and shape of each array, in their order in the file.
+        Dtype and shape of each array, in file order.
     """
 
     def __init__(
@@ -106,14 +106,14 @@ class ArrayWriter:
         self._end += n_bytes + -n_bytes % PAGE
 
     def append(self, name: str, items: np.ndarray) -> Generator[int, None, None]:
-        """Write the next items of an array; yields how many bytes were written."""
+        """Append items to an array; yields the number of bytes written."""
         content = np.ascontiguousarray(items).reshape(-1).view(np.uint8)
         growing = self._growing[name]
         if growing.n_done + len(content) > growing.section.n_bytes:
             raise ValueError(f"{name!r} has {growing.section.n_bytes:,} bytes, is given more")
         at = 0
         while at < len(content):
-            # A slice ends at the end of a block, so that the next one begins there.
+            # Slices end at block boundaries, so that each block's checksum is complete.
             part = content[at : at + _SLICE - growing.n_done % BLOCK_BYTES]
             self._file.seek(growing.section.offset + growing.n_done)
             self._file.write(part.data)
@@ -143,7 +143,7 @@ class ArrayWriter:
 
 
 class _Growing:
-    """A section that is being written, and the checksums of what is there."""
+    """A section during writing, with its running checksums."""
 
     def __init__(self, section: Section) -> None:
         self.section = section
@@ -151,7 +151,7 @@ class _Growing:
         self._crc = 0
 
     def see(self, part: np.ndarray) -> None:
-        """Take the next bytes into the checksums."""
+        """Update the checksums with the next bytes."""
         self._crc = zlib.crc32(part, self._crc)
         n_begun = self.n_done % BLOCK_BYTES
         first = min(BLOCK_BYTES - n_begun, len(part)) if n_begun else 0
@@ -168,31 +168,31 @@ class _Growing:
 
 
 def open_array_file(path: Path) -> Generator[Progress, None, np.ndarray]:
-    """Return the bytes of a file of arrays; yields bytes done and in all."""
+    """Return the bytes of an array file; yields bytes done and total."""
     return (yield from open_content(path, needs="to be a .gvfm file"))
 
 
 class ArrayFile:
-    """A file of named arrays, mapped to memory.
+    """A memory-mapped file of named arrays.
 
     Parameters
     ----------
     path
         The file.
     content
-        What it holds, if that is open already; uint8, shape (n_bytes,).
+        Its bytes if already open; uint8, shape (n_bytes,).
 
     Attributes
     ----------
     about
-        What the arrays are of.
+        Description of the arrays.
     sections
-        Where each array is.
+        Location of each array.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, is none of these, damaged, or of a version to come.
+        If the file cannot be read, has another format or a newer version, or is damaged.
     """
 
     def __init__(self, path: Path, content: np.ndarray | None = None) -> None:
@@ -207,7 +207,7 @@ class ArrayFile:
         self._checked: set[int] = set()
 
     def array(self, name: str) -> np.ndarray:
-        """Return an array as it is in the file, read-only."""
+        """Return an array of the file, read-only."""
         section = self.sections.get(name)
         if section is None:
             raise FileFormatError(self.path, f"has no section {name!r}, needs one")
@@ -215,9 +215,9 @@ class ArrayFile:
         return content.view(section.dtype).reshape(section.shape)
 
     def check(self, name: str, into: np.ndarray | None = None) -> Generator[int, None, None]:
-        """Check that a section is what was written; yields how many bytes were read.
+        """Verify the checksum of a section; yields the number of bytes read.
 
-        With an array ``into``, the section is copied there, and it is the copy that is checked.
+        With an array ``into``, the section is copied there, and the copy is verified.
         """
         section, crc = self.sections[name], 0
         content = self._content[section.offset : section.offset + section.n_bytes]
@@ -233,16 +233,16 @@ class ArrayFile:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether the file has checksums of blocks, which files of version 1.0 have not."""
+        """Whether the file has block checksums, which version 1.0 lacks."""
         return BLOCKS in self.sections
 
     def check_bytes(self, name: str, first: int, last: int) -> None:
-        """Check the blocks that some bytes of a section are in; ``last`` is beyond them.
+        """Verify the blocks that contain bytes ``first`` to ``last`` (exclusive) of a section.
 
         Raises
         ------
         FileFormatError
-            If one is not what was written.
+            If a checksum differs.
         """
         section = self.sections[name]
         for block in range(first // BLOCK_BYTES, -(-last // BLOCK_BYTES)):

@@ -1,1 +1,1 @@
-"""Text of any format: its bytes, lines, fields and errors."""
+"""Text of any format: bytes, lines, fields and errors."""

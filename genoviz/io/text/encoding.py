@@ -1,4 +1,4 @@
-"""Which text a file holds: UTF-8, or what programs of other systems save."""
+"""Detection of text encodings: UTF-8, or what other programs save."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _N_BYTES = 4096
 
 
 def check_text(path: str | PathLike[str]) -> None:
-    """Refuse a file that begins as UTF-16, or with bytes that no text has.
+    """Reject a file that starts as UTF-16, or with bytes that text cannot contain.
 
-    One that is not there is left to who reads it.
+    A missing file is not reported here, but by its reader.
 
     Raises
     ------
     FileFormatError
-        If it does, is compressed otherwise than by gzip, or cannot be read.
+        If it does, has a compression other than gzip, or cannot be read.
     """
     if not Path(path).is_file():
         return
@@ -36,9 +36,9 @@ def check_text(path: str | PathLike[str]) -> None:
 
 
 def check_whole_text(path: Path, start: bytes) -> None:
-    """Refuse a plain text that begins so and has a byte of zero, as `refuse_zeros` does.
+    """Reject a plain text that starts with ``start`` and has a zero byte, as `refuse_zeros`.
 
-    It is for readers that take a zero for the end of a line, as htslib does.
+    For readers that treat a zero byte as the end of a line, such as htslib.
     """
     if path.is_file() and path.stat().st_size:
         content = np.memmap(path, np.uint8, "r")

@@ -1,4 +1,4 @@
-"""What is wrong with a line that a kernel refused, in words."""
+"""Error messages for lines that a parser rejected."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SLICE, _FIRST_SLICE = 64 << 20, 4 << 10
 
 
 def show(text: bytes, length: int = 40) -> str:
-    """Return bytes of a file as they can be shown in a sentence."""
+    """Return bytes of a file in a form that can be shown in a sentence."""
     shown = text[:length].decode("utf-8", "backslashreplace")
     shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in shown)
     return f"'{shown}{'...' if len(text) > length else ''}'"
 
 
 def line_number(data: np.ndarray, position: int) -> int:
-    """Return the 1-based number of the line that has the byte at ``position``."""
+    """Return the 1-based number of the line that contains the byte at ``position``."""
     return 1 + sum(
         int(np.count_nonzero(data[start : min(start + _SLICE, position)] == ord("\n")))
         for start in range(0, position, _SLICE)
@@ -32,7 +32,7 @@ def line_number(data: np.ndarray, position: int) -> int:
 
 
 def line_at(data: np.ndarray, position: int) -> bytes:
-    """Return the line that begins at ``position``, without its end."""
+    """Return the line that starts at ``position``, without its line end."""
     end, n_bytes = position, _FIRST_SLICE  # most lines are short
     while end < len(data):
         newlines = np.flatnonzero(data[end : end + n_bytes] == ord("\n"))
@@ -46,17 +46,17 @@ def line_at(data: np.ndarray, position: int) -> bytes:
 def wrong_line(
     path: Path, data: np.ndarray, position: int, explain: Callable[[bytes], str]
 ) -> FileFormatError:
-    """Return the error for the line that begins at ``position``."""
+    """Return the error for the line that starts at ``position``."""
     return FileFormatError(path, explain(line_at(data, position)), line=line_number(data, position))
 
 
 def explain_record(line: bytes) -> str:
-    """Say why a line is not a record at all."""
+    """Return why a line is not a record."""
     return f"starts with {show(line, 12)}, needs a record type (S, L, P or W) and a tab"
 
 
 def explain_segment(line: bytes) -> str:
-    """Say why an S line was refused."""
+    """Return why an S line was rejected."""
     fields = line.split(b"\t")
     if len(fields) < 3:
         return f"segment has {len(fields)} fields, needs 3 (S, name, sequence)"
@@ -88,7 +88,7 @@ def explain_segment(line: bytes) -> str:
 
 
 def explain_name(name: bytes, what: str) -> str | None:
-    """Say why a name was refused, if it is wrong."""
+    """Return why a name was rejected, or None if it is valid."""
     if not name:
         return f"{what} has an empty name, needs a name"
     if _CONTROL.search(name):
@@ -103,7 +103,7 @@ def explain_name(name: bytes, what: str) -> str | None:
 
 
 def explain_link(line: bytes, is_segment: Callable[[bytes], bool]) -> str:
-    """Say why an L or J line was refused."""
+    """Return why an L or J line was rejected."""
     fields = line.split(b"\t")
     what = "jump" if line[:1] == b"J" else "link"
     if len(fields) < 5:
@@ -119,7 +119,7 @@ def explain_link(line: bytes, is_segment: Callable[[bytes], bool]) -> str:
 
 
 def explain_path_fields(line: bytes) -> str:
-    """Say why a P or W line has not the fields it needs."""
+    """Return which fields a P or W line lacks."""
     kind, needed = ("walk", 7) if line[:1] == b"W" else ("path", 3)
     return f"{kind} has {line.count(bytes([9])) + 1} fields, needs {needed}"
 
@@ -127,7 +127,7 @@ def explain_path_fields(line: bytes) -> str:
 def explain_step(
     field: bytes, is_walk: bool, name: str, is_segment: Callable[[bytes], bool]
 ) -> str:
-    """Say why a step was refused; ``field`` is the text of the steps from it on."""
+    """Return why a step was rejected; ``field`` is the text of the steps from there on."""
     if is_walk:
         step = re.match(rb"[<>][^<>]*", field)
         if not step:

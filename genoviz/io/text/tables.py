@@ -1,4 +1,4 @@
-"""Tables of text between separators: their comments, their fields, and whether rows are alike."""
+"""Delimited text tables: comments, fields, and consistency of row lengths."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0) -> None:
-    """See that all rows are of one length; quotes are heeded where there are any.
+    """Check that all rows have the same number of fields, respecting quotes if there are any.
 
     Parameters
     ----------
     path
         The file, for errors.
     text
-        Rows with ``separator`` between their fields; those without any character are skipped.
+        Rows with fields separated by ``separator``; empty rows are skipped.
     n_before
-        Lines of the file before this text.
+        Number of lines in the file before this text.
 
     Raises
     ------
     FileFormatError
-        If a row has another number of fields than the first.
+        If a row differs from the first in its number of fields.
     """
     if b'"' in text:
         lines = io.StringIO(text.decode(errors="replace"), newline="")
@@ -60,7 +60,7 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
 
 
 def strip_comments(text: bytes) -> tuple[bytes, int]:
-    """Return a text without the lines of ``##`` that it begins with, and how many they are."""
+    """Return a text without its leading ``##`` lines, and their number."""
     n_comments = 0
     while text.startswith(b"##"):
         text = text.partition(b"\n")[2]
@@ -69,7 +69,7 @@ def strip_comments(text: bytes) -> tuple[bytes, int]:
 
 
 def unify_separator(text: bytes) -> tuple[bytes, str]:
-    """Return a text with one separator between fields, and the separator."""
+    """Return a text with a single kind of field separator, and that separator."""
     start = text.split(b"\n", 1)[0]
     if b"\t" not in start:
         for separator in ",;":
@@ -83,13 +83,13 @@ def unify_separator(text: bytes) -> tuple[bytes, str]:
 def read_fields(
     path: Path, text: bytes, separator: str, n_before: int, *, n_skipped: int = 0, if_empty: str
 ) -> polars.DataFrame:
-    """Return all fields as text, after so many rows that are skipped; see `check_row_lengths`.
+    """Return all fields as text, after a number of skipped rows; see `check_row_lengths`.
 
     Raises
     ------
     FileFormatError
-        If it is not a table, rows have different numbers of fields, or there are none (``if_empty``
-        says so).
+        If it is not a table, rows differ in length, or there are no rows (with the message
+        ``if_empty``).
     """
     import polars
 
@@ -112,7 +112,7 @@ def read_fields(
 def drop_empty_rows(
     frame: polars.DataFrame, first_line: int
 ) -> tuple[polars.DataFrame, np.ndarray]:
-    """Return the rows that have any field, and the line of each."""
+    """Return the rows with any non-empty field, and the line number of each."""
     import polars
 
     has_fields = ~frame.select(polars.all_horizontal(polars.all().is_null())).to_series()
@@ -129,12 +129,12 @@ def is_number(text: str) -> bool:
 
 
 def read_numbers(path: Path) -> np.ndarray:
-    """Return a table of numbers between blanks: float64, shape (n, m).
+    """Return a blank-separated table of numbers: float64, shape (n, m).
 
     Raises
     ------
     FileFormatError
-        If a line has something else, or another number of them.
+        If a line has something else, or another number of fields.
     """
     check_text(path)
     text = read_bytes(path).tobytes().removeprefix(codecs.BOM_UTF8)
@@ -150,7 +150,7 @@ def read_numbers(path: Path) -> np.ndarray:
 
 
 def _refuse_line(path: Path, text: bytes) -> None:
-    """Say which line is not as many numbers as the first."""
+    """Raise an error for the first line that differs from the first in its number of fields."""
     n = None
     for number, line in enumerate(text.decode("utf-8-sig", "replace").splitlines(), start=1):
         words = line.split()

@@ -1,7 +1,7 @@
-"""Text files, plain or gzipped: read as one array (mapped, in memory or on disk), and written.
+"""Text files, plain or gzipped: reading as one array (mapped, in memory or on disk), and writing.
 
-A file is written as a whole or not at all. Gzip is in small members whose sizes are known (BGZF),
-which all threads compress or read at once; any gzip tool reads such a file.
+Files are written atomically. Gzip output consists of small members of known size (BGZF), which
+threads can compress and decompress in parallel; any gzip tool can read it.
 
 References
 ----------
@@ -61,15 +61,15 @@ def open_text(
 ) -> Generator[tuple[int, int], None, np.ndarray]:
     """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
 
-    A generator: yields bytes done and bytes in all of the file while it copies or decompresses. A
-    text of more than 256 MB is decompressed into an unnamed file in the temporary folder. All of
-    Numba's threads decompress, or ``n_threads``. With ``may_be_binary`` it may be no text, too.
+    A generator that yields bytes done and total bytes while it copies or decompresses. A text of
+    more than 256 MB is decompressed into an unnamed temporary file. Decompression uses all of
+    Numba's threads, or ``n_threads``. ``may_be_binary`` allows content that is not text.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, no regular file, not readable, truncated or damaged; if it has a
-        byte of zero; or if it is empty, unless it ``may_be_empty``.
+        If the file is missing, not a regular file, unreadable, truncated or damaged; if it has a
+        zero byte; or if it is empty, unless ``may_be_empty``.
     """
     content = yield from open_content(path, may_be_empty=may_be_empty)
     if not is_gzip(path, content):
@@ -95,7 +95,7 @@ def open_text(
 
 
 def is_gzip(path: Path, content: np.ndarray) -> bool:
-    """Return whether a content is gzipped; refuses one that is compressed otherwise."""
+    """Return whether content is gzipped; rejects other compression formats."""
     for magic, name in _OTHER_COMPRESSIONS.items():
         if content[: len(magic)].tobytes() == magic:
             raise FileFormatError(path, f"is compressed with {name}, needs to be plain or gzip")
@@ -103,7 +103,7 @@ def is_gzip(path: Path, content: np.ndarray) -> bool:
 
 
 class _Sink:
-    """Holds what is written to it in memory, and on disk once it is large."""
+    """A buffer in memory that moves to disk when it is large."""
 
     def __init__(self) -> None:
         self._file = io.BytesIO()
@@ -133,7 +133,7 @@ def decompress(
     write: Callable[[bytes], object],
     n_threads: int | None = None,
 ) -> Generator[tuple[int, int], None, None]:
-    """Write the text of gzip-compressed content part by part; yields bytes done and in all."""
+    """Write the text of gzip-compressed content in parts; yields bytes done and total."""
     n = len(content)
     position = 0
     lacks_end_mark = False
@@ -167,7 +167,7 @@ def _decompress_member(
     write: Callable[[bytes], object],
     gauge: _Gauge,
 ) -> Generator[tuple[int, int], None, int]:
-    """Decompress one gzip member, or skip what pads the file; return where it ends."""
+    """Decompress one gzip member, or skip padding; return its end."""
     n = len(content)
     if content[position : position + 2].tobytes() != _GZIP_MAGIC:
         if not content[position:].any():
@@ -196,14 +196,14 @@ def _decompress_member(
 
 
 class _Gauge:
-    """Refuses text of more bytes, of longer lines, or packed tighter, than this process takes."""
+    """Enforces this process's limits on size, line length and compression ratio of text."""
 
     def __init__(self, path: Path, n_compressed: int) -> None:
         self._path, self._n_compressed = path, n_compressed
         self._n_bytes = self._line_bytes = 0
 
     def check(self, text: bytes, position: int) -> None:
-        """Look at a part of the text, which comes from what is before a byte of the file."""
+        """Check a part of the text that ends at a position of the compressed file."""
         self._n_bytes += len(text)
         maximum = RULES.max_text_bytes
         if maximum is not None and self._n_bytes > maximum:
@@ -234,17 +234,17 @@ class _Gauge:
 
 
 def read_bytes(path: str | PathLike[str], **may_be: bool) -> np.ndarray:
-    """Return what a file holds, as `open_text` does, with its options and errors."""
+    """Return the content of a file as `open_text`, with its options and errors."""
     return finish(open_text(Path(path), **may_be))
 
 
 def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:
-    """Return the first bytes of what a file holds (fewer than ``n_bytes`` if it is shorter).
+    """Return the first ``n_bytes`` bytes of a file's content, or fewer if it is shorter.
 
     Raises
     ------
     FileFormatError
-        If the file cannot be read, or not decompressed.
+        If the file cannot be read or decompressed.
     """
     try:
         with Path(path).open("rb") as file:
@@ -260,7 +260,7 @@ def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:
 
 
 def write_text(path: str | PathLike[str], chunks: Iterable[Chunk]) -> None:
-    """Write chunks of text, as BGZF where ``path`` ends in ``.gz`` or ``.bgz``.
+    """Write chunks of text; as BGZF if ``path`` ends in ``.gz`` or ``.bgz``.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def iter_write_text(path: str | PathLike[str], chunks: Iterable[Chunk]) -> Itera
 
 
 def _joined(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Yield the chunks with small ones put together."""
+    """Yield the chunks, with small ones merged."""
     small, n_bytes = [], 0
     for chunk in chunks:
         small.append(chunk)
@@ -308,7 +308,7 @@ def _compressed(chunks: Iterable[Chunk]) -> Iterator[bytes]:
 
 
 def compress_blocks(text: bytes | memoryview) -> bytes:
-    """Return a text as BGZF members; a file of them ends with :data:`BGZF_END`."""
+    """Return a text as BGZF members; a BGZF file ends with :data:`BGZF_END`."""
     parts = []
     for start in range(0, len(text), MAX_BLOCK_BYTES):
         block = text[start : start + MAX_BLOCK_BYTES]
@@ -321,9 +321,9 @@ def compress_blocks(text: bytes | memoryview) -> bytes:
 
 
 def find_blocks(content: np.ndarray, position: int, n_blocks: int) -> list[int]:
-    """Return where up to ``n_blocks`` BGZF members from ``position`` on begin, and the last ends.
+    """Return the starts of up to ``n_blocks`` BGZF members from ``position`` on, and the last end.
 
-    Only the header of each is looked at; without one the list is ``[position]``.
+    Only headers are read; without a member the result is ``[position]``.
     """
     bounds = [position]
     while len(bounds) <= n_blocks:
@@ -338,7 +338,7 @@ def find_blocks(content: np.ndarray, position: int, n_blocks: int) -> list[int]:
 
 
 def decompress_block(block: memoryview) -> bytes | None:
-    """Return the text of one member, or None if it is not one whole, sound member."""
+    """Return the text of one member, or None if it is incomplete or damaged."""
     stream = zlib.decompressobj(wbits=31)
     try:
         text = stream.decompress(block, 1 << 16)
