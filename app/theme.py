@@ -54,6 +54,15 @@ def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
             "styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": "280px"}},
         },
         "MuiDrawer": {"styleOverrides": {"paper": {"overflowX": "hidden"}}},
+        # The label of a small select that is empty stood on its lower edge.
+        "MuiInputLabel": {
+            "styleOverrides": {
+                "outlined": {
+                    "&:not(.MuiInputLabel-shrink):not(.MuiInputLabel-sizeSmall)"
+                    ":has(~ .MuiInputBase-sizeSmall)": {"transform": "translate(14px, 7px)"},
+                }
+            }
+        },
         "MuiAccordionSummary": {"styleOverrides": {"root": {"minHeight": "40px"}}},
     }
 

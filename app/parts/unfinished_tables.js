@@ -1,7 +1,8 @@
 // Let what changes while a table is being made neither fail nor be lost. Panel's table takes over
 // the state of its model when it is made: before that it throws, by which all else that came with
 // the change is lost, and while it is under construction it drops rows. And let a name that is cut be
-// read: a table's own tooltips would take it for HTML.
+// read: a table's own tooltips would take it for HTML. And let a page have as many rows as there is
+// room for: it had one where the first rows filled the room exactly.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
   const {connect, render, restore_scroll, tableBuilt} = view
@@ -31,6 +32,22 @@ document.addEventListener("DOMContentLoaded", () => {
   view.render = function () {
     this.isBehind = false
     render.call(this)
+  }
+
+  view.recompute_page_size = function () {
+    const {model, tabulator} = this
+    const isFixed = model.page_size !== null && !this._automatic_page_size
+    if (!model.pagination || isFixed || this._initializing || !tabulator) return
+    this._automatic_page_size = true
+    const holder = this.shadow_el.querySelector(".tabulator-tableholder")
+    const heights = [...holder.querySelectorAll(".tabulator-row")].map((row) => row.offsetHeight)
+    if (heights.length === 0) return
+    this._updating_page_size = true
+    try {
+      model.page_size = Math.max(Math.floor(holder.clientHeight / Math.max(...heights)), 1)
+    } finally {
+      this._updating_page_size = false
+    }
   }
 
   const tell = ({target}) => {

@@ -56,6 +56,26 @@ def test_changes_reach_a_table_that_is_being_made(visit):
     assert visit.errors == []
 
 
+# How many rows a page has where there are so many of 25 px, and room for four.
+FITS = """(n) => {
+  const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
+  const view = Table.prototype.default_view.prototype
+  const place = document.createElement("div")
+  const row = '<div class="tabulator-row" style="height: 25px"></div>'
+  const holder = '<div class="tabulator-tableholder" style="height: 100px">'
+  place.innerHTML = `${holder}${row.repeat(n)}</div>`
+  document.body.append(place)
+  const model = {pagination: "remote", page_size: null}
+  view.recompute_page_size.call({model, tabulator: {}, shadow_el: place})
+  place.remove()
+  return model.page_size
+}"""
+
+
+def test_a_page_of_a_table_has_as_many_rows_as_there_is_room_for(visit):
+    assert [visit.page.evaluate(FITS, n) for n in (0, 1, 4, 20)] == [None, 4, 4, 4]
+
+
 # How often a figure is laid out for 20 changes of what it is in.
 LAID_OUT = """async () => {
   const find = (view) => view.model.type === "Figure" && view.el.isConnected

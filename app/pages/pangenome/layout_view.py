@@ -49,13 +49,15 @@ WITHOUT_CHART = """
 } }
 @media (min-width: 900px) and (max-height: 1150px) {
   :host(.low) .child-wrapper:last-child > * { display: none !important; }
+  :host(.low) { overflow: hidden auto; scrollbar-width: thin; }
+}
+@media (min-width: 900px) and (max-height: 700px) {
+  .child-wrapper:last-child > * { display: none !important; }
 }
 """
 # The wheel, fingers and keys zoom as well.
-WHERE_THERE_IS_ROOM = (
-    "@media (min-width: 900px) { @container (max-width: 480px) "
-    "{ :host { display: none !important; } } }"
-)
+IN_LITTLE_ROOM = "@media (min-width: 900px) { @container (max-width: 480px) { :host { %s } } }"
+WHERE_THERE_IS_ROOM = IN_LITTLE_ROOM % "display: none !important;"
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
@@ -162,6 +164,7 @@ class LayoutView(pn.viewable.Viewer):
             self.picture.pane,
             self.bar.legend,
             **PICTURE_CARD,
+            styles={"container-type": "inline-size"},
             stylesheets=in_narrow_window("min(120vw, 68vh)"),
         )
         layout = pmui.Paper(self.controls.panel, **{**CARD, "sizing_mode": "stretch_width"})
@@ -229,6 +232,7 @@ class PictureBar:
         self._next_look = 0.0
         self.colours = ColourBar(picture)
         self.fit_button = _icon_button("fit_screen", "Fit to view", picture.fit)
+        self.fit_button.stylesheets = [IN_LITTLE_ROOM % "margin-left: auto !important;"]
         self.zoom_in_button = _icon_button("zoom_in", "Zoom in", lambda: picture.zoom(ZOOM_STEP))
         self.zoom_in_button.styles = {"margin-left": "auto"}
         self.zoom_in_button.stylesheets = [WHERE_THERE_IS_ROOM]
@@ -244,6 +248,7 @@ class PictureBar:
             width=138,
             size="small",
             margin=(0, 4, 0, 8),
+            stylesheets=[IN_LITTLE_ROOM % "width: 126px !important; margin: 0 !important;"],
         )
         self.legend = pn.pane.HTML("", stylesheets=[LEGEND], sizing_mode="stretch_width", margin=0)
         self.top = pmui.Row(

@@ -10,7 +10,7 @@ from genoviz_app.pages.tracks.drawing.scales import factor_of
 from genoviz_app.pages.tracks.drawing.summaries import value_at
 from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
 
-TITLE_LETTERS = 23
+TITLE_LETTERS, FIRST_LETTERS = 21, 5
 MAX_NAMES = 50
 FEATURE_PIXELS = 3
 
@@ -21,11 +21,11 @@ def shorten(title: str) -> str:
     Examples
     --------
     >>> shorten("bigwig_chr9_4000000_6000000_K562_H3K27ac.bigwig")
-    'bigwig_c…H3K27ac.bigwig'
+    'bigwi…_H3K27ac.bigwig'
     """
     if len(title) <= TITLE_LETTERS:
         return title
-    return f"{title[:8]}…{title[9 - TITLE_LETTERS :]}"
+    return f"{title[:FIRST_LETTERS]}…{title[FIRST_LETTERS + 1 - TITLE_LETTERS :]}"
 
 
 def hint_of(row: TrackRow) -> str:
