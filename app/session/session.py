@@ -57,6 +57,16 @@ from genoviz_app.session.highlights import Highlights
 from genoviz_app.session.layout_runs import LayoutRuns
 
 WAITING_SECONDS = 1.0
+PAGES_OF_KINDS = {
+    FileKind.TRACK: ("tracks", "tracks"),
+    FileKind.SEQUENCES: ("indexes", "kmers"),
+    FileKind.GENOTYPES: ("genotypes", "genotypes"),
+}
+"""What opens files of a kind, and the page that shows them; of others it is the first one."""
+KINDS_OF_SAMPLES = {
+    "gfa": FileKind.GRAPH, "bed": FileKind.TRACK, "genome": FileKind.SEQUENCES,
+    "genotypes": FileKind.GENOTYPES,
+}  # fmt: skip
 UPLOAD_ENDINGS = (
     "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
 )
@@ -252,6 +262,8 @@ class Session(param.Parameterized):
     ) -> None:
         """Start opening a sample by name or a file on the server by path.
 
+        What is no graph, nor belongs to one, is shown on the page that it is of.
+
         Parameters
         ----------
         source
@@ -263,24 +275,12 @@ class Session(param.Parameterized):
             started with.
         """
         sample = find_sample(source)
-        if sample is not None and sample.kind == "genome":
-            self.indexes.open(sample.name)
-            return
-        if sample is not None and sample.kind == "genotypes":
-            self.genotypes.open(sample.name)
-            return
-        if sample is not None and sample.kind != "gfa":
-            self.tracks.open(sample.name)
-            return
-        kind = file_kind(source) if sample is None else FileKind.GRAPH
-        if kind is FileKind.GENOTYPES or (sample is None and self._is_plink(source)):
-            self.genotypes.open(source)
-            return
-        if kind is FileKind.TRACK:
-            self.tracks.open(source)
-            return
-        if kind is FileKind.SEQUENCES:
-            self.indexes.open(source)
+        kind = file_kind(source) if sample is None else KINDS_OF_SAMPLES[sample.kind]
+        if sample is None and self._is_plink(source):
+            kind = FileKind.GENOTYPES
+        if kind in PAGES_OF_KINDS:
+            files, self.wanted_page = PAGES_OF_KINDS[kind]
+            getattr(self, files).open(source if sample is None else sample.name)
             return
         if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
             self._begin_opening(self._iter_open_companion(source), source)
@@ -313,14 +313,12 @@ class Session(param.Parameterized):
         if kind is None:
             self.problem = f"{name} was not opened: its name needs to end {UPLOAD_ENDINGS}."
             return
-        if kind is FileKind.GENOTYPES:
-            self.genotypes.open_uploads({name: content})
-            return
-        if kind is FileKind.TRACK:
-            self.tracks.open_upload(name, content)
-            return
-        if kind is FileKind.SEQUENCES:
-            self.indexes.open_upload(name, content)
+        if kind in PAGES_OF_KINDS:
+            files, self.wanted_page = PAGES_OF_KINDS[kind]
+            if kind is FileKind.GENOTYPES:
+                self.genotypes.open_uploads({name: content})
+            else:
+                getattr(self, files).open_upload(name, content)
             return
         path = self.upload_path(name)
         if kind is FileKind.GRAPH:

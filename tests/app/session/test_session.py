@@ -174,6 +174,7 @@ def test_an_upload_is_opened_and_removed_with_the_tab(session):
 
 def test_an_upload_of_another_kind_is_refused(session):
     session.open_upload("reads.fastq", b"@r1")
+    assert session.wanted_page == ""
     assert session.problem == (
         "reads.fastq was not opened: its name needs to end in .gfa, .gbz, .lay, .tsv, .bed, .gff3, "
         ".gtf or .fa (also with .gz), .2bit or .gvfm."
@@ -319,6 +320,7 @@ def test_problems_are_sentences_for_people():
 def test_samples_open_where_only_some_folders_may_be_read(tmp_path):
     session = Session(folders=(tmp_path,))
     session.open("exons")
+    assert session.wanted_page == "tracks", "nothing of it is on the page of layouts"
     session.tracks.open("reads")
     poll_until(session.poll, lambda: not session.tracks.is_opening)
     assert session.problem == ""
