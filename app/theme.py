@@ -63,6 +63,14 @@ def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
                 }
             }
         },
+        "MuiAlert": {
+            "styleOverrides": {
+                "message": {
+                    "& p": {"margin": 0},
+                    "& .MuiAlertTitle-root:empty": {"display": "none"},
+                }
+            }
+        },
         "MuiAccordionSummary": {"styleOverrides": {"root": {"minHeight": "40px"}}},
     }
 
