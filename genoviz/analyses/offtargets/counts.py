@@ -9,7 +9,8 @@ import numpy as np
 
 from genoviz.analyses.offtargets.hits import HitCollector, OffTargetHits
 from genoviz.analyses.offtargets.request import OffTargetRequest, SearchOptions, make_request
-from genoviz.analyses.offtargets.search import Found, WordRange, iter_search, make_parts
+from genoviz.analyses.offtargets.search import Found, WordRange, make_parts
+from genoviz.analyses.offtargets.tiles import iter_found
 from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go, last_of
@@ -170,7 +171,7 @@ def find_closest(
     before = np.where(levels > 0, np.take_along_axis(totals, levels[:, None] - 1, 1)[:, 0], 0)
     request = replace(request, limits=levels)
     closest = _ClosestHits(request, levels, limit - before)
-    for found in iter_search(request, parts):
+    for found in iter_found(request, parts):
         closest.add(found)
     return closest.join()
 
@@ -181,7 +182,7 @@ def _iter_counts(
     n_levels = int(request.limits.max(initial=0)) + 1
     counts = np.zeros((len(request.guides), n_levels), np.int64)
     n_done = 0
-    for found in iter_search(request, parts, n_levels=n_levels):
+    for found in iter_found(request, parts, n_levels=n_levels):
         n_done += found.n_bases
         if found.counts is not None:
             np.add.at(counts, found.search.variant.guide_ids, found.counts)

@@ -13,7 +13,8 @@ from genoviz.analyses.offtargets.request import (
     SearchOptions,
     make_request,
 )
-from genoviz.analyses.offtargets.search import iter_search, make_parts
+from genoviz.analyses.offtargets.search import make_parts
+from genoviz.analyses.offtargets.tiles import iter_found
 from genoviz.backend import Backend, Scheduler
 from genoviz.generators import in_one_go
 from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -150,7 +151,7 @@ def iter_hits(
     """Yield the progress of a search; the last report has the hits."""
     request = make_request(guides, genome, pattern, options)
     collector, n_done, n_found = HitCollector(request), 0, 0
-    for found in iter_search(request, make_parts(request)):
+    for found in iter_found(request, make_parts(request)):
         n_done += found.n_bases
         n_found += len(found.positions)
         collector.add(found)
@@ -192,7 +193,7 @@ def stream_offtargets(
     )
     request = make_request(guides, genome, pattern, options)
     collector = HitCollector(request)
-    for found in iter_search(request, make_parts(request)):
+    for found in iter_found(request, make_parts(request)):
         collector.add(found)
         if len(found.positions):
             yield collector.join()

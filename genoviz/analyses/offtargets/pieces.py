@@ -25,6 +25,7 @@ from genoviz.analyses.offtargets.search import (
     make_parts,
     split_words,
 )
+from genoviz.analyses.offtargets.tiles import iter_tiles
 from genoviz.backend import resolve_backend
 from genoviz.errors import GenovizError
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD
@@ -304,8 +305,6 @@ def iter_spooled(
     n_done, devices = 0, [part.device for part in make_parts(request)]
     pieces = _cut_pieces(request)[::-1]
     if request.options.scheduler is not None:
-        from genoviz.analyses.offtargets.tiles import iter_tiles
-
         pieces = []
         for steps, stop in iter_tiles(request, in_order=True):
             for found in steps:

@@ -112,12 +112,6 @@ def iter_search(
 
     Each device searches its own part; several devices run concurrently.
     """
-    if request.options.scheduler is not None:
-        from genoviz.analyses.offtargets.tiles import iter_tiles
-
-        for steps, _ in iter_tiles(request, n_levels):
-            yield from steps
-        return
     budget = MAX_BUFFER_BYTES // max(len(parts), 1)
 
     def search(part: WordRange) -> Iterator[Found]:

@@ -6,14 +6,20 @@ therefore complete, and each window starts in exactly one tile.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from genoviz.analyses.offtargets.bulges import GuideVariants
 from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
-from genoviz.analyses.offtargets.search import Found, expected_hits, iter_search, split_words
+from genoviz.analyses.offtargets.search import (
+    Found,
+    WordRange,
+    expected_hits,
+    iter_search,
+    split_words,
+)
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
 
 TASK_COMPARISONS = 1 << 38
@@ -26,6 +32,17 @@ WORDS = 32
 """Tiles are multiples of this many words."""
 
 Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+
+
+def iter_found(
+    request: OffTargetRequest, parts: Sequence[WordRange], *, n_levels: int = 0
+) -> Iterator[Found]:
+    """Yield what `iter_search` does, found here or by the workers of the options' scheduler."""
+    if request.options.scheduler is None:
+        yield from iter_search(request, parts, n_levels=n_levels)
+        return
+    for steps, _ in iter_tiles(request, n_levels):
+        yield from steps
 
 
 def iter_tiles(
