@@ -1,4 +1,4 @@
-"""What data classes over arrays have in common: views that nobody writes, and checked shapes."""
+"""Helpers of data classes over arrays: read-only views, and shape checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genoviz.errors import ParameterError
 
 
 def freeze_arrays(record: Any) -> None:
-    """Have each array of a frozen data class be a read-only view of what was given."""
+    """Replace each array of a frozen data class by a read-only view."""
     for field in fields(record):
         value = getattr(record, field.name)
         if isinstance(value, np.ndarray):
@@ -21,7 +21,7 @@ def freeze_arrays(record: Any) -> None:
 
 
 def expand_counts(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each item of rows with so many items its row, and its rank in it; int64.
+    """Return, for rows with given numbers of items, each item's row and its rank in it; int64.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def check_arrays(record: Any, expected: dict[str, tuple[Any, tuple[int, ...]]]) 
     Raises
     ------
     ParameterError
-        If one is another.
+        If a dtype or shape differs.
     """
     for name, (dtype, shape) in expected.items():
         array = getattr(record, name)

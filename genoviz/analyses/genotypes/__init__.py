@@ -1,1 +1,1 @@
-"""Genotypes: products of the packed matrix, and the analyses that stand on them."""
+"""Genotypes: products of the packed matrix, and the analyses based on them."""

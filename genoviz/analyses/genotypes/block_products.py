@@ -27,14 +27,14 @@ class BlockProducts:
     genotypes
         The packed genotypes.
     counts
-        int64, shape (n_variants, 4): what `allele_counts` returns.
+        int64, shape (n_variants, 4): result of `allele_counts`.
     backend
-        Where products run; a GPU keeps the blocks.
+        Where to compute; a GPU keeps the blocks in memory.
 
     Attributes
     ----------
     values
-        float64, shape (n_variants, 4): what each 2-bit code counts as.
+        float64, shape (n_variants, 4): value of each 2-bit code.
     """
 
     def __init__(self, genotypes: Genotypes, counts: np.ndarray, backend: Backend) -> None:
@@ -52,12 +52,12 @@ class BlockProducts:
         self.values = np.concatenate([matrix.values for matrix in self._matrices])
 
     def iter_squared(self, columns: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield how much is done, and the blocks' shares of Z @ (Z.T @ columns)."""
+        """Yield the share done, and each block's contribution to Z @ (Z.T @ columns)."""
         for done, matrix in zip(self._ends, self._matrices, strict=True):
             yield done, matrix.multiply(matrix.multiply_transposed(columns))
 
     def iter_transposed(self, columns: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Yield how much is done, and the blocks' rows of Z.T @ columns."""
+        """Yield the share done, and each block's rows of Z.T @ columns."""
         for done, matrix in zip(self._ends, self._matrices, strict=True):
             yield done, matrix.multiply_transposed(columns)
 
@@ -74,26 +74,26 @@ def iter_product(
 ) -> Iterator[Progress]:
     """Multiply once with a matrix of genotypes; the last step has the product.
 
-    It is that of `GenotypeMatrix`, except for the order in which blocks of variants are added up. A
-    block goes to a GPU once, and takes it less than a second.
+    The result is that of `GenotypeMatrix`, up to the order in which blocks of variants are summed.
+    Each block is transferred to a GPU once, and takes it less than a second.
 
     Parameters
     ----------
     genotypes
-        The packed genotypes; missing ones count as the mean.
+        The packed genotypes; missing ones are replaced by the mean.
     dense
-        Numbers, shape (n_variants,) or (n_variants, k); of samples for the transpose.
+        Numbers, shape (n_variants,) or (n_variants, k); n_samples rows for the transpose.
     transpose
-        Whether the transpose is multiplied.
+        Whether to multiply by the transpose.
     centre, standardise, backend
         As in `GenotypeMatrix`.
     scheduler
-        As for `iter_associate`; products over variants are then added up in another order.
+        As for `iter_associate`; products over variants are then summed in another order.
 
     Raises
     ------
     ParameterError
-        If the dense matrix has another shape.
+        If the dense matrix has the wrong shape.
     """
     n_samples, n_variants = genotypes.n_samples, genotypes.n_variants
     n_rows, what = (n_samples, "samples") if transpose else (n_variants, "variants")
@@ -124,7 +124,7 @@ def iter_product(
 def _multiply_on_cluster(
     genotypes: Genotypes, dense: np.ndarray, options: dict[str, Any], scheduler: Scheduler
 ) -> Generator[float, None, np.ndarray]:
-    """Return the product that a scheduler's workers compute, each for some variants."""
+    """Return the product computed by a scheduler's workers, each for some variants."""
     from genoviz.cluster.blocks import iter_results
     from genoviz.cluster.sums import iter_sum
 
@@ -144,6 +144,6 @@ def _multiply_on_cluster(
 def _multiply_block(
     packed: np.ndarray, dense: np.ndarray, n_samples: int, options: dict[str, Any]
 ) -> np.ndarray:
-    """Return the product of a block of variants, at a worker."""
+    """Return the product of a block of variants; runs on a worker."""
     part = Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8))
     return last_of(iter_product(part, dense, **options)).result

@@ -1,4 +1,4 @@
-"""What the 2-bit codes of genotypes count as in a matrix."""
+"""Numeric values of the 2-bit genotype codes in a matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def frequencies_of_counts(counts: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     counts
-        int64, shape (n_variants, 4): samples of each code, as of `allele_counts`.
+        int64, shape (n_variants, 4): samples of each code, from `allele_counts`.
     """
     n_called = counts[:, [0, 2, 3]].sum(1)
     return (2 * counts[:, 0] + counts[:, 2]) / np.maximum(2 * n_called, 1)
@@ -28,7 +28,7 @@ def values_of_codes(
     standardise: bool = False,
     missing: Literal["mean", "zero"] = "mean",
 ) -> np.ndarray:
-    """Return what each 2-bit code of each variant counts as.
+    """Return the numeric value of each 2-bit code of each variant.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def values_of_codes(
 
 
 def spare_missing(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return values by which missing genotypes cost nothing at variants that have none.
+    """Return values that avoid work for missing genotypes at variants without any.
 
-    There they count as heterozygous ones, for which kernels need no product of their own.
+    There, the missing code gets the heterozygous value, which needs no separate product.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Covariates as columns of numbers, of which each says something that the others do not."""
+"""Covariates as linearly independent numeric columns."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from genoviz.errors import ParameterError
 from genoviz.model.genotypes.traits import category_levels
 
 COLLINEAR = 1e-8
-"""Of a column, what is left without the others is rounding below this share of its length."""
+"""Relative length below which the residual of a column is rounding error."""
 _MAX_NAMED = 4
 
 
 def covariate_columns(
     name: str, values: np.ndarray, *, max_categories: int | None = None
 ) -> dict[str, np.ndarray]:
-    """Return a column of a table as covariates by name.
+    """Encode a column of a table as covariates.
 
-    Numbers are one covariate. Categories are an indicator each, except for the first in the
-    alphabet, which the intercept stands for.
+    Numbers are one covariate. Categories become one indicator each, except for the first in
+    alphabetical order, which is the reference level.
 
     Parameters
     ----------
     name
-        Of the column.
+        Name of the column.
     values
         float64 or str, shape (n_samples,): NaN or empty where missing.
     max_categories
-        How many there may be; any number if None.
+        Maximum number of categories; no limit if None.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def covariate_columns(
 
 
 def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Return which columns say more than a constant and the columns before them.
+    """Return the columns that are independent of a constant and the columns before them.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
     Returns
     -------
     kept : list of int
-        Which they are.
+        Their indices.
     basis : numpy.ndarray
-        float64, shape (n, len(kept) + 1): orthonormal columns that span a constant and these; the
+        float64, shape (n, len(kept) + 1): orthonormal basis of a constant and these columns; the
         first is constant.
 
     Examples
@@ -95,11 +95,11 @@ def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
         dependent = np.flatnonzero(left_over[1:] <= COLLINEAR)
         if not len(dependent):
             return kept, np.ascontiguousarray(basis)
-        del kept[dependent[0]]  # what comes after the first was compared with rounding
+        del kept[dependent[0]]  # later columns were compared with rounding errors; try again
 
 
 def describe_left_out(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence that says which covariates are left out; none if there are none.
+    """Return a sentence on the covariates that are left out; empty if there are none.
 
     Examples
     --------

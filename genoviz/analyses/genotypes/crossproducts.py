@@ -1,7 +1,8 @@
-"""Products of all samples with all samples, summed up over variants: Z Z' of any values of codes.
+"""Sample-by-sample crossproducts Z Z' of genotypes, with any values of the 2-bit codes.
 
-The lower triangle is computed. With a matrix unit panels of 64 samples are decoded, and multiplied
-by the packed genotypes in integers; else blocks of 1,024 variants are decoded for NumPy or CuPy.
+Only the lower triangle is computed. With a matrix unit, panels of 64 samples are decoded and
+multiplied by the packed genotypes in integers. Otherwise, blocks of 1,024 variants are decoded for
+NumPy or CuPy.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from genoviz.model.genotypes.genotypes import (
 BLOCK_VARIANTS = 1024
 PANEL_SAMPLES, PANEL_VARIANTS = 64, 1 << 16
 STRIP_PANELS = 8
-"""Panels for which the samples before them are left out once."""
+"""Panels after which the completed samples are dropped from the packed genotypes."""
 STEP_PRODUCTS = {"numpy": 4e9, "cupy": 1e12}
-"""Multiplications of a step: some 50 ms."""
+"""Multiplications per step: some 50 ms."""
 TASK_PRODUCTS, MAX_TASKS = 4e11, 64
-"""Multiplications of a task of another machine, some seconds, and how many tasks there are."""
+"""Multiplications per remote task, some seconds, and the maximum number of tasks."""
 
 
 def iter_crossproducts(
@@ -50,9 +51,9 @@ def iter_crossproducts(
 ) -> Generator[float, None, np.ndarray]:
     """Compute Z Z', with Z[i, j] = values[j, code of sample i at variant j].
 
-    Only the lower triangle is computed, a panel of rows after the other. Blocks of variants are
-    decoded and multiplied; where the processor has a matrix unit and no genotype is missing, only
-    panels of samples are decoded, and the packed genotypes are multiplied with these.
+    Only the lower triangle is computed, in panels of rows. Blocks of variants are decoded and
+    multiplied. If the CPU has a matrix unit and no genotype is missing, only panels of samples are
+    decoded, and multiplied by the packed genotypes.
 
     Parameters
     ----------
@@ -63,15 +64,15 @@ def iter_crossproducts(
     dtype
         float64 or float32: of Z and of products within a block; sums of blocks are float64.
     scheduler
-        Whose workers take blocks of variants and add their matrices up; sums are then rounded in
-        another order.
+        Scheduler whose workers process blocks of variants and sum their matrices; rounding then
+        differs.
     backend
-        Where it runs; on a GPU the matrix has to fit into its memory.
+        Where to compute; on a GPU the matrix must fit into its memory.
 
     Yields
     ------
     float
-        How much is done, 0 to 1.
+        Share done, 0 to 1.
 
     Returns
     -------
@@ -81,7 +82,7 @@ def iter_crossproducts(
     Raises
     ------
     ParameterError
-        If the matrix takes more memory than there is.
+        If the matrix exceeds the memory.
     """
     n = genotypes.n_samples
     _check_memory(n)
@@ -107,7 +108,7 @@ def iter_crossproducts(
 
 
 def _blocks_of_tasks(genotypes: Genotypes) -> list[slice]:
-    """Return the variants of each task: of some seconds, and few, for each sends a matrix."""
+    """Return the variants of each task; few tasks of some seconds, because each sends a matrix."""
     n, m = genotypes.n_samples, genotypes.n_variants
     step = max(int(TASK_PRODUCTS / max(n, 1) ** 2), -(-m // MAX_TASKS))
     return task_blocks(genotypes, n * -(-step // BLOCK_VARIANTS) * BLOCK_VARIANTS)
@@ -122,10 +123,10 @@ def _multiply_block(
 
 
 def _panels_are_faster(values: np.ndarray, backend: Backend) -> bool:
-    """Return whether the matrix unit multiplies panels faster than NumPy does blocks.
+    """Return whether the matrix unit with panels is faster than NumPy with blocks.
 
-    It needs another product for missing genotypes that do not count as heterozygous ones, and
-    gains less from float32.
+    The unit needs an extra product if missing genotypes differ in value from heterozygous ones, and
+    it gains less from float32.
     """
     has_no_missing = (values[:, MISSING_CODE] == values[:, HETEROZYGOUS_CODE]).all()
     if resolve_backend(backend) != "cpu" or values.dtype != np.float64 or not has_no_missing:
@@ -136,7 +137,7 @@ def _panels_are_faster(values: np.ndarray, backend: Backend) -> bool:
 def _add_blocks(
     genotypes: Genotypes, values: np.ndarray, sums: Any, backend: Backend
 ) -> Iterator[float]:
-    """Add products of decoded blocks of variants to the lower triangle; yield what is done."""
+    """Add products of decoded blocks of variants to the lower triangle; yield the share done."""
     n, m = genotypes.n_samples, genotypes.n_variants
     xp, kernel = array_module(backend), load_kernel("genotype_decode", backend)
     height = int(max(64, STEP_PRODUCTS[xp.__name__] // (BLOCK_VARIANTS * n)))
@@ -151,7 +152,7 @@ def _add_blocks(
 
 
 def _add_panels(genotypes: Genotypes, values: np.ndarray, sums: np.ndarray) -> Iterator[float]:
-    """Add products with decoded panels of samples to the lower triangle; yield what is done."""
+    """Add products with decoded panels of samples to the lower triangle; yield the share done."""
     n, m = genotypes.n_samples, genotypes.n_variants
     decode = load_kernel("genotype_decode", "cpu").decode
     multiply = load_kernel("genotype_product", "cpu").multiply

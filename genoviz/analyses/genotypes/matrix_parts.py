@@ -1,4 +1,4 @@
-"""Variants of a matrix of genotypes, on the processor or GPU that multiplies them."""
+"""Parts of a genotype matrix by variants, on the CPU or GPU that multiplies them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from genoviz.model.genotypes.genotypes import Genotypes
 
 KERNEL = "genotype_product"
 CARD_SHARE = 0.8
-"""How much of a card's free memory the packed genotypes may take."""
+"""Share of a GPU's free memory that packed genotypes may use."""
 
 
 def split_variants(
     n_variants: int, devices: Sequence[int] | None, backend: Backend
 ) -> list[tuple[slice, int | None]]:
-    """Return the variants of each GPU, about equally many; all of them if none are named.
+    """Return the variants of each GPU, split evenly; all variants if no devices are given.
 
     Raises
     ------
     ParameterError
-        If devices are named for the CPU, or there are none of some number.
+        If devices are given for the CPU, or do not exist.
     """
     if devices is None:
         return [(slice(0, n_variants), None)]
@@ -44,7 +44,7 @@ def split_variants(
 
 
 def module_of(array: Any) -> Any:
-    """Return the module that an array is of: NumPy, or CuPy."""
+    """Return the module of an array: NumPy or CuPy."""
     if isinstance(array, np.ndarray):
         return np
     import cupy
@@ -53,7 +53,7 @@ def module_of(array: Any) -> Any:
 
 
 class MatrixPart:
-    """Some variants of a matrix, where they are multiplied.
+    """Some variants of a matrix, in the memory of their device.
 
     Parameters
     ----------
@@ -86,17 +86,17 @@ class MatrixPart:
         self._values: Any = None
 
     def keep_values(self, values: np.ndarray) -> None:
-        """Keep what the codes count as: float64, shape (n_variants of the matrix, 4)."""
+        """Store the values of the codes: float64, shape (n_variants of the matrix, 4)."""
         with self._on_device():
             self._values = self._module.asarray(values[self.variants])
 
     def count_codes(self) -> np.ndarray:
-        """Return how many samples have each code: int64, shape (n_variants, 4)."""
+        """Return the number of samples with each code: int64, shape (n_variants, 4)."""
         with self._on_device():
             return to_host(self._kernel.count_codes(self._packed, self._n_samples))
 
     def multiply(self, right: Any) -> Any:
-        """Return the part's share of Z @ right, for the right of all variants."""
+        """Return this part's contribution to Z @ right, given the full right side."""
         return self._multiply(self._kernel.multiply, right[self.variants])
 
     def multiply_transposed(self, left: Any) -> Any:
@@ -117,7 +117,7 @@ class MatrixPart:
 
 
 class FiveCodesPart(MatrixPart):
-    """All variants of a matrix, five of a sample in a byte: 80 % of the size, on the CPU.
+    """All variants of a matrix, five per byte and sample: 80 % of the size, on the CPU.
 
     Missing genotypes count as dosage 0.
 
@@ -136,7 +136,7 @@ class FiveCodesPart(MatrixPart):
         self._packed = None
 
     def count_codes(self) -> np.ndarray:
-        """Return how many samples have each code: int64, shape (n_variants, 4)."""
+        """Return the number of samples with each code: int64, shape (n_variants, 4)."""
         return self._counts
 
     def multiply(self, right: Any) -> Any:
@@ -152,7 +152,7 @@ class FiveCodesPart(MatrixPart):
 
 
 def _sent_where_it_fits(packed: np.ndarray) -> Any:
-    """Return an array on the current GPU, or the same one on the host where it is too large."""
+    """Return an array on the current GPU, or unchanged on the host if it does not fit."""
     import cupy
 
     free = cupy.cuda.Device().mem_info[0] + cupy.get_default_memory_pool().free_bytes()

@@ -1,7 +1,7 @@
-"""Variants of X, Y and mitochondria: who has one copy, who has none, and what is said of them.
+"""Variants of X, Y and mitochondria: numbers of copies by sex, and notes on their treatment.
 
-Males have one copy of X and one of Y, everybody has one mitochondrion, and only males have a Y.
-A sample of unknown sex counts as PLINK 2 counts it: as one that is not male.
+Males have one copy of X and of Y, everybody has one of the mitochondrial genome, and only males
+have Y. As in PLINK 2, a sample of unknown sex counts as not male.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def take_autosomes(
     genotypes
         The genotypes.
     contigs
-        ``"all"``: take X, Y and mitochondria too, as they are in the file.
+        ``"all"`` includes X, Y and mitochondria, as they are in the file.
 
     Raises
     ------
     ParameterError
-        If ``contigs`` is unknown, or there are variants, but none of autosomes.
+        If ``contigs`` is unknown, or there are variants but none is autosomal.
     """
     if contigs not in CONTIGS:
         raise ParameterError(f"contigs is {contigs!r}, needs one of {', '.join(CONTIGS)}")
@@ -56,7 +56,7 @@ def take_autosomes(
 
 
 def spread_rows(values: np.ndarray, kept: slice | np.ndarray, n: int) -> np.ndarray:
-    """Return values of kept variants as rows of all n; 0 for the others."""
+    """Expand values of kept variants to all n rows; 0 for the others."""
     if len(values) == n:
         return values
     spread = np.zeros((n, *values.shape[1:]), values.dtype)
@@ -70,7 +70,7 @@ def variants_of(genotypes: Genotypes, *kinds: Kind) -> np.ndarray:
 
 
 def haploid_samples(genotypes: Genotypes, kind: Kind) -> np.ndarray:
-    """Return who has one copy at variants of a kind: bool, shape (n_samples,)."""
+    """Return which samples have one copy at variants of a kind: bool, shape (n_samples,)."""
     if kind in (Kind.X, Kind.Y):
         return genotypes.samples.is_male
     return np.full(genotypes.n_samples, kind == Kind.MT)
@@ -103,7 +103,7 @@ def count_groups(
 def _counts_of(
     genotypes: Genotypes, variants: np.ndarray | slice, who: np.ndarray, backend: Backend
 ) -> np.ndarray:
-    """Return how many of some samples have each code at some variants: int64 (m, 4)."""
+    """Return the number of given samples with each code at some variants: int64 (m, 4)."""
     part = genotypes.take_variants(variants)
     if not who.any():
         return np.zeros((part.n_variants, 4), np.int64)
@@ -111,10 +111,10 @@ def _counts_of(
 
 
 def as_linked(genotypes: Genotypes) -> Genotypes:
-    """Return genotypes whose codes count the copies that there are, for linkage as of PLINK 1.9.
+    """Recode genotypes by actual copy numbers for linkage, as in PLINK 1.9.
 
-    At X a male has one A1 or none; at Y all but males are missing; heterozygous calls of males at X
-    and Y are missing. Genotypes of other variants alone come back as they are.
+    At X, males have zero or one A1. At Y, all samples except males are missing. Heterozygous calls
+    of males at X and Y are missing. Without such variants the genotypes are returned unchanged.
     """
     others = variants_of(genotypes, Kind.X, Kind.Y)
     if not len(others):
@@ -135,7 +135,7 @@ def as_linked(genotypes: Genotypes) -> Genotypes:
 
 
 def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
-    """Return which contigs are taken for X, Y, XY and MT, in a sentence; nothing if none is.
+    """Return a sentence on the contigs treated as X, Y, XY and MT; empty if there are none.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
 
 
 def note_counted(genotypes: Genotypes, *, nonfounders: bool = False) -> tuple[str, ...]:
-    """Return how samples count in statistics of variants that are not of autosomes alone."""
+    """Return notes on how samples count in statistics of variants that are not autosomal."""
     said = []
     if len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)):
         said.append(
@@ -187,7 +187,7 @@ def note_counted(genotypes: Genotypes, *, nonfounders: bool = False) -> tuple[st
 
 
 def note_left_out(genotypes: Genotypes, contigs: Contigs = "autosomes") -> tuple[str, ...]:
-    """Return how many variants an analysis of autosomes leaves out; nothing if it takes all."""
+    """Return a note on the variants that an autosomal analysis leaves out; empty if none."""
     n = len(variants_of(genotypes, Kind.X, Kind.Y, Kind.MT))
     if not n:
         return ()
@@ -197,7 +197,7 @@ def note_left_out(genotypes: Genotypes, contigs: Contigs = "autosomes") -> tuple
 
 
 def _of_kinds(genotypes: Genotypes, kinds: tuple[Kind, ...]) -> slice | np.ndarray:
-    """Return the variants of some kinds; as a slice, that copies nothing, where they can be."""
+    """Return the variants of some kinds, as a slice (without copying) if possible."""
     is_in = np.isin(genotypes.kinds, kinds)
     if is_in.all():
         return slice(None)
@@ -208,7 +208,7 @@ def _of_kinds(genotypes: Genotypes, kinds: tuple[Kind, ...]) -> slice | np.ndarr
 
 
 def _packed_mask(is_in: np.ndarray) -> np.ndarray:
-    """Return both bits of some samples set: uint8, shape ((n_samples + 3) // 4,)."""
+    """Return a mask with both bits of some samples set: uint8, shape ((n_samples + 3) // 4,)."""
     bits = np.zeros(-(-len(is_in) // 4) * 4, np.uint8)
     bits[: len(is_in)] = is_in * 3
     return (bits.reshape(-1, 4) << np.array([0, 2, 4, 6], np.uint8)).sum(1).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Variants in blocks: few enough that a step of a long analysis takes a moment."""
+"""Division of variants into blocks, so that steps of long analyses take a moment each."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from genoviz.backend import Backend, Scheduler, resolve_backend
 from genoviz.model.genotypes.genotypes import Genotypes
 
 CPU_GENOTYPES = 1 << 27
-"""Genotypes of a block on the CPU: 32 MB packed, some 100 ms for a product with 20 columns. Of many
-samples fewer variants would not pay for the tables that a product begins with."""
+"""Genotypes of a block on the CPU: 32 MB packed, some 100 ms for a product with 20 columns. With
+many samples, smaller blocks would not amortise the lookup tables of a product."""
 CUDA_GENOTYPES = 1 << 33
 MAX_VARIANTS = 1 << 15
 PRODUCT_GENOTYPES = 1 << 30
 """Genotypes of a block of one product on the CPU: 256 MB packed, a tenth of a second or more."""
 TASK_GENOTYPES = 1 << 30
-"""Genotypes of a task of another machine that counts, multiplies or tests them."""
+"""Genotypes of a remote task that counts, multiplies or tests them."""
 
 
 def variant_blocks(
@@ -29,11 +29,11 @@ def variant_blocks(
     Parameters
     ----------
     genotypes
-        What is to be taken in blocks.
+        Genotypes to divide.
     n_values
-        About how many genotypes a block has; what suits the backend if None.
+        Approximate number of genotypes per block; by default chosen for the backend.
     backend
-        Where the blocks are worked on.
+        Where the blocks are processed.
     """
     if n_values is None:
         n_values = CPU_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
@@ -47,21 +47,21 @@ def variant_blocks(
 def product_blocks(genotypes: Genotypes, *, backend: Backend = "auto") -> list[slice]:
     """Return slices of all variants for one product, each of some tenths of a second.
 
-    They depend on the shape alone, lest sums of rounded numbers depend on the clock.
+    They depend on the shape only, so that rounding does not depend on timing.
     """
     n_values = PRODUCT_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
     return task_blocks(genotypes, n_values)
 
 
 def task_blocks(genotypes: Genotypes, n_values: int | None = None) -> list[slice]:
-    """Return slices of all variants for the tasks of other machines, whatever these run on.
+    """Return slices of all variants for remote tasks, independent of the workers' hardware.
 
     Parameters
     ----------
     genotypes
-        What is to be taken in blocks.
+        Genotypes to divide.
     n_values
-        About how many genotypes a block has; ``TASK_GENOTYPES`` if None.
+        Approximate number of genotypes per block; ``TASK_GENOTYPES`` if None.
     """
     step = max(1, (n_values or TASK_GENOTYPES) // max(genotypes.n_samples, 1))
     return [
@@ -79,7 +79,7 @@ def iter_tasks(
     columns: tuple[np.ndarray, ...] = (),
     n_values: int | None = None,
 ) -> Iterator[tuple[float, slice, Any]]:
-    """Have workers call a function for blocks of variants, in any order.
+    """Let workers call a function for blocks of variants; yields results in any order.
 
     Parameters
     ----------
@@ -88,16 +88,16 @@ def iter_tasks(
     genotypes, n_values
         As for `task_blocks`.
     common
-        What each call is given.
+        Arguments common to all calls.
     scheduler
-        Whose workers they are.
+        Scheduler of the workers.
     columns
         Arrays with a row for each variant.
 
     Yields
     ------
     tuple
-        How much is done, 0 to 1; the variants of a block; and what the function returned.
+        Share done, 0 to 1; the variants of a block; and the function's result.
     """
     from genoviz.cluster.blocks import iter_results
 
@@ -109,9 +109,9 @@ def iter_tasks(
 
 
 def variants_at_a_time(genotypes: Genotypes, *, backend: Backend = "auto") -> int:
-    """Return how many variants to take as a first slice; the clock sets the size of the next ones.
+    """Return the size of the first slice of variants; timing determines the following ones.
 
-    A GPU counts so many at once that what it has in its memory needs few calls.
+    On a GPU, slices are large enough that resident genotypes need few calls.
     """
     n_values = CPU_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
     return max(1, n_values // max(genotypes.n_samples, 1))

@@ -1,6 +1,6 @@
-"""What a contig is of: an autosome, X, Y, a pseudoautosomal region, or a mitochondrion.
+"""Chromosome type of a contig: autosome, X, Y, pseudoautosomal region, or mitochondrion.
 
-Everything that treats these differently asks here, so that one name means one thing everywhere.
+All code that treats these differently uses this module, so that names have one meaning.
 
 References
 ----------
@@ -24,7 +24,7 @@ _PREFIX = re.compile(r"^(chromosome|chrom|chr)_?(?=.)", re.IGNORECASE)
 
 
 class Kind(IntEnum):
-    """What a contig is of; one of no other known name counts as an autosome."""
+    """Chromosome type; contigs with unknown names count as autosomes."""
 
     AUTOSOME = 0
     X = 1
@@ -34,7 +34,7 @@ class Kind(IntEnum):
 
 
 DIPLOID = (Kind.AUTOSOME, Kind.XY)
-"""The kinds of which both sexes have two copies."""
+"""Types with two copies in both sexes."""
 
 _KIND_OF_NAME = {
     "X": Kind.X,
@@ -48,21 +48,21 @@ _KINDS_OF_CODES = (Kind.X, Kind.Y, Kind.XY, Kind.MT)
 def chromosome_kinds(contigs: Sequence[str], n_autosomes: int | None = None) -> np.ndarray:
     """Return the kind of each contig: uint8, shape (n_contigs,), values of `Kind`.
 
-    Contigs are known by name in any case, with ``chr`` before it or without: X, Y, XY or PAR1 and
-    PAR2, MT or M; and by PLINK's numbers, that follow those of the autosomes: of humans 23 is X,
-    24 Y, 25 XY, 26 MT.
+    Names are recognised in any case, with or without ``chr``: X, Y, XY or PAR1 and PAR2, MT or M.
+    So are PLINK's numbers, which follow those of the autosomes: in humans 23 is X, 24 Y, 25 XY and
+    26 MT.
 
     Parameters
     ----------
     contigs
         Names.
     n_autosomes
-        Of the species, as ``--autosome-num`` of PLINK; if None, 22 as in humans.
+        Number of autosomes, as ``--autosome-num`` of PLINK; if None, 22 as in humans.
 
     Raises
     ------
     ParameterError
-        If a number is beyond that of MT, so that it is not a chromosome of the species.
+        If a number exceeds that of MT, so that it is not a chromosome of the species.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def chromosome_kinds(contigs: Sequence[str], n_autosomes: int | None = None) -> 
 def find_chromosome(
     name: str, contigs: Sequence[str], n_autosomes: int | None = None
 ) -> str | None:
-    """Return the one contig that is the same sex chromosome, or mitochondrion, by another name.
+    """Return the unique contig that is the same sex or mitochondrial chromosome by another name.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def find_chromosome(
     """
     try:
         kind, *kinds = chromosome_kinds([name, *contigs], n_autosomes).tolist()
-    except ParameterError:  # a name is no chromosome of the species
+    except ParameterError:  # a name that is not a chromosome of the species
         return None
     found = [contig for contig, other in zip(contigs, kinds, strict=True) if other == kind]
     return found[0] if kind != Kind.AUTOSOME and len(found) == 1 else None
 
 
 def check_autosomes(n_autosomes: int | None) -> None:
-    """Raise `ParameterError` if no species can have so many autosomes."""
+    """Raise `ParameterError` if the number of autosomes is implausible."""
     if n_autosomes is not None and n_autosomes < 1:
         raise ParameterError(f"n_autosomes is {n_autosomes}, needs to be 1 or more")
 
@@ -106,7 +106,7 @@ def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:
     name = name.lstrip("0") or name
     if not (name.isascii() and name.isdigit()):
         return _KIND_OF_NAME.get(name, Kind.AUTOSOME)
-    # Python itself refuses to read thousands of digits.
+    # Python refuses to parse thousands of digits.
     beyond = int(name[:MAX_DIGITS]) - n_autosomes
     if beyond <= 0:
         return Kind.AUTOSOME

@@ -1,4 +1,4 @@
-"""Dosages as numbers of any kind."""
+"""Conversion of dosages from any numeric type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from genoviz.errors import ParameterError
 
 
 def to_int8(dosages: np.ndarray, first_variant: int = 0) -> np.ndarray:
-    """Return dosages as int8 with -1 for missing; shape (n_samples, m) stays.
+    """Return dosages as int8 with -1 for missing, in the same shape (n_samples, m).
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ def to_int8(dosages: np.ndarray, first_variant: int = 0) -> np.ndarray:
     Raises
     ------
     ParameterError
-        If a number is none of these.
+        If a number is invalid.
 
     Examples
     --------

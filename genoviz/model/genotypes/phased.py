@@ -1,4 +1,4 @@
-"""Which haplotype has which allele: edits of a genome, and who carries each."""
+"""Phased variants: edits of a genome, and the haplotypes that carry each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from genoviz.model.columns import check_arrays, freeze_arrays
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PhasedVariants:
-    """Edits of a genome's sequences, each once, by sequence and position, and their carriers.
+    """Distinct edits of a genome's sequences, sorted by sequence and position, with carriers.
 
-    An edit puts bases in the place of a stretch of the genome; either may be empty. What REF and
-    ALT of a record have in common at their ends is no part of it.
+    An edit replaces a stretch of the genome by other bases; either may be empty. Common prefixes
+    and suffixes of REF and ALT are trimmed.
 
     Parameters
     ----------
@@ -24,23 +24,23 @@ class PhasedVariants:
         Names of the samples. Haplotype ``sample * ploidy + copy`` is one of the copies that a
         sample has of each sequence.
     ploidy
-        How many copies a sample has at most.
+        Maximum number of copies of a sample.
     n_copies
-        int8, shape (n_sequences, n_samples): how many it has of each sequence of the genome.
+        int8, shape (n_sequences, n_samples): copies of each sequence of the genome.
     contig_ids
-        int32, shape (n_edits,): the sequence, by its number in the genome.
+        int32, shape (n_edits,): index of the sequence in the genome.
     starts, ends
-        int64, shape (n_edits,): the stretch, 0-based half-open, bp.
+        int64, shape (n_edits,): the replaced stretch, 0-based half-open, bp.
     inserted
-        The bases in its place, in upper case.
+        The replacement bases, in upper case.
     carrier_offsets, carriers
         int64, shape (n_edits + 1,), and int32: edit ``i`` is on the haplotypes
         ``carriers[carrier_offsets[i]:carrier_offsets[i + 1]]``, ascending.
     notes
-        What was left out or treated in its own way, one sentence each.
+        What was left out or treated specially, one sentence each.
     phase_sets
-        int64, shape (n_carriers,): a number of the set within which it is known which copies of a
-        sample are the same one; None where that is known of all.
+        int64, shape (n_carriers,): phase set of each carrier, within which a sample's copies are
+        consistent; None if all are phased together.
 
     Raises
     ------

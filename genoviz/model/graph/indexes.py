@@ -1,6 +1,6 @@
-"""Indexes of a graph: the steps and edges of each node, and where steps begin on their paths.
+"""Indexes of a graph: steps and edges of each node, and positions of steps on their paths.
 
-A position for each step would take more memory than the steps themselves, so every 32nd has one.
+To save memory, only every 32nd step has a stored position.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from genoviz.errors import ParameterError
 
 BLOCK_BITS = 5
 FEW_STEPS, FEW_PLACES = 1 << 21, 1 << 10
-"""Up to so many steps of paths, and steps or positions asked for, nothing compiled is needed."""
+"""Below these numbers of steps and of queries, pure NumPy is used instead of compiled code."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,8 +25,8 @@ class Incidence:
     offsets
         int64, shape (n_nodes + 1,): node ``i`` has ``items[offsets[i]:offsets[i + 1]]``.
     items
-        uint32, shape (n,), or int64 where numbers pass 2^32. Subtract from what `of` or `gather`
-        return, which is int64.
+        uint32, shape (n,), or int64 if numbers exceed 2^32. Use `of` or `gather`, which return
+        int64, for arithmetic.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def index_edges(n_nodes: int, edges: np.ndarray) -> Incidence:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PositionIndex:
-    """Positions of steps, from a checkpoint at every 32nd step.
+    """Positions of steps, computed from checkpoints at every 32nd step.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ class PositionIndex:
     def positions_of(self, steps: np.ndarray) -> np.ndarray:
         """Return the offset of each step's first base in its path; int64, bp.
 
-        ``steps`` are global step numbers of any order.
+        ``steps`` are global step numbers in any order.
         """
         steps = np.asarray(steps, np.int64)
         paths = np.searchsorted(self.path_offsets, steps, side="right") - 1
         return self._measure(steps) - self._measure(self.path_offsets)[paths]
 
     def steps_at(self, paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return the global numbers of the steps that hold positions of paths; int64.
+        """Return the global numbers of the steps at given positions of paths; int64.
 
         Each position is at least 0 and less than the length of its path.
         """
@@ -170,7 +170,7 @@ class PositionIndex:
         return found
 
     def _lengths_of(self, blocks: np.ndarray) -> np.ndarray:
-        """Return the lengths of the nodes of blocks of steps, 0 behind the last; (n, 32)."""
+        """Return the node lengths of blocks of steps, 0 past the end; (n, 32)."""
         steps = (blocks << BLOCK_BITS)[:, None] + np.arange(1 << BLOCK_BITS)
         lengths = np.zeros(steps.shape, np.int64)
         is_step = steps < len(self.steps)
@@ -178,7 +178,7 @@ class PositionIndex:
         return lengths
 
     def _measure(self, steps: np.ndarray) -> np.ndarray:
-        """Return the bp before each step, all paths end to end."""
+        """Return the bp before each step in the concatenated paths."""
         if len(steps) <= FEW_PLACES:
             blocks = steps >> BLOCK_BITS
             is_before = np.arange(1 << BLOCK_BITS) < (steps & (1 << BLOCK_BITS) - 1)[:, None]

@@ -1,4 +1,4 @@
-"""A table of values, colours or labels of nodes, as a user brings it."""
+"""User-supplied tables of values, colours or labels of nodes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class NodeColumn:
     Attributes
     ----------
     name
-        Of the column.
+        Name of the column.
     kind
         Whether it holds numbers, colours or other texts.
     values
-        float32, shape (n_nodes,): numbers, NaN if there are none. Colours and texts: the place
-        in ``texts``, -1 if there is none.
+        float32, shape (n_nodes,): numbers, NaN if missing. For colours and texts: the index in
+        ``texts``, -1 if missing.
     texts
-        The different texts, or colours as ``#rrggbb``, in the order of their first rows.
+        The distinct texts, or colours as ``#rrggbb``, in order of appearance.
     """
 
     name: str
@@ -40,9 +40,9 @@ class NodeTable:
     Attributes
     ----------
     name
-        Of the file.
+        Name of the file.
     columns
-        At least one.
+        At least one column.
     notes
         What was left out, one sentence each.
     """

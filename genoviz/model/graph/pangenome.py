@@ -1,4 +1,4 @@
-"""The variation graph: nodes, edges, the paths that run through them, and a layout of it."""
+"""The variation graph (nodes, edges and paths), and its layout."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class PangenomeGraph:
     steps
         uint32, shape (n_steps,): the handles that the paths visit.
     node_sequences
-        Bases of the nodes, when they were kept; a node without sequence (``*``) is empty.
+        Bases of the nodes, if they were kept; a node without sequence (``*``) is empty.
     notes
-        What a reader left out or treated in its own way, one sentence each.
+        What a reader left out or treated specially, one sentence each.
     node_tags
-        Tags of the nodes but their lengths, as the file has them, with tabs between those of one
-        node (``SN:Z:chr1<tab>SO:i:0``); None where no node has any.
+        Tags of the nodes except lengths, as in the file, tab-separated
+        (``SN:Z:chr1<tab>SO:i:0``); None if no node has any.
     walks
         bool, shape (n_paths,): which paths are walks (W lines); None for none.
     link_tags
-        Tags of the links as those of nodes (``SR:i:0``), in the order of ``edges``; None where no
-        link has any.
+        Tags of the links in the same form (``SR:i:0``), in the order of ``edges``; None if no link
+        has any.
 
     Raises
     ------
@@ -155,7 +155,7 @@ class PangenomeGraph:
 
     @property
     def n_steps(self) -> int:
-        """Number of steps of all paths together."""
+        """Total number of steps of all paths."""
         return len(self.steps)
 
     @cached_property
@@ -186,7 +186,7 @@ class PangenomeGraph:
 
     @cached_property
     def position_index(self) -> PositionIndex:
-        """Positions of steps and steps at positions, in little memory; see `step_positions`."""
+        """Compact index of step positions, and of steps at positions; see `step_positions`."""
         return PositionIndex.build(self.steps, self.node_lengths, self.path_offsets)
 
     @cached_property
@@ -218,9 +218,9 @@ class PangenomeGraph:
     def path_starts(self) -> np.ndarray:
         """Contig coordinate of each path's first base, from its name; int64, shape (n_paths,), bp.
 
-        It is 0 for a name without range. A range that is one shorter than the path is taken for
-        1-based and closed, as NCBI writes it (``gi|568815592:32578768-32589835``); not that of a
-        walk, whose range GFA has 0-based.
+        It is 0 for a name without a range. A range that is one shorter than the path is interpreted
+        as 1-based and closed, as NCBI writes it (``gi|568815592:32578768-32589835``), except for
+        walks, whose ranges are 0-based by the GFA specification.
         """
         names = self.parsed_path_names
         starts = np.array([name.start for name in names], np.int64)
@@ -247,14 +247,14 @@ class PangenomeGraph:
             raise ParameterError(f"no path is named {name!r}; the graph has {examples}") from None
 
     def find_paths(self, names: Iterable[str | int]) -> np.ndarray:
-        """Return the indices of paths and of all sub-paths of contigs, sorted and once each; int64.
+        """Return the indices of paths and of all sub-paths of contigs, sorted and unique; int64.
 
-        A contig is named as `PathDirectory.sub_paths` has it: without range, or in short.
+        Contigs are named as in `PathDirectory.sub_paths`: without range, or abbreviated.
 
         Raises
         ------
         ParameterError
-            If the graph has no such path or contig, or several contigs have the name.
+            If the graph has no such path or contig, or a name is ambiguous.
         """
         found: list[str | int] = []
         for name in names:
@@ -272,7 +272,7 @@ class PangenomeGraph:
         return name.cut(start + shift, end + shift)
 
     def path_indices(self, paths: Iterable[str | int]) -> np.ndarray:
-        """Return the indices of paths given by name or index, sorted and once each; int64.
+        """Return the indices of paths given by name or index, sorted and unique; int64.
 
         Raises
         ------
@@ -299,7 +299,7 @@ class GraphLayout:
     components
         int32, shape (n_nodes,): the weakly connected component of each node, or None.
     note
-        What the user should know of how the layout came about, e.g. that the graph had no path.
+        What the user should know about how the layout was made, e.g. that the graph had no path.
     """
 
     coordinates: np.ndarray
@@ -337,5 +337,5 @@ class GraphLayout:
         """The box ``(x_min, y_min, x_max, y_max)`` around all points; zeros without nodes."""
         if self.n_nodes == 0:
             return (0.0, 0.0, 0.0, 0.0)
-        x, y = self.points.T  # NumPy takes twenty times as long for both at once
+        x, y = self.points.T  # reducing both at once takes NumPy twenty times as long
         return (float(x.min()), float(y.min()), float(x.max()), float(y.max()))

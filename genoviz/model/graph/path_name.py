@@ -1,4 +1,4 @@
-"""Names of paths and walks: PanSN fields, and the ranges that tell where a sub-path lies."""
+"""Names of paths and walks: PanSN fields, and the ranges of sub-paths."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ _N_EXAMPLES = 4
 
 @dataclass(frozen=True)
 class PathName:
-    """A path's name in its parts; coordinates are 0-based half-open, in bp of the contig.
+    """The parts of a path name; coordinates are 0-based half-open, in bp of the contig.
 
-    A name may carry several ranges, as ``chr1[100-900][20]#0#0:0-50`` that vg writes: each lies
-    within the one before it, so their starts add up.
+    A name may have several ranges, such as ``chr1[100-900][20]#0#0:0-50`` from vg. Each is relative
+    to the one before, so their starts add up.
 
     Attributes
     ----------
     text
-        The name as the file has it.
+        The name as in the file.
     sample, haplotype, contig
-        PanSN fields (``sample#haplotype#contig``) without ranges; a name without ``#`` is all
-        contig.
+        PanSN fields (``sample#haplotype#contig``) without ranges; a name without ``#`` is a contig.
     start, end
-        Where the path lies on its contig: ``start`` is 0 and ``end`` None when not given.
+        Position of the path on its contig: ``start`` is 0 and ``end`` None if not given.
 
     References
     ----------
@@ -71,15 +70,15 @@ class PathName:
 
     @cached_property
     def whole(self) -> str:
-        """The name without its ranges: that of the whole contig of this sample."""
+        """The name without its ranges, which is that of the whole contig of this sample."""
         fields = (self.sample, self.haplotype, self.contig)
         return "#".join(field for field in fields if field is not None)
 
     def cut(self, start: int, end: int) -> str:
         """Return the name of the part from ``start`` to ``end``, bp from the path's first base.
 
-        The range at the end of the name is replaced, so that the new one counts from where the
-        old one did; after brackets a range is added.
+        A range at the end of the name is replaced by the new one, with the same origin; after
+        brackets a range is appended.
 
         Examples
         --------
@@ -123,7 +122,7 @@ def _take_ranges(text: str) -> tuple[str, list[_Range]]:
 
 
 class PathDirectory:
-    """Paths by name: as the file has it, or by what it says of sample and contig.
+    """Lookup of paths by full name, or by sample and contig.
 
     Parameters
     ----------
@@ -149,20 +148,20 @@ class PathDirectory:
         return tuple(self._contigs)
 
     def exact(self, name: str) -> tuple[int, ...]:
-        """Return the paths of exactly this name."""
+        """Return the paths with exactly this name."""
         return tuple(self._exact.get(name, ()))
 
     def sub_paths(self, name: str, *, sample: str | None = None) -> tuple[int, ...]:
-        """Return the paths of a contig; none when no contig has this name.
+        """Return the paths of a contig; empty if no contig has this name.
 
-        A contig is named as its paths are, without their ranges; or, where that leaves one
-        contig of the graph, or of the given ``sample``, as ``sample#contig``, contig,
+        A contig is named like its paths, without their ranges. If that is unambiguous in the graph,
+        or within the given ``sample``, it may be abbreviated to ``sample#contig``, contig,
         ``sample#haplotype`` or sample.
 
         Raises
         ------
         ParameterError
-            If several contigs have the name.
+            If the name is ambiguous.
         """
         wholes = self.meanings(name, sample=sample)
         if len(wholes) > 1:
@@ -170,7 +169,7 @@ class PathDirectory:
         return tuple(self._contigs[wholes[0]]) if wholes else ()
 
     def meanings(self, name: str, *, sample: str | None = None) -> tuple[str, ...]:
-        """Return the contigs that a name may stand for, as `sub_paths` reads it."""
+        """Return the contigs that a name may refer to, as read by `sub_paths`."""
         if name in self._contigs:
             return (name,)
         wholes = tuple(self._short.get(name, ()))
@@ -179,14 +178,14 @@ class PathDirectory:
         return tuple(whole for whole in wholes if self._sample_of(whole) == sample)
 
     def explain(self, name: str, wholes: Sequence[str]) -> str:
-        """Return the words for a name that may stand for several contigs."""
+        """Return the message for an ambiguous name."""
         return f"{name!r} could be any of {len(wholes):,} contigs, needs one of {_some(wholes)}"
 
     def _sample_of(self, whole: str) -> str | None:
         return self._names[self._contigs[whole][0]].sample
 
     def unknown(self, name: str) -> ParameterError:
-        """Return the error that nothing has this name."""
+        """Return the error for an unknown name."""
         known = _some(self.contigs) or "none at all"
         return ParameterError(f"no path or contig is named {name!r}; the graph has {known}")
 

@@ -1,4 +1,4 @@
-"""A stretch of a path, and how people write one."""
+"""A region of a path, and its text notation."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from genoviz.errors import ParameterError
 
 MAX_POSITION = 2**62
-"""No contig is as long, and 64 bits hold twice as much."""
+"""Longer than any contig, and sums of two still fit into 64 bits."""
 
 _REGION = re.compile(r"^(?P<name>.+):(?P<start>\d[\d,]{0,23})(?:-(?P<end>\d[\d,]{0,23}))?$")
 
 
 def split_region(text: str) -> tuple[str, int, int | None] | None:
-    """Return name, start and end of ``name:start-end``, with commas in numbers; None if it is not.
+    """Parse ``name:start-end``, with optional commas in numbers; None if it is not a region.
 
     The end of ``name:position`` is None.
 
@@ -46,7 +46,7 @@ def split_region(text: str) -> tuple[str, int, int | None] | None:
 
 @dataclass(frozen=True)
 class PathRegion:
-    """A stretch of a path; 0-based, half-open, in bp from the path's own first base."""
+    """A region of a path; 0-based, half-open, in bp from the path's own first base."""
 
     path: str
     start: int
@@ -62,7 +62,7 @@ class PathRegion:
 
     @classmethod
     def parse(cls, text: str) -> PathRegion:
-        """Return the region that ``path:start-end`` names; commas in numbers are allowed.
+        """Parse a region ``path:start-end``; commas in numbers are allowed.
 
         Examples
         --------

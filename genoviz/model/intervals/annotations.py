@@ -1,4 +1,4 @@
-"""Features of contigs: genes, repeats, any interval with a name."""
+"""Features of contigs: genes, repeats, or any named intervals."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NO_COLOUR = -1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Categories(Sequence):
-    """A column of texts with few different values; item ``i`` is text.
+    """A text column with few distinct values; items are texts.
 
     Parameters
     ----------
     names
-        The different texts.
+        The distinct texts.
     codes
-        int32, shape (n,): which of ``names`` each item is.
+        int32, shape (n,): index into ``names`` of each item.
     """
 
     names: tuple[str, ...]
@@ -46,12 +46,12 @@ class Categories(Sequence):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Annotations:
-    """Intervals on contigs, 0-based half-open, one a row; may be of no length.
+    """Intervals on contigs, 0-based half-open, one per row; may be empty.
 
     Parameters
     ----------
     contigs
-        The contig of each row, as the file names it.
+        The contig of each row, as in the file.
     starts, ends
         int64, shape (n,), bp.
     names
@@ -74,7 +74,7 @@ class Annotations:
     Raises
     ------
     ParameterError
-        If the columns do not have one length, or an interval ends before it starts.
+        If columns differ in length, or an interval ends before it starts.
     """
 
     contigs: Categories
@@ -116,7 +116,7 @@ class Annotations:
 
 
 def join_annotations(parts: Sequence[Annotations]) -> Annotations:
-    """Return the rows of several annotations, one after the other.
+    """Return the concatenated rows of several annotations.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Columns of coordinates: whole numbers as int64, real ones as float64, nothing rounded."""
+"""Coordinate columns: integers as int64, other numbers as float64, without rounding."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def coordinate_columns(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return starts and ends as copies of one dtype.
 
-    Both are int64 where all their numbers are whole, and both float64 where one is not.
+    Both are int64 if all numbers are integral, otherwise both are float64.
 
     Raises
     ------
     ParameterError
-        If a number is not finite, or is one that its dtype cannot hold exactly.
+        If a number is not finite, or cannot be represented exactly.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def as_float64(values: np.ndarray, name: str) -> np.ndarray:
     Raises
     ------
     ParameterError
-        If one is not float64.
+        If a number cannot be represented exactly.
     """
     if values.dtype == np.float64:
         return values
@@ -61,7 +61,7 @@ def as_float64(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def _column(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
-    """Return a copy as int64, or as float64 where a number is not whole."""
+    """Return a copy as int64, or as float64 if a number is not integral."""
     given = np.asarray(values)
     kind = given.dtype.kind
     if kind in "ib" or given.size == 0:
@@ -85,7 +85,7 @@ def _column(values: Sequence[float] | np.ndarray, name: str) -> np.ndarray:
 
 
 def _whole(given: np.ndarray) -> np.ndarray:
-    """Return texts or Python's numbers as int64; a ValueError says that one is not whole."""
+    """Convert texts or Python numbers to int64; raises ValueError if one is not integral."""
     if given.dtype.kind == "O":
         for value in given.tolist():
             if not math.isfinite(value) or value != int(value):

@@ -1,4 +1,4 @@
-"""Intervals on contigs: features, reads, steps of a signal; and contigs that have several names."""
+"""Intervals on contigs (features, reads, signal steps), and alternative contig names."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _SHOWN = 4
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intervals:
-    """Intervals in the order of their rows; 0-based, half-open, bp.
+    """Intervals in row order; 0-based, half-open, bp.
 
-    Real coordinates (float64) and negative ones are for counting overlaps; what measures bases
-    or writes files refuses them.
+    Real (float64) and negative coordinates are supported for counting overlaps only; functions that
+    measure bases or write files reject them.
 
     Parameters
     ----------
     contigs
-        Names of the contigs, each once; also paths of a graph.
+        Distinct names of the contigs; may be paths of a graph.
     contig_ids
         int32, shape (n,): the contig of each interval.
     starts, ends
-        int64, shape (n,): ``starts <= ends``. An empty interval lies between two bases. Or both
-        float64 and finite, where coordinates are real numbers.
+        int64, shape (n,): ``starts <= ends``. An empty interval lies between two bases. Both are
+        float64 and finite if coordinates are real.
     strands
-        int8, shape (n,): 1 forward, -1 reverse, 0 neither; or None where no strand is known.
+        int8, shape (n,): 1 forward, -1 reverse, 0 neither; or None if no strand is known.
     names
         The n names, or None.
     scores
-        float64, shape (n,): scores, or the values of a signal; NaN if there is none; or None.
+        float64, shape (n,): scores, or the values of a signal; NaN if missing; or None.
     contig_lengths
-        int64, shape (n_contigs,), bp; or None where they are not known.
+        int64, shape (n_contigs,), bp; or None if unknown.
     n_reads
-        How many reads the intervals are blocks of; None where that is not known, or each interval
-        is one of its own.
+        Number of reads that the intervals are blocks of; None if unknown, or if each interval is a
+        whole read or feature.
     notes
-        What a reader left out or treated in its own way, one sentence each.
+        What a reader left out or treated specially, one sentence each.
 
     Raises
     ------
@@ -139,16 +139,15 @@ class Intervals:
         names: Iterable[str] | None = None,
         scores: np.ndarray | None = None,
     ) -> Intervals:
-        """Return the intervals of columns with one value for each row.
+        """Return intervals from columns with one value per row.
 
-        Contigs are numbered as they first appear. Coordinates become int64 where all are whole,
-        and float64 where one is not. Strands may be given as ``+``, ``-`` and other text, or as
-        numbers.
+        Contigs are numbered in order of appearance. Coordinates become int64 if all are integral,
+        otherwise float64. Strands may be ``+``, ``-`` and other text, or numbers.
 
         Raises
         ------
         ParameterError
-            As for `Intervals`, or if a coordinate is not finite or cannot be held exactly.
+            As for `Intervals`, or if a coordinate is not finite or not exactly representable.
         """
         ranks: dict[str, int] = {}
         ids = np.fromiter((ranks.setdefault(str(name), len(ranks)) for name in contigs), np.int32)
@@ -169,21 +168,21 @@ class Intervals:
 
     @property
     def n_contigs(self) -> int:
-        """Number of contigs, also those without intervals."""
+        """Number of contigs, including those without intervals."""
         return len(self.contigs)
 
     @property
     def lengths(self) -> np.ndarray:
-        """Length of each interval; of the dtype of starts and ends, shape (n,), bp."""
+        """Length of each interval; dtype of the coordinates, shape (n,), bp."""
         return self.ends - self.starts
 
     @property
     def is_real(self) -> bool:
-        """Whether coordinates are real numbers: float64 in place of int64."""
+        """Whether coordinates are real numbers: float64 instead of int64."""
         return self.starts.dtype == np.float64
 
     def check_whole(self, what: str, name: str = "intervals") -> None:
-        """Raise a ParameterError if coordinates are real, for ``what`` that needs whole ones."""
+        """Raise `ParameterError` if coordinates are real; ``what`` needs integers."""
         if self.is_real:
             row = int(np.argmax((self.starts % 1 != 0) | (self.ends % 1 != 0))) if len(self) else 0
             where = f", as {self.starts[row]:g} to {self.ends[row]:g} in row {row:,}"
@@ -214,7 +213,7 @@ class Intervals:
             ) from None
 
     def select(self, rows: np.ndarray) -> Intervals:
-        """Return some of the intervals, on the same contigs; ``rows`` are numbers or a mask."""
+        """Return a subset of the intervals, on the same contigs; ``rows`` are indices or a mask."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.int64)
         return replace(
@@ -229,7 +228,7 @@ class Intervals:
         )
 
     def within(self, contig: str, start: int, end: int) -> Intervals:
-        """Return the intervals that touch a region: overlap it, or lie empty in it."""
+        """Return the intervals that overlap a region or are empty within it."""
         rank = self.find_contig(contig)
         touches = (self.starts < end) & (self.ends > start)
         touches |= (self.starts == self.ends) & (self.starts >= start) & (self.starts <= end)
@@ -245,13 +244,12 @@ def _strand_numbers(strands: Iterable[str] | np.ndarray) -> np.ndarray:
 
 
 def map_contigs(intervals: Intervals, names: Iterable[str]) -> Intervals:
-    """Return the intervals with their contigs named as in ``names``, and notes on what changed.
+    """Rename the contigs of intervals to match ``names``; notes list the changes.
 
-    A contig whose name is not among ``names`` takes the one that differs by the prefix ``chr``,
-    or is another name of the mitochondrion (chrM, M, chrMT, MT). A contig keeps its name where
-    ``intervals`` already has one of the new name (both X and chrX), for these may be different,
-    or where several of ``names`` would do. The notes name the contigs that are renamed, and say
-    when none is in ``names`` under any name.
+    A contig that is not in ``names`` takes the name that differs by the prefix ``chr``, or another
+    name of the mitochondrion (chrM, M, chrMT, MT). It is not renamed if ``intervals`` already has a
+    contig of the new name (both X and chrX), which may be a different one, or if several of
+    ``names`` match. The notes list the renamed contigs, and say so if none matches.
 
     Examples
     --------
@@ -292,7 +290,7 @@ def map_contigs(intervals: Intervals, names: Iterable[str]) -> Intervals:
 
 
 def aliases(name: str) -> tuple[str, ...]:
-    """Return what else a contig may be called.
+    """Return the alternative names of a contig.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Regions of contigs as people write them: contig, contig:position, contig:start-end."""
+"""Parsing of regions on contigs: contig, contig:position, contig:start-end."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from genoviz.model.graph.path_region import MAX_POSITION, PathRegion, split_regi
 from genoviz.model.intervals.intervals import aliases
 
 WHOLE = MAX_POSITION
-"""The end of a region that has all of its contig."""
+"""End of a region that covers its whole contig."""
 
 
 def parse_region(text: str, contigs: Iterable[str]) -> PathRegion:
-    """Return the region of a text; 0-based half-open, and one base of ``contig:position``.
+    """Parse a region; 0-based half-open; ``contig:position`` is a single base.
 
-    A contig that is not among ``contigs`` is taken for the one that it is another name of, as by
-    `map_contigs`: 1 for chr1, MT for chrM. One that is none of them keeps its name.
+    A contig that is not in ``contigs`` is matched by its alternative names, as in `map_contigs`:
+    1 for chr1, MT for chrM. Without a match it is unchanged.
 
     Raises
     ------
     ParameterError
-        If the text is empty, or the region ends before it begins or is beyond any contig.
+        If the text is empty, or the region ends before it starts or exceeds any contig.
 
     Examples
     --------
@@ -45,6 +45,6 @@ def parse_region(text: str, contigs: Iterable[str]) -> PathRegion:
 
 
 def _own_name(name: str, known: Container[str]) -> str:
-    """Return the contig that a name stands for; itself where it is one, or several would do."""
+    """Return the known contig for a name; unchanged if it is known or ambiguous."""
     found = [other for other in aliases(name) if other in known]
     return found[0] if name not in known and len(found) == 1 else name

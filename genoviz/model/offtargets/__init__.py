@@ -1,1 +1,1 @@
-"""Guides, genomes for the search, and off-target hits."""
+"""Guides, genomes to search, and off-target hits."""

@@ -1,4 +1,4 @@
-"""A genome as bit planes, three bits a base, for bit-parallel search."""
+"""A genome as bit planes, three bits per base, for bit-parallel search."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from genoviz.model.columns import check_arrays, freeze_arrays
 BASES_PER_WORD = 64
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 PADDING_WORDS = 80
-"""Words of zeros after the genome; windows of up to 896 bases need no more."""
+"""Zero words after the genome; enough for windows of up to 896 bases."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GenomePlanes:
-    """Contigs one after the other; bit ``i`` of word ``w`` is base ``64 w + i`` of them all.
+    """Concatenated contigs; bit ``i`` of word ``w`` is base ``64 w + i``.
 
     Parameters
     ----------
     low, high
         uint64, shape (n_bases // 64 + 1 + PADDING_WORDS,): the bits of A 00, C 01, G 10, T 11.
     other
-        uint64, as ``low``: what is none of them (N, IUPAC); the other planes are 0 there.
+        uint64, as ``low``: other letters (N, IUPAC); the other planes are 0 there.
     letter_positions
-        int64, shape (n_letters,): where IUPAC letters other than N are, ascending.
+        int64, shape (n_letters,): positions of IUPAC letters other than N, ascending.
     letters
-        uint8, shape (n_letters,): which they are; the rest of ``other`` is N.
+        uint8, shape (n_letters,): these letters; the rest of ``other`` is N.
     names
         First word of each header.
     descriptions
         Whole header of each contig.
     offsets
-        int64, shape (n_contigs + 1,): where each contig begins, bp.
+        int64, shape (n_contigs + 1,): start of each contig, bp.
     masked
         int64, shape (n_masked, 2): soft-masked stretches, as in `Sequences`.
 
@@ -89,14 +89,14 @@ class GenomePlanes:
         return f"GenomePlanes({self.n_contigs:,} contigs, {self.n_bases:,} bp)"
 
     def valid_starts(self, length: int, first: int = 0, stop: int | None = None) -> np.ndarray:
-        """Return the starts whose window lies within one contig.
+        """Return the window starts whose window lies within one contig.
 
         Parameters
         ----------
         length
-            Of the windows, bp.
+            Window length, bp.
         first, stop
-            Words that are wanted, half-open; all by default.
+            Range of words, half-open; all by default.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class GenomePlanes:
         return valid
 
     def letters_at(self, positions: np.ndarray) -> np.ndarray:
-        """Return the letters at positions in all contigs one after the other; uint8, (n,)."""
+        """Return the letters at positions of the concatenated contigs; uint8, (n,)."""
         words, bits = positions >> 6, (positions & 63).astype(np.uint64)
         codes = np.zeros(len(positions), np.uint8)
         for place, plane in enumerate((self.low, self.high, self.other)):
@@ -129,12 +129,12 @@ class GenomePlanes:
         return letters
 
     def cut(self, start: int, stop: int) -> np.ndarray:
-        """Return the letters of a stretch of all contigs one after the other; uint8, (n,)."""
+        """Return the letters of a range of the concatenated contigs; uint8, (n,)."""
         return self.letters_at(np.arange(start, stop))
 
     def find_contigs(self, positions: np.ndarray) -> np.ndarray:
         """Return the contig that each position lies on; int32, shape (n,)."""
-        # The last of those that begin there: others are empty.
+        # The last contig with this start; earlier ones are empty.
         found = np.searchsorted(self.offsets, positions, side="right") - 1
         return found.astype(np.int32)
 
@@ -142,13 +142,13 @@ class GenomePlanes:
 def _low_bits(n: np.ndarray) -> np.ndarray:
     """Return words whose lowest ``n`` bits are set; ``n`` is 0 to 64."""
     n = n.astype(np.uint64)
-    # A word cannot be shifted by all of its bits at once.
+    # Shifting a word by 64 bits at once is undefined.
     half = n >> np.uint64(1)
     return ~(_ALL << half << (n - half))
 
 
 def _clear_bits(words: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> None:
-    """Clear half-open ranges of bits, which are ascending and do not overlap."""
+    """Clear half-open ranges of bits, ascending and disjoint."""
     is_range = stops > starts
     starts, stops = starts[is_range], stops[is_range]
     if not len(starts):

@@ -45,7 +45,7 @@ class OffTargetHits:
     guide_ids
         int32, shape (n,).
     positions
-        int64, shape (n,): leftmost base of the site in all contigs one after the other.
+        int64, shape (n,): leftmost base of the site in the concatenated contigs.
     strands
         int8, shape (n,): 1 or -1.
     mismatches
@@ -101,16 +101,16 @@ class OffTargetHits:
 
     @cached_property
     def pam_ends(self) -> np.ndarray:
-        """Outer end of the PAM in all contigs one after the other; int64, shape (n,)."""
+        """Outer end of the PAM in the concatenated contigs; int64, shape (n,)."""
         is_left = (self.strands > 0) == self.is_pam_first
         return np.where(is_left, self.positions, self.positions + self.lengths)
 
     def take(self, rows: np.ndarray | slice) -> OffTargetHits:
-        """Return some of the hits."""
+        """Return a subset of the hits."""
         return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
 
     def best_placements(self) -> OffTargetHits:
-        """Return one hit for each guide, strand and PAM: the one with the fewest differences."""
+        """Return the hit with the fewest differences for each guide, strand and PAM."""
         differences = self.mismatches.astype(np.int64) + self.bulge_sizes
         keys = (self.bulge_places, self.bulge_types, self.bulge_sizes, differences)
         order = np.lexsort((*keys, self.pam_ends, self.strands, self.guide_ids))
@@ -120,14 +120,14 @@ class OffTargetHits:
         return self.take(np.sort(order[is_first]))
 
     def count_by_mismatches(self) -> np.ndarray:
-        """Return hits of each guide by mismatches; int64, shape (n_guides, maximum + 1)."""
+        """Return the number of hits by guide and mismatches; int64, (n_guides, maximum + 1)."""
         n_levels = int(self.mismatches.max(initial=0)) + 1
         keys = self.guide_ids.astype(np.int64) * n_levels + self.mismatches
         counts = np.bincount(keys, minlength=len(self.guides) * n_levels)
         return counts.reshape(len(self.guides), n_levels)
 
     def sites(self, rows: np.ndarray | slice = slice(None)) -> list[str]:
-        """Return the sites as the guide reads them, mismatches in lower case; no gaps."""
+        """Return the sites 5' to 3' of the guide, with mismatches in lower case; no gaps."""
         return [alignment.site.replace("-", "") for alignment in self.alignments(rows)]
 
     def alignments(self, rows: np.ndarray | slice = slice(None)) -> list[Alignment]:
@@ -135,14 +135,14 @@ class OffTargetHits:
         return self.aligned_letters(rows).lines()
 
     def aligned_letters(self, rows: np.ndarray | slice = slice(None)) -> AlignedLetters:
-        """Return the letters of hits, 5' to 3' of the guide; for many hits, slice by slice."""
+        """Return the letters of hits, 5' to 3' of the guide; pass slices if there are many hits."""
         if isinstance(rows, slice) and rows == slice(None):
             return self._few_letters if len(self) <= _FEW_HITS else self._align()
         return self.take(rows)._align()
 
     @cached_property
     def _few_letters(self) -> AlignedLetters:
-        """The letters, where there are so few hits that they are kept for what asks next."""
+        """The letters of all hits, cached because there are few."""
         letters = self._align()
         for array in (letters.guides, letters.sites, letters.lengths):
             array.flags.writeable = False
@@ -165,7 +165,7 @@ class OffTargetHits:
 
 @lru_cache(maxsize=4)
 def _letters_of(guides: tuple[str, ...], pattern: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return guides as they are compared, and with the pattern's letters where the PAM is."""
+    """Return guides as compared, and with the pattern's letters in the PAM."""
     compared = np.zeros((len(guides), len(pattern)), np.uint8)
     shown = compared.copy()
     for row, guide in enumerate(guides):

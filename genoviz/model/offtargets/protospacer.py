@@ -1,4 +1,4 @@
-"""Guides: where a pattern has its protospacer and its PAM, what may bulge, and known nucleases."""
+"""Protospacer and PAM of guides and patterns, bulge types, and known nucleases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class BulgeType(IntEnum):
-    """Which strand bulges: ``DNA`` has bases more than the guide, ``RNA`` has fewer."""
+    """Bulged strand: with ``DNA`` the site has extra bases, with ``RNA`` it has fewer."""
 
     NONE = 0
     DNA = 1
@@ -15,22 +15,22 @@ class BulgeType(IntEnum):
 
     @property
     def label(self) -> str:
-        """The word in tables: ``X`` for no bulge."""
+        """The word shown in tables: ``X`` for no bulge."""
         return "X" if self is BulgeType.NONE else self.name
 
 
 @dataclass(frozen=True)
 class Enzyme:
-    """A nuclease as it is known by name.
+    """A named nuclease.
 
     Parameters
     ----------
     pam
-        Its PAM, in letters of IUPAC.
+        Its PAM, in IUPAC letters.
     is_pam_first
         Whether the PAM is at the 5' end.
     source
-        DOI of where the PAM is from.
+        DOI of the source of the PAM.
     """
 
     pam: str
@@ -50,14 +50,14 @@ ENZYMES = {
 
 @dataclass(frozen=True)
 class Protospacer:
-    """Where a pattern has its protospacer, and where its PAM.
+    """Position of protospacer and PAM in a pattern.
 
     Parameters
     ----------
     start, stop
         The letters that a bulge may lie between, half-open.
     is_pam_first
-        Whether the PAM is at the 5' end (as of Cas12a).
+        Whether the PAM is at the 5' end (as for Cas12a).
     """
 
     start: int
@@ -66,15 +66,15 @@ class Protospacer:
 
     @property
     def length(self) -> int:
-        """Letters of the protospacer, nt."""
+        """Length of the protospacer, nt."""
         return self.stop - self.start
 
 
 def find_protospacer(pattern: str, guide: str) -> Protospacer:
-    """Return where pattern and guide have their protospacer.
+    """Locate the protospacer of a pattern and guide.
 
-    The PAM is at the end at which the pattern alone has a letter that counts. It reaches as far as
-    the guide has ``N`` there, and at least over the pattern's own letters.
+    The PAM is at the end where only the pattern has specific letters. It extends as far as the
+    guide has ``N``, and covers at least the specific letters of the pattern.
     """
     is_pam_first = False
     for first, last in zip(pattern, reversed(pattern), strict=True):

@@ -23,7 +23,7 @@ COMPLEMENTS = _complement_table()
 def reverse_complement(bases: np.ndarray) -> np.ndarray:
     """Return the other strand of a sequence; uint8 letters, shape (n,).
 
-    Case and IUPAC codes are kept; what has no complement (``N``, ``-``) stays.
+    Case and IUPAC codes are kept; letters without a complement (``N``, ``-``) are unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The text that an index of k-mers stands on: two bits a base, and what is not a base set apart."""
+"""The text of a k-mer index: two bits per base, with other letters stored separately."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genoviz.errors import ParameterError
 from genoviz.model.columns import check_arrays, freeze_arrays
 
 EXCEPTION = 4
-"""The symbol of what is none of A C G T (0 to 3)."""
+"""Symbol of letters other than A C G T, which are 0 to 3."""
 BASES_PER_WORD = 32
 
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -19,7 +19,7 @@ _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 @dataclass(frozen=True, eq=False)
 class ContigPositions:
-    """Where symbols of a text are in the genome.
+    """Contig positions of symbols of a text.
 
     Parameters
     ----------
@@ -37,32 +37,32 @@ class ContigPositions:
 class IndexText:
     """Contigs as one text of A C G T and exceptions, which match nothing.
 
-    A run of other letters (N, IUPAC) is one exception however long it is, and one more ends each
-    contig, so that no k-mer spans either.
+    A run of other letters (N, IUPAC) is a single exception, whatever its length. Each contig also
+    ends with one, so that no k-mer crosses them.
 
     Parameters
     ----------
     packed
-        uint64, shape (n_symbols // 32 + 2,): two bits a symbol, the first one in the highest
-        bits; exceptions and what follows the text are 0.
+        uint64, shape (n_symbols // 32 + 2,): two bits per symbol, the first in the highest bits;
+        exceptions and padding are 0.
     n_symbols
         Length of the text.
     exceptions
         int64, shape (n_exceptions,): their positions in the text, ascending. The last symbol is
         one, unless there are no contigs.
     run_lengths
-        int64, shape (n_exceptions,): how many letters of the contig an exception stands for; 0 at
-        the end of a contig.
+        int64, shape (n_exceptions,): number of letters that an exception stands for; 0 at contig
+        ends.
     contig_names
-        Names of the contigs; two may have the same.
+        Names of the contigs; may have duplicates.
     contig_lengths
         int64, shape (n_contigs,), bp.
     masked
-        int64, shape (n_masked, 2): soft-masked stretches, in coordinates of all contigs one after
-        the other; ascending; none crosses the end of a contig.
+        int64, shape (n_masked, 2): soft-masked stretches, in coordinates of the concatenated
+        contigs; ascending; none crosses a contig end.
     run_offsets
-        int64, shape (n_exceptions + 1,): run ``i`` is of the pieces ``run_offsets[i]`` to
-        ``run_offsets[i + 1]``, each of which repeats one letter.
+        int64, shape (n_exceptions + 1,): run ``i`` has the pieces ``run_offsets[i]`` to
+        ``run_offsets[i + 1]``, each a repeated letter.
     piece_letters
         uint8, shape (n_pieces,).
     piece_lengths
@@ -125,33 +125,33 @@ class IndexText:
 
     @cached_property
     def contig_ends(self) -> np.ndarray:
-        """Position in the text of the exception that ends each contig; int64, (n_contigs,)."""
+        """Text position of the exception at the end of each contig; int64, (n_contigs,)."""
         return self.exceptions[self.run_lengths == 0]
 
     @cached_property
     def contig_offsets(self) -> np.ndarray:
-        """Where each contig begins in all contigs one after the other; int64, (n_contigs + 1,)."""
+        """Start of each contig in the concatenated contigs; int64, (n_contigs + 1,)."""
         return np.concatenate([[0], np.cumsum(self.contig_lengths)]).astype(np.int64)
 
     @cached_property
     def _shifts(self) -> np.ndarray:
-        """What to add to a text position after so many exceptions to have one of the contigs."""
+        """Offset from text to contig coordinates after a number of exceptions."""
         return np.concatenate([[0], np.cumsum(self.run_lengths - 1)]).astype(np.int64)
 
     @cached_property
     def _run_stops(self) -> np.ndarray:
-        """Where each exception's letters end in all contigs one after the other."""
+        """End of each exception's letters in the concatenated contigs."""
         return self.exceptions + self._shifts[:-1] + self.run_lengths
 
     def locate(self, text_positions: np.ndarray) -> ContigPositions:
-        """Return contig and position of symbols of the text; of a run, where it begins."""
+        """Return contig and position of symbols of the text; the start for a run."""
         positions = np.asarray(text_positions).astype(np.int64)
         contigs = np.searchsorted(self.contig_ends, positions, side="left")
         joint = positions + self._shifts[np.searchsorted(self.exceptions, positions, side="left")]
         return ContigPositions(contigs.astype(np.int32), joint - self.contig_offsets[contigs])
 
     def find(self, contig: int, start: int) -> int:
-        """Return the position in the text of a base of a contig, or -1 inside a run.
+        """Return the text position of a base of a contig, or -1 inside a run.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class IndexText:
         """Return symbols of the text, 0 to 3 for A C G T and 4 for an exception; uint8, (n,)."""
         start, stop, _ = slice(start, stop).indices(self.n_symbols)
         symbols = np.empty(max(stop - start, 0), np.uint8)
-        # Numba takes longer to import than a k-mer to look up, which unpacks nothing.
+        # Importing Numba takes longer than a k-mer lookup, which unpacks nothing.
         from genoviz.model.packing_loops import unpack_bases
 
         unpack_bases(self.packed, start, symbols)
@@ -186,7 +186,7 @@ class IndexText:
         return symbols
 
     def cut(self, contig: int, start: int, end: int, *, soft_masked: bool = False) -> np.ndarray:
-        """Return the letters of a stretch of a contig, as they were; uint8, shape (n,).
+        """Return the original letters of a range of a contig; uint8, shape (n,).
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class IndexText:
         Raises
         ------
         ParameterError
-            If there is no such contig, or the stretch is not on it.
+            If there is no such contig, or the range exceeds it.
         """
         self._check_stretch(contig, start, end)
         first = int(self.contig_offsets[contig]) + start
@@ -212,9 +212,9 @@ class IndexText:
         return letters
 
     def cut_each(self, contigs: np.ndarray, starts: np.ndarray, width: int) -> np.ndarray:
-        """Return letters of many stretches of one length; uint8, shape (n, ``width``).
+        """Return the letters of many ranges of equal length; uint8, shape (n, ``width``).
 
-        Soft-masked letters are in lower case; 0 stands for what is beyond a contig's ends.
+        Soft-masked letters are in lower case; positions beyond contig ends are 0.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class IndexText:
         return letters
 
     def _letters_at(self, places: np.ndarray) -> np.ndarray:
-        """Return letters of all contigs one after the other, each found by itself."""
+        """Return letters at individual positions of the concatenated contigs."""
         runs = np.searchsorted(self._run_stops, places, side="right")
         positions = places - self._shifts[runs]
         words = self.packed[positions // BASES_PER_WORD]
@@ -253,7 +253,7 @@ class IndexText:
         return letters
 
     def _cut_joint(self, first: int, stop: int) -> np.ndarray:
-        """Return letters of all contigs one after the other; they do not cross a contig's end."""
+        """Return a range of letters of the concatenated contigs, within one contig."""
         letters = np.empty(stop - first, np.uint8)
         run = int(np.searchsorted(self._run_stops, first, side="right"))
         at = first

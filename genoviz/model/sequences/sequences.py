@@ -24,28 +24,28 @@ def _letter_table() -> np.ndarray:
 
 
 UPPER_CASE = _letter_table()
-"""Upper-case letter of each byte (T for U), 0 for what is not a nucleotide; uint8, shape (256,)."""
+"""Upper-case letter of each byte (T for U), 0 for other characters; uint8, shape (256,)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sequences:
-    """Named sequences, one after the other in one array; positions are 0-based, half-open, bp.
+    """Named sequences concatenated in one array; positions are 0-based, half-open, bp.
 
     Parameters
     ----------
     names
-        First word of each header; two sequences may have the same.
+        First word of each header; may have duplicates.
     offsets
         int64, shape (n + 1,): sequence ``i`` is ``bases[offsets[i]:offsets[i + 1]]``.
     bases
-        uint8, shape (total_length,): upper-case letters of IUPAC; T stands for U.
+        uint8, shape (total_length,): upper-case IUPAC letters; U is stored as T.
     masked
         int64, shape (n_masked, 2): soft-masked (lower-case) stretches, in coordinates of
-        ``bases``; ascending, apart from each other unless a sequence ends between them.
+        ``bases``; ascending, and separated unless a sequence ends between them.
     notes
-        What a reader treated in its own way, one sentence each.
+        What a reader treated specially, one sentence each.
     descriptions
-        The whole header of each sequence, or empty where they are the names.
+        The whole header of each sequence, or empty if equal to the names.
 
     Raises
     ------
@@ -87,12 +87,12 @@ class Sequences:
 
     @classmethod
     def from_records(cls, records: Iterable[tuple[str, str | bytes | np.ndarray]]) -> Sequences:
-        """Return the sequences of names and letters; lower-case letters are soft-masked.
+        """Return sequences from names and letters; lower-case letters are soft-masked.
 
         Raises
         ------
         ParameterError
-            If a letter is none of a nucleotide (IUPAC).
+            If a letter is not a nucleotide code (IUPAC).
         """
         names, parts, offsets = [], [np.empty(0, np.uint8)], [0]
         for name, letters in records:
@@ -129,7 +129,7 @@ class Sequences:
         return {name: rank for rank, name in reversed(tuple(enumerate(self.names)))}
 
     def find(self, name: str) -> int:
-        """Return the number of the first sequence of a name.
+        """Return the index of the first sequence with this name.
 
         Raises
         ------
@@ -146,12 +146,12 @@ class Sequences:
             ) from None
 
     def cut(self, name: str | int, start: int, end: int) -> np.ndarray:
-        """Return the letters of a stretch of a sequence, by name or number; uint8, shape (n,).
+        """Return the letters of a range of a sequence, by name or index; uint8, shape (n,).
 
         Raises
         ------
         ParameterError
-            If there is no such sequence, or the stretch is not on it.
+            If there is no such sequence, or the range exceeds it.
         """
         rank = self.find(name) if isinstance(name, str) else name
         if not 0 <= rank < len(self):
@@ -179,7 +179,7 @@ def _as_letters(letters: str | bytes | np.ndarray, name: str) -> np.ndarray:
 
 
 def _find_masked(written: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the stretches of lower-case letters, cut where sequences end."""
+    """Return the stretches of lower-case letters, split at sequence ends."""
     is_lower = np.zeros(len(written) + 2, bool)
     is_lower[1:-1] = written >= ord("a")
     bounds = np.flatnonzero(is_lower[1:] != is_lower[:-1])
@@ -187,7 +187,7 @@ def _find_masked(written: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def cut_stretches(stretches: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return stretches cut where sequences end; int64, shape (n_stretches, 2), ascending."""
+    """Split stretches at sequence ends; int64, shape (n_stretches, 2), ascending."""
     if len(stretches) == 0:
         return np.empty((0, 2), np.int64)
     rows = np.searchsorted(stretches[:, 0], offsets, side="left") - 1

@@ -1,1 +1,1 @@
-"""Genome-wide association: each variant tested on its own."""
+"""Genome-wide association: each variant is tested separately."""

@@ -1,4 +1,4 @@
-"""What an association scan regresses on, checked, and the fits that it finds."""
+"""Validated phenotype and covariates of an association scan, and its fits."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from genoviz.errors import ParameterError
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """What is explained, and what is allowed for, of the samples that have all of it.
+    """Phenotype and covariates of the samples with complete data.
 
     Attributes
     ----------
     trait
-        What messages call the phenotype.
+        Name of the phenotype in messages.
     phenotype
         float64, shape (n_samples,): NaN where the phenotype or a covariate is missing.
     covariates
         float64, shape (n_samples, c): independent columns; 0 where the phenotype is NaN.
     names
-        Of these columns.
+        Names of these columns.
     basis
         float64, shape (n, c + 1): orthonormal columns that span the intercept and the covariates
-        of the n samples that have everything; the first is constant.
+        of the n complete samples; the first is constant.
     notes
-        Which covariates were left out, one sentence each.
+        Covariates that were left out, one sentence each.
     """
 
     trait: str
@@ -46,7 +46,7 @@ class Design:
 
     @cached_property
     def kept(self) -> np.ndarray:
-        """int64, shape (n,): the samples that have everything."""
+        """int64, shape (n,): the complete samples."""
         return np.flatnonzero(np.isfinite(self.phenotype))
 
     @cached_property
@@ -56,7 +56,7 @@ class Design:
 
     @property
     def n_samples(self) -> int:
-        """How many samples have everything."""
+        """Number of complete samples."""
         return len(self.kept)
 
     @property
@@ -65,12 +65,12 @@ class Design:
         return len(np.unique(self.response)) == 2
 
     def of_cases(self) -> Design:
-        """Return the design of a logistic model, whose phenotype is 0 in controls, 1 in cases.
+        """Return the design of a logistic model, with phenotype 0 in controls and 1 in cases.
 
         Raises
         ------
         ParameterError
-            If there are more than two values, of which the higher is that of cases.
+            If there are more than two values; cases have the higher one.
         """
         if not self.is_binary:
             raise ParameterError(
@@ -98,13 +98,13 @@ def make_design(
 ) -> Design:
     """Return the design of a phenotype and covariates.
 
-    Of covariates that are collinear, each that is a combination of those before it is left out, and
-    so is a constant one: results are the same without them. A note says so.
+    Constant covariates, and those that are linear combinations of earlier ones, are left out with a
+    note; they would not change the results.
 
     Raises
     ------
     ParameterError
-        If shapes do not fit, too few samples are left, or the phenotype does not vary.
+        If shapes do not match, too few samples are left, or the phenotype is constant.
     """
     y = np.asarray(phenotype, np.float64)
     columns = np.empty((n_samples, 0)) if covariates is None else np.asarray(covariates, np.float64)
@@ -155,7 +155,7 @@ def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Arrays of shape (n_variants,) that a scan fills; NaN where a variant cannot be tested."""
+    """Results of a scan, shape (n_variants,); NaN where a variant cannot be tested."""
 
     beta: np.ndarray
     standard_error: np.ndarray
@@ -166,11 +166,11 @@ class Fits:
 
     @classmethod
     def empty(cls, n_variants: int) -> Fits:
-        """Return fits of which nothing is known."""
+        """Return fits filled with NaN."""
         floats = [np.full(n_variants, np.nan) for _ in range(5)]
         return cls(*floats, np.zeros(n_variants, np.int64))
 
     def put(self, variants: slice | np.ndarray, found: Fits) -> None:
-        """Take the fits of some variants."""
+        """Store the fits of some variants."""
         for name in self.__dataclass_fields__:
             getattr(self, name)[variants] = getattr(found, name)

@@ -1,9 +1,9 @@
-"""Fits of variants beside a random effect, by exact and by calibrated tests.
+"""Association fits in a mixed model, by exact and by calibrated tests.
 
-Exact: for each chromosome relationships by the variants of the others are built and decomposed,
-and x'Px is computed for every variant x. Calibrated: Py comes by conjugate gradients for all
-chromosomes in columns of the same products, and x'Px is gamma times x'x less fixed effects. Then
-Px itself is computed so for the variants of the lowest p.
+Exact: for each chromosome, the relationships from all other chromosomes are built and decomposed,
+and x'Px is computed for every variant x. Calibrated: Py comes from conjugate gradients, with all
+chromosomes as columns of the same products, and x'Px is approximated by gamma times x'x after
+projecting out fixed effects. Px is then computed for the variants with the lowest p.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ LEAST_SQUARES = 0.25
 MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
 _SOLVED_TO_DIGITS = 1e-15
 MAX_PROBES, MIN_PROBES, PROBED = 15, 3, 4e9
-"""Of many samples few random columns tell the variances: PROBED over their square, as BOLT-LMM."""
+"""With many samples, few random columns are enough: PROBED over their square, as in BOLT-LMM."""
 _BLOCK_VALUES = 1 << 23
 
 
 class Chromosome:
-    """Variants of a chromosome, which is left out of relationships when these are tested.
+    """A chromosome whose variants are left out of the relationships when they are tested.
 
     Attributes
     ----------
     name
-        Of the chromosome.
+        Name of the chromosome.
     rows
-        int64: numbers of its variants.
+        int64: indices of its variants.
     genotypes, counts, matrix
-        Of these: packed, samples of each code, and Z, the centred dosages.
+        Packed genotypes, samples of each code, and Z, the centred dosages of its variants.
     scale
         2 sum p(1 - p).
     squares
@@ -80,7 +80,7 @@ class Chromosome:
 def _put(
     fits: Fits, rows: np.ndarray, across: np.ndarray, left: np.ndarray, is_varied: np.ndarray
 ) -> None:
-    """Fill in the fits of variants of x'Py and x'Px."""
+    """Fill in the fits of variants from x'Py and x'Px."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = {
             "beta": across / left,
@@ -92,10 +92,10 @@ def _put(
 
 
 def _vary(left: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Return which variants vary, and beyond what the covariates say of them.
+    """Return which variants vary after projecting out the covariates.
 
-    One sample that differs from all others gives a sum of squares of at least a half; those of a
-    variant of one genotype are 0, and what is left of them is rounding.
+    One differing sample gives a sum of squares of at least a half. For a constant variant the sum
+    is 0, and any remainder is rounding error.
     """
     return (squares > LEAST_SQUARES) & (left > UNVARIED * squares)
 
@@ -111,7 +111,7 @@ def iter_exact(
 ) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
     """Test each variant by generalised least squares.
 
-    Returns variances by chromosome, NaN, and which variants are tested so: all.
+    Returns the variances by chromosome, NaN, and a mask of exactly tested variants: all.
     """
     n, n_all = design.n_samples, len(chromosomes)
     total = np.zeros((n, n))
@@ -154,7 +154,7 @@ def iter_exact(
 def _report(
     chromosome: Chromosome, backend: Backend, start: float, share: float
 ) -> Generator[Progress, None, np.ndarray]:
-    """Return the products ZZ' of a chromosome's variants, and report how far they are."""
+    """Return the product ZZ' of a chromosome's variants; reports progress."""
     steps = iter_crossproducts(
         chromosome.genotypes, chromosome.matrix.values, dtype=np.float64, backend=backend
     )
@@ -174,9 +174,9 @@ def iter_calibrated(
     refine_below: float,
     _backend: Backend,
 ) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
-    """Test each variant by its score, and those of p below a limit by generalised least squares.
+    """Test each variant by its score, and those with p below a limit by generalised least squares.
 
-    Returns variances by chromosome, what calibrates, and the variants that are tested exactly.
+    Returns the variances by chromosome, gamma, and the mask of exactly tested variants.
     """
     relationships = _Relationships(chromosomes, takes_all)
     n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
@@ -219,14 +219,14 @@ def iter_calibrated(
 
 
 def _strongest(fits: Fits, refine_below: float) -> np.ndarray:
-    """Return the variants of lowest p that are below a limit, at most 64: int64."""
+    """Return up to 64 variants with the lowest p below a limit: int64."""
     strength = np.where(np.isfinite(fits.statistic), np.abs(fits.statistic), 0.0)
     is_strong = np.exp(log_p_of_z(strength)) < refine_below
     return np.sort(np.argsort(-strength, kind="stable")[: min(is_strong.sum(), MAX_RETESTED)])
 
 
 class _Relationships:
-    """Products with relationships by all variants, or by those of all chromosomes but one."""
+    """Products with the relationships from all variants, or from all chromosomes but one."""
 
     def __init__(self, chromosomes: list[Chromosome], takes_all: bool) -> None:
         self._chromosomes = chromosomes
@@ -234,11 +234,11 @@ class _Relationships:
         self._takes_all = takes_all
 
     def multiply_all(self, columns: np.ndarray) -> np.ndarray:
-        """Return the product of the relationships by all variants with columns."""
+        """Return the relationships from all variants times columns."""
         return sum(_square(each.matrix, columns) for each in self._chromosomes) / self._scale
 
     def multiply_each(self, columns: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return the product for each column without the variants of the chromosome it is of."""
+        """Return the product for each column, leaving out the variants of its chromosome."""
         if self._takes_all:
             return self.multiply_all(columns)
         total = np.zeros_like(columns)
@@ -254,7 +254,7 @@ def _square(matrix: GenotypeMatrix, columns: np.ndarray) -> np.ndarray:
 
 
 class _Solving:
-    """P of the models of all chromosomes, by conjugate gradients."""
+    """Products with P in the models of all chromosomes, by conjugate gradients."""
 
     def __init__(
         self, relationships: _Relationships, covariance: ProbedCovariance, variances: np.ndarray
@@ -271,7 +271,7 @@ class _Solving:
         start: float,
         share: float,
     ) -> Generator[Progress, None, np.ndarray]:
-        """Return P @ columns, each in the model of the chromosome that it is of."""
+        """Return P @ columns, each in the model of its chromosome."""
 
         def multiply(direction: np.ndarray) -> tuple[np.ndarray]:
             related = self._relationships.multiply_each(direction, owners)
@@ -293,7 +293,7 @@ class _Solving:
 def _calibrating(
     chromosomes: list[Chromosome], covariance: ProbedCovariance, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the chromosomes of some variants, and these less fixed effects."""
+    """Return the chromosomes of random variants, and their dosages less fixed effects."""
     squares = np.concatenate([each.squares for each in chromosomes])
     rows = np.concatenate([each.rows for each in chromosomes])
     order = np.random.default_rng(seed).permutation(len(rows))
@@ -313,7 +313,7 @@ def _calibrating(
 def _columns_of(
     chromosomes: list[Chromosome], covariance: ProbedCovariance, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the chromosomes of variants, and these less fixed effects."""
+    """Return the chromosomes of variants, and their dosages less fixed effects."""
     owners = np.empty(len(rows), np.int64)
     columns = np.empty((len(covariance.probes), len(rows)))
     for k, each in enumerate(chromosomes):

@@ -1,4 +1,4 @@
-"""p values of a scan: in logarithms, beside those by chance, and how far they are inflated."""
+"""p values of a scan: logarithms, quantiles under the null hypothesis, and inflation."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def log_p_of_z(z: np.ndarray) -> np.ndarray:
 
 
 def inflation_factor(p: np.ndarray) -> float:
-    """Return lambda_GC: the median chi-square of p values over what it is by chance.
+    """Return lambda_GC: the median chi-square of p values over its null expectation.
 
-    NaN among the p values is left out; NaN if nothing is left.
+    NaN p values are ignored; the result is NaN if none is left.
 
     References
     ----------
@@ -100,18 +100,18 @@ def _continued_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Quantiles:
-    """The smallest p-values one by one, and some of the many others; all as -log10 p.
+    """Quantiles of p values as -log10 p: all of the smallest, and a subset of the others.
 
     Attributes
     ----------
     tests
-        int64, shape (n_points,): which test each point is, the strongest first.
+        int64, shape (n_points,): index of the test at each point, the strongest first.
     expected, observed
-        float64: what the rank of the point lets expect, and what it is.
+        float64: expected value at this rank, and the observed value.
     low, high
-        float64: ends of the band that has a point of this rank with probability `level`.
+        float64: bounds of the pointwise band with probability `level`.
     n_tests, level
-        How many tests there are, and the probability.
+        Number of tests, and the probability.
     """
 
     tests: np.ndarray
@@ -128,22 +128,22 @@ def scan_quantiles(
 ) -> Quantiles:
     """Return the quantiles of p-values against those of a uniform distribution.
 
-    The p-value of rank k among n independent tests without an effect is expected near
-    (k - 1/2) / n, and has the distribution Beta(k, n + 1 - k), whose quantiles make the band.
+    Among n independent null tests, the p value of rank k is close to (k - 1/2) / n and has the
+    distribution Beta(k, n + 1 - k), whose quantiles give the band.
 
     Parameters
     ----------
     minus_log10_p
-        float64, shape (n_variants,); what is NaN was not tested.
+        float64, shape (n_variants,); NaN for variants that were not tested.
     level
         Probability of the band, between 0 and 1.
     n_points
-        About how many points are returned; the strongest are all among them.
+        Approximate number of points to return, including all of the strongest.
 
     Raises
     ------
     ParameterError
-        If the level is not between 0 and 1, or there is to be no point.
+        If the level is not between 0 and 1, or ``n_points`` is below 1.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def scan_quantiles(
 
 
 def _thin_ranks(n: int, n_points: int) -> np.ndarray:
-    """Return ranks from 1 to n: the first half of the points one by one, then ever fewer."""
+    """Return ranks from 1 to n: consecutive for half of the points, then increasingly sparse."""
     if n <= n_points:
         return np.arange(1, n + 1)
     dense = max(n_points // 2, 1)

@@ -1,16 +1,16 @@
 """Linear and logistic regression on each variant in turn.
 
-Linear: with an orthonormal basis Q of the covariates, y~ = y - QQ'y, and centred dosages g that are
-0 where missing, a variant that nobody misses has::
+Linear: let Q be an orthonormal basis of the covariates, y~ = y - QQ'y, and g centred dosages that
+are 0 where missing. For a variant without missing genotypes::
 
     beta = g'y~ / s,  s = g'g - |Q'g|^2,  SE^2 = (y~'y~ / s - beta^2) / (n - c - 1)
 
-so that one product of the packed genotypes with [Q, y~] does for all variants. Of a variant with
-missing genotypes the samples that miss it are taken out of all sums, and the covariates are
-eliminated anew.
+One product of the packed genotypes with [Q, y~] therefore serves all variants. For a variant with
+missing genotypes, the samples without one are subtracted from all sums, and the covariates are
+eliminated again.
 
-Logistic: by Newton's method on blocks of variants. All variants of a block take a step together,
-from derivatives that a kernel sums up over samples; those that have converged take part no longer.
+Logistic: Newton's method on blocks of variants. All variants of a block take steps together, from
+derivatives that a kernel sums over samples; converged variants drop out.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.few_cases import Fitted
 
 UNVARIED = 1e-9
-"""Below this share of its sum of squares, what covariates leave of a variant is rounding."""
+"""Below this share of its sum of squares, the residual of a variant is rounding error."""
 BLOCK_GENOTYPES = {"numpy": 1 << 21, "cupy": 1 << 26}
 MAX_STEPS = 30
 MAX_CHANGE = 5.0
-"""Of a logit in a step: of a rare genotype, the first steps would else lead beyond all return."""
+"""Maximum change of a logit per step; otherwise first steps at rare genotypes may diverge."""
 CONVERGED = 1e-6
-"""Largest last step, in units of columns of variance 1: the next would be its square."""
+"""Largest last step, in units of standardised columns; the next would be about its square."""
 
 
 def iter_linear_scan(
     genotypes: Genotypes, design: Design, *, weights: np.ndarray | None = None, backend: Backend
 ) -> Generator[float, None, Fits]:
-    """Regress the phenotype on each variant; yields how much is done, returns the fits.
+    """Regress the phenotype on each variant; yields the share done, returns the fits.
 
     Parameters
     ----------
     genotypes
-        Of the samples of the design alone.
+        Genotypes of the samples of the design.
     design
         Phenotype and covariates.
     weights
-        float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
+        float64, shape (n_samples,): factor for the dosages of each sample; 1 if None.
     backend
-        Where genotypes are counted and multiplied; sums over the samples whose genotype is missing
-        are added up on the CPU.
+        Where genotypes are counted and multiplied; sums over samples with missing genotypes run on
+        the CPU.
     """
     y = design.response
     residual = y - design.basis @ (design.basis.T @ y)
@@ -105,7 +105,7 @@ def _fit_block(
     fits: Fits,
     block: slice,
 ) -> None:
-    """Fit a block from products of its dosages with the columns, and sums of their squares."""
+    """Fit a block from the products of its dosages with the columns, and sums of squares."""
     n_basis = columns.shape[1] - 1
     left = squares - (products[:, :-1] ** 2).sum(1)
     across = products[:, -1].copy()
@@ -132,9 +132,9 @@ def _fit_block(
 
 
 def _complete_systems(packed: np.ndarray, columns: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """Return sums of products of [Q, y~, g] over the samples that have a genotype.
+    """Return sums of products of [Q, y~, g] over the samples with a genotype.
 
-    Dosages are 0 where they are missing, so that their products need no correction.
+    Missing dosages are 0, so their products need no correction.
     """
     k = columns.shape[1]
     systems = np.empty((len(packed), k + 1, k + 1))
@@ -146,7 +146,7 @@ def _complete_systems(packed: np.ndarray, columns: np.ndarray, products: np.ndar
 
 
 def _eliminate(systems: np.ndarray, n: int) -> np.ndarray:
-    """Return what is left of symmetric systems without their first n unknowns; NaN if singular."""
+    """Eliminate the first n unknowns of symmetric systems; NaN if singular."""
     for _ in range(n):
         pivots = np.where(systems[:, :1, 0] > UNVARIED, systems[:, :1, 0], np.nan)
         rows = systems[:, 1:, 0]
@@ -162,18 +162,18 @@ def iter_logistic_scan(
     backend: Backend,
     model: str = "logistic",
 ) -> Generator[float, None, Fits]:
-    """Fit cases and controls on each variant; yields how much is done, returns the fits.
+    """Fit a case-control model for each variant; yields the share done, returns the fits.
 
-    A fit that does not converge, as where a genotype tells cases and controls apart, is NaN.
+    A fit that does not converge, for example because of complete separation, is NaN.
 
     Parameters
     ----------
     genotypes
-        Of the samples of the design alone.
+        Genotypes of the samples of the design.
     design
-        Phenotype, 0 and 1, and covariates.
+        Phenotype (0 and 1) and covariates.
     weights
-        float64, shape (n_samples,): what the dosages of a sample are multiplied with; 1 if None.
+        float64, shape (n_samples,): factor for the dosages of each sample; 1 if None.
     backend
         Where to compute.
     model
@@ -208,7 +208,7 @@ def iter_logistic_scan(
 
 
 def _make_model(name: str, design: Design, backend: Backend) -> Any:
-    """Return what fits dosages (m, n): coefficients, standard errors, statistics and log p."""
+    """Return a model that fits dosages (m, n)."""
     if name == "logistic":
         return _Model(design, backend)
     from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
@@ -223,14 +223,14 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
 
 
 def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
-    """Return dosages (m, n), that are less their means, with each sample's times its weight."""
+    """Return centred dosages (m, n), weighted by sample."""
     xp = module_of(dosages)
     means, weights = xp.asarray(means)[:, None], xp.asarray(weights)
     return (dosages + means) * weights - means * weights.mean()
 
 
 class _Model:
-    """A phenotype and covariates, with which variants are fitted: c columns, m variants."""
+    """A phenotype and covariates for logistic fits of variants: c columns, m variants."""
 
     def __init__(self, design: Design, backend: Backend) -> None:
         xp = array_module(backend)
@@ -251,7 +251,7 @@ class _Model:
         return beta, error, beta / error, log_p_of_z(beta / error)
 
     def _converge(self, dosages: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return coefficients (m, c + 1), Hessians (m, c + 1, c + 1) and which converged."""
+        """Return coefficients (m, c + 1), Hessians (m, c + 1, c + 1) and a convergence mask."""
         m, k = len(dosages), len(self._start)
         found = np.tile(self._start, (m, 1))
         hessians = np.empty((m, k, k))
@@ -279,14 +279,14 @@ class _Model:
 
 
 class _Fallback:
-    """The logistic model, and Firth's for those variants at which that one has no answer."""
+    """The logistic model, with Firth's where it fails."""
 
     def __init__(self, plain: Any, firth: Any, design: Design, backend: Backend) -> None:
         self._plain, self._firth = plain, firth
         self._is_case = array_module(backend).asarray(design.response == 1)
 
     def fit(self, dosages: Any) -> Fitted:
-        """Return the numbers of either model; Firth's too where cases or controls are all alike."""
+        """Return the fits; Firth's also if all cases or all controls have the same genotype."""
         xp = module_of(dosages)
         found = self._plain.fit(dosages)
         is_alike = np.zeros(len(dosages), bool)

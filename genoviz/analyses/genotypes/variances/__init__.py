@@ -1,1 +1,1 @@
-"""Variance components: what shares of a trait's variance relationships account for."""
+"""Variance components: shares of a trait's variance that relationships explain."""

@@ -1,16 +1,16 @@
-"""The covariance of a trait, V = sum_k v_k K_k + v_e I, where fixed effects cannot reach.
+"""The covariance of a trait, V = sum_k v_k K_k + v_e I, after projecting out fixed effects.
 
-With M = I - X (X'X)^-1 X', all that restricted likelihood asks of V is its inverse on the range of
-M, P = M (M V M)^+ M, and traces such as tr(P K_k). Three classes give these:
+Let M = I - X (X'X)^-1 X'. The restricted likelihood depends on V only through its inverse on the
+range of M, P = M (M V M)^+ M, and traces such as tr(P K_k). Three classes provide these:
 
-- `DiagonalCovariance`: one K, in the basis of the eigenvectors of M K M. All is exact, and after
-  the decomposition costs nothing.
-- `DenseCovariance`: several K. All is exact, by a Cholesky factor for each V.
-- `ProbedCovariance`: K by its products alone. P is applied by conjugate gradients, and a trace is a
-  mean over random probes z: E z'PKz = tr(PK).
+- `DiagonalCovariance`: one K, in the basis of the eigenvectors of M K M. Everything is exact, and
+  cheap after the decomposition.
+- `DenseCovariance`: several K. Everything is exact, with a Cholesky factor for each V.
+- `ProbedCovariance`: K given by its products only. P is applied by conjugate gradients, and a trace
+  is estimated by a mean over random probes z: E z'PKz = tr(PK).
 
-Columns are of the n who are trained on. Traces of all three are ``weight * sum(Az * Bz)`` for
-tr(A'B), over the columns of `probes`; the exact ones have a whole basis among these.
+Columns have a row for each of the n training values. In all three classes, tr(A'B) is
+``weight * sum(Az * Bz)`` over the columns of `probes`; for exact traces, the probes are a basis.
 """
 
 from __future__ import annotations
@@ -28,47 +28,47 @@ from genoviz.generators import last_of
 Multiply = Callable[[np.ndarray], np.ndarray]
 
 SOLVED = 1e-10
-"""Squared relative residual of solutions: errors of a gradient are then far below its noise."""
+"""Squared relative residual of solutions; errors of a gradient are then far below its noise."""
 MAX_SOLVING = 1000
 
 
 class NotPositiveError(ParameterError):
-    """V is not a covariance."""
+    """V is not positive definite."""
 
 
 class Solver(Protocol):
-    """P of a V.
+    """Products with P for given variances.
 
     Attributes
     ----------
     log_determinant
-        log |V| on the range of M; NaN if it is not known.
+        log |V| on the range of M; NaN if unknown.
     is_solved
-        Whether all solutions so far are as exact as they should be.
+        Whether all solutions so far have reached their tolerance.
     """
 
     log_determinant: float
     is_solved: bool
 
     def solve(self, columns: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
-        """Return P @ columns, for columns on which M changes nothing; a guess may save time."""
+        """Return P @ columns, for columns in the range of M; a guess may save time."""
 
 
 class Covariance(Protocol):
-    """V, for any variances.
+    """V for any variances.
 
     Attributes
     ----------
     n_components
-        How many K there are, without the residual.
+        Number of K, without the residual.
     degrees
-        Samples less fixed effects.
+        Degrees of freedom: samples minus fixed effects.
     probes
         float64, shape (n, k).
     weight
-        What sums over the probes are multiplied with to be traces.
+        Factor that turns sums over the probes into traces.
     is_exact
-        Whether these are the traces, and not estimates of them.
+        Whether these traces are exact rather than estimates.
     """
 
     n_components: int
@@ -78,13 +78,13 @@ class Covariance(Protocol):
     is_exact: bool
 
     def take(self, values: np.ndarray) -> np.ndarray:
-        """Return M @ values, shape (n,) or (n, k), in the basis of the columns."""
+        """Return M @ values, shape (n,) or (n, k), in the basis of this class."""
 
     def multiply(self, k: int, columns: np.ndarray) -> np.ndarray:
         """Return M K_k M @ columns."""
 
     def at(self, variances: np.ndarray) -> Solver:
-        """Return P for variances of the K and, as the last, of the residual."""
+        """Return P for the variances of the K, followed by that of the residual."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class _ExactSolver:
 
 
 class DiagonalCovariance:
-    """V of one dense K: diagonal among the eigenvectors of M K M.
+    """V with one dense K, diagonal in the basis of the eigenvectors of M K M.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class DiagonalCovariance:
     eigenvalues
         float64, shape (n - c,).
     vectors
-        float64, shape (n, n - c): eigenvectors that fixed effects have no part in.
+        float64, shape (n, n - c): eigenvectors orthogonal to the fixed effects.
 
     References
     ----------
@@ -127,7 +127,7 @@ class DiagonalCovariance:
         from scipy.linalg import eigh
 
         projected = _project_both_sides(relationships, basis)
-        # Fixed effects have eigenvalues below all others then, and are left out as the first.
+        # Shifts the eigenvalues of fixed effects below all others, so that they come first.
         low = 1 + np.abs(projected).sum(1).max()
         projected -= low * (basis @ basis.T)
         values, vectors = eigh(projected, overwrite_a=True, check_finite=False)
@@ -137,7 +137,7 @@ class DiagonalCovariance:
         self.probes = np.ones((self.degrees, 1))
 
     def take(self, values: np.ndarray) -> np.ndarray:
-        """Return M @ values, shape (n,) or (n, k), in the basis of the columns."""
+        """Return M @ values, shape (n,) or (n, k), in the eigenbasis."""
         return self.vectors.T @ values
 
     def multiply(self, _k: int, columns: np.ndarray) -> np.ndarray:
@@ -145,7 +145,7 @@ class DiagonalCovariance:
         return self.eigenvalues[:, None] * columns
 
     def at(self, variances: np.ndarray) -> Solver:
-        """Return P for variances of K and of the residual."""
+        """Return P for the variances of K and of the residual."""
         diagonal = variances[0] * self.eigenvalues + variances[1]
         _check_positive(diagonal.min())
         return _ExactSolver(
@@ -154,7 +154,7 @@ class DiagonalCovariance:
 
 
 class DenseCovariance:
-    """V of several dense K.
+    """V with several dense K.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class DenseCovariance:
         return self._matrices[k] @ columns
 
     def at(self, variances: np.ndarray) -> Solver:
-        """Return P for variances of the K and, as the last, of the residual."""
+        """Return P for the variances of the K, followed by that of the residual."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
         total = variances[-1] * self.probes + self._basis @ self._basis.T
@@ -200,18 +200,18 @@ class DenseCovariance:
 
 
 class ProbedCovariance:
-    """V of K that are known by their products with columns.
+    """V with K given by their products with columns.
 
     Parameters
     ----------
     multiply
-        For each K a function that returns its product with columns, shape (n, k).
+        For each K, a function that returns its product with columns, shape (n, k).
     basis
         float64, shape (n, c): orthonormal, spans the fixed effects.
     n_probes
-        Random columns; the error of a trace goes with 1 over their root.
+        Number of random columns; the error of a trace is proportional to 1 over their root.
     seed
-        The same seed has the same probes.
+        Seed of the probes.
 
     References
     ----------
@@ -231,7 +231,7 @@ class ProbedCovariance:
         self.degrees = n - basis.shape[1]
         signs = np.random.default_rng(seed).choice([-1.0, 1.0], (n, n_probes))
         probes = self.take(signs)
-        # Then tr(PV), which is known, is right, whatever the probes are.
+        # Scaled such that tr(PV), which is known, is exact for any probes.
         self.probes = probes * np.sqrt(self.degrees / (probes * probes).sum(0))
         self.weight = 1 / n_probes
 
@@ -244,7 +244,7 @@ class ProbedCovariance:
         return self.take(self._multiply[k](columns))
 
     def at(self, variances: np.ndarray) -> Solver:
-        """Return P for variances of the K and, as the last, of the residual."""
+        """Return P for the variances of the K, followed by that of the residual."""
         return _GradientSolver(self, variances)
 
 
@@ -256,7 +256,7 @@ class _GradientSolver:
         self.is_solved = True
 
     def solve(self, columns: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
-        """Return P @ columns, for columns on which M changes nothing."""
+        """Return P @ columns, for columns in the range of M."""
         rest, tolerance = columns, SOLVED
         if guess is not None:
             rest = columns - self._multiply(guess)[0]
