@@ -84,8 +84,7 @@ def blup(
     method: Annotated[
         Method,
         option(
-            "SNP-BLUP and GBLUP are equivalent; the single-step methods also use a "
-            "pedigree, and predict animals without genotypes.",
+            "SNP-BLUP and GBLUP are equivalent; single step also predicts the ungenotyped.",
             case_sensitive=False,
         ),
     ] = Method.snp_blup,

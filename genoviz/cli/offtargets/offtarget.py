@@ -76,10 +76,7 @@ class FormatName(StrEnum):
 
 InputArgument = Annotated[
     Path | None,
-    typer.Argument(
-        metavar="INPUT",
-        help="Input file of Cas-OFFinder (genome, pattern, guides); - is standard input.",
-    ),
+    typer.Argument(metavar="INPUT", help="Input file of Cas-OFFinder; - is standard input."),
 ]
 
 DeviceArgument = Annotated[
@@ -98,8 +95,7 @@ GuideOption = Annotated[
 GuidesOption = Annotated[
     Path | None,
     option(
-        "File of guides: FASTA, CSV, TSV, or one per line, optionally with names and "
-        "mismatches; - is standard input.",
+        "File of guides: FASTA, CSV, TSV, or one per line; - is standard input.",
         "--guides",
     ),
 ]

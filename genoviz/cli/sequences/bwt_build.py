@@ -94,9 +94,7 @@ def build(
     max_k: Annotated[
         int | None,
         option(
-            "For a graph: maximum length of k-mers found in one search and counted in "
-            "spectra. Larger values make "
-            "the index larger.",
+            "For a graph: maximum length of k-mers. Larger values make the index larger.",
             within=(1, MAX_COUNT),
             show_default="256",
         ),
