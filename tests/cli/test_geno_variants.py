@@ -121,6 +121,22 @@ def test_lists_that_fit_nothing_are_told(run, made):
     assert (code, "and none is left" in err) == (1, True)
 
 
+def test_families_of_other_files_are_told_and_never_mix_samples_up(run, made):
+    ids = made.samples.ids
+    Path("keep.txt").write_text(f"another {ids[1]}\nanother {ids[2]}\n")
+    code, _, err = run("freq g.bed --keep keep.txt --samples s.tsv -o f.tsv")
+    assert code == 0
+    assert "no FID of keep.txt is that of its IID in the genotypes: IIDs alone count" in err
+    assert [row["IID"] for row in rows_of(Path("s.tsv").read_text())] == ids[1:3].tolist()
+    numbers = np.arange(made.n_samples)
+    names = numbers.astype(np.str_), (numbers % 3).astype(np.str_)
+    samples = replace(made.samples, family_ids=names[0], ids=names[1])
+    genoviz.write_plink(replace(made, samples=samples), "families")
+    Path("keep.txt").write_text("another 1\n")
+    code, _, err = run("freq families.bed --keep keep.txt")
+    assert (code, "keep.txt: names none of the" in err) == (1, True)
+
+
 def test_an_id_of_two_variants_is_no_list(run, made):
     variants = replace(made.variants, ids=np.full(made.n_variants, "."))
     genoviz.write_plink(replace(made, variants=variants), "same")

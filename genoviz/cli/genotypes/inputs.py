@@ -215,7 +215,10 @@ def _find_listed(path: Path, samples: SampleTable, *, stay: bool) -> np.ndarray:
     rows = [tuple(line.split()[:2]) for line in text.splitlines()]
     wanted = {row for row in rows if row and row[0] not in _HEADERS}
     pairs = list(zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True))
-    if wanted.isdisjoint(pairs):  # as where families are those of other files
+    by_family = any(len(row) > 1 for row in wanted)
+    is_unique = len({pair[1] for pair in pairs}) == len(pairs)
+    if by_family and is_unique and wanted.isdisjoint(pairs):
+        print_notes(f"no FID of {path.name} is that of its IID in the genotypes: IIDs alone count")
         wanted = {row[-1:] for row in wanted}
     is_listed = np.array([pair in wanted or pair[1:] in wanted for pair in pairs], bool)
     if not stay and is_listed.all():
