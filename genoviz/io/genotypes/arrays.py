@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
-from genoviz.generators import report
+from genoviz.generators import finish, report
 from genoviz.io.files.content import missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.text.text_file import read_bytes
 from genoviz.model import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
@@ -260,3 +261,47 @@ def _write_table(genotypes: Genotypes, path: Path) -> None:
         table[name] = values.set(values < 0, None)
     with replace_file(path) as file:
         polars.DataFrame(table).write_parquet(file)
+
+
+def read_digits(path: Path, reference: Path) -> Genotypes:
+    """Return the genotypes of BLUPF90's file of markers, as counts of A1; 5 is missing.
+
+    Each line has an ID and as many digits as there are markers. The lines of the cross-reference
+    file, in the same order, have the numbers of animals, which are the IDs of samples.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is not so.
+    """
+    rows = [line.split() for line in _lines_of(path)]
+    names = [line.split() for line in _lines_of(reference)]
+    if len(rows) != len(names):
+        found = f"has {len(names):,} animals, and {path.name} {len(rows):,}"
+        raise FileFormatError(reference, found)
+    codes = []
+    for line, (row, name) in enumerate(zip(rows, names, strict=True), start=1):
+        if len(row) != 2:
+            found = f"has {len(row)} fields, needs an ID and digits without blanks between them"
+            raise FileFormatError(path, found, line=line)
+        if len(name) < 2 or name[1] != row[0] or not name[0].isdigit():
+            found = f"has {' '.join(name)!r}, needs a number and {row[0]}, as {path.name} has it"
+            raise FileFormatError(reference, found, line=line)
+        digits = np.frombuffer(row[1].encode(), np.uint8) - ord("0")
+        if len(digits) != len(rows[0][1]) or not np.isin(digits, (0, 1, 2, 5)).all():
+            found = f"needs {len(rows[0][1]):,} digits of 0, 1, 2 and 5 (missing)"
+            raise FileFormatError(path, found, line=line)
+        codes.append(np.where(digits == 5, -1, digits).astype(np.int8))
+    if not rows:
+        raise FileFormatError(path, "has no animal")
+    ids = np.array([str(int(name[0])) for name in names])
+    dosages = np.array(codes)
+    n = dosages.shape[1]
+    markers = np.array([f"marker{k + 1}" for k in range(n)])
+    variants = {"ids": markers, "contigs": np.full(n, "1"), "positions": np.arange(n)}
+    return finish(_pack(path, dosages, {**variants, "sample_ids": ids}))
+
+
+def _lines_of(path: Path) -> list[str]:
+    text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
+    return [line for line in text.splitlines() if line.strip()]

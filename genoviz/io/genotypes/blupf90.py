@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import NoReturn
@@ -10,18 +10,27 @@ from typing import NoReturn
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_columns
-from genoviz.io.genotypes.pedigree import DESCENTS, read_descent
+from genoviz.io.genotypes.arrays import read_digits
+from genoviz.io.genotypes.instructions import (
+    GROUP_KEYWORDS,
+    GenotypeOptions,
+    KeywordGroup,
+    KeywordSection,
+    read_keywords,
+)
+from genoviz.io.genotypes.pedigree import DESCENTS, pedigree_of_descent, read_descent
 from genoviz.io.genotypes.relationship_files import read_elements
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import read_numbers, refuse_number
-from genoviz.io.text.text_file import read_bytes
-from genoviz.model.genotypes.mixed_model import MixedModel, ModelEffect, RandomEffects, Structure
+from genoviz.model.genotypes.mixed_model import (
+    Descent,
+    MixedModel,
+    ModelEffect,
+    RandomEffects,
+    SingleStep,
+    Structure,
+)
 
-_ONCE = (
-    "DATAFILE", "NUMBER_OF_TRAITS", "NUMBER_OF_EFFECTS", "OBSERVATION(S)", "WEIGHT(S)", "EFFECTS",
-    "RANDOM_RESIDUAL",
-)  # fmt: skip
-_OF_GROUP = ("RANDOM_GROUP", "RANDOM_TYPE", "FILE", "(CO)VARIANCES")
 _MATRICES = ("user_file", "user_file_i")
 # Options of the solver or of storage, which do not apply here.
 _OF_SOLVER = (
@@ -52,23 +61,6 @@ class Blupf90Run:
     notes: tuple[str, ...] = ()
 
 
-@dataclass
-class _Section:
-    """A keyword, and the words of each line that follows it."""
-
-    name: str
-    line: int
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
-
-    @property
-    def words(self) -> list[tuple[int, str]]:
-        """All words, each with its line."""
-        return [(line, word) for line, row in self.rows for word in row]
-
-
-_Group = dict[str, _Section]
-
-
 def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
     """Return the model of a parameter file of BLUPF90, with its data.
 
@@ -78,6 +70,12 @@ def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
     ``add_an_upginb``, ``add_sire``, ``user_file`` (an inverse) and ``user_file_i`` (to be
     inverted). Supported options are ``missing``, ``sol se``, ``conv_crit`` and ``maxrounds``.
     Solver options are ignored with a note; others raise an error, because they change the model.
+
+    With ``OPTION SNP_file``, the relationships of ``add_animal`` are H, which combines A with
+    G = a ZZ' / (2 sum p(1 - p)) + b A22 of the genotyped animals; the cross-reference file has
+    their numbers. ``AlphaBeta`` sets a and b (default 0.95 and 0.05). By default, BLUPF90 removes
+    markers and animals of low quality and tunes G to A22. Neither is done here, so the options
+    ``no_quality_control`` and ``tunedG 0`` are required. A missing genotype (5) counts as the mean.
 
     A parent without its own line is a founder, which a note counts; it must be within the levels of
     the effect. In ``add_an_upg`` and ``add_an_upginb``, codes beyond the last animal are unknown
@@ -97,49 +95,16 @@ def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
     return _Reader(Path(path)).run()
 
 
-def _read_sections(path: Path) -> tuple[_Group, list[_Group], list[tuple[int, list[str]]]]:
-    """Return unique sections, sections of each random group, and options."""
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
-    once: _Group = {}
-    groups: list[_Group] = []
-    options, section = [], None
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        name = words[0].rstrip(":")
-        if name == "OPTION":
-            options.append((number, words[1:]))
-            section = None
-        elif name in _ONCE:
-            if name in once:
-                raise FileFormatError(path, f"has {name} a second time", line=number)
-            section = once[name] = _Section(name, number)
-        elif name in _OF_GROUP:
-            if name == _OF_GROUP[0]:
-                groups.append({})
-            if not groups or name in groups[-1]:
-                raise FileFormatError(path, f"has {name} before RANDOM_GROUP", line=number)
-            section = groups[-1][name] = _Section(name, number)
-        elif section is None:
-            raise FileFormatError(path, f"has {words[0]!r}, needs a keyword", line=number)
-        else:
-            section.rows.append((number, words))
-    missing = [name for name in _ONCE if name not in once and name != "WEIGHT(S)"]
-    if missing:
-        raise FileFormatError(path, f"has no {missing[0]}")
-    return once, groups, options
-
-
 class _Reader:
     """Builds a model from the sections of a parameter file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._once, self._groups, self._options = _read_sections(path)
+        self._once, self._groups, self._options = read_keywords(path)
         self._notes: list[str] = []
         self._missing = 0.0
         self._found: dict[str, float | bool] = {}
+        self._of_genotypes = GenotypeOptions(path)
 
     def _refuse(self, found: str, line: int | None = None) -> NoReturn:
         raise FileFormatError(self._path, found, line=line)
@@ -186,13 +151,14 @@ class _Reader:
             elif name in _OF_SOLVER:
                 self._notes.append(f"OPTION {name} is passed over: equations are solved by "
                                    "preconditioned conjugate gradients")  # fmt: skip
-            else:
+            elif not self._of_genotypes.take(name, values, line):
                 self._refuse(
                     f"has OPTION {' '.join(words)}, which is not supported: known are missing, "
-                    "sol se, conv_crit, maxrounds and those of solvers; for genotypes see "
-                    "geno blup --method ssSNPBLUP",
+                    "sol se, conv_crit, maxrounds, those of solvers, and of genotypes SNP_file, "
+                    "no_quality_control, AlphaBeta and tunedG 0",
                     line,
                 )
+        self._notes += self._of_genotypes.check()
 
     def _number(self, word: str, line: int) -> float:
         try:
@@ -216,7 +182,7 @@ class _Reader:
         line, word = section.words[0]
         return self._whole(word, line, least=1)
 
-    def _beside(self, section: _Section) -> Path:
+    def _beside(self, section: KeywordSection) -> Path:
         """Return the path of the file that a section names."""
         if not section.rows:
             self._refuse(f"{section.name} names no file", section.line)
@@ -298,7 +264,7 @@ class _Reader:
         values = covariates if kind == "cov" else None
         return ModelEffect(levels, n_levels, values, is_part_of_next=n_levels == 0)
 
-    def _check_levels(self, effects: list[ModelEffect], section: _Section) -> None:
+    def _check_levels(self, effects: list[ModelEffect], section: KeywordSection) -> None:
         """Check that all levels are in range."""
         n_levels = 0
         for effect, (line, words) in zip(reversed(effects), reversed(section.rows), strict=True):
@@ -310,12 +276,12 @@ class _Reader:
                 column = self._column(place[trait], line)
                 refuse_number(self._data_path, row, column, f"a level of at most {n_levels:,}")
 
-    def _take_group(self, group: _Group, effects: tuple[ModelEffect, ...]) -> RandomEffects:
+    def _take_group(self, group: KeywordGroup, effects: tuple[ModelEffect, ...]) -> RandomEffects:
         first = group["RANDOM_GROUP"]
         numbers = [self._whole(word, line, least=1) - 1 for line, word in first.words]
         if not numbers or max(numbers) >= len(effects):
             self._refuse(f"needs numbers of effects, from 1 to {len(effects)}", first.line)
-        missing = [name for name in _OF_GROUP if name not in group and name != "FILE"]
+        missing = [name for name in GROUP_KEYWORDS if name not in group and name != "FILE"]
         if missing:
             self._refuse(f"has no {missing[0]} here", first.line)
         kind = group["RANDOM_TYPE"].rows[0][1] if group["RANDOM_TYPE"].rows else [""]
@@ -326,7 +292,7 @@ class _Reader:
         structure = self._take_structure(kind[0], group, effects[last].n_levels)
         return RandomEffects(tuple(numbers), covariance, structure)
 
-    def _take_structure(self, kind: str, group: _Group, n_levels: int) -> Structure:
+    def _take_structure(self, kind: str, group: KeywordGroup, n_levels: int) -> Structure:
         line = group["RANDOM_TYPE"].line
         if kind == "diagonal":
             return None
@@ -340,9 +306,21 @@ class _Reader:
             return read_elements(path, n_levels, is_inverse=kind == "user_file")
         descent, notes = read_descent(path, kind, n_levels)
         self._notes += notes
-        return descent
+        if self._of_genotypes.files is None:
+            return descent
+        return self._join(descent, kind, n_levels, line)
 
-    def _matrix(self, section: _Section, size: int) -> np.ndarray:
+    def _join(self, descent: Descent, kind: str, n_levels: int, line: int) -> SingleStep:
+        """Return the relationships of a pedigree and of genotyped animals."""
+        if kind != "add_animal":
+            self._refuse(f"has {kind} with SNP_file, can do add_animal", line)
+        pedigree, levels = pedigree_of_descent(descent, n_levels)
+        genotypes = read_digits(*self._of_genotypes.files)
+        return SingleStep(
+            pedigree, genotypes, self._of_genotypes.weight, levels=levels, allows_inbreeding=False
+        )
+
+    def _matrix(self, section: KeywordSection, size: int) -> np.ndarray:
         """Return a covariance matrix, which the file gives in full."""
         values = [self._number(word, line) for line, word in section.words]
         if len(values) != size * size:

@@ -1,4 +1,4 @@
-"""Syntax of MiXBLUP's instruction files: lines, sections, qualifiers and model terms."""
+"""Syntax of instruction files: sections and terms of MiXBLUP, keywords of BLUPF90."""
 
 from __future__ import annotations
 
@@ -11,6 +11,21 @@ from genoviz.errors import FileFormatError
 from genoviz.io.text.text_file import read_bytes
 
 _READ = ("TITLE", "DATAFILE", "PEDFILE", "PARFILE", "MODEL", "SOLVING")
+_ONCE = (
+    "DATAFILE", "NUMBER_OF_TRAITS", "NUMBER_OF_EFFECTS", "OBSERVATION(S)", "WEIGHT(S)", "EFFECTS",
+    "RANDOM_RESIDUAL",
+)  # fmt: skip
+GROUP_KEYWORDS = ("RANDOM_GROUP", "RANDOM_TYPE", "FILE", "(CO)VARIANCES")
+# These describe genotypes, and have no effect where their quality is not controlled.
+_OF_REPORTS = (
+    "map_file", "chrinfo", "sex_chr", "thrWarnCorAG", "thrStopCorAG", "thrCorAG", "outcallrate",
+    "plotpca", "saveAscii", "saveG", "saveGInverse", "saveA22", "saveA22Inverse",
+)  # fmt: skip
+# How G is made, as far as it can be made: any other value is refused.
+_OF_G = {
+    "tunedG": (0.0,), "TauOmega": (1.0, 1.0), "GammaDelta": (0.0, 0.0), "whichfreq": (2.0,),
+}  # fmt: skip
+_USUAL_WEIGHT, _ROUNDING = 0.05, 1e-9
 _PASSED_OVER = ("TMPDIR", "PRECON")
 _REFUSED = tuple(
     "CVRTABLE REGFILE ERMFILE ERMPEDFILE INBRFILE SNPFILE CORRFILE CVMATRIX IMPFILE DHFILE RESFILE "
@@ -108,3 +123,126 @@ def name_row(trait: str, term: str | None) -> str:
 
 def _refuse(path: Path, found: str, line: int | None = None) -> NoReturn:
     raise FileFormatError(path, found, line=line)
+
+
+@dataclass
+class KeywordSection:
+    """A keyword, and the words of each line that follows it."""
+
+    name: str
+    line: int
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[tuple[int, str]]:
+        """All words, each with its line."""
+        return [(line, word) for line, row in self.rows for word in row]
+
+
+KeywordGroup = dict[str, KeywordSection]
+
+
+def read_keywords(
+    path: Path,
+) -> tuple[KeywordGroup, list[KeywordGroup], list[tuple[int, list[str]]]]:
+    """Return sections that are there once, those of each random group, and options."""
+    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    once: KeywordGroup = {}
+    groups: list[KeywordGroup] = []
+    options, section = [], None
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        name = words[0].rstrip(":")
+        if name == "OPTION":
+            options.append((number, words[1:]))
+            section = None
+        elif name in _ONCE:
+            if name in once:
+                raise FileFormatError(path, f"has {name} a second time", line=number)
+            section = once[name] = KeywordSection(name, number)
+        elif name in GROUP_KEYWORDS:
+            if name == GROUP_KEYWORDS[0]:
+                groups.append({})
+            if not groups or name in groups[-1]:
+                raise FileFormatError(path, f"has {name} before RANDOM_GROUP", line=number)
+            section = groups[-1][name] = KeywordSection(name, number)
+        elif section is None:
+            raise FileFormatError(path, f"has {words[0]!r}, needs a keyword", line=number)
+        else:
+            section.rows.append((number, words))
+    missing = [name for name in _ONCE if name not in once and name != "WEIGHT(S)"]
+    if missing:
+        raise FileFormatError(path, f"has no {missing[0]}")
+    return once, groups, options
+
+
+class GenotypeOptions:
+    """The options of BLUPF90 that make a model single step, as far as they can be followed.
+
+    Parameters
+    ----------
+    path
+        The parameter file.
+
+    Attributes
+    ----------
+    files
+        The file of markers and the cross-reference file, or None.
+    weight
+        What relationships of genotyped animals have of A22.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._line, self._told, self._notes = 0, set[str](), list[str]()
+        self.files: tuple[Path, Path] | None = None
+        self.weight = _USUAL_WEIGHT
+
+    def take(self, name: str, values: list[str], line: int) -> bool:
+        """Return whether an option is one of genotypes, which is followed then."""
+        if name == "SNP_file" and len(values) in (1, 2):
+            names = values[0], values[1] if values[1:] else f"{values[0]}_XrefID"
+            self._line, self.files = line, tuple(self._path.parent / each for each in names)
+        elif name in _OF_G or name == "AlphaBeta":
+            self._take_numbers(name, values, line)
+        elif name in _OF_REPORTS:
+            self._notes.append(f"OPTION {name} is passed over: it does not change the model")
+        elif name != "no_quality_control" or values:
+            return False
+        self._told.add(name)
+        return True
+
+    def _take_numbers(self, name: str, values: list[str], line: int) -> None:
+        try:
+            numbers = tuple(float(value) for value in values)
+        except ValueError:
+            numbers = ()
+        if name != "AlphaBeta":
+            if numbers != _OF_G[name]:
+                needed = " ".join(f"{value:g}" for value in _OF_G[name])
+                found = f"has OPTION {name} {' '.join(values)}, can do {needed}"
+                raise FileFormatError(self._path, found, line=line)
+            return
+        if len(numbers) != 2 or not 0 < numbers[1] < 1 or abs(sum(numbers) - 1) > _ROUNDING:
+            found = f"has OPTION AlphaBeta {' '.join(values)}, needs two numbers of the sum 1"
+            raise FileFormatError(self._path, found, line=line)
+        self.weight = numbers[1]
+
+    def check(self) -> list[str]:
+        """See that genotypes are to be taken as they are, and return notes."""
+        needed = {
+            "no_quality_control": "leaves out markers and animals",
+            "tunedG": "tunes G to A22",
+        }
+        for name, deed in needed.items():
+            if self.files is not None and name not in self._told:
+                option = f"{name} 0" if name in _OF_G else name
+                raise FileFormatError(
+                    self._path,
+                    f"has SNP_file without OPTION {option}: BLUPF90 {deed} then, which is not done "
+                    "here",
+                    line=self._line,
+                )
+        return self._notes

@@ -222,3 +222,22 @@ def _read_precisions(path: Path, codes: np.ndarray, kind: str) -> np.ndarray:
     if not np.isin(codes, (1, 2, 3)).all():
         raise FileFormatError(path, "column 4 needs 1 to 3: 1 and how many parents are unknown")
     return np.array([2, 4 / 3, 1])[codes.astype(np.int64) - 1]
+
+
+def pedigree_of_descent(descent: Descent, n_levels: int) -> tuple[Pedigree, np.ndarray]:
+    """Return animals as a pedigree, and the level of each; their IDs count levels from 1.
+
+    Levels that nothing is known of are founders.
+
+    Raises
+    ------
+    ParameterError
+        If an animal is its own ancestor.
+    """
+    parents = np.full((n_levels, 2), -1)
+    parents[descent.animals] = descent.parents
+    ids = [str(level + 1) for level in range(n_levels)]
+    named = [[ids[parent] if parent >= 0 else "0" for parent in column] for column in parents.T]
+    found = Pedigree.from_parents(ids, *named)
+    levels = np.array([int(name) - 1 for name in found.ids.tolist()])
+    return found, levels

@@ -90,12 +90,19 @@ class SingleStep:
         Share of the genetic variance that variants do not explain in genotyped animals.
     form
         ``"ssSNPBLUP"`` or ``"ssGTABLUP"``, as in `iter_single_step`.
+    levels
+        int64: the level of each animal and group; None if they are in the same order.
+    allows_inbreeding
+        False refuses pedigrees with inbred parents, where a program that computes A^-1 without
+        regard to them and A_gg with it has other relationships.
     """
 
     pedigree: Pedigree
     genotypes: Genotypes
     polygenic_weight: float = 0.2
     form: str = "ssSNPBLUP"
+    levels: np.ndarray | None = None
+    allows_inbreeding: bool = True
 
     def __post_init__(self) -> None:
         if not 0 < self.polygenic_weight < 1:

@@ -14,6 +14,7 @@ import pytest
 from genoviz import iter_solve_mixed_model, read_blupf90, solve_mixed_model
 from genoviz.cli.main import main
 from genoviz.errors import FileFormatError, ParameterError
+from tests.oracles.pedigree import relationships as relate
 
 QUICK = """
 3.0 1 1 1.0  6   4.5
@@ -401,7 +402,14 @@ GOOD = parameters(
         ("# comment", "comment", "line 1: has 'comment', needs a keyword"),
         ("# comment", "FILE", "line 1: has FILE before RANDOM_GROUP"),
         ("# comment", "OPTION cat 3", "line 1: has OPTION cat 3, which is not supported"),
-        ("# comment", "OPTION SNP_file snp.txt", "see geno blup --method ssSNPBLUP"),
+        ("# comment", "OPTION hwe 0.1", "of genotypes SNP_file, no_quality_control, AlphaBeta"),
+        (
+            "# comment",
+            "OPTION SNP_file snp.txt",
+            "without OPTION no_quality_control: BLUPF90",
+        ),
+        ("# comment", "OPTION tunedG 2", "OPTION tunedG 2, can do 0"),
+        ("# comment", "OPTION AlphaBeta 0.9 0.2", "needs two numbers of the sum 1"),
         ("# comment", "OPTION maxrounds 0", "has maxrounds 0, needs more than 0"),
         ("# comment", "OPTION sol se\nDATAFILE\ndata.txt", "has DATAFILE a second time"),
     ],
@@ -484,3 +492,102 @@ def test_the_command_writes_a_table(tmp_path, capfd):
         main(["geno", "blupf90", str(tmp_path / "model.par"), "-o", str(tmp_path / "out.tsv")])
     assert (tmp_path / "out.tsv").read_text().splitlines()[1].endswith("\tno")
     assert "not converged; OPTION conv_crit and OPTION maxrounds" in capfd.readouterr().err
+
+
+GENOMIC = ("SNP_file snp.txt", "no_quality_control", "tunedG 0", "thrStopCorAG 0.1")
+
+
+def genomic(tmp_path, effects=("2 3 cross", "3 12 cross"), options=GENOMIC, traits=1):
+    """Files of animals 1 to 12, parents and progeny in any order, six of them with markers."""
+    generator = np.random.default_rng(7)
+    number = 1 + generator.permutation(12)
+    parents = np.array([[-1, -1]] * 6 + [[0, 1], [2, 3], [4, 5], [0, 3], [2, 5], [4, 1]])
+    named = np.where(parents < 0, 0, number[parents])
+    rows = [f"{animal} {sire} {dam}" for animal, (sire, dam) in zip(number, named, strict=True)]
+    (tmp_path / "animals.txt").write_text("\n".join(generator.permutation(rows)) + "\n")
+    chosen = np.array([1, 3, 6, 8, 9, 11])
+    dosages = generator.binomial(2, generator.uniform(0.2, 0.8, 60), (6, 60))
+    dosages[2, 5] = 5
+    lines = [f"cow{k:03d}   " + "".join(map(str, row)) for k, row in enumerate(dosages)]
+    (tmp_path / "snp.txt").write_text("\n".join(lines) + "\n")
+    lines = [f"{number[k]} cow{row:03d}" for row, k in enumerate(chosen)]
+    (tmp_path / "snp.txt_XrefID").write_text("\n".join(lines) + "\n")
+    own, herd = generator.integers(0, 12, 30), generator.integers(1, 4, 30)
+    y = generator.normal(size=(30, traits)) + herd[:, None]
+    data = np.column_stack([y, herd, number[own]])
+    (tmp_path / "data.txt").write_text("\n".join(" ".join(map(str, row)) for row in data) + "\n")
+    groups = [("2", "add_animal", "animals.txt", "0.7")]
+    (tmp_path / "model.par").write_text(parameters(effects, "2.0", groups, options=options))
+    shares = np.where(dosages == 5, np.nan, dosages)
+    means = np.nanmean(shares, axis=0)
+    centred = np.where(np.isnan(shares), 0, shares - means)
+    return number, parents, chosen, centred, means / 2, y[:, 0], herd, own
+
+
+@pytest.mark.parametrize(("option", "weight"), [("tunedG 0", 0.05), ("AlphaBeta 0.8 0.2", 0.2)])
+def test_genotypes_make_it_single_step(tmp_path, option, weight):
+    """As by V, with H of dense matrices."""
+    options = (*GENOMIC, option)
+    number, parents, chosen, centred, shares, y, herd, own = genomic(tmp_path, options=options)
+    asked = read_blupf90(tmp_path / "model.par")
+    assert asked.notes == ("OPTION thrStopCorAG is passed over: it does not change the model",)
+    found = solve_mixed_model(asked.model, tolerance=1e-24)
+    related = relate(*parents.T)
+    among = related[np.ix_(chosen, chosen)]
+    genomic_part = centred @ centred.T / (2 * shares @ (1 - shares))
+    inverse = np.linalg.inv(related)
+    blended = (1 - weight) * genomic_part + weight * among
+    inverse[np.ix_(chosen, chosen)] += np.linalg.inv(blended) - np.linalg.inv(among)
+    covariance = 0.7 * np.linalg.inv(inverse)
+    variance = covariance[np.ix_(own, own)] + 2 * np.eye(30)
+    fixed = (herd[:, None] == np.arange(1, 4)).astype(float)
+    weighted = np.linalg.solve(variance, fixed)
+    means = np.linalg.solve(fixed.T @ weighted, weighted.T @ y)
+    expected = covariance[:, own] @ np.linalg.solve(variance, y - fixed @ means)
+    is_animal = found.effects == 1
+    told = dict(zip(found.levels[is_animal] + 1, found.values[is_animal], strict=True))
+    assert [told[k] for k in number] == pytest.approx(expected, abs=1e-8)
+    assert found.values[found.effects == 0] == pytest.approx(means, abs=1e-8)
+
+
+def test_the_command_solves_a_single_step(tmp_path, capfd):
+    number, *_ = genomic(tmp_path)
+    with pytest.raises(SystemExit, match="0"):
+        main(["geno", "blupf90", str(tmp_path / "model.par")])
+    out = capfd.readouterr().out.splitlines()
+    assert len(out) == 1 + 3 + len(number)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "sentence"),
+    [
+        ("snp.txt_XrefID", "cow001", "cow009", "needs a number and cow001, as snp.txt has it"),
+        ("snp.txt_XrefID", "cow005", "cow005\n1 cow006", "has 7 animals, and snp.txt 6"),
+        ("snp.txt", "cow000   ", "cow000   4", "digits of 0, 1, 2 and 5"),
+        ("snp.txt", "cow003   ", "cow003   1", "needs 60 digits"),
+        ("snp.txt", "cow003   ", "cow003 1 ", "has 3 fields, needs an ID and digits"),
+        ("model.par", "add_animal", "add_sire", "has add_sire with SNP_file, can do add_animal"),
+        ("model.par", "OPTION tunedG 0\n", "", "BLUPF90 tunes G to A22 then"),
+    ],
+)
+def test_what_is_wrong_with_genotypes_is_said(tmp_path, file, old, new, sentence):
+    genomic(tmp_path)
+    text = (tmp_path / file).read_text()
+    assert old in text
+    (tmp_path / file).write_text(text.replace(old, new))
+    with pytest.raises(FileFormatError, match=sentence):
+        read_blupf90(tmp_path / "model.par")
+
+
+def test_inbred_parents_are_refused_with_genotypes(tmp_path):
+    """4 is of half-sibs, and a sire."""
+    (tmp_path / "animals.txt").write_text("1 0 0\n2 1 0\n3 1 0\n4 2 3\n5 4 0\n")
+    (tmp_path / "snp.txt").write_text("ID002 0121\nID004 2211\nID006 1012\n")
+    (tmp_path / "index.txt").write_text("2 ID002\n4 ID004\n5 ID006\n")
+    (tmp_path / "data.txt").write_text("1.5 1\n2.5 2\n0.5 5\n")
+    groups = [("1", "add_animal", "animals.txt", "0.7")]
+    options = ("SNP_file snp.txt index.txt", *GENOMIC[1:])
+    (tmp_path / "model.par").write_text(parameters(["2 5 cross"], "2.0", groups, options=options))
+    asked = read_blupf90(tmp_path / "model.par")
+    with pytest.raises(ParameterError, match="1 parents are inbred, such as 4: "):
+        solve_mixed_model(asked.model)

@@ -9,6 +9,7 @@ import numpy as np
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
     MAX_INVERTED,
+    inbreeding,
     inverse_of,
     relationship_inverse,
 )
@@ -28,6 +29,7 @@ from genoviz.model.genotypes.mixed_model import (
     SingleStep,
     Structure,
 )
+from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -117,6 +119,9 @@ class GenomicRows:
                 f"an effect has {len(places):,} levels, and its pedigree {self._parts.n_rows:,} "
                 "animals and groups"
             )
+        if not structure.allows_inbreeding:
+            _check_outbred(pedigree)
+        places = places if structure.levels is None else places[structure.levels]
         self._inverse, self._places = inverse, places
         self._width = places.shape[1]
         self._eliminated = None
@@ -245,3 +250,14 @@ class MarkerRows:
     def read(self, solution: np.ndarray) -> np.ndarray:
         """Return the effects of variants."""
         return solution[self.span].reshape(-1, self._width)
+
+
+def _check_outbred(pedigree: Pedigree) -> None:
+    parents = np.union1d(pedigree.sires, pedigree.dams)
+    parents = parents[parents >= 0]
+    inbred = parents[inbreeding(pedigree)[parents] > 0]
+    if len(inbred):
+        raise ParameterError(
+            f"{len(inbred):,} parents are inbred, such as {pedigree.ids[inbred[0]]!s}: A^-1 of "
+            "add_animal does not allow for it, and relationships of genotyped animals do"
+        )
