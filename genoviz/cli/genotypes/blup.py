@@ -144,7 +144,7 @@ def blup(
             metavar="FOLDS",
         ),
     ] = None,
-    repeats: Annotated[int, option("Seed of the cross-validation.", within=(1, 10**6))] = 1,
+    repeats: Annotated[int, option("Repeats of the cross-validation.", within=(1, 10**6))] = 1,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
     seed: SeedOption = 0,
@@ -167,10 +167,8 @@ def blup(
         raise typer.BadParameter(
             "--pedigree and the single-step methods ssSNPBLUP and ssGTABLUP need each other"
         )
-    if gamma is not None and not is_single_step:
+    if not is_single_step and (gamma is not None or variance_base is not None):
         raise typer.BadParameter("--gamma takes a single-step method and --pedigree")
-    if variance_base is not None and gamma is None:
-        raise typer.BadParameter("--variance-base takes --gamma")
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     if with_reliability and cross_validate is not None:
