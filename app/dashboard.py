@@ -35,7 +35,7 @@ from genoviz_app.theme import CHART_THEME, FAVICON, THEME, UNFINISHED_VIEWS
 log = logging.getLogger(__name__)
 
 POLL_MILLISECONDS = 40
-# A tab whose browser has been silent for so long, and that awaits no job, is polled more seldom.
+# Tabs whose browser has been silent for this long, without pending jobs, are polled less often.
 AWAKE_SECONDS, RESTING_POLL_SECONDS = 10.0, 0.25
 LINK_SECONDS = 0.5
 TITLE_WIDTH = "max(0px, calc(100vw - 1480px))"
@@ -45,7 +45,7 @@ LAYOUT, TRACKS = "pangenome", "tracks"
 
 
 class Polling(PeriodicCallback):
-    """Asks first whether to call, which costs less than a call through Panel that does nothing."""
+    """Checks first whether to call, which is cheaper than an idle callback through Panel."""
 
     is_due: Callable[[], bool]
 
@@ -55,12 +55,12 @@ class Polling(PeriodicCallback):
 
 
 class Dashboard:
-    """What one tab shows.
+    """The content of one tab.
 
     Attributes
     ----------
     session
-        What the tab has open.
+        State of the tab.
     deck
         The pages, one of them shown.
     root
@@ -113,7 +113,7 @@ class Dashboard:
             "", variant="caption", margin=(0, 12, 0, 0), align="center", visible=False,
             sx={"&, & *": {"whiteSpace": "nowrap", "margin": 0}},
         )  # fmt: skip
-        # They are about the layout, and would take room from other pages.
+        # They concern the layout, and would take space from other pages.
         self.steps = FirstSteps(visible=self.deck.is_first, sizing_mode="stretch_width", margin=0)
         self.root = pmui.Page(
             title="genoviz",
@@ -146,8 +146,8 @@ class Dashboard:
             theme_config=THEME,
             sx=NARROW_HEADER,
         )
-        # Panel's `busy` is of all tabs: it would keep this one forever after it is closed, and
-        # walk through all its models twice for each callback of any tab.
+        # Panel's `busy` is shared by all tabs: it would keep a closed tab alive forever, and
+        # traverse all models of this tab twice for each callback of any tab.
         with edit_readonly(self.root):
             self.root.busy = pn.rx(False)
         self.session.param.watch(self._show_problem, "problem")
@@ -155,7 +155,7 @@ class Dashboard:
         self.session.param.watch(self._show_waiting, "waiting")
 
     def open_first(self) -> None:
-        """Complete the page, and open what the link names, or else the first file or sample."""
+        """Complete the page; open the files of the link, or else the first file or sample."""
         self.deck.complete()
         story = pmui.Button(
             label="Story", icon="auto_stories", size="small", variant="text", margin=10,
@@ -183,7 +183,7 @@ class Dashboard:
             self._open_story()
 
     def _open_story(self) -> None:
-        """Show the story of this tab, which may be empty; nothing of it was made before."""
+        """Show the story of this tab, which may be empty; it is created on demand."""
         if self.story is None:
             self.story = Story(self._show_view, self._link, self._close_story)
             self.root.main[0].insert(-1, self.story)
@@ -194,7 +194,7 @@ class Dashboard:
             self.story = None
 
     def _show_view(self, query: str) -> None:
-        """Show a view of a story as its link has it, what is lit up too."""
+        """Show a view of a story from its link, including highlights."""
         self._revisit(query)
         self.session.highlights.clear()
         self._lit_of_link = Address.parse(query, pages=tuple(page.slug for page in PAGES)).lit
@@ -214,7 +214,7 @@ class Dashboard:
         return self.deck.page
 
     def start_polling(self) -> None:
-        """Call `poll` again and again, until the tab is closed."""
+        """Call `poll` periodically until the tab is closed."""
         self._document = pn.state.curdoc
         self._polling = Polling(
             callback=self.poll, period=POLL_MILLISECONDS, background=True, log=False
@@ -223,7 +223,7 @@ class Dashboard:
         self._polling.start()
 
     def _is_due(self) -> bool:
-        """Tell whether to poll: always, unless the tab rests and has been polled a moment ago."""
+        """Return whether to poll: always, unless the tab is idle and was polled recently."""
         now = time.monotonic()
         heard_at = getattr(self._document, "heard_at", now)
         rests = now - heard_at > AWAKE_SECONDS and not self.session.awaits_jobs
@@ -233,7 +233,7 @@ class Dashboard:
         return True
 
     def poll(self) -> None:
-        """Bring the tab up to date with its jobs."""
+        """Update the tab from its jobs."""
         if self.session.is_closed:
             return
         self.session.poll()
@@ -247,7 +247,7 @@ class Dashboard:
             self._show_link()
 
     def close(self, context: Any = None) -> None:
-        """Free what the tab holds; it is closed."""
+        """Release everything the closed tab holds."""
         if self._polling is not None:
             self._polling.stop()
         self.deck.close()
@@ -282,19 +282,19 @@ class Dashboard:
         self.title.object = plain_text(event.new.title) if event.new else ""
 
     def _show_link(self) -> None:
-        """Let the browser's address be a link to what is shown."""
+        """Make the browser's address a link to the current view."""
         address = self._address()
         replaces = None if address is None else self._visited.visit(address)
         if replaces is not None:
             self.bar.put(address.query, replaces=replaces)
 
     def _link(self) -> str:
-        """Return the query of what is shown; "" while it is being opened."""
+        """Return the query of the current view; "" during opening."""
         address = self._address()
         return "" if address is None else replace(address, story="").query
 
     def _address(self) -> Address | None:
-        """Return what a link to the present view says; None where there is nothing to say yet."""
+        """Return the address of the current view; None if there is nothing to link to yet."""
         session = self.session
         opened, layout, tracks = session.opened, session.layout, session.tracks
         indexes, others = session.indexes, (session.genomes, session.genotypes)
@@ -322,7 +322,7 @@ class Dashboard:
         )
 
     def _go_to(self, found: Found) -> None:
-        """Show what was found, on a page that has a place for it."""
+        """Show a search result on a page that can display it."""
         session, deck = self.session, self.deck
         graph = GRAPH_SOURCE if session.opened is not None else ""
         if found.kind == "chromosome":
@@ -345,7 +345,7 @@ class Dashboard:
             self._go_to_lit(LitSet.of_found(found.region, found.nodes))
 
     def _go_to_lit(self, lit: LitSet) -> None:
-        """Show where a set is: here if the page has places, or else on the layout or the tracks."""
+        """Show the place of a highlight, here if possible, else on the layout or the tracks."""
         has_nodes, is_along = len(lit.nodes) > 0, lit.highlight.intervals is not None
         places = {LAYOUT} if has_nodes else set()
         places |= {TRACKS} if is_along else set()
@@ -354,7 +354,7 @@ class Dashboard:
         self.session.highlights.want(lit)
 
     def _revisit(self, query: str) -> None:
-        """Go where the browser has gone back or forward to; what is open stays open."""
+        """Follow the browser's back or forward navigation; open files stay open."""
         link = Address.parse(query, pages=tuple(page.slug for page in PAGES))
         self._visited.revisit(query)
         session = self.session
@@ -384,7 +384,7 @@ class Dashboard:
 def default_source() -> str:
     """Return what a new tab opens: the server's first file, or a sample that needs no download.
 
-    Of a genome nothing: all its chromosomes are shown, to choose one.
+    For a genome nothing is opened; the user chooses among its chromosomes.
     """
     if any(served.name for served in SETTINGS.files):
         return ""
@@ -397,7 +397,7 @@ def default_source() -> str:
 
 
 def default_page(link: Address) -> str:
-    """Return which page a new tab shows: that of what is open, of a graph before all else."""
+    """Return the page of a new tab: that of the open files, of a graph first of all."""
     has_graph = bool(link.file or SETTINGS.files)
     has_tracks = bool(link.tracks or SETTINGS.tracks)
     if has_graph:
@@ -412,7 +412,7 @@ def default_page(link: Address) -> str:
 
 
 def make_tab() -> Any:
-    """Return the dashboard of a new tab, its jobs tied to the tab's life."""
+    """Return the dashboard of a new tab; its jobs are cancelled with the tab."""
     pn.extension(
         "filedropper",
         "tabulator",
@@ -428,12 +428,12 @@ def make_tab() -> Any:
     pn.state.on_session_destroyed(dashboard.close)
     pn.state.on_session_destroyed(forget_tab)
     pn.state.onload(dashboard.open_first)
-    pn.state.onload(dashboard.start_polling)  # a page whose browser never comes is not polled
+    pn.state.onload(dashboard.start_polling)  # not before a browser has loaded the page
     return dashboard.root
 
 
 def _report(error: Exception) -> None:
-    """Log what no one expected, and say so on the page."""
+    """Log an unexpected error, and report it on the page."""
     log.exception("a callback failed", exc_info=error)
     if pn.state.notifications is not None:
         pn.state.notifications.error(

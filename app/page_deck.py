@@ -1,7 +1,7 @@
-"""The pages of a tab: built when they are first shown, kept, one shown or another one beside it.
+"""The pages of a tab: created when first shown, then kept; one is shown, or two side by side.
 
-A page that is docked beside or below the layout is the page itself, at another place: nothing is
-made twice, and nothing moves in the browser's tree. Its place is given by style sheets.
+A page docked beside or below the layout is the same object in another position. Nothing is created
+twice, and nothing moves in the browser's DOM; style sheets determine the position.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ DOCKED_SIDEBAR = """
 
 
 class PageDivider(JSComponent):
-    """The divider between the layout and the docked page, and the names of pages above that one.
+    """The divider between the layout and the docked page, with page names above the latter.
 
     Parameters
     ----------
     on_act
-        Called with what a person does: ``{"act": "page", "page": slug}``, "side", "share", "full"
+        Called with the user's action: ``{"act": "page", "page": slug}``, "side", "share", "full"
         or "close".
     """
 
@@ -87,16 +87,16 @@ class PageDeck:
     Parameters
     ----------
     session
-        What the pages show.
+        State of the tab.
     slug
-        Name of the page that is shown first; "" for the first of all.
+        Page to show first; "" for the first of all.
 
     Attributes
     ----------
     switch, splits, sidebar, content
-        Panel objects: the switch, buttons that dock a page, and what pages have at each place.
+        Panel objects: the page switch, buttons that dock a page, and the pages' parts.
     split
-        The page that is docked when the layout is shown, or None.
+        The page docked when the layout is shown, or None.
     """
 
     def __init__(self, session: Session, slug: str = "", split: Split | None = None) -> None:
@@ -160,24 +160,24 @@ class PageDeck:
 
     @property
     def is_first(self) -> bool:
-        """Whether the page is shown that a link need not name."""
+        """Whether the default page is shown, which a link need not name."""
         return self._shown == PAGES[0].slug
 
     @property
     def docked(self) -> Page | None:
-        """The page that is docked beside or below the layout, where that is shown."""
+        """The page docked beside or below the layout, if the layout is shown."""
         is_split = self.split is not None and self.is_first
         return self._pages.get(self.split.page) if is_split else None
 
     @property
     def in_sight(self) -> tuple[Page, ...]:
-        """The page that is shown, and the one that is docked."""
+        """The shown page, and the docked one."""
         return tuple(page for page in (self.page, self.docked) if page is not None)
 
     def link(self) -> Address:
-        """Return what a link to all that is in sight says; the page that is shown comes first.
+        """Return the link to all visible pages; the shown page comes first.
 
-        What the tab's own link says for pages that nobody has seen stays in it.
+        Parts of the tab's original link for pages that have not been shown are kept.
         """
         own = self.page.link
         others = [] if self.docked is None else [self.docked.link]
@@ -188,7 +188,7 @@ class PageDeck:
         return replace(own, page="" if self.is_first else self.page.slug, split=self.split)
 
     def follow(self, link: Address) -> None:
-        """Show what a link asks for; a page that is not made yet follows it once it is shown."""
+        """Follow a link; a page that is not created yet follows it when it is shown."""
         self._link = link
         for page in self.in_sight:
             page.follow(link)
@@ -199,7 +199,7 @@ class PageDeck:
         self._show(slug)
 
     def bring(self, slug: str) -> Page:
-        """Show a page, unless it is in sight; return it."""
+        """Show a page unless it is visible; return it."""
         if self._is_changed:
             self._show(self._shown)
         if all(page.slug != slug for page in self.in_sight):
@@ -207,7 +207,7 @@ class PageDeck:
         return self._pages[slug]
 
     def dock(self, split: Split | None) -> None:
-        """Keep another page beside or below the layout; None ends that."""
+        """Dock another page beside or below the layout; None undocks it."""
         self.split = split
         self._last_split = split or self._last_split
         for side, button in self._split_buttons.items():
@@ -223,7 +223,7 @@ class PageDeck:
         return list(self.switch.options.values()).index(slug)
 
     def complete(self) -> None:
-        """Make what pages are sent without, now that the browser has them."""
+        """Create the deferred parts of pages, now that the browser has loaded them."""
         self._is_seen = True
         for page in self._pages.values():
             page.complete()
@@ -231,13 +231,13 @@ class PageDeck:
             self._show(self._shown)
 
     def poll(self) -> None:
-        """Bring the pages in sight up to date, and now and then the others."""
+        """Update the visible pages, and occasionally the others."""
         if self._clicked or self._is_changed:
             self._show(self._clicked or self._shown)
         shown, now = self.in_sight, time.monotonic()
         for page in shown:
             page.poll()
-            if not TURNS.is_awaited:  # what nobody sees yet comes after the pages of new tabs
+            if not TURNS.is_awaited:  # hidden pages wait for the pages of new tabs
                 page.make_ready()
         if now < self._next_hidden_poll:
             return
@@ -247,12 +247,12 @@ class PageDeck:
                 page.poll()
 
     def close(self) -> None:
-        """Free what the pages hold; the tab is closed."""
+        """Release what the pages hold; the tab is closed."""
         for page in self._pages.values():
             page.close()
 
     def _on_switch(self, event: Any) -> None:
-        """Show a page that is made already; make another one later, unless it is clicked past."""
+        """Show an existing page; create a new one later, unless the user clicks past it."""
         if event.new in self._pages:
             self._show(event.new)
         else:
@@ -272,7 +272,7 @@ class PageDeck:
         return button
 
     def _on_split_button(self, side: str) -> None:
-        """Dock the page that is shown, or else the last one; or end that."""
+        """Dock the shown page, or else the last docked one; or undock."""
         if self.docked is not None and self.split.side == side:
             self.dock(None)
             return
@@ -315,7 +315,7 @@ class PageDeck:
         page = next(page for page in PAGES if page.slug == slug)(self._session)
         if self._is_seen:
             page.complete()
-        page.poll()  # a figure that changes its height while it comes up disturbs the browser
+        page.poll()  # a figure that resizes while it appears disturbs the browser
         classes = [f"of-page-{self._number_of(slug)}"]  # page_switch.js
         sidebar = pmui.Column(
             *page.sidebar, css_classes=classes, stylesheets=[DOCKED_SIDEBAR % page.title], **WIDE

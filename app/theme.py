@@ -1,4 +1,4 @@
-"""Colours, type and scripts of the dashboard; everything comes from this machine."""
+"""Colours, fonts and scripts of the dashboard, all served from this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPE = {
 _SHAPE = {"borderRadius": 8}
 
 _BAR_HEIGHT = 48
-# disabled_buttons.js: the pointer and the focus come to what says why it cannot be pressed.
+# disabled_buttons.js: pointer and focus reach the explanation why a button is disabled.
 _CALLED_DISABLED: dict[str, Any] = {
     "styleOverrides": {
         "root": {
@@ -92,7 +92,7 @@ THEME: dict[str, Any] = {
         "palette": {
             "primary": {"main": "#1769aa"},
             "secondary": {"main": "#b25e00"},
-            # Of buttons that save or reset: less loud than those that do what a page is for.
+            # Save and reset buttons are less prominent than a page's main actions.
             "default": {"main": "#4a586e", "contrastText": "#ffffff"},
             "background": {"default": "#f4f6f9", "paper": "#ffffff"},
             "text": {"primary": "#17202c", "secondary": "#51607a"},
@@ -109,7 +109,7 @@ CHART_THEME = {
         name: {} for name in ("Axis", "ColorBar", "Figure", "Grid", "Legend", "Plot", "Title")
     },
 }
-"""Charts keep the look that their makers gave them, whichever theme is on."""
+"""Charts keep their own style in every theme."""
 UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
     for name in (
@@ -119,8 +119,8 @@ UNFINISHED_VIEWS = {
     )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
 }  # fmt: skip
-"""What the browser's parts, tables, figures and buttons need; keys; pages; theme.
+"""Scripts for the browser's parts, tables, figures and buttons; keys; pages; theme.
 
-The scripts have to run between BokehJS and the first document. They come as addresses that hold
-them, which every way of serving passes on.
+They must run between BokehJS and the first document. They are inlined as data URLs, which every way
+of serving passes on.
 """

@@ -1,7 +1,7 @@
-"""``python -m genoviz_app.warm_up [PART...]``: compile the kernels before somebody waits for them.
+"""``python -m genoviz_app.warm_up [PART...]``: compile the kernels in advance.
 
-Numba keeps what it compiles beside the sources. Without this, the first layout, the first picture,
-the first search and the first scan of an installation each take some seconds longer.
+Numba caches compiled code beside the sources. Without this, the first layout, picture, search and
+scan of an installation each take some seconds longer.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ from genoviz.model import GraphLayout, Intervals, PangenomeGraph
 from genoviz.samples import get_sample
 
 SIZE = (320, 200)
-N_COPIES = 200  # small drawings are not shared among threads
+N_COPIES = 200  # smaller drawings do not use several threads
 
 
 def warm_up_graphs() -> None:
@@ -92,7 +92,7 @@ def warm_up_graphs() -> None:
 def warm_up_sequences() -> None:
     """Search guides and k-mers in a genome, and k-mers on paths.
 
-    Beside another process that compiles the functions of graphs: what both need comes last.
+    May run next to a process that compiles the graph functions, so what both need comes last.
     """
     search_guides()
     search_genome()
@@ -180,7 +180,7 @@ def search_guides() -> None:
 
 
 def warm_up_genotypes() -> None:
-    """Count genotypes, relate samples, and find what a trait goes with."""
+    """Count genotypes, relate samples, and test a trait for association."""
     founders = simulate_genotypes(9, 40, missing_rate=0.1)
     simulate_trait(drop_genotypes(simulate_pedigree(9, 2), founders), n_causal=5, backend="cpu")
     genotypes = read_genotypes(get_sample("genotypes"))
@@ -202,8 +202,8 @@ PARTS = {
 
 
 def main(parts: list[str]) -> None:
-    """Compute a little of everything, or of the named parts, on the CPU."""
-    # A compiler makes many small objects and keeps them: to look for garbage takes a sixth longer.
+    """Run a little of everything, or of the named parts, on the CPU."""
+    # The compiler creates many long-lived small objects; default garbage collection costs a sixth.
     gc.set_threshold(200_000)
     for part in parts or PARTS:
         PARTS[part]()

@@ -1,1 +1,1 @@
-"""Opening files and uploads: read once, shared by everybody."""
+"""Opening of files and uploads; contents are read once and shared between tabs."""

@@ -1,12 +1,12 @@
-"""Opening files in processes of their own: what a file does to its reader, it does to nobody else.
+"""Opening of files in separate processes, so that a bad file cannot harm the server.
 
-Each opening has a process, forked from one that has the readers loaded already, so it begins within
-a tenth of a second. Its memory is limited. What it found comes back in an unnamed
-file of the cache folder that is mapped here; arrays that it mapped from genoviz's cache are mapped
-here too. Who gives an opening up ends its process at once.
+Each opening runs in its own process, forked from one with the readers already loaded, so it starts
+within a tenth of a second. Its memory is limited. The result is returned in an unnamed file in the
+cache folder, which is mapped here. Arrays that it mapped from genoviz's cache are mapped here too.
+Abandoning an opening kills its process at once.
 
-What is opened is a function of a module and a path, so that another way to run it elsewhere needs
-no more than `iter_apart`.
+An opening is defined by a module-level function and a path. Running it elsewhere requires changes
+to `iter_apart` only.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ Steps = Callable[[Path], Iterator[Any]]
 
 
 class Readers:
-    """The process that those of openings are forked from.
+    """The fork server of the opening processes.
 
     Attributes
     ----------
     are_apart
-        Whether files are opened in processes of their own; in this one otherwise.
+        Whether files are opened in separate processes rather than in this one.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Readers:
         self._lock = threading.Lock()
 
     def start(self) -> None:
-        """Open files apart from now on, where the system can; the readers load meanwhile."""
+        """Use separate processes from now on, if supported; readers load in the background."""
         if "forkserver" not in multiprocessing.get_all_start_methods():
             return
         with self._lock:
@@ -81,7 +81,7 @@ class Readers:
             self.reload()
 
     def reload(self) -> None:
-        """Load the readers, unless that is under way."""
+        """Load the readers, unless this is in progress."""
         with self._lock:
             if self._loading is None or not self._loading.is_alive():
                 self._loading = threading.Thread(target=self._load, name="readers", daemon=True)
@@ -89,25 +89,25 @@ class Readers:
 
     @property
     def are_loaded(self) -> bool:
-        """Whether the first process can begin at once, or none is to."""
+        """Whether an opening can start at once, or no separate processes are used."""
         return self._loading is None or not self._loading.is_alive()
 
     def begin(self, function: Callable[..., None], *arguments: Any) -> Any:
-        """Return a process that runs a function."""
+        """Start a process that runs a function."""
         process = self._context.Process(target=function, args=arguments, daemon=True)
         with _STARTING, _no_main_module():
             process.start()
         return process
 
     def pipe(self) -> tuple[Connection, Connection]:
-        """Return where to receive from a process, and where it sends."""
+        """Return the receiving and the sending end of a pipe."""
         return self._context.Pipe(duplex=False)
 
     def _load(self) -> None:
         for seconds in _PAUSES:
             try:
                 self.begin(_do_nothing).join()
-            except (OSError, EOFError) as error:  # as while an earlier one is being ended
+            except (OSError, EOFError) as error:  # e.g. while an earlier fork server is stopping
                 found = error
                 if isinstance(error, FileNotFoundError):
                     _end_unreachable()
@@ -123,43 +123,43 @@ class Readers:
 _STARTING = threading.Lock()
 
 READERS = Readers()
-"""Those of this server."""
+"""The fork server of this server."""
 
 
 def _end_unreachable() -> None:
-    """End the process that openings are forked from, as its socket was removed with its folder."""
+    """Stop the fork server whose socket was removed together with its folder."""
     Path(util.get_temp_dir()).mkdir(mode=0o700, parents=True, exist_ok=True)
-    server = forkserver._forkserver  # there is no public name for it
+    server = forkserver._forkserver  # no public name
     with contextlib.suppress(AttributeError, TypeError, OSError):
         os.kill(server._forkserver_pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What was opened: its pickle, and where each of its arrays lies in the file."""
+    """A pickled result, and the location of each of its arrays in the file."""
 
     pickle: bytes
     places: tuple[tuple[int, int, bool], ...]
 
 
 def iter_apart(steps: Steps, path: Path, *, max_bytes: int | None = None) -> Iterator[Any]:
-    """Yield the progress of opening a file in a process of its own; None while there is none.
+    """Open a file in a separate process; yields its progress, or None if there is no news.
 
-    Where files are not opened apart, it is that of opening it here.
+    If separate processes are not used, the file is opened here.
 
     Parameters
     ----------
     steps
-        A function of a module; yields progress, of which the last has what was opened.
+        A module-level function that yields progress; the last value has the opened content.
     path
-        What it is called with.
+        Its argument.
     max_bytes
-        How much memory the process may take beyond what it begins with; None for any.
+        Memory limit of the process beyond its initial use; None for no limit.
 
     Raises
     ------
     GenovizError
-        As ``steps``; or if the process ends before it is done, or has not enough memory.
+        As ``steps``; or if the process dies or runs out of memory.
     """
     while not READERS.are_loaded:
         yield None
@@ -174,7 +174,7 @@ def iter_apart(steps: Steps, path: Path, *, max_bytes: int | None = None) -> Ite
                 arguments = (_read, sender, target, steps, path, RULES, max_bytes)
                 try:
                     process = READERS.begin(*arguments)
-                except (OSError, EOFError):  # what it is forked from was ended
+                except (OSError, EOFError):  # the fork server was stopped
                     READERS.reload()
                     while not READERS.are_loaded:
                         yield None
@@ -197,14 +197,14 @@ def _begin_again(path: Path, arguments: tuple) -> Any:
 
 
 def _follow(path: Path, process: Any, receiver: Connection, file: io.FileIO) -> Iterator[Any]:
-    """Yield what a process sends until it is done."""
+    """Yield the messages of a process until it is done."""
     while True:
         if not receiver.poll(_PATIENCE):
             yield None
             continue
         try:
             progress, found, problem = receiver.recv()
-        except (EOFError, OSError):  # the latter in the midst of a message
+        except (EOFError, OSError):  # OSError in the middle of a message
             process.join()
             raise _ended(path, process.exitcode) from None
         if problem is not None:
@@ -216,7 +216,7 @@ def _follow(path: Path, process: Any, receiver: Connection, file: io.FileIO) -> 
 
 
 def _ended(path: Path, code: int | None) -> GenovizError:
-    """Return the error of a process that ended in the middle of its work."""
+    """Return the error for a process that died."""
     why = f"with code {code}"
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
@@ -228,11 +228,11 @@ def _ended(path: Path, code: int | None) -> GenovizError:
     )
 
 
-# What runs in the process.
+# Code that runs in the separate process.
 
 
 def _do_nothing() -> None:
-    """Let the readers be loaded."""
+    """Do nothing; starting the process loads the readers."""
 
 
 def _read(
@@ -243,9 +243,9 @@ def _read(
     rules: ReadingRules,
     max_bytes: int | None,
 ) -> None:
-    """Open a file and send the progress, and at the end what was opened, or what went wrong."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's
-    # The locks that Numba makes have no name then, so a process that is killed leaves none behind.
+    """Open a file; send the progress, and finally the content or the error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the server
+    # Numba's locks are then unnamed, so that a killed process leaves no semaphores behind.
     multiprocessing.set_start_method("fork", force=True)
     RULES.__dict__.update(vars(rules))
     try:
@@ -257,7 +257,7 @@ def _read(
                 found = _give(progress.opened, target)
                 sender.send((replace(progress, opened=None), found, None))
                 return
-    except BrokenPipeError:  # nobody waits any more
+    except BrokenPipeError:  # the receiver has given up
         pass
     except MemoryError:
         found = "needs more memory than there is for it on this server"
@@ -268,7 +268,7 @@ def _read(
     except OSError as error:  # a full disk
         found = f"cannot be opened: {error.strerror or error}"
         _send_error(sender, FileFormatError(path, found))
-    except BaseException as error:  # a panic of compiled code is not an Exception
+    except BaseException as error:  # panics of Rust extensions are not Exceptions
         log.exception("opening %s failed", path.name)
         _send_error(sender, GenovizError(describe_problem(error)))
 
@@ -283,11 +283,11 @@ def _error_of(kind: type[GenovizError], text: str, more: dict[str, Any]) -> Geno
     return error
 
 
-# What was opened, and its arrays.
+# Transfer of the opened content and its arrays.
 
 
 class _Descriptor:
-    """The number of an open file, which another process gets along with the file."""
+    """A file descriptor that is passed to the other process."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -301,7 +301,7 @@ def _detach(number: Any) -> int:
 
 
 class _Pickler(pickle.Pickler):
-    """Leaves arrays out, and names the files of those that are mapped from genoviz's cache."""
+    """Stores arrays separately; arrays mapped from genoviz's cache by file name."""
 
     def reducer_override(self, value: Any) -> Any:
         place = _place_in_cache(value) if isinstance(value, np.ndarray) else None
@@ -329,7 +329,7 @@ def _map_cached(path: str, inode: int, offset: int, dtype: np.dtype, shape: tupl
 
 
 def _give(opened: Any, target: int) -> _Found:
-    """Write the arrays of what was opened into a file; return the rest."""
+    """Write the arrays of opened content to a file; return the rest."""
     stream, buffers = io.BytesIO(), []
     _Pickler(stream, 5, buffer_callback=buffers.append).dump(opened)
     places = []
@@ -343,7 +343,7 @@ def _give(opened: Any, target: int) -> _Found:
 
 
 def _take(path: Path, found: _Found, file: io.FileIO) -> Any:
-    """Return what was opened, its arrays mapped from a file."""
+    """Return the opened content, with its arrays mapped from a file."""
     room = memoryview(b"")
     if os.fstat(file.fileno()).st_size:
         room = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
@@ -376,7 +376,7 @@ def _unnamed_file(path: Path) -> Iterator[io.FileIO]:
 
 @contextlib.contextmanager
 def _no_main_module() -> Iterator[None]:
-    """Keep new processes from running the program's main module, which is not what they need."""
+    """Keep new processes from importing the program's main module, which they do not need."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:

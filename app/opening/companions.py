@@ -1,4 +1,4 @@
-"""Opening what belongs to a graph: its layout, and annotations, of which several files are one."""
+"""Opening of a graph's companions: its layout, and one or more files of annotations."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from genoviz_app.opening.memory import MEMORY
 
 @dataclass(frozen=True, eq=False)
 class AnnotationFile:
-    """Annotations that were read from a file.
+    """Annotations read from a file.
 
     Attributes
     ----------
     source
-        The path that opens it again; "" for an upload.
+        Path for reopening it; "" for an upload.
     title
-        What people call it.
+        Name shown to users.
     annotations
         Its rows.
     """
@@ -42,7 +42,7 @@ class OpenAnnotations:
     Attributes
     ----------
     files
-        Where they are from, in the order in which they were opened.
+        Their files, in the order of opening.
     placed
         All of them, on the paths of the graph; None without a file.
     """
@@ -64,7 +64,7 @@ def iter_open_annotations(
     source: str = "",
     title: str,
 ) -> Iterator[OpeningProgress | None]:
-    """Open annotations beside others; a file that is open already is read anew.
+    """Open annotations in addition to others; an open file is reread.
 
     The last progress has all of them.
     """
@@ -97,16 +97,16 @@ def iter_place_annotations(
 
 @dataclass(frozen=True)
 class OpenLayout:
-    """A layout that was read from a file.
+    """A layout read from a file.
 
     Attributes
     ----------
     source
-        The path that opens it again; "" for an upload.
+        Path for reopening it; "" for an upload.
     title
-        What people call it.
+        Name shown to users.
     layout
-        The layout itself.
+        The layout.
     """
 
     source: str

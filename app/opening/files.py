@@ -1,4 +1,4 @@
-"""Opening graphs: samples, files on the server and uploads; one copy in memory for everybody."""
+"""Opening of graphs: samples, server files and uploads; a single copy in memory for all tabs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from genoviz_app.server.watching import record
 
 N_KEPT_GRAPHS = 4
 OPENING = "open a file"
-"""What everybody may know of the job."""
+"""Public title of the job."""
 MAX_SHOWN = 200
 
 
@@ -38,11 +38,11 @@ class OpenGraph:
     Attributes
     ----------
     source
-        What opens it again: a sample's name or a path; "" for an upload.
+        Sample name or path for reopening it; "" for an upload.
     title
-        What people call it.
+        Name shown to users.
     graph
-        The graph itself, shared between tabs.
+        The graph, shared between tabs.
     """
 
     source: str
@@ -57,9 +57,9 @@ class OpeningProgress:
     Attributes
     ----------
     text
-        What is going on.
+        The current step.
     fraction
-        Share of the work that is done, 0 to 1, or None when it cannot be told.
+        Share of the work done, 0 to 1, or None if unknown.
     opened
         The result, in the last progress.
     """
@@ -70,21 +70,21 @@ class OpeningProgress:
 
 
 class FileCache:
-    """Contents of files: who opens a file that is open elsewhere gets the same object.
+    """File contents shared between tabs: opening an open file returns the same object.
 
-    A file is known by its path, time of change and size, so an edited file is read anew. The
-    last few contents are kept for a while, others for as long as a tab has them open.
+    A file is identified by path, modification time and size, so an edited file is reread. The last
+    few contents are kept for a while; others only while a tab has them open.
 
     Parameters
     ----------
     iter_content
-        Called with a path; yields progress, of which the last has what was opened.
+        Called with a path; yields progress, and the content in the last one.
     n_kept
-        How many contents are kept that nobody has open.
+        Number of contents kept that no tab has open.
     estimate
-        Called with a path; returns how many bytes of memory opening it takes, about.
+        Called with a path; returns the approximate memory of its content in bytes.
     is_apart
-        Called with a path; returns whether a server reads it in a process of its own.
+        Called with a path; returns whether a server reads it in a separate process.
     """
 
     _all: ClassVar[weakref.WeakSet[FileCache]] = weakref.WeakSet()
@@ -103,11 +103,11 @@ class FileCache:
         self._contents: weakref.WeakValueDictionary = weakref.WeakValueDictionary()
         self._kept: OrderedDict[tuple, Any] = OrderedDict()
         self._being_read: set[tuple] = set()
-        self._lock = threading.RLock()  # a collection in the midst may end what is read
+        self._lock = threading.RLock()  # reentrant: garbage collection may release contents
         self._n_kept = n_kept
 
     def iter_read(self, path: Path) -> Iterator[Any]:
-        """Yield progress, and the content at the end; None means that another tab reads it."""
+        """Yield progress, and finally the content; None while another tab reads it."""
         key = _file_key(path)
         while not self._may_read(key):
             yield None
@@ -128,7 +128,7 @@ class FileCache:
     def iter_opened(
         self, path: Path, describe: Callable[[Any], Any]
     ) -> Iterator[OpeningProgress | None]:
-        """Yield progress as `iter_read`; the last one has what ``describe`` says of the content."""
+        """Yield progress as `iter_read`; the last one has ``describe`` applied to the content."""
         for step in self.iter_read(path):
             if step is None or isinstance(step, OpeningProgress):
                 yield step
@@ -136,9 +136,9 @@ class FileCache:
                 yield OpeningProgress("Ready", 1.0, describe(step))
 
     def _iter_open(self, path: Path) -> Generator[OpeningProgress | None, None, Any]:
-        """Return the content of a file that has its memory until nobody has the content."""
+        """Return a content, with memory claimed for it until no tab has it open."""
         needed = 0
-        with contextlib.suppress(OSError, GenovizError):  # its reader says what is wrong with it
+        with contextlib.suppress(OSError, GenovizError):  # the reader reports the problem
             needed = self._estimate(path)
         owner = owner_of_turn()
         tab = owner if hasattr(owner, "shares") else None
@@ -164,19 +164,19 @@ class FileCache:
 
     @classmethod
     def forget_all(cls) -> None:
-        """Keep nothing that nobody has open, whatever the cache."""
+        """Drop all contents without users, in all caches."""
         for cache in tuple(cls._all):
             with cache._lock:
                 cache._kept.clear()
 
     @classmethod
     def all_kept(cls) -> list[tuple[OrderedDict[tuple, Any], threading.RLock]]:
-        """Return the contents that each cache keeps, and its lock."""
+        """Return the kept contents of each cache, and its lock."""
         return [(cache._kept, cache._lock) for cache in tuple(cls._all)]
 
     @classmethod
     def forget(cls, path: Path) -> None:
-        """Keep nothing that was read from a file, unless a tab has it open, whatever the cache."""
+        """Drop the content of a file from all caches, unless a tab has it open."""
         for cache in tuple(cls._all):
             with cache._lock:
                 for key in [key for key in cache._kept if key[0] == str(path)]:
@@ -184,7 +184,7 @@ class FileCache:
 
     @classmethod
     def forget_below(cls, folder: Path) -> None:
-        """Keep nothing that was read from files below a folder, whatever the cache."""
+        """Drop the contents of files below a folder from all caches."""
         for cache in tuple(cls._all):
             with cache._lock:
                 for key in [key for key in cache._kept if Path(key[0]).is_relative_to(folder)]:
@@ -225,7 +225,7 @@ GRAPHS = GraphCache()
 
 
 def find_sample(name: str) -> Sample | None:
-    """Return the sample of a name, in whatever case, or None."""
+    """Return the sample with this name, ignoring case, or None."""
     name = name.strip().lower()
     return next((sample for sample in list_samples() if sample.name.lower() == name), None)
 
@@ -233,9 +233,9 @@ def find_sample(name: str) -> Sample | None:
 def iter_open_source(
     source: str, folders: tuple[Path, ...], iter_open: Callable[..., Iterator[Any]]
 ) -> Iterator[Any]:
-    """Open a sample by name, which is fetched first, or a file by path, below folders if given.
+    """Open a sample by name, downloading it if needed, or a file by path within ``folders``.
 
-    ``iter_open`` opens a path with a ``source`` and a ``title``; its last progress has what it is.
+    ``iter_open`` opens a path with a ``source`` and a ``title``; its last progress has the result.
     """
     sample = find_sample(source)
     if sample is None:
@@ -256,15 +256,15 @@ def iter_open_file(path: Path, *, source: str = "", title: str) -> Iterator[Open
 
 
 def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
-    """Return the file that a person named, or say in one sentence why it cannot be opened.
+    """Return the file that a user named; raises if it cannot be opened.
 
     Parameters
     ----------
     text
-        What the person wrote, or what a link has.
+        Text from the user or a link.
     folders
-        When given, the file lies below one of them, or is one of them, and so does all that is
-        read with it; links are followed before.
+        If given, the file and everything read with it must be one of these or lie below one, after
+        resolving links.
     """
     path = resolve_below(text, folders, "read")
     if path.is_dir():
@@ -285,7 +285,7 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
 
 
 def resolve_below(text: str, folders: tuple[Path, ...], what_for: str) -> Path:
-    """Return the path that a person named without links in it, or say why it is out of reach."""
+    """Return the resolved path that a user named; raises if it is outside the folders."""
     if not text.strip():
         raise ParameterError("no file is named; a path on the server is needed")
     shown = shorten(text.strip(), MAX_SHOWN)
@@ -306,7 +306,7 @@ def _is_below(path: Path, folders: tuple[Path, ...]) -> bool:
 
 
 def _check_companions(path: Path, folders: tuple[Path, ...]) -> None:
-    """Refuse a file beside which an index or a table is a link to where nobody may read."""
+    """Reject a file whose index or companion table is a link outside the permitted folders."""
     stem = path.name.partition(".")[0] + "."
     with os.scandir(path.parent) as beside:
         links = [each.path for each in beside if each.is_symlink() and each.name.startswith(stem)]
@@ -314,7 +314,7 @@ def _check_companions(path: Path, folders: tuple[Path, ...]) -> None:
         try:
             to = Path(link).resolve()
         except (OSError, RuntimeError):
-            continue  # it leads nowhere
+            continue  # a dangling link
         if to.parent != path.parent and not _is_below(to, folders):
             name = Path(link).name
             raise ParameterError(
@@ -332,13 +332,13 @@ def _file_key(path: Path) -> tuple:
 
 
 class Tab(Protocol):
-    """For whom files are opened: it runs the jobs, and tells a person what went wrong."""
+    """The tab that opens files: it runs the jobs and reports problems."""
 
     problem: str
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """When not empty, only files below these folders are opened."""
+        """If not empty, only files below these folders can be opened."""
 
     def submit(
         self,
@@ -352,13 +352,13 @@ class Tab(Protocol):
         """Run a generator as a job; it is cancelled when the tab closes."""
 
     def upload_path(self, name: str) -> Path:
-        """Return where an uploaded file is kept until the tab closes."""
+        """Return the path where an uploaded file is kept until the tab closes."""
 
     def complain(self, sentence: str) -> None:
-        """Say what went wrong after what has gone wrong already, each sentence once."""
+        """Report a problem, in addition to earlier ones, each once."""
 
     def forget_problem(self) -> None:
-        """Say nothing more of what went wrong, as something else is begun."""
+        """Clear the reported problems before a new action."""
 
 
 def iter_after_writing(

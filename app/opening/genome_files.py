@@ -1,4 +1,4 @@
-"""The genome that off-targets are searched in: read once, as bit planes, for everybody."""
+"""The genome for off-target searches: read once as bit planes, and shared between tabs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Genome:
     planes
         The sequences, or the paths of a graph.
     notes
-        What a reader treated in its own way.
+        What a reader treated specially.
     """
 
     planes: GenomePlanes | PathPlanes
@@ -55,11 +55,11 @@ class OpenGenome:
     Attributes
     ----------
     source
-        What opens it again: a sample's name, a path, or ``"graph"``; "" for an upload.
+        Sample name, path, or ``"graph"`` for reopening it; "" for an upload.
     title
-        What people call it.
+        Name shown to users.
     genome
-        The genome itself.
+        The genome.
     """
 
     source: str
@@ -78,7 +78,7 @@ class OpenGenome:
 
 
 def iter_read_genome(path: Path) -> Iterator[OpeningProgress]:
-    """Read a FASTA or 2bit file, or what was kept of it; the last progress has the `Genome`."""
+    """Read a FASTA or 2bit file, or its cached planes; the last progress has the `Genome`."""
     if path.name.lower().endswith(INDEX_ENDING):
         raise GenovizError(f"{path.name} is an index; sequences are needed (FASTA or 2bit)")
     for progress in iter_read_genome_planes(path, make_genome_planes):
@@ -90,7 +90,7 @@ def iter_read_genome(path: Path) -> Iterator[OpeningProgress]:
 
 
 def sequences_of(text: IndexText) -> Sequences:
-    """Return the sequences that an index stands on."""
+    """Return the sequences of an index's text."""
     lengths = text.contig_lengths
     parts = [text.cut(contig, 0, int(length)) for contig, length in enumerate(lengths.tolist())]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -103,7 +103,7 @@ GENOMES = FileCache(iter_read_genome, N_KEPT_GENOMES, estimate=sequences_bytes(3
 
 
 class GenomeFiles(OpeningFiles):
-    """The genome that a tab has open for off-targets."""
+    """The genome that a tab has open for off-target searches."""
 
     opened = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="The genome that is open.")
     pool = BUILDERS
@@ -122,11 +122,11 @@ class GenomeFiles(OpeningFiles):
         self.begin(iter_after_writing(path, content, iter_open_genome(path, title=name)), name)
 
     def open_graph(self, graph: OpenGraph) -> None:
-        """Take the paths of a graph."""
+        """Use the paths of a graph."""
         self.begin(_iter_use_graph(graph), graph.title)
 
     def follow(self, index: OpenIndex) -> None:
-        """Take the sequences whose index is open elsewhere in the tab."""
+        """Use the sequences whose index is open elsewhere in the tab."""
         if index.source == GRAPH_SOURCE or index.built.graph is not None:
             return
         if index.source and not index.source.lower().endswith(INDEX_ENDING):

@@ -1,4 +1,4 @@
-"""The genotypes and the table of phenotypes of a tab: read once, and shared by everybody."""
+"""The genotypes and the phenotype table of a tab; read once and shared between tabs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class OpenGenotypes:
     Attributes
     ----------
     source
-        What opens them again: a sample's name or a path; "" for an upload.
+        Sample name or path for reopening them; "" for an upload.
     title
-        What people call them.
+        Name shown to users.
     genotypes
-        The genotypes, perhaps mapped from a file.
+        The genotypes, possibly memory-mapped.
     own_table
-        The phenotypes of their own .fam file, or None.
+        The phenotypes in their .fam file, or None.
     """
 
     source: str
@@ -62,16 +62,16 @@ class OpenPhenotypes:
     Attributes
     ----------
     source
-        The path that opens it again; "" for an upload, and for what comes with the genotypes.
+        Path for reopening it; "" for an upload, and for a companion of the genotypes.
     title
-        What people call it.
+        Name shown to users.
     table
-        Its columns, for the samples of the open genotypes, in their order; as they are in the file
-        while none are open.
+        Its columns, in the order of the samples of the open genotypes; in file order if none are
+        open.
     is_upload
-        Whether this tab alone has it.
+        Whether it was uploaded in this tab.
     whole
-        All rows of the file, once ``table`` has those of samples alone.
+        All rows of the file, if ``table`` is restricted to the samples.
     """
 
     source: str
@@ -91,7 +91,7 @@ def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
 
 
 def _check_something_there(path: Path, genotypes: Genotypes) -> None:
-    """Refuse genotypes that nothing can be shown of."""
+    """Reject genotypes without anything to show."""
     for n, noun in ((genotypes.n_variants, "variant"), (genotypes.n_samples, "sample")):
         if n == 0:
             left_out = "".join(f"; {note.removesuffix('.')}" for note in genotypes.notes)
@@ -106,7 +106,7 @@ def _iter_table(path: Path) -> Iterator[OpeningProgress]:
 
 
 def _is_apart(path: Path) -> bool:
-    """PLINK's genotypes are mapped, not read."""
+    """Return False for PLINK genotypes, which are mapped rather than read."""
     return path.suffix not in PARTS[".bed"]
 
 
@@ -123,13 +123,13 @@ TABLES = FileCache(_iter_table, N_KEPT_TABLES, estimate=table_bytes)
 class GenotypeFiles(OpeningFiles):
     """The genotypes that a tab has open, and the phenotypes of their samples.
 
-    A table of the genotypes' name (``mice.bed``, ``mice.pheno.csv``) opens along with them, and
-    if there is none, column 6 of their .fam file; it joins the columns of any other table.
+    A table with the genotypes' name (``mice.bed``, ``mice.pheno.csv``) is opened with them; without
+    one, column 6 of their .fam file is used. Its columns are added to those of any other table.
 
     Attributes
     ----------
     is_waiting
-        Whether something came that waits for its opening, and `poll` is to be called.
+        Whether uploads are waiting to be opened, so that `poll` must be called.
     """
 
     opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
@@ -148,7 +148,7 @@ class GenotypeFiles(OpeningFiles):
         self.is_waiting = False
 
     def open(self, source: str, *, phenotypes: str = "") -> None:
-        """Open a sample by name or a file on the server by path, and a table after it."""
+        """Open a sample by name or a file on the server by path, followed by a table."""
         if is_table(source):
             self.open_phenotypes(source)
             return
@@ -162,11 +162,11 @@ class GenotypeFiles(OpeningFiles):
         self.begin(steps, Path(source).name or "genotypes")
 
     def open_phenotypes(self, source: str) -> None:
-        """Open a table on the server by path; it waits for genotypes that are being opened."""
+        """Open a table on the server by path, after any genotypes that are being opened."""
         self._enqueue(self._iter_open_table(source), Path(source).name or "phenotypes")
 
     def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
-        """Keep uploaded files until the tab closes; all are opened once none came for a while."""
+        """Keep uploaded files until the tab closes; they are opened once no more arrive."""
         self._arrivals.keep(contents)
         self.is_waiting = True
         self.awaited = " ".join(self._arrivals.sets.awaited)
@@ -184,16 +184,16 @@ class GenotypeFiles(OpeningFiles):
 
     @property
     def is_opening(self) -> bool:
-        """Whether something is being opened, or waits for it."""
+        """Whether a file is being opened or queued."""
         return super().is_opening or bool(self._waiting or self._arrivals.names)
 
     @property
     def phenotypes_source(self) -> str:
-        """The path that opens the table again; "" for none, and for one that comes by itself."""
+        """Path for reopening the table; "" for none, and for a companion of the genotypes."""
         return "" if self.phenotypes is None else self.phenotypes.source
 
     def stop(self) -> None:
-        """Stop the opening that is under way, and forget what waits; what was open stays open."""
+        """Cancel the current opening and clear the queue; open files stay open."""
         self._forget_waiting()
         self.cancel()
 
@@ -206,7 +206,7 @@ class GenotypeFiles(OpeningFiles):
         self._arrivals.forget()
 
     def poll(self) -> None:
-        """Go on with what has come since."""
+        """Process files that have arrived."""
         if self._arrivals.are_complete:
             self._open_arrivals()
         elif self._job is None and self._waiting:
@@ -216,13 +216,13 @@ class GenotypeFiles(OpeningFiles):
         self.is_waiting = bool(self._waiting or self._arrivals.names)
 
     def keep(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
-        """Keep what was opened: a table if it fits, or genotypes with the table beside them."""
+        """Store what was opened: a table if it matches, or genotypes with their table."""
         if isinstance(opened, OpenPhenotypes):
             self._keep_table(opened)
             return
         genotypes, table = opened
         if table is None and self.opened is None:
-            table = self.phenotypes  # it came before the genotypes
+            table = self.phenotypes  # opened before the genotypes
         if table is None and self._early is not None:
             table, _ = fit(self._early, genotypes)
         elif table is not None:
@@ -251,13 +251,13 @@ class GenotypeFiles(OpeningFiles):
             self._session.complain(f"{problem}.")
 
     def take_by_row_order(self) -> None:
-        """Take the rows of the strangers' table in the order of the samples."""
+        """Match the rows of the unmatched table with the samples by order."""
         table, self.strangers = self.strangers, None
         if table is not None and self.opened is not None:
             self.phenotypes = fit(table, self.opened, by_row_order=True)[0]
 
     def set_autosomes(self, n_autosomes: int) -> None:
-        """Read the numbers of contigs as those of a species with so many autosomes."""
+        """Interpret contig numbers for a species with this number of autosomes."""
         opened = self.opened
         if opened is None or n_autosomes == (opened.genotypes.n_autosomes or HUMAN_AUTOSOMES):
             return
@@ -287,7 +287,7 @@ class GenotypeFiles(OpeningFiles):
 def iter_open_genotypes(
     path: Path, *, source: str = "", title: str, with_companion: bool = True
 ) -> Iterator[OpeningProgress | None]:
-    """Open genotypes and the table beside them.
+    """Open genotypes and their companion table.
 
     The last progress has a tuple: `OpenGenotypes`, and `OpenPhenotypes` or None.
     """
@@ -302,7 +302,7 @@ def iter_open_genotypes(
 
 
 def _own_table(path: Path) -> OpenPhenotypes | None:
-    """Return what the .fam file of genotypes says of phenotypes; None if it says nothing."""
+    """Return the phenotypes in a .fam file of genotypes; None if there are none."""
     from genoviz.io.genotypes.phenotypes import read_own_phenotypes
 
     if path.suffix not in PARTS[".bed"]:
@@ -320,7 +320,7 @@ def iter_open_table(
 
 
 def strangers_of(table: OpenPhenotypes, genotypes: OpenGenotypes) -> OpenPhenotypes | None:
-    """Return a table whose rows can be taken in the order of the samples alone; None if others."""
+    """Return a table that matches the samples by row order only, otherwise None."""
     try:
         table.table.align(genotypes.genotypes.samples)
     except RowOrderError:
@@ -333,7 +333,7 @@ def strangers_of(table: OpenPhenotypes, genotypes: OpenGenotypes) -> OpenPhenoty
 def fit(
     table: OpenPhenotypes, genotypes: OpenGenotypes, *, by_row_order: bool = False
 ) -> tuple[OpenPhenotypes | None, str]:
-    """Return a table for the samples of genotypes; None, and why, if it has none of them."""
+    """Return a table aligned to the samples of genotypes; None and the reason if none match."""
     samples, own = genotypes.genotypes.samples, genotypes.own_table
     try:
         aligned = table.table.align(samples, by_row_order=by_row_order)

@@ -1,4 +1,4 @@
-"""Which files belong together: those of one set, uploads, and the phenotypes beside."""
+"""Grouping of genotype files: parts of a set, uploads, and companion tables."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ OTHER_TABLES = (".csv", ".tsv", ".txt", ".cov", ".covar", ".psam")
 
 
 class Arrivals:
-    """Uploaded files that nothing has been opened of yet.
+    """Uploaded files that have not been opened yet.
 
     Parameters
     ----------
     session
-        Whose uploads they are.
+        The session of the uploads.
 
     Attributes
     ----------
     names
-        Names of the files, in the order in which they came.
+        Names of the files, in order of arrival.
     """
 
     def __init__(self, session: Tab) -> None:
@@ -49,7 +49,7 @@ class Arrivals:
         """Keep files until the tab closes."""
         for name, content in contents.items():
             path = self.path(Path(name).name)
-            with replace_file(path) as file:  # what is open may be mapped from one of this name
+            with replace_file(path) as file:  # an open file of this name may be mapped
                 file.write(content.encode() if isinstance(content, str) else content)
             if path.name not in self.names:
                 self.names.append(path.name)
@@ -57,35 +57,35 @@ class Arrivals:
 
     @property
     def are_complete(self) -> bool:
-        """Whether there are files, and none has come for a while."""
+        """Whether there are files, and no new ones have arrived for a while."""
         return bool(self.names) and time.monotonic() - self._came_at > REST_SECONDS
 
     @property
     def sets(self) -> FileSets:
-        """What is to be opened of them."""
+        """What to open of them."""
         return find_sets(self.path(""), self.names)
 
     def path(self, name: str) -> Path:
-        """Return where a file is kept."""
+        """Return the path of a file."""
         return self._session.upload_path(name)
 
     def forget(self) -> None:
-        """Open none of them."""
+        """Discard all of them."""
         self.names = []
 
 
 @dataclass(frozen=True)
 class FileSets:
-    """What can be opened of several uploads.
+    """What can be opened from several uploads.
 
     Attributes
     ----------
     genotypes
-        Names of the files to open as genotypes; all of their parts are there.
+        Names of the files to open as genotypes, with all parts present.
     tables
-        Names of the tables of phenotypes.
+        Names of the phenotype tables.
     awaited
-        Sentences: which parts are not there yet.
+        Sentences on missing parts.
     """
 
     genotypes: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ class FileSets:
 
 
 def is_table(name: str) -> bool:
-    """Return whether a file is a table of phenotypes, by the ending of its name.
+    """Return whether a file is a phenotype table, by its ending.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def is_table(name: str) -> bool:
 
 
 def companion_table(path: Path) -> Path | None:
-    """Return the table of phenotypes of the same name beside genotypes, or None."""
+    """Return the phenotype table with the same name beside genotypes, or None."""
     stem = path.name
     for ending in (*WHOLE, *PARTS):
         stem = stem.removesuffix(ending)
@@ -119,7 +119,7 @@ def _has_part(folder: Path, stem: str, part: str) -> bool:
 
 
 def find_sets(folder: Path, names: Sequence[str]) -> FileSets:
-    """Return what is to be opened now that these files have come to a folder."""
+    """Return what to open, given the files that have arrived in a folder."""
     genotypes, tables, awaited = [], [], []
     for name in names:
         packed = PACKED_VARIANTS if name.lower().endswith(PACKED_VARIANTS) else ""

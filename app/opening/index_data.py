@@ -1,4 +1,4 @@
-"""An index of k-mers as the dashboard holds it, and how it came about."""
+"""A k-mer index in the dashboard, with a report on its construction."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ INDEX_ENDING = ".gvfm"
 
 @dataclass(frozen=True)
 class BlockSizes:
-    """Blocks of suffixes that were sorted apart from each other.
+    """Summary of the sizes of suffix blocks.
 
     Attributes
     ----------
     n_blocks, n_suffixes
-        How many there are that have suffixes, and how many suffixes these have in all.
+        Number of non-empty blocks, and total number of suffixes.
     median, largest
-        How many suffixes a block has.
+        Number of suffixes per block.
     """
 
     n_blocks: int
@@ -46,7 +46,7 @@ class BlockSizes:
 
     @classmethod
     def of(cls, sizes: np.ndarray | None) -> BlockSizes | None:
-        """Return the sizes of some blocks in short; None if there are none."""
+        """Summarise block sizes; None if there are none."""
         filled = np.sort(sizes[sizes > 0]) if sizes is not None else ()
         if not len(filled):
             return None
@@ -55,22 +55,22 @@ class BlockSizes:
 
 @dataclass(frozen=True)
 class BuildReport:
-    """How an index came about.
+    """Report on how an index was built or read.
 
     Attributes
     ----------
     seconds
-        How long each stage took, by its name, in order.
+        Duration of each stage by name, in order.
     tied_fractions
-        Share of the suffixes that each round of sorting left tied.
+        Share of the suffixes still tied after each sorting round.
     n_symbols
-        Length of the text that was sorted; 0 while it is read.
+        Length of the sorted text; 0 while it is read.
     stage, fraction
-        What is going on, and the share of it that is done; "" at the end.
+        The current stage, and the share of it that is done; "" at the end.
     is_read
-        Whether the index was read from a file, and not built.
+        Whether the index was read from a file rather than built.
     blocks
-        The blocks that were sorted; None before.
+        The sorted blocks; None before.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -83,13 +83,13 @@ class BuildReport:
 
     @property
     def total_seconds(self) -> float:
-        """How long everything took."""
+        """Total duration."""
         return sum(self.seconds.values())
 
 
 @dataclass(frozen=True)
 class BuildingProgress(OpeningProgress):
-    """Progress that tells of an index being built."""
+    """Progress of building an index."""
 
     report: BuildReport | None = None
 
@@ -101,15 +101,15 @@ class BuiltIndex:
     Attributes
     ----------
     index
-        The index itself.
+        The index.
     report
-        How it came about.
+        How it was built or read.
     pangenome
-        Of a graph: what leads from the index to paths and nodes; None of a genome.
+        For a graph: the mapping from the index to paths and nodes; None for a genome.
     graph
-        The graph, or None; that of an index which was read from a file has neither edges nor bases.
+        The graph, or None; that of an index file has neither edges nor bases.
     notes
-        What a reader treated in its own way.
+        What a reader treated specially.
     """
 
     index: FMIndex
@@ -120,7 +120,7 @@ class BuiltIndex:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of all arrays, or room in the file that is mapped."""
+        """Size of all arrays, in memory or in the mapped file."""
         return (self.pangenome or self.index).n_bytes
 
 
@@ -130,7 +130,7 @@ def iter_build_file(path: Path) -> Iterator[BuildingProgress | None]:
         yield from _iter_read_index(path)
         return
     start, sequences = time.perf_counter(), None
-    # The building runs kernels, which take turns with those of all tabs; the reading does not.
+    # Building runs kernels, which take turns with those of all tabs; reading does not.
     for progress in iter_apart(_iter_sequences, path, max_bytes=MEMORY.max_file):
         if progress is None:
             yield None
@@ -154,7 +154,7 @@ def _iter_sequences(path: Path) -> Iterator[OpeningProgress]:
 
 
 def _iter_read_index(path: Path) -> Iterator[BuildingProgress]:
-    """Read an index and check all of it: a damaged one could end the server."""
+    """Read an index and check all of it, because a damaged one could crash the server."""
     yield BuildingProgress(f"Reading {path.name}")
     start = time.perf_counter()
     for progress in iter_read_any_index(path, mmap=RULES.snapshots):

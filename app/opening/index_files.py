@@ -1,4 +1,4 @@
-"""The index of k-mers of a tab: built or read once, and shared by everybody."""
+"""The k-mer index of a tab; built or read once, and shared between tabs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from genoviz_app.server.right_of_way import CORES
 
 N_KEPT_INDEXES = 3
 GRAPH_SOURCE = "graph"
-"""What a link calls the index of the graph that is open."""
+"""Name in links of the index of the open graph."""
 
 
 def _estimate(path: Path) -> int:
-    """Return what an index takes: 11 bytes a base while it is built; one that is read is mapped."""
+    """Return the memory of building an index, 11 bytes per base; an index file is mapped."""
     return min(path.stat().st_size, MAX_BYTES_IN_MEMORY) if is_fm_index(path) else BUILDING(path)
 
 
@@ -44,7 +44,7 @@ INDEXES = FileCache(iter_build_file, N_KEPT_INDEXES, estimate=_estimate, is_apar
 """The indexes of all files and all tabs."""
 
 BUILDERS = JobPool("genoviz-indexes", way=CORES, steps_back=True)
-"""Builds indexes, while layouts and questions go on."""
+"""Builds indexes concurrently with layouts and questions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +54,11 @@ class OpenIndex:
     Attributes
     ----------
     source
-        What opens it again: a sample's name, a path, or ``"graph"``; "" for an upload.
+        Sample name, path, or ``"graph"`` for reopening it; "" for an upload.
     title
-        What people call it.
+        Name shown to users.
     built
-        The index and how it came about.
+        The index with its report.
     """
 
     source: str
@@ -67,15 +67,15 @@ class OpenIndex:
 
 
 class MadeOnce:
-    """What is made of an object once for everybody.
+    """Objects derived from others, made once and shared between tabs.
 
     Parameters
     ----------
     iter_make
-        Called with the object; yields progress, of which the last has what was made.
+        Called with the object; yields progress, and the derived object in the last one.
     holds_owner
-        Whether what is made keeps the object alive; then it is forgotten when nobody has it, and
-        otherwise with the object.
+        Whether the derived object keeps the original alive. If so, it is dropped when nobody uses
+        it, otherwise together with the original.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class MadeOnce:
         self._key = id if holds_owner else lambda owner: owner
         self._made: Any = WeakValueDictionary() if holds_owner else WeakKeyDictionary()
         self._being_made: set[int] = set()
-        self._lock = threading.RLock()  # a collection in the midst may end what is read
+        self._lock = threading.RLock()  # reentrant: garbage collection may release objects
 
     def iter_make(self, owner: Any) -> Iterator[OpeningProgress | None]:
-        """Yield progress, of which the last has what was made; None: another tab makes it."""
+        """Yield progress and finally the derived object; None while another tab makes it."""
         while not self._may_make(owner):
             yield None
         with self._lock:
@@ -127,12 +127,12 @@ REPEATS = MadeOnce(_iter_make_repeats, holds_owner=False)
 
 
 class IndexFiles(OpeningFiles):
-    """The index that a tab has open, and its building.
+    """The index that a tab has open, or builds.
 
     Attributes
     ----------
     wanted
-        What was opened last by name or path, also while it is being built; "" for anything else.
+        The last name or path opened, also while it is being built; "" for anything else.
     """
 
     opened = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index that is open.")

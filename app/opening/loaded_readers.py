@@ -1,8 +1,8 @@
-"""What the process has loaded that those of openings are forked from; not for the server itself.
+"""Preloads the readers in the fork server of the opening processes; not for the server itself.
 
-The readers' compiled loops are loaded when they are first used, so each reads a small file here.
-Nothing that starts threads of its own may run, such as Polars: they would be missing in the forked
-processes, which would wait for them forever.
+Compiled loops are loaded on first use, so each reader reads a small file here. Nothing that starts
+threads, such as Polars, may run here: forked processes would lack these threads and wait for them
+forever.
 """
 
 from __future__ import annotations

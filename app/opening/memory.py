@@ -1,8 +1,8 @@
-"""How much memory the files that are open may take, told before one is read.
+"""Memory budget for open files, checked before a file is read.
 
-What opening a file needs is estimated from its size, its kind and its first lines, generously; it
-is taken from the server's budget until nobody has the file open any more. A file that does not fit
-is refused, in a sentence with the numbers. The process that reads it may take no more than is free.
+The memory for opening a file is estimated generously from its size, format and first lines, and
+claimed from the server's budget until no tab has the file open. A file that does not fit is
+rejected with the numbers. The process that reads it is limited to the free memory.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from genoviz.io.text.text_file import read_start
 from genoviz_app.server.limits import Share
 
 SERVER_SHARE = 0.6
-"""Share of this machine's memory that open files may take, unless the server is told another."""
+"""Default share of the machine's memory for open files."""
 
 FILE_SHARE = 0.5
-"""Share of that which one file may take."""
+"""Maximum share of the budget for one file."""
 
 KEPT_SHARE = 0.125
-"""Share of that which files may take that nobody has open."""
+"""Share of the budget for files that no tab has open."""
 
 _CGROUPS = ("memory.max", "memory/memory.limit_in_bytes", "memory.limit_in_bytes")
 _SAMPLE_BYTES = 1 << 20
@@ -43,11 +43,11 @@ _N_PARTS, _PART_BYTES = 64, 16 << 10
 _COMPRESSED_SAMPLE_BYTES = 1 << 16
 _MAX_RATIO = 1_032  # of gzip
 _BYTES_PER_DATABASE_BYTE = 24
-_N_OWN_REFERENCES = 3  # to a kept content: of the cache, of a local name, of who counts them
+_N_OWN_REFERENCES = 3  # to a kept content: the cache's, a local variable's, and getrefcount's
 
 
 class Claim:
-    """Memory that the opening of a file has been given."""
+    """Memory claimed for an open file."""
 
     def __init__(
         self, budget: MemoryBudget, n_bytes: int, max_bytes: int | None, tab: Any = None
@@ -58,52 +58,52 @@ class Claim:
         self.used = 0.0
 
     def keep(self, content: Any) -> None:
-        """Have it be that of a content, until nobody has the content."""
+        """Bind the claim to a content; it is released when nobody has the content."""
         self.content, self.tab = id(content), None
         self.used = time.monotonic()
         weakref.finalize(content, self.release)
 
     def is_of(self, tabs: Iterable[Any], contents: set[int]) -> bool:
-        """Return whether it is of one of some contents, or of what one of some tabs opens now."""
+        """Return whether it belongs to one of the contents, or to an opening of one of the tabs."""
         opener = None if self.tab is None else self.tab()
         return self.content in contents or (opener is not None and opener in tabs)
 
     def release(self) -> None:
-        """Give it back; a second time does nothing."""
+        """Release the claim; idempotent."""
         self._budget.give_back(self)
 
 
 class MemoryBudget:
-    """The memory that all open files share.
+    """Memory budget of all open files.
 
     Attributes
     ----------
     total
-        How many bytes there are; None for no limit.
+        Total bytes; None for no limit.
     """
 
     def __init__(self) -> None:
         self.total: int | None = None
         self._claims: set[Claim] = set()
-        self._lock = threading.RLock()  # a claim may be given back by a collection in the midst
+        self._lock = threading.RLock()  # reentrant: garbage collection may release a claim
 
     @property
     def taken(self) -> int:
-        """How many bytes the files that are open, or being opened, take."""
+        """Bytes claimed by files that are open or being opened."""
         with self._lock:
             return sum(claim.n_bytes for claim in self._claims)
 
     @property
     def max_file(self) -> int | None:
-        """How many bytes one file may take; None for no limit."""
+        """Maximum bytes of one file; None for no limit."""
         return None if self.total is None else int(self.total * FILE_SHARE)
 
     def check_shares(
         self, path: Path, needed: int, shares: Iterable[Share], content: Any = None
     ) -> None:
-        """Refuse a file that takes more than is left of one of some shares.
+        """Reject a file that exceeds the rest of one of some shares.
 
-        Its ``content``, if others have it open, is not counted twice.
+        A ``content`` that others already have open is not counted twice.
         """
         for share in shares:
             contents = {id(other) for tab in share.tabs for other in tab.contents}
@@ -121,30 +121,30 @@ class MemoryBudget:
                 )
 
     def bytes_of(self, content: Any) -> int:
-        """Return how much memory was taken for a content; 0 if that is not known."""
+        """Return the bytes claimed for a content; 0 if unknown."""
         with self._lock:
             return sum(claim.n_bytes for claim in self._claims if claim.content == id(content))
 
     def claim(
         self, path: Path, needed: int, make_room: Callable[[], None], tab: Any = None
     ) -> Claim:
-        """Take memory for a file.
+        """Claim memory for a file.
 
         Parameters
         ----------
         path
             The file.
         needed
-            How many bytes its opening takes, about.
+            Approximate bytes needed to open it.
         make_room
-            Called once if they are not free: forgets files that nobody has open.
+            Called once if they are not free; drops files that no tab has open.
         tab
-            Who opens it, with its ``shares``; None for nobody who is limited.
+            The tab that opens it, with its ``shares``; None for no tab limits.
 
         Raises
         ------
         FileFormatError
-            If they are not free; says how many are.
+            If they are not free; the message says how many are.
         """
         self.check_shares(path, needed, getattr(tab, "shares", ()))
         most = self.max_file
@@ -162,7 +162,7 @@ class MemoryBudget:
             )
         if self.total - self.taken < needed:
             make_room()
-            gc.collect()  # what refers to itself goes no other way, and a server collects seldom
+            gc.collect()  # reference cycles; a server otherwise collects rarely
         with self._lock:
             free = self.total - self.taken
             if free < needed:
@@ -180,19 +180,19 @@ class MemoryBudget:
     def forget_idle(
         self, caches: Iterable[tuple[dict[tuple, Any], Any]], seconds: float, now: float
     ) -> int:
-        """Forget what nobody has had open for so long, and what is too much; return how many.
+        """Drop contents that have been unused for long or exceed their share; return the number.
 
-        Called now and then, for what is open is seen then. Of what is too much, that goes which
-        nobody has had open for longest.
+        Called regularly, because use is detected only then. Above the share, the longest unused
+        contents are dropped first.
 
         Parameters
         ----------
         caches
-            The contents that each keeps, and its lock.
+            Kept contents and lock of each cache.
         seconds
-            How long they are kept.
+            Time that unused contents are kept.
         now
-            The time, as `time.monotonic` tells it.
+            Current `time.monotonic`.
         """
         with self._lock:
             claims = {claim.content: claim for claim in self._claims}
@@ -216,29 +216,29 @@ class MemoryBudget:
         return n_forgotten
 
     def give_back(self, claim: Claim) -> None:
-        """Take the memory of a claim back."""
+        """Take back the memory of a claim."""
         with self._lock:
             self._claims.discard(claim)
 
 
 MEMORY = MemoryBudget()
-"""That of this server."""
+"""Memory budget of this server."""
 
 
 def machine_memory() -> int | None:
-    """Return how many bytes this process may use: those of the machine, or of its cgroup."""
+    """Return the memory available to this process, bytes: of the machine or of its cgroup."""
     found = []
     with contextlib.suppress(AttributeError, OSError, ValueError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     for name in _CGROUPS:
-        with contextlib.suppress(OSError, ValueError):  # "max" is not a number
+        with contextlib.suppress(OSError, ValueError):  # "max" means no limit
             text = Path("/sys/fs/cgroup", name).read_text(encoding="ascii")
             found.append(int(text))
     return min(found, default=None)
 
 
 def limit_memory(max_bytes: int | None) -> None:
-    """Let this process take so much memory of its own beyond what it has, where systems can."""
+    """Limit this process's own memory beyond its current use, if the system supports it."""
     if max_bytes is None or not sys.platform.startswith("linux"):
         return
     import resource
@@ -249,7 +249,7 @@ def limit_memory(max_bytes: int | None) -> None:
 
 
 def text_bytes(path: Path) -> int:
-    """Return how long the text of a file is, about: as its first part is compressed."""
+    """Return the approximate text length of a file, from the compression of its first part."""
     n_bytes = path.stat().st_size
     n_packed = min(n_bytes, _COMPRESSED_SAMPLE_BYTES)
     with path.open("rb") as file:
@@ -259,17 +259,17 @@ def text_bytes(path: Path) -> int:
 
 
 def count_lines(path: Path) -> int:
-    """Return how many lines a text has, about: they are as long as those of its first part."""
+    """Return the approximate number of lines, from the line length in the first part."""
     sample = read_start(path, _SAMPLE_BYTES)
     return text_bytes(path) * (sample.count(b"\n") + 1) // max(len(sample), 1)
 
 
 def graph_bytes(path: Path) -> int:
-    """Return what opening a graph takes: 60 bytes a node, and its text for bases and steps.
+    """Return the approximate memory of a graph: 60 bytes per node, plus text for bases and steps.
 
-    Nodes are counted in parts of the file, all over it; of a compressed one, all of the first part
-    has as many as half of the text. A GBZ says how much it holds; a byte of
-    a database of GBZ-base has at most some four steps (HPRC v2.1: 38e9 in 10 GB).
+    Nodes are counted in samples from all over the file. For a compressed file the first part is
+    assumed to have as many nodes as half of the text could. A GBZ states its counts. One byte of a
+    GBZ-base database holds at most some four steps (HPRC v2.1: 38e9 in 10 GB).
     """
     if estimated := estimate_gbz(path):
         return estimated
@@ -286,7 +286,7 @@ def graph_bytes(path: Path) -> int:
 
 
 def _spread_sample(path: Path) -> bytes:
-    """Return parts of a file from its beginning to its end."""
+    """Return samples of a file from its beginning to its end."""
     n_bytes, parts = path.stat().st_size, []
     with path.open("rb") as file:
         for part in range(_N_PARTS):
@@ -296,7 +296,7 @@ def _spread_sample(path: Path) -> bytes:
 
 
 def track_bytes(path: Path) -> int:
-    """Return what opening a track takes: features with names take most, by far."""
+    """Return the approximate memory of a track; named features take by far the most."""
     kind = find_kind(path)
     if kind in ("bed", "gff"):
         return 1_100 * count_lines(path)
@@ -306,12 +306,12 @@ def track_bytes(path: Path) -> int:
 
 
 def sequences_bytes(factor: int) -> Callable[[Path], int]:
-    """Return what estimates so many bytes for each base of sequences."""
+    """Return an estimator with this number of bytes per base of sequences."""
     return lambda path: factor * text_bytes(path)
 
 
 def genotypes_bytes(path: Path) -> int:
-    """Return what opening genotypes takes: those of PLINK are mapped, others packed."""
+    """Return the approximate memory of genotypes: PLINK files are mapped, others packed."""
     if path.suffix in ENDINGS:
         bed, bim, fam = plink_paths(path)
         small = min(bed.stat().st_size, MAX_BYTES_IN_MEMORY)
@@ -322,5 +322,5 @@ def genotypes_bytes(path: Path) -> int:
 
 
 def table_bytes(path: Path) -> int:
-    """Return what opening a table of phenotypes takes."""
+    """Return the approximate memory of a phenotype table."""
     return 20 * text_bytes(path)

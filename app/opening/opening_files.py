@@ -1,4 +1,4 @@
-"""What opens files for a tab: one job at a time, how far it is, and what came of it."""
+"""Base class for opening files in a tab: one job at a time, with progress and result."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_prob
 
 
 class OpeningFiles(param.Parameterized):
-    """Opens one thing after another; what was opened last is kept until something else is.
+    """Opens one thing at a time; the last opened content is kept until the next.
 
-    Subclasses have the param ``opened``.
+    Subclasses define the parameter ``opened``.
 
     Parameters
     ----------
     session
-        Whose files they are: jobs run in its name, and problems are told there.
+        The session that runs the jobs and shows problems.
     """
 
     opening = param.ClassSelector(
@@ -35,7 +35,7 @@ class OpeningFiles(param.Parameterized):
 
     @property
     def source(self) -> str:
-        """What opens it again; "" for nothing that a link can name."""
+        """Source for reopening it; "" if a link cannot name it."""
         return "" if self.opened is None else self.opened.source
 
     @property
@@ -44,14 +44,14 @@ class OpeningFiles(param.Parameterized):
         return self._job is not None
 
     def cancel(self) -> None:
-        """Stop the opening that is under way; what was open stays open."""
+        """Cancel the current opening; open files stay open."""
         if self._job is not None:
             self._job.cancel()
         self._job = self.opening = None
 
     def _on_job(self, job: Job) -> None:
-        """Keep the result of the opening."""
-        if job is not self._job:  # it was cancelled, or another one took its place
+        """Store the result of the opening."""
+        if job is not self._job:  # cancelled or replaced
             return
         if not job.has_ended:
             if job.snapshot is not None:
@@ -64,11 +64,11 @@ class OpeningFiles(param.Parameterized):
             self.keep(job.snapshot.opened)
 
     def keep(self, opened: Any) -> None:
-        """Keep what was opened."""
+        """Store what was opened."""
         self.opened = opened
 
     def begin(self, steps: Iterator[Any], title: str) -> None:
-        """Open what comes with the last step."""
+        """Start an opening; the last step has the result."""
         self.cancel()
         self._session.forget_problem()
         self.opening = OpeningProgress(f"Opening {Path(title).name}")

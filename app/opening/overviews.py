@@ -1,7 +1,7 @@
-"""The overview of a genome whose graphs a server offers: what is known of each without opening it.
+"""Overview of a genome whose graphs a server offers, without opening them.
 
-Records of layouts and the cache have most of it. What is nowhere is read, one graph after the
-other, each in a process of its own, which gives its memory back.
+Most information comes from layout records and the cache. If it is missing, graphs are read one
+after another, each in a separate process, whose memory is returned at its end.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _LAY_FACTOR = 12
 
 @dataclass(frozen=True, eq=False)
 class Chromosome:
-    """A graph of the genome, and what is known of it so far.
+    """A graph of the genome, with the information known so far.
 
     Attributes
     ----------
     served
         The graph.
     layout
-        What is recorded of its layout; None if there is none.
+        Record of its layout; None if there is none.
     overview
-        Its numbers and its picture; None until they are known.
+        Its numbers and its picture; None until known.
     problem
-        Why they are not, in a sentence; "" for no problem.
+        Why they are unknown, in a sentence; "" for no problem.
     """
 
     served: ServedGraph
@@ -59,16 +59,16 @@ class Chromosome:
 
 @dataclass(frozen=True, eq=False)
 class GenomeOverview:
-    """What is known of all graphs so far, and what is being done about the rest.
+    """Information on all graphs so far, and the current work.
 
     Attributes
     ----------
     chromosomes
-        In the order of a karyotype.
+        In karyotype order.
     n_done
-        How many of them there is nothing more to learn of.
+        Number of chromosomes that are complete.
     doing
-        What is being done; "" at the end.
+        The current work; "" at the end.
     """
 
     chromosomes: tuple[Chromosome, ...]
@@ -77,7 +77,7 @@ class GenomeOverview:
 
 
 def genome_of(files: tuple[ServedGraph, ...]) -> tuple[ServedGraph, ...]:
-    """Return the graphs of collections among those that are offered, as a karyotype has them."""
+    """Return the offered graphs that belong to collections, in karyotype order."""
     named = (served for served in files if served.name)
     return tuple(sorted(named, key=lambda served: karyotype_order(served.name)))
 
@@ -85,9 +85,9 @@ def genome_of(files: tuple[ServedGraph, ...]) -> tuple[ServedGraph, ...]:
 def iter_genome_overview(
     genome: tuple[ServedGraph, ...], *, reads: bool = True
 ) -> Iterator[GenomeOverview | None]:
-    """Yield what is known of all graphs, more and more; None where there is no news.
+    """Yield increasingly complete information on all graphs; None if there is no news.
 
-    Graphs are read for what is not known, if ``reads``.
+    With ``reads``, graphs are read for missing information.
     """
     found = [_look_at(served) for served in genome]
     yield GenomeOverview(tuple(found), 0, "Looking for what is known")
@@ -102,25 +102,25 @@ def iter_genome_overview(
                     found[number] = replace(chromosome, overview=progress.opened)
                     continue
                 yield GenomeOverview(tuple(found), number, f"{name}: {progress.text}")
-        except (GenovizError, OSError) as error:  # of one graph, and the others go on
+        except (GenovizError, OSError) as error:  # a failure of one graph must not stop the others
             found[number] = replace(chromosome, problem=str(error))
         yield GenomeOverview(tuple(found), number + 1, name)
     yield GenomeOverview(tuple(found), len(found))
 
 
 def has_new_layouts(genome: tuple[ServedGraph, ...]) -> bool:
-    """Return whether a graph that had no layout has one now."""
+    """Return whether a graph without a layout has got one."""
     return any(served.record() is not None for served in genome if served.layout is None)
 
 
 def _look_at(served: ServedGraph) -> Chromosome:
-    """Return a graph with the layout that is there now, and what is recorded of it."""
+    """Return a graph with its current layout and record."""
     record = served.record()
     return Chromosome(served.with_layout(is_there=record is not None), record)
 
 
 def _iter_one(chromosome: Chromosome, *, reads: bool) -> Iterator[OpeningProgress | None]:
-    """Yield the making of one overview, with room in the server's memory for what it reads."""
+    """Yield the progress of one overview; claims memory for what it reads."""
     path, layout = chromosome.served.path, chromosome.served.layout
     known = load_overview(path, layout)
     if known is not None:

@@ -1,4 +1,4 @@
-"""Folders and lists of graphs that a server is started with, and where their layouts are."""
+"""Folders and lists of graphs that a server is started with, and their layouts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from genoviz.errors import ParameterError
 
 
 class InCollection(NamedTuple):
-    """What a graph is of its collection.
+    """Membership of a graph in a collection.
 
     Attributes
     ----------
     name
-        Its own, such as of a chromosome.
+        Its name in the collection, such as a chromosome.
     place
-        Where its layout is, or is looked for.
+        Path of its layout, existing or not.
     source
-        What the collection was read from.
+        Where the collection was read from.
     """
 
     name: str
@@ -34,23 +34,22 @@ NO_MEMBERS: Mapping[Path, InCollection] = MappingProxyType({})
 
 
 class ExpandedFiles(NamedTuple):
-    """Files that a server is started with, and what those are that are of a collection."""
+    """Files that a server is started with, and the collection members among them."""
 
     paths: tuple[Path, ...]
     members: Mapping[Path, InCollection]
 
 
 def expand_collections(paths: Iterable[Path]) -> ExpandedFiles:
-    """Return files, with the graphs of each collection in its place, each before its layout.
+    """Replace each collection by its graphs, each followed by its layout.
 
-    A collection is a folder of graphs or a list of them in TOML. Its layouts are those that
-    ``genoviz layout --all`` made of these files, or will make: in the folder itself, or in one
-    that follows it, with layouts or with nothing in it.
+    A collection is a folder of graphs or a TOML list. Its layouts are those that ``genoviz layout
+    --all`` makes: in the folder itself, or in a following folder that has layouts or is empty.
 
     Raises
     ------
     FileFormatError
-        If there is no graph in a folder, or a list is not as it needs to be.
+        If a folder has no graphs, or a list is invalid.
     ParameterError
         If a graph of a list is a part of a file.
     """

@@ -1,4 +1,4 @@
-"""Kinds of files by their names, and the files that a server is started with."""
+"""Classification of files by name, and the files that a server is started with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from genoviz_app.opening.served_collections import NO_MEMBERS, InCollection
 
 
 class FileKind(StrEnum):
-    """What a file holds, as far as its name tells."""
+    """Kind of file content, by file name."""
 
     GRAPH = "graph"
     LAYOUT = "layout"
@@ -58,23 +58,23 @@ OTHERS = (
     *(".fas", ".fsa", ".ffn", ".frn", ".mfa", ".seq", ".rgfa", ".gfa1"),
     *(".gfaz", ".vg", ".xg", ".pg", ".og"),
 )
-"""What is read besides by who names it: parts, tables, and other endings of the same formats; and
-graphs that are not read, of which the reader says what to do."""
+"""Other files that may be named: parts, tables, alternative endings of the same formats, and
+unsupported graph formats, for which the reader suggests a remedy."""
 MAX_NAME_BYTES = 200
 
 
 @dataclass(frozen=True)
 class ServedGraph:
-    """A graph that the server offers, and the files that open with it.
+    """A graph that the server offers, with the files that open with it.
 
     Attributes
     ----------
     path
         The graph.
     companions
-        Its layout and its annotations, in the order in which they were given.
+        Its layout and annotations, in the order given.
     member
-        What it is of its collection; None where it is of none.
+        Its membership in a collection; None without one.
     """
 
     path: Path
@@ -83,29 +83,29 @@ class ServedGraph:
 
     @property
     def name(self) -> str:
-        """That in its collection, such as of a chromosome; "" where it is of none."""
+        """Its name in its collection, such as a chromosome; "" without one."""
         return "" if self.member is None else self.member.name
 
     @property
     def layout(self) -> Path | None:
-        """The first of its layouts, or None."""
+        """Its first layout, or None."""
         layouts = (each for each in self.companions if file_kind(each.name) is FileKind.LAYOUT)
         return next(layouts, None)
 
     @property
     def annotations(self) -> tuple[Path, ...]:
-        """Those of its companions that are annotations."""
+        """Its companions that are annotations."""
         kinds = ((each, file_kind(each.name)) for each in self.companions)
         return tuple(each for each, kind in kinds if kind is FileKind.ANNOTATIONS)
 
     def record(self) -> MemberLayout | None:
-        """Return what is known of the layout that its collection has of it now, or None."""
+        """Return the current record of its layout in the collection, or None."""
         if self.member is None:
             return None
         return read_record(GraphMember(self.name, self.path), self.member.place)
 
     def with_layout(self, *, is_there: bool) -> ServedGraph:
-        """Return it with the layout that its collection has of it, or without."""
+        """Return it with or without the layout in its collection."""
         place = self.member.place
         others = tuple(each for each in self.companions if each.resolve() != place)
         return replace(self, companions=(place, *others) if is_there else others)
@@ -120,7 +120,7 @@ class ServedGenotypes:
     path
         The genotypes.
     phenotypes
-        The table that was given after them, or None.
+        The table given after them, or None.
     """
 
     path: Path
@@ -128,7 +128,7 @@ class ServedGenotypes:
 
 
 def file_kind(name: str) -> FileKind | None:
-    """Return what a file holds by the ending of its name, or None if no kind has that ending.
+    """Return the kind of a file by its ending, or None if the ending is unknown.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def file_kind(name: str) -> FileKind | None:
 
 
 def is_genomic_name(name: str) -> bool:
-    """Return whether a file is one that genoviz reads, by the ending of its name.
+    """Return whether genoviz reads a file, by its ending.
 
     Examples
     --------
@@ -156,12 +156,12 @@ def is_genomic_name(name: str) -> bool:
 
 
 def is_genomic_file(path: Path) -> bool:
-    """Return whether a file is one that genoviz reads, by its name, or as an index by its bytes."""
+    """Return whether genoviz reads a file, by its name, or for an index by its bytes."""
     return is_genomic_name(path.name) or is_fm_index(path)
 
 
 def safe_name(name: str) -> str:
-    r"""Return the name under which an upload is kept, whatever it is called where it comes from.
+    r"""Return a safe file name for an upload.
 
     Examples
     --------
@@ -171,14 +171,14 @@ def safe_name(name: str) -> str:
     last = name.replace("\\", "/").rpartition("/")[2]
     kept = "".join(letter if letter.isprintable() else "_" for letter in last)
     while len(kept.encode()) > MAX_NAME_BYTES:
-        kept = kept[1:]  # the ending says what it is
+        kept = kept[1:]  # keep the ending, which determines the kind
     return "upload" if kept in ("", ".", "..") else kept
 
 
 def split_tracks(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the files that are tracks of their own, and the others, both in order.
+    """Split files into tracks and others, both in order.
 
-    Reads and signals are always tracks; annotations are before the first graph.
+    Reads and signals are always tracks; annotations are tracks before the first graph.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def split_tracks(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, .
 
 
 def split_sequences(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the files of sequences and of their indexes, and the others, both in order.
+    """Split files into sequences or k-mer indexes, and others, both in order.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def split_sequences(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path
 
 
 def is_plink_bed(path: Path) -> bool:
-    """Return whether a file is a .bed of PLINK, which has genotypes, and not one of intervals."""
+    """Return whether a .bed file has PLINK genotypes rather than intervals."""
     if path.suffix.lower() != ".bed":
         return False
     try:
@@ -225,9 +225,9 @@ def is_plink_bed(path: Path) -> bool:
 def split_genotypes(
     paths: Iterable[Path],
 ) -> tuple[tuple[ServedGenotypes, ...], tuple[Path, ...]]:
-    """Return the genotypes, each with the table that follows it, and the other files, in order.
+    """Split files into genotypes, each with the table after it, and others, in order.
 
-    The parts of PLINK's genotypes (.bim, .fam, .pvar) may be named too.
+    Other parts of PLINK genotypes (.bim, .fam, .pvar) may be given too.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def group_files(
 ) -> tuple[ServedGraph, ...]:
     """Return the graphs among files, each with the layouts and annotations that follow it.
 
-    ``members`` are those of a collection; annotations that follow it are of all of them.
+    ``members`` belong to a collection; annotations after one apply to all of them.
 
     Raises
     ------
@@ -289,7 +289,7 @@ def group_files(
 
 
 def _companions(graph: ServedGraph, found: Iterable[ServedGraph]) -> tuple[Path, ...]:
-    """Return what opens with a graph: of one of a collection what follows any of these too."""
+    """Return the companions of a graph; members of a collection share annotations."""
     if graph.member is None:
         return graph.companions
     others = (each for each in found if each.member and each.member.source == graph.member.source)

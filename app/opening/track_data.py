@@ -1,4 +1,4 @@
-"""What a track file holds, prepared for drawing: reads, a signal or features."""
+"""Content of a track file, prepared for drawing: reads, a signal or features."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ANNOTATION_BYTES = 200_000_000
 
 
 class TrackKind(StrEnum):
-    """What is drawn of a track."""
+    """What a track shows."""
 
     READS = "reads"
     SIGNAL = "signal"
@@ -43,20 +43,20 @@ class TrackData:
     kind
         What is drawn.
     intervals
-        Blocks of reads, stretches of a signal, or features.
+        Blocks of reads, steps of a signal, or features.
     coverage
         Depth of reads and features; None for a signal.
     signal
         The signal; None for reads and features.
     features
-        The features; None for others.
+        The features; None otherwise.
     strands
-        Depth of the forward and of the reverse reads, or None where no strand is known.
+        Depth of forward and of reverse reads, or None if no strand is known.
     notes
-        What the reader left out or treated in its own way.
+        What the reader left out or treated specially.
     owners
-        int64, shape (n,): the read that each block is of, ascending from 0; None where each is one
-        of its own, and for others.
+        int64, shape (n,): the read of each block, ascending from 0; None if each block is a read,
+        and for other kinds.
     """
 
     kind: TrackKind
@@ -75,7 +75,7 @@ class TrackData:
 
     @cached_property
     def contig_lengths(self) -> dict[str, int]:
-        """Length of each contig, bp; where the file does not tell it, the furthest end."""
+        """Length of each contig, bp; the largest interval end if the file does not give it."""
         lengths = self.intervals.contig_lengths
         known = contig_ends(self.intervals) if lengths is None else lengths
         return dict(zip(self.contigs, known.tolist(), strict=True))
@@ -88,12 +88,12 @@ class TrackData:
 
     @property
     def cpm_factor(self) -> float:
-        """What turns depth into depth per million of reads or features."""
+        """Factor from depth to depth per million reads or features."""
         n_reads = self.intervals.n_reads
         return 1e6 / max(len(self.intervals) if n_reads is None else n_reads, 1)
 
     def extent(self, contig: str) -> tuple[int, int]:
-        """Return the first start and the last end of a contig's intervals; (0, 0) without any."""
+        """Return the first start and the last end on a contig; (0, 0) if it is empty."""
         is_there = self.intervals.contig_ids == self.intervals.find_contig(contig)
         if not is_there.any():
             return 0, 0
@@ -106,7 +106,7 @@ def iter_read_track(path: Path) -> Iterator[OpeningProgress]:
     Raises
     ------
     FileFormatError
-        If the file cannot be read, or is gone or cut off before it is; says why.
+        If the file cannot be read, or is missing or truncated; the message says why.
     """
     try:
         yield from _iter_read(path)
@@ -144,7 +144,7 @@ def _iter_read(path: Path) -> Iterator[OpeningProgress]:
 
 
 def prepare(intervals: Intervals, kind: str) -> TrackData:
-    """Return intervals of a kind of file, prepared for drawing."""
+    """Return intervals of a file format, prepared for drawing."""
     if kind in SIGNAL_FILES:
         signal = SignalIndex.of(intervals)
         return TrackData(TrackKind.SIGNAL, intervals, signal=signal, notes=intervals.notes)
@@ -166,7 +166,7 @@ def features_of(annotations: Annotations) -> TrackData:
 
 
 def _feature_data(table: FeatureTable, notes: tuple[str, ...]) -> TrackData:
-    _ = table.names  # sorted here, in a job, and not when somebody looks for one
+    _ = table.names  # sorted now, in the job, rather than at the first search
     return TrackData(
         TrackKind.FEATURES,
         table.intervals,

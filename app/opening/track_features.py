@@ -1,4 +1,4 @@
-"""Features of a file, sorted: those of any stretch, and those of any name, are found at once."""
+"""Sorted features of a file, for fast lookup by region and by name."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class FeatureTable:
     intervals
         The features, sorted.
     reach
-        int64, shape (n,): the furthest end of a feature up to here on its contig.
+        int64, shape (n,): running maximum of the ends on the contig.
     bounds
-        int64, shape (n_contigs + 1,): where each contig begins.
+        int64, shape (n_contigs + 1,): first row of each contig.
     colours
-        int32, shape (n,): 0xRRGGBB, -1 if the file has none; or None.
+        int32, shape (n,): 0xRRGGBB, -1 if missing; or None.
     block_offsets, blocks
-        Feature i has the blocks (start and end, bp) from ``block_offsets[i]`` to
-        ``block_offsets[i + 1]``; both None without blocks.
+        Feature i has the blocks ``block_offsets[i]`` to ``block_offsets[i + 1]``, as start and end
+        in bp; both are None without blocks.
     """
 
     intervals: Intervals
@@ -45,13 +45,13 @@ class FeatureTable:
 
     @classmethod
     def of(cls, intervals: Intervals, *, colours: np.ndarray | None = None) -> FeatureTable:
-        """Return the table of intervals, one feature for each."""
+        """Return a table with one feature per interval."""
         table, order = cls._sorted(intervals)
         return table if colours is None else replace(table, colours=colours[order])
 
     @classmethod
     def of_annotations(cls, annotations: Annotations) -> FeatureTable:
-        """Return the table of annotations: of genes, with their exons, where there are genes."""
+        """Return a table of annotations: genes with their exons, if there are genes."""
         rows = _chosen_rows(annotations)
         ids = np.asarray(annotations.contigs.codes, np.int32)
         table, order = cls._sorted(
@@ -90,7 +90,7 @@ class FeatureTable:
         return len(self.intervals)
 
     def rows_within(self, contig: str, start: int, end: int) -> np.ndarray:
-        """Return the features that touch a stretch of a contig; int64, by start."""
+        """Return the features that touch a region; int64, sorted by start."""
         rank = self.intervals.find_contig(contig)
         first, stop = int(self.bounds[rank]), int(self.bounds[rank + 1])
         low = first + int(np.searchsorted(self.reach[first:stop], start, "left"))
@@ -110,27 +110,27 @@ class FeatureTable:
         return "" if name == "." else name
 
     def region_of(self, row: int) -> PathRegion:
-        """Return where a feature lies."""
+        """Return the location of a feature."""
         contig = self.intervals.contigs[int(self.intervals.contig_ids[row])]
         start, end = int(self.intervals.starts[row]), int(self.intervals.ends[row])
         return PathRegion(contig, start, max(end, start + 1))
 
     def find(self, text: str) -> int | None:
-        """Return the first feature of a name, in any case; or one whose name begins so."""
+        """Return the first feature with this name, or else with this prefix, ignoring case."""
         return self.names.find(text) if self.names is not None else None
 
     def names_beginning(self, text: str, *, limit: int) -> list[str]:
-        """Return different names that begin so, in any case."""
+        """Return distinct names with this prefix, ignoring case."""
         return self.names.beginning(text, limit=limit) if self.names is not None else []
 
     @cached_property
     def names(self) -> FeatureNames | None:
-        """The names, sorted; None without any. To sort a million takes a second."""
+        """The sorted names; None if there are none. Sorting a million takes a second."""
         return None if self.intervals.names is None else FeatureNames.of(self.intervals.names)
 
 
 def _chosen_rows(annotations: Annotations) -> np.ndarray:
-    """Return the rows that are drawn: genes, or else transcripts, or else all."""
+    """Return the rows to draw: genes, or else transcripts, or else all."""
     for types in (GENE_TYPES, TRANSCRIPT_TYPES):
         rows = _rows_of_types(annotations, types)
         if len(rows):
@@ -146,7 +146,7 @@ def _rows_of_types(annotations: Annotations, types: tuple[str, ...]) -> np.ndarr
 def _find_blocks(
     annotations: Annotations, rows: np.ndarray, table: FeatureTable
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the blocks of BED12 features, or the exons of genes, which have the same name."""
+    """Return the blocks of BED12 features, or of genes, the exons with the same name."""
     if len(annotations.blocks):
         counts = np.diff(annotations.block_offsets)[rows]
         offsets = np.append(0, np.cumsum(counts))
@@ -164,14 +164,14 @@ def _find_blocks(
 def match_exons(
     annotations: Annotations, exons: np.ndarray, features: Intervals
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the exons of each feature's name cover inside it.
+    """Return the union of the exons with each feature's name, within the feature.
 
     Parameters
     ----------
     exons
         int64: rows of the annotations.
     features
-        With names.
+        Features with names.
 
     Returns
     -------
@@ -194,9 +194,9 @@ def match_exons(
 
 
 def hash_names(names: ByteStrings, contigs: np.ndarray) -> np.ndarray:
-    """Return a number for each name on its contig, the same for equal ones; uint64.
+    """Return a hash of each name and contig; uint64.
 
-    Of a million names, two that differ share a number with a probability below 1e-6.
+    For a million names, the probability of a collision is below 1e-6.
     """
     lengths = names.lengths
     powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 2, PRIME), dtype=np.uint64)
@@ -209,7 +209,7 @@ def hash_names(names: ByteStrings, contigs: np.ndarray) -> np.ndarray:
 def _merged(
     owners: np.ndarray, starts: np.ndarray, ends: np.ndarray, n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return offsets for each owner, and what its blocks cover together; blocks are by start."""
+    """Return offsets by owner, and the union of each owner's blocks, which are sorted by start."""
     span = int(ends.max(initial=0)) + 1
     reach = np.maximum.accumulate(ends + owners * span) if len(ends) else ends
     is_first = np.ones(len(ends), bool)
@@ -223,14 +223,14 @@ def _merged(
 
 @dataclass(frozen=True, eq=False)
 class FeatureNames:
-    """The names of features, in any case of the letters A to Z.
+    """Sorted feature names, for lookup that ignores ASCII case.
 
     Attributes
     ----------
     names
-        As the file has them.
+        The names as in the file.
     keys
-        Bytes, shape (n,): the first bytes of each name in lower case, sorted.
+        Bytes, shape (n,): prefix of each name in lower case, sorted.
     rows
         int64, shape (n,): the row of each key; ascending among equal keys.
 
@@ -263,7 +263,7 @@ class FeatureNames:
         return cls(names, texts[order], order)
 
     def find(self, text: str) -> int | None:
-        """Return the first row of a name, in any case; else one whose name begins so, or None."""
+        """Return the first row with this name, else with this prefix, else None; ignores case."""
         wanted = text.strip().lower()
         if not wanted:
             return None
@@ -272,7 +272,7 @@ class FeatureNames:
         return row if row is not None else next(iter(found), None)
 
     def beginning(self, text: str, *, limit: int) -> list[str]:
-        """Return different names that begin so, in the order of the alphabet."""
+        """Return distinct names with this prefix, in alphabetical order."""
         found: dict[str, None] = {}
         text = text.strip()
         for row in self._beginning(text) if text else ():
@@ -282,7 +282,7 @@ class FeatureNames:
         return [name for name in found if name != "."]
 
     def _beginning(self, text: str) -> list[int]:
-        """Return rows of names that begin so, by key; a few thousand at most."""
+        """Return rows of names with this prefix, by key; a few thousand at most."""
         wanted = text.lower()
         key = text.encode().lower()[:KEY_BYTES]
         low = int(np.searchsorted(self.keys, key, "left"))

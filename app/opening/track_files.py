@@ -1,4 +1,4 @@
-"""The track files of a tab: opened one after the other, each read once for everybody."""
+"""The track files of a tab; each is read once and shared between tabs."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class TrackFile:
     Attributes
     ----------
     source
-        The path that opens it again; "" for an upload.
+        Path for reopening it; "" for an upload.
     title
-        What people call it.
+        Name shown to users.
     data
-        What it holds.
+        Its content.
     """
 
     source: str
@@ -54,7 +54,7 @@ class TrackFiles(param.Parameterized):
     Parameters
     ----------
     session
-        Whose files they are: jobs run in its name, and problems are told there.
+        The session that runs the jobs and shows problems.
     """
 
     files = param.ClassSelector(class_=tuple, default=(), doc="The files, in order of opening.")
@@ -70,16 +70,16 @@ class TrackFiles(param.Parameterized):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The paths that open the files again."""
+        """Paths for reopening the files."""
         return tuple(file.source for file in self.files if file.source)
 
     @property
     def is_opening(self) -> bool:
-        """Whether a file is being opened, or waits for it."""
+        """Whether a file is being opened or queued."""
         return self._job is not None or bool(self._waiting)
 
     def open(self, source: str) -> None:
-        """Open a sample by name, or a file on the server by path, after those that wait."""
+        """Queue a sample by name, or a file on the server by path."""
         steps = iter_open_source(source, self._session.folders, _iter_open_named)
         self._begin(steps, Path(source).name or "a track")
 
@@ -91,19 +91,19 @@ class TrackFiles(param.Parameterized):
         self._begin(steps, name)
 
     def close(self, file: TrackFile) -> None:
-        """Take a file away."""
+        """Remove a file."""
         self.files = tuple(other for other in self.files if other is not file)
 
     def cancel(self) -> None:
-        """Stop the opening that is under way, and forget those that wait."""
+        """Cancel the current opening and clear the queue."""
         self._waiting.clear()
         if self._job is not None:
             self._job.cancel()
         self._job = self.opening = None
 
     def _on_job(self, job: Job) -> None:
-        """Keep the result of the opening."""
-        if job is not self._job:  # it was cancelled
+        """Store the result of the opening."""
+        if job is not self._job:  # cancelled
             return
         if not job.has_ended:
             if job.snapshot is not None:
@@ -133,7 +133,7 @@ class TrackFiles(param.Parameterized):
         )
 
     def _on_opened(self, opened: TrackFile) -> None:
-        """Add a file; one that is open already is read anew in its place."""
+        """Add a file; a file that is already open is replaced in its position."""
         if not len(opened.data.intervals):
             self._session.complain(f"{opened.title} is open, and has no intervals to show.")
         key = (opened.source, opened.title)
