@@ -301,9 +301,9 @@ def wait_in(page, condition, seconds=PATIENCE):
 
 
 class Visit:
-    """A page of the dashboard, and what it asked for and complained of."""
+    """A page of the dashboard, and what it asked for and complained of; without a URL none yet."""
 
-    def __init__(self, page, url, query=""):
+    def __init__(self, page, url="", query=""):
         self.page = page
         self.errors = []
         self.requests = []
@@ -312,7 +312,13 @@ class Visit:
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
-        page.goto(url + query, timeout=1000 * PATIENCE)
+        if url:
+            self.open(url + query)
+
+    def open(self, url):
+        """Go to an address, and wait until a person can begin."""
+        page = self.page
+        page.goto(url, timeout=1000 * PATIENCE)
         try:
             self.until(self.is_ready)
         except AssertionError:

@@ -21,8 +21,17 @@ KMERS = "GATTACA", "TTTTTNGG"
 
 
 @pytest.fixture
-def visit(shared_tabs, dashboard_url):
-    visit = shared_tabs.get("saves", lambda page: SavesVisit(page, dashboard_url))
+def visit(shared_tabs, dashboard_url, phage, guide):
+    """A tab whose link says what is looked for on both pages."""
+    query = f"?page=kmers&sequences={phage[0]}&kmers={','.join(KMERS)}&k=5&tab=hits"
+    query += f"&genome={phage[0]}&guides=one+{guide}&limits=9,0,0"
+
+    def open_tab(page):
+        visit = SavesVisit(page, dashboard_url)
+        visit.go(query, lambda: visit.rows().count() > 0)
+        return visit
+
+    visit = shared_tabs.get("saves", open_tab)
     yield visit
     assert visit.errors == []
 
@@ -35,10 +44,18 @@ def phage():
     return path, head.removeprefix(">").split()[0], "".join(lines).upper()
 
 
+@pytest.fixture(scope="module")
+def guide(phage):
+    bases = phage[2]
+    at = next(i for i in range(1000, 2000) if bases[i + 21 : i + 23] == "GG")
+    return bases[at : at + 20]
+
+
 def test_kmers(visit, phage, tmp_path):
-    path, contig, bases = phage
-    query = f"?page=kmers&sequences={path}&kmers={','.join(KMERS)}&k=5&tab=hits"
-    visit.go(query, lambda: visit.rows().count() > 0)
+    _path, contig, bases = phage
+    visit.switch("K-mers")
+    visit.press_tab("Hits")
+    visit.until(lambda: visit.rows().count() > 0)
     kmer = KMERS[0]
     found = [
         [contig, str(at), str(at + len(kmer)), "+" if strand > 0 else "-"]
@@ -68,12 +85,10 @@ def test_kmers(visit, phage, tmp_path):
     assert [int(n) for n in counts] == [len(find_forward([bases], kmer)) for kmer in KMERS]
 
 
-def test_offtargets(visit, phage):
-    path, _contig, bases = phage
-    at = next(i for i in range(1000, 2000) if bases[i + 21 : i + 23] == "GG")
-    guide = bases[at : at + 20]
-    query = f"?page=offtargets&genome={path}&guides=one+{guide}&limits=9,0,0"
-    visit.go(query, lambda: visit.rows().count() > 1)
+def test_offtargets(visit, phage, guide):
+    bases = phage[2]
+    visit.switch("Off-targets")
+    visit.until(lambda: visit.seen("button", "Export").count() > 0 and visit.rows().count() > 1)
     pattern = "N" * 20 + "NGG"
     wanted = {
         (str(at), strand, str(total))
