@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.browser.conftest import Visit
 
-# What is seen when the example of a page has come, and what is in its link.
+# What is seen when the example of a page has come, and what is in its link. That of k-mers is tried
+# with the keyboard.
 SEEN = {
     "Tracks": ("0 to 16, depth of features", "region=chr1:5000-24000"),
     "Off-targets": ("73 hits of 3 guides", "guides=one_exact"),
-    "K-mers": ("19 hits", "kmers=GATTACA"),
     "Quality": ("The median pair has", "file=simulated"),
 }
+MOST_TABS = 120
+# What has the focus, in the shadows of components too: its name, or its words.
+FOCUSED = """() => {
+  let one = document.activeElement
+  while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
+  const label = one.labels?.[0]?.textContent ?? ""
+  const name = one.getAttribute("aria-label") || label || one.textContent
+  return `${one.getAttribute("role") ?? one.tagName} ${name.trim()}`
+}"""
 
 
 class EmptyVisit(Visit):
@@ -41,9 +52,19 @@ class EmptyVisit(Visit):
         assert self.errors == []
 
 
-@pytest.mark.parametrize("title", SEEN)
-def test_the_example_leads_to_something_to_look_at(shared_tabs, dashboard_url, title):
-    visit = shared_tabs.get("empty", lambda page: EmptyVisit(page, dashboard_url, "tracks"))
+@pytest.fixture
+def empty(shared_tabs, dashboard_url):
+    """A tab in which nothing is open but genotypes."""
+    return shared_tabs.get("empty", lambda page: EmptyVisit(page, dashboard_url, "tracks"))
+
+
+@pytest.fixture
+def without_graph(shared_tabs, dashboard_url):
+    """A tab with neither sequences nor a graph."""
+    return shared_tabs.get("other", lambda page: EmptyVisit(page, dashboard_url, "offtargets"))
+
+
+def try_example(visit, title):
     words, link = SEEN[title]
     page_button = visit.page.get_by_role("button", name=title, exact=True)
     visit.insist(page_button.click, visit.is_ready)
@@ -51,8 +72,59 @@ def test_the_example_leads_to_something_to_look_at(shared_tabs, dashboard_url, t
     visit.until(lambda: link in visit.page.url)
 
 
-def test_the_example_of_the_first_page_is_laid_out_and_the_drawer_closes(tabs, dashboard_url):
-    visit = EmptyVisit(tabs.new_page(), dashboard_url, "pangenome")
+# First, for the focus is at the beginning of the page.
+def test_an_example_is_searched_and_a_hit_shown_with_the_keyboard_alone(empty):
+    visit, page, keys = empty, empty.page, empty.page.keyboard
+
+    def tab_to(words, key="Tab"):
+        """Press a key until what has the focus is called so."""
+        for _ in range(MOST_TABS):
+            if re.search(words, page.evaluate(FOCUSED)):
+                return
+            keys.press(key)
+        raise AssertionError(f"{key} does not come to {words!r}")
+
+    tab_to("^BUTTON Pangenome$")
+    tab_to("^BUTTON K-mers$", "ArrowRight")
+    keys.press("Enter")
+    visit.until(lambda: "page=kmers" in page.url and visit.is_ready())
+    tab_to("Try the example")
+    keys.press("Enter")
+    hits = page.locator(".hits span").first
+    visit.until(lambda: hits.inner_text() == "19 hits")
+    visit.until(lambda: "kmers=GATTACA" in page.url and visit.example.count() == 0)
+    tab_to("^TEXTAREA K-mers")
+    keys.press("Control+A")
+    keys.type("GATTACAG")
+    visit.until(lambda: "kmers=GATTACAG" in page.url)
+    rows = page.locator(".tabulator-row:visible")
+    visit.until(lambda: 1 < rows.count() < 19)
+    tab_to("^grid ")
+    keys.press("ArrowDown")
+    keys.press("ArrowDown")
+    contig, start = rows.nth(1).locator(".tabulator-cell:visible").all_inner_texts()[:2]
+    keys.press("Enter")
+    start = int(start.replace(",", "")) - 1
+    visit.until(lambda: f"region={contig}:{start}-{start + 8}" in page.url)
+    # The focus goes on, and comes round to the names of the pages.
+    tab_to("^BUTTON Toggle theme$")
+    assert visit.errors == []
+
+
+@pytest.mark.parametrize("title", ["Tracks", "Quality"])
+def test_the_example_leads_to_something_to_look_at(empty, title):
+    try_example(empty, title)
+
+
+# In another tab, for guides would be of the genome that is open.
+def test_the_example_of_guides_is_searched(without_graph):
+    try_example(without_graph, "Off-targets")
+
+
+def test_the_example_of_the_first_page_is_laid_out_and_the_drawer_closes(without_graph):
+    visit = without_graph
+    page_button = visit.page.get_by_role("button", name="Pangenome", exact=True)
+    visit.insist(page_button.click, visit.is_ready)
     visit.try_it("3,500")
     visit.until(lambda: visit.number("State") == "Finished")
     visit.until(lambda: visit.stress < 1)

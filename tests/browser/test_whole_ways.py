@@ -1,4 +1,4 @@
-"""Whole ways through the dashboard: a link in a fresh browser, Cancel, the keyboard alone."""
+"""Whole ways through the dashboard: a link in a fresh browser, Cancel, a lasso lit elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from genoviz import read_gfa, simulate_genotypes, write_plink
 from tests.browser.conftest import CHROMIUM, FLAGS, Visit
-from tests.browser.test_examples import EmptyVisit
 from tests.browser.test_genotypes_page import SCATTER
 from tests.browser.test_lit import LitVisit
 from tests.conftest import real_data
@@ -17,15 +16,6 @@ from tests.waiting import PATIENCE
 
 GENE = "C4A_HERV-K"
 N_BASES = 40_000_000
-MOST_TABS = 120
-# What has the focus, in the shadows of components too: its name, or its words.
-FOCUSED = """() => {
-  let one = document.activeElement
-  while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
-  const label = one.labels?.[0]?.textContent ?? ""
-  const name = one.getAttribute("aria-label") || label || one.textContent
-  return `${one.getAttribute("role") ?? one.tagName} ${name.trim()}`
-}"""
 
 
 @pytest.fixture
@@ -148,44 +138,6 @@ def test_a_long_search_is_left(large):
     search(guides[:1])
     visit.until(lambda: found.count() == 1)
     assert found.inner_text().split(",")[0] == first.split(",")[0]
-    assert visit.errors == []
-
-
-def test_an_example_is_searched_and_a_hit_shown_with_the_keyboard_alone(tabs, dashboard_url):
-    visit = EmptyVisit(tabs.new_page(), dashboard_url, "tracks")
-    page, keys = visit.page, visit.page.keyboard
-
-    def tab_to(words, key="Tab"):
-        """Press a key until what has the focus is called so."""
-        for _ in range(MOST_TABS):
-            if re.search(words, page.evaluate(FOCUSED)):
-                return
-            keys.press(key)
-        raise AssertionError(f"{key} does not come to {words!r}")
-
-    tab_to("^BUTTON Pangenome$")
-    tab_to("^BUTTON K-mers$", "ArrowRight")
-    keys.press("Enter")
-    visit.until(lambda: "page=kmers" in page.url and visit.is_ready())
-    tab_to("Try the example")
-    keys.press("Enter")
-    hits = page.locator(".hits span").first
-    visit.until(lambda: hits.inner_text() == "19 hits")
-    tab_to("^TEXTAREA K-mers")
-    keys.press("Control+A")
-    keys.type("GATTACAG")
-    visit.until(lambda: "kmers=GATTACAG" in page.url)
-    rows = page.locator(".tabulator-row:visible")
-    visit.until(lambda: 1 < rows.count() < 19)
-    tab_to("^grid ")
-    keys.press("ArrowDown")
-    keys.press("ArrowDown")
-    contig, start = rows.nth(1).locator(".tabulator-cell:visible").all_inner_texts()[:2]
-    keys.press("Enter")
-    start = int(start.replace(",", "")) - 1
-    visit.until(lambda: f"region={contig}:{start}-{start + 8}" in page.url)
-    # The focus goes on, and comes round to the names of the pages.
-    tab_to("^BUTTON Toggle theme$")
     assert visit.errors == []
 
 
