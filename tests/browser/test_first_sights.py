@@ -126,8 +126,8 @@ def test_a_press_on_a_page_is_answered_before_the_server_hears_of_it(fresh):
         button = page.get_by_role("button", name=title, exact=True)
         shown = button.evaluate(PRESSED)
         assert shown == ["true", f"Making the page of {title} …"]
-        fresh.until(lambda words=words: words in page.evaluate(WORDS))
         fresh.until(lambda: page.locator(".page-is-coming").count() == 0)
+        fresh.until(lambda words=words: words in page.evaluate(WORDS))
         assert not fresh.canvas.is_visible()
         explained = page.get_by_role("dialog", name=f"Help: {title}")
         fresh.insist(lambda: page.keyboard.press("?"), explained.is_visible)

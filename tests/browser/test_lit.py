@@ -220,12 +220,13 @@ def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(v
     n_painted = visit.n_painted
     visit.until(lambda: visit.n_painted > n_painted + 2)
     assert tracks.is_visible()
+    visit.stop()  # it would take the processor from the tab that is opened
     again = LitVisit(tabs.new_page(), page.url)
     again.until(lambda: again.page.locator("canvas.track-canvas").is_visible())
     assert again.canvas.is_visible()
     lit = again.page.get_by_role("list", name="Lit up").get_by_role("listitem")
     again.until(lambda: words in lit.all_inner_texts())
-    visit.stop()
+    page.bring_to_front()
     close = page.get_by_role("button", name="Close: the layout alone again")
     visit.insist(close.click, lambda: not tracks.is_visible())
     visit.until(lambda: "split=" not in page.url)
