@@ -1,1 +1,1 @@
-"""The public functions: they check, prepare, choose a backend, run a kernel, name the result."""
+"""The public functions: they validate and prepare arguments, run a kernel, and wrap the result."""

@@ -20,7 +20,7 @@ class Polygon:
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values are drawn: pixels at the lower and the upper value."""
+    """A value axis: pixel positions of its lower and upper value."""
 
     low_y: float
     high_y: float
@@ -29,7 +29,7 @@ class Axis:
     is_log: bool = False
 
     def pixels(self, values: np.ndarray) -> np.ndarray:
-        """Return where values are drawn; those beyond the axis at its ends."""
+        """Return the pixel positions of values, clipped to the axis."""
         low, high = _squeeze(np.array([self.low, self.high]), self.is_log)
         shares = (_squeeze(values, self.is_log) - low) / max(high - low, 1e-12)
         return self.low_y + (self.high_y - self.low_y) * np.clip(shares, 0.0, 1.0)
@@ -40,14 +40,14 @@ def _squeeze(values: np.ndarray, is_log: bool) -> np.ndarray:
 
 
 def curve_areas(curve: Curve, axis: Axis, to_x, start: float, end: float) -> list[Polygon]:
-    """Return the area from the base line to the mean, and the one from low to high.
+    """Return the area from the base line to the mean, and the area from low to high.
 
     Parameters
     ----------
     to_x
         Function from bp to pixels.
     start, end
-        What is shown, bp.
+        Visible range, bp.
     """
     first = max(int(np.searchsorted(curve.edges, start, "right")) - 1, 0)
     stop = min(int(np.searchsorted(curve.edges, end, "left")), len(curve.mean))
@@ -69,7 +69,7 @@ def curve_areas(curve: Curve, axis: Axis, to_x, start: float, end: float) -> lis
 
 
 def _stretches(values: np.ndarray) -> list[tuple[int, int]]:
-    """Return start and end of each run of values without a gap."""
+    """Return start and end of each run of values without NaN."""
     is_there = np.concatenate([[False], ~np.isnan(values), [False]])
     bounds = np.flatnonzero(is_there[1:] != is_there[:-1])
     return list(zip(bounds[::2].tolist(), bounds[1::2].tolist(), strict=True))

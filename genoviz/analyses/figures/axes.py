@@ -1,4 +1,4 @@
-"""Plots on white, for files (PNG and SVG): dots and lines, a scatter, a matrix."""
+"""Plots on a white background for files (PNG and SVG): dots and lines, scatter, matrix."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ N_RAMP = 32
 
 @dataclass(frozen=True, eq=False)
 class PrintedPlot:
-    """Dots between two axes.
+    """A scatter plot with two axes.
 
     Attributes
     ----------
     x, y
         float64, shape (n,).
     shades
-        uint8, shape (n,): which of the colours.
+        uint8, shape (n,): colour index of each dot.
     x_ends, y_ends
         Ends of the axes.
     labels
-        Of the x and the y axis.
+        Labels of the x and the y axis.
     x_names
-        What stands below the x axis in the place of numbers, by place; None for numbers.
+        Text labels of the x axis by position; None for numbers.
     levels
-        Dashed lines across.
+        Horizontal dashed lines.
     curves
-        Lines through points, each float64 of shape (2, n); and their colours, if not all one.
+        Lines through points, each float64 of shape (2, n); with their colours, if not all the same.
     logs
-        Whether the x and the y axis are of logarithms.
+        Whether the x and the y axis are logarithmic.
     band
-        x, low and high of a shaded band; None without one.
+        x, low and high of a shaded band; None for none.
     share
-        How wide the plot is among others.
+        Width of the plot relative to others.
     colours
-        Of the dots.
+        Colours of the dots.
     """
 
     x: np.ndarray
@@ -86,11 +86,11 @@ def print_plots(
     plots
         At least one.
     title, caption
-        What stands above and below, a line each.
+        Texts above and below, one line each.
     width, height
-        Of the figure, pixels of 96 to the inch.
+        Size of the figure in pixels at 96 per inch.
     scale
-        Pixels of the print for one of the figure; 2 for sharp prints.
+        Output pixels per figure pixel; 2 for sharp prints.
     """
     areas: list[Polygon] = []
     parts: list[Part] = [Text(LEFT * scale, 22 * scale, title, LARGE * scale, LIGHT.ink)]
@@ -109,7 +109,7 @@ def print_plots(
 
 
 class _Box:
-    """One plot at its place, in pixels of the figure."""
+    """One plot and its position, in pixels of the figure."""
 
     def __init__(
         self, plot: PrintedPlot, x: float, y: float, width: float, height: float, scale: float
@@ -200,7 +200,7 @@ class _Box:
 
 
 def padded_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the ends of an axis on which values have some room.
+    """Return axis ends with some padding around values.
 
     Examples
     --------
@@ -216,14 +216,14 @@ def padded_ends(values: np.ndarray) -> tuple[float, float]:
 
 
 def _share(values: np.ndarray | float, ends: tuple[float, float], is_log: bool) -> np.ndarray:
-    """Return where on an axis values are, from 0 to 1."""
+    """Return the positions of values on an axis, from 0 to 1."""
     change = np.log10 if is_log else np.asarray
     low, high = (float(change(end)) for end in ends)
     return (change(np.asarray(values, float)) - low) / ((high - low) or 1.0)
 
 
 def _ticks(ends: tuple[float, float], is_log: bool) -> list[float]:
-    """Return round numbers between two ends; powers of ten where they are far apart."""
+    """Return round tick values between two ends; powers of ten for a wide range."""
     if not is_log:
         return round_ticks(*ends, 6)
     low, high = math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1]))
@@ -231,11 +231,11 @@ def _ticks(ends: tuple[float, float], is_log: bool) -> list[float]:
     powers = range(low, high + 1, max(-(-(high - low) // 7), 1))
     ticks = [factor * 10.0**power for power in powers for factor in factors]
     found = [tick for tick in ticks if ends[0] <= tick <= ends[1]]
-    return found if len(found) > 2 else round_ticks(*ends, 5)  # less than a decade, at times
+    return found if len(found) > 2 else round_ticks(*ends, 5)  # for less than a decade
 
 
 def round_ticks(low: float, high: float, n_wanted: int) -> list[float]:
-    """Return round numbers between two values, about so many.
+    """Return about ``n_wanted`` round numbers between two values.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def round_ticks(low: float, high: float, n_wanted: int) -> list[float]:
 
 
 def add_legend(figure: TrackFigure, legend: Sequence[tuple[str, str]]) -> TrackFigure:
-    """Return a figure with names of colours at its right, wider by them."""
+    """Return a figure extended to the right by a legend of colours."""
     if not legend:
         return figure
     size = LEGEND_SIZE * PRINT_SCALE
@@ -263,7 +263,7 @@ def add_legend(figure: TrackFigure, legend: Sequence[tuple[str, str]]) -> TrackF
         corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * size * 0.8
         areas.append(Polygon(corners + np.array([left, y - size * 0.8]), colour, 1.0))
         parts.append(Text(left + 1.3 * size, y, name, size, LIGHT.ink))
-    # The letters of who looks at a vector figure may be wider than those that are measured here.
+    # The fonts of a viewer of vector files may be wider than the one measured here.
     width = 1.2 * max(text_width(name, size) for _, name in legend) + 2.5 * size
     return replace(
         figure,

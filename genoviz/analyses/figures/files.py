@@ -1,6 +1,6 @@
-"""Figures, of graphs and of tracks, by the ending of their file's name.
+"""Output of figures of graphs and of tracks, in the format of the file ending.
 
-The HTML of a graph is one page that needs nothing else: pan, zoom, and names of nodes.
+The HTML of a graph is one self-contained page with pan, zoom, and node names.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.figures.parts import Pixels
 
 MAX_LINES = {".png": 1500, ".svg": 100_000, ".pdf": 100_000, ".html": 30_000}
-"""With up to so many nodes in view, a format draws them as lines; with more, as pixels."""
+"""Maximum number of visible nodes that each format draws as lines; more are drawn as pixels."""
 SCREEN_DPI, POINTS_PER_INCH = 96, 72
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -55,9 +55,9 @@ svg {{ max-width: 100%; height: auto; }}
 
 
 def html_bytes(figure: Figure) -> bytes:
-    """Return a figure as an HTML page without any link to elsewhere."""
+    """Return a figure as a self-contained HTML page."""
     theme = figure.colouring.theme
-    # No name begins a tag, or a comment, within the script that has the data.
+    # Escaped, so that no name can start a tag or comment within the data script.
     data = json.dumps(_data(figure), separators=(",", ":")).replace("<", "\\u003c")
     values = {
         "TITLE": escape_text(figure.title or "Pangenome graph"),
@@ -67,7 +67,7 @@ def html_bytes(figure: Figure) -> bytes:
         "LEGEND": _legend(figure),
         "DATA": data,
     }
-    # All at once: a title may be the name of another place.
+    # In one pass, because a title may contain another placeholder.
     return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], _template()).encode()
 
 
@@ -89,7 +89,7 @@ def _legend(figure: Figure) -> str:
 
 
 def _data(figure: Figure) -> dict[str, Any]:
-    """Return what the page's script draws: coordinates from the middle of the view, in bp."""
+    """Return the data of the page's script: coordinates relative to the view's centre, in bp."""
     view = figure.view
     x_size, y_size = view.bp_per_pixel
     found: dict[str, Any] = {
@@ -142,12 +142,12 @@ FIGURE_ENDINGS = tuple(_WRITERS)
 
 
 def figure_bytes(figure: Figure, ending: str) -> bytes:
-    """Return a figure as a file of a kind: ``".png"``, ``".svg"``, ``".pdf"`` or ``".html"``.
+    """Return a figure in a file format: ``".png"``, ``".svg"``, ``".pdf"`` or ``".html"``.
 
     Raises
     ------
     ParameterError
-        If there is no such kind.
+        If the format is unknown.
     """
     if ending not in _WRITERS:
         raise ParameterError(f"a figure cannot be {ending!r}, needs {', '.join(_WRITERS)}")
@@ -155,14 +155,14 @@ def figure_bytes(figure: Figure, ending: str) -> bytes:
 
 
 def track_figure_bytes(figure: TrackFigure, ending: str) -> bytes:
-    """Return a figure as a file of a kind: ``".png"``, ``".svg"``, ``".pdf"`` or ``".html"``.
+    """Return a figure in a file format: ``".png"``, ``".svg"``, ``".pdf"`` or ``".html"``.
 
-    An HTML file asks for nothing from elsewhere.
+    An HTML file is self-contained.
 
     Raises
     ------
     ParameterError
-        If there is no such kind.
+        If the format is unknown.
     """
     if ending not in _TRACK_WRITERS:
         raise ParameterError(f"a figure cannot be {ending!r}, needs {', '.join(_TRACK_WRITERS)}")

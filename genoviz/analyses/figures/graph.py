@@ -1,4 +1,4 @@
-"""A figure of a graph: what is where on it, in any kind of file."""
+"""Composition of a graph figure, independent of the file format."""
 
 from __future__ import annotations
 
@@ -47,29 +47,29 @@ class Figure:
     width, height
         Pixels.
     scale
-        Pixels of the figure in one of 96 to the inch.
+        Figure pixels per pixel at 96 per inch.
     title
-        Of the figure; may be empty.
+        Title of the figure; may be empty.
     dpi
         Dots per inch.
     top
-        Where the part with the graph begins; it is as wide as the figure and as high as its view.
+        Top of the graph part, which is as wide as the figure and as high as its view.
     view
-        What this part shows.
+        The view of this part.
     colouring, palette
         Colours of the nodes, and of marks above `MAX_INDEX`.
     picture
-        The graph in pixels, once or twice as many as the figure has on each axis.
+        The graph in pixels, at once or twice the figure's resolution.
     lines
-        The graph as lines, when these are few enough.
+        The graph as lines, if there are few enough.
     marks
-        Nodes that stand out.
+        Highlighted nodes.
     parts
         Texts, legend and scale bar.
     is_transparent
-        Whether the ground is left out.
+        Whether the background is transparent.
     names
-        Of the nodes of the lines, when these are few enough to be told.
+        Names of the nodes drawn as lines, if there are few enough.
     notes
         What a reader should know, one sentence each.
     """
@@ -109,12 +109,12 @@ def make_figure(
     Parameters
     ----------
     drawing
-        The layout; of some of its nodes when only those are to be drawn.
+        The layout; restricted to some nodes if only these are to be drawn.
     box
-        What to show, ``(x_min, y_min, x_max, y_max)`` in bp of the layout; all by default.
+        Region to show, ``(x_min, y_min, x_max, y_max)`` in bp of the layout; all by default.
     view, fold
-        Instead of a box: exactly what to show, and how the layout is folded there. The figure is
-        as wide as its options say, and as high as the view then is.
+        Exact view and fold, instead of a box. The figure then has the width of its options and the
+        height that follows from the view.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def make_figure(
 
 
 def _is_left_free(picture: Picture, scale: float) -> bool:
-    """Return whether the scale bar has room in the lower left corner and not in the right one."""
+    """Return whether the scale bar has room in the lower left corner but not in the right one."""
     width = picture.indices.shape[1]
     factor = width / picture.viewport.width
     rows = picture.indices[: round(40 * scale * factor)] > 0

@@ -1,7 +1,7 @@
-"""Where alleles of several phase sets of a sample are so near that all their combinations count.
+"""Places where alleles of several phase sets of a sample are close enough to be combined.
 
-Alleles of one phase set (PS of the VCF specification) are on known copies of a sample; which
-copies of two sets are the same one is not known. A genotype that is not phased is a set of its own.
+Within a phase set (PS of the VCF specification), it is known which copy of a sample has an allele.
+Between sets it is not. An unphased genotype is a set of its own.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ import numpy as np
 from genoviz.model.genotypes.phased import PhasedVariants
 
 MAX_COMBINATIONS = 128
-"""Of the sets in one place of a sample; eight sets that are all within a window, of two copies."""
+"""Maximum combinations at one place of a sample; corresponds to eight sets with two copies."""
 
 
 @dataclass(frozen=True, eq=False)
 class PhaseCluster:
-    """Variants of two phase sets or more of a sample, each near the next.
+    """Close variants of at least two phase sets of a sample.
 
     Attributes
     ----------
     sample, contig
-        Their numbers.
+        Indices of sample and contig.
     start, end
-        The stretch of the genome that the variants change, bp. No edit of the sample lies across
-        its ends, nor across the next two.
+        The range of the genome that the variants change, bp. No edit of the sample crosses its
+        ends, nor ``first`` and ``stop``.
     first, stop
-        That stretch with so much beside it that each window that touches it lies within.
+        That range, extended so that it contains every window that touches it.
     combinations
-        The edits of each copy in each combination of the sets but the written one: of the first of
-        these for all copies, then of the second, and so on. Those that overlap are left out.
+        Edits of each copy for each combination of the sets except the written one: first the
+        copies of the first combination, then those of the second, and so on. Overlapping edits are
+        dropped.
     is_complete
         Whether these are all combinations.
     """
@@ -51,23 +52,23 @@ class PhaseCluster:
 
 @dataclass(frozen=True, eq=False)
 class PossiblePaths:
-    """Which paths of a graph are whole haplotypes, and which are combinations of phase sets.
+    """Which paths of a graph are whole haplotypes and which are combinations of phase sets.
 
     Attributes
     ----------
     samples
-        Names.
+        Names of the samples.
     window
-        No more bases than this are looked at together.
+        Maximum number of bases considered together.
     cluster_samples
-        int64, shape (n_clusters,): the sample of each place with several phase sets.
+        int64, shape (n_clusters,): sample of each place with several phase sets.
     n_combinations
-        int64, shape (n_clusters,): combinations that are paths, the written one among them.
+        int64, shape (n_clusters,): combinations with a path, including the written one.
     combinations
-        int64, shape (n_paths,): 0 of whole paths, 1 and so on of those of a cluster.
+        int64, shape (n_paths,): 0 for whole paths; 1, 2, ... for the combinations of a cluster.
     offsets, clusters, starts, ends
-        Clusters along paths: those of path ``i`` are ``offsets[i]:offsets[i + 1]``, with their
-        stretch of the path, bp; int64.
+        Clusters along paths: path ``i`` has those from ``offsets[i]`` to ``offsets[i + 1]``, with
+        their ranges on the path, bp; int64.
     """
 
     samples: tuple[str, ...]
@@ -84,16 +85,16 @@ class PossiblePaths:
 def find_phase_clusters(
     variants: PhasedVariants, lengths: np.ndarray, window: int
 ) -> list[PhaseCluster]:
-    """Return the places where a window can have alleles of two phase sets of a sample.
+    """Return the places where a window can contain alleles of two phase sets of a sample.
 
     Parameters
     ----------
     variants
-        With phase sets; none are found without.
+        Variants with phase sets; without phase sets the result is empty.
     lengths
         int64: length of each sequence of the genome, bp.
     window
-        Bases that are looked at together, at most.
+        Maximum number of bases considered together.
     """
     if variants.phase_sets is None:
         return []
@@ -118,7 +119,7 @@ def find_phase_clusters(
 
 
 class _SampleEdits:
-    """The edits of a sample on one sequence, in blocks that do not touch each other."""
+    """The edits of a sample on one sequence, in disjoint blocks."""
 
     def __init__(
         self,
@@ -143,11 +144,11 @@ class _SampleEdits:
             [[0], 1 + np.flatnonzero(starts[1:] > reach[:-1]), [len(starts)]]
         )
         self._starts, self._ends = starts[self._bounds[:-1]], reach[self._bounds[1:] - 1]
-        # No copy is shorter than this by more.
+        # Maximum number of bases that any copy loses in a block.
         self._lost = np.add.reduceat(lost, self._bounds[:-1])
 
     def clusters(self, length: int, window: int) -> Iterator[PhaseCluster]:
-        """Yield the places where windows have alleles of two sets or more."""
+        """Yield the places where windows contain alleles of at least two sets."""
         margin = window + 2
         blocks = np.flatnonzero(np.add.reduceat(self._is_het, self._bounds[:-1]) > 0)
         if self._n_copies < 2 or not len(blocks):
@@ -166,7 +167,7 @@ class _SampleEdits:
                 yield self._combine(int(mine[0]), int(mine[-1]), colours, length, margin)
 
     def _colour(self, blocks: np.ndarray, places: np.ndarray, margin: int) -> dict[int, int]:
-        """Return a number of each set: sets that a window can have both have different ones."""
+        """Return a colour for each set such that sets sharing a window have different ones."""
         sets = []
         for block in blocks.tolist():
             of_block = slice(self._bounds[block], self._bounds[block + 1])
@@ -215,7 +216,7 @@ class _SampleEdits:
         )
 
     def _drop_overlaps(self, rows: list[int]) -> np.ndarray:
-        """Return edits but those that begin within another before them, as haplotypes have them."""
+        """Return edits without those that start within an earlier one, as for haplotypes."""
         kept, edits = [], self._edits[rows]
         end, insertion = 0, -1
         starts, ends = self._variants.starts[edits].tolist(), self._variants.ends[edits].tolist()
@@ -228,10 +229,10 @@ class _SampleEdits:
 
 
 def _permute(n_colours: int, n_copies: int) -> tuple[list[tuple[tuple[int, ...], ...]], bool]:
-    """Return to which copies those of sets of each colour go, and whether these are all ways.
+    """Return the assignments of colours to copies, and whether they are complete.
 
-    The first is as written. Where there are too many, any two colours differ in one at least, so
-    that what needs alleles of both is not taken for sure.
+    The first is the written one. If there are too many, a subset is used in which any two colours
+    differ at least once, so that a site that needs alleles of both is not reported as certain.
     """
     same = tuple(range(n_copies))
     orders = [*islice(permutations(same), MAX_COMBINATIONS + 1)]
@@ -248,7 +249,7 @@ def _permute(n_colours: int, n_copies: int) -> tuple[list[tuple[tuple[int, ...],
 
 
 class PathMarks:
-    """What `PossiblePaths` says, path by path."""
+    """Collects the content of `PossiblePaths`, path by path."""
 
     def __init__(self, variants: PhasedVariants, clusters: list[PhaseCluster], window: int) -> None:
         self._variants, self._clusters, self._window = variants, clusters, window
@@ -261,7 +262,7 @@ class PathMarks:
         self._last, self._n_made = -1, 0
 
     def add_whole(self, haplotype: int, contig: int, edits: np.ndarray) -> None:
-        """Note the clusters along a haplotype, -1 for the genome's own."""
+        """Record the clusters along a haplotype, -1 for the genome itself."""
         sample = haplotype // self._variants.ploidy if haplotype >= 0 else -1
         numbers = self._numbers.get((sample, contig), [])
         if numbers:
@@ -275,7 +276,7 @@ class PathMarks:
         self._end_path(0)
 
     def add_possible(self, number: int, first: int, edits: np.ndarray) -> int:
-        """Note the next combination of a cluster; returns which it is, from 1 on."""
+        """Record the next combination of a cluster; returns its number, from 1 on."""
         cluster = self._clusters[number]
         deltas, places = self._deltas[edits], self._variants.starts[edits]
         start = cluster.start - first + deltas[places < cluster.start].sum()
@@ -292,7 +293,7 @@ class PathMarks:
         self._offsets.append(len(self._found))
 
     def found(self) -> PossiblePaths:
-        """Return what was noted."""
+        """Return the recorded content."""
         columns = np.array(self._found, np.int64).reshape(-1, 3)
         return PossiblePaths(
             self._variants.samples,
@@ -305,7 +306,7 @@ class PathMarks:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """Return how many clusters there are, and of how many not all combinations are paths."""
+        """Return notes on the number of clusters, and on those with incomplete combinations."""
         if not self._clusters:
             return ()
         n_left = sum(not each.is_complete for each in self._clusters)

@@ -1,7 +1,7 @@
-"""Queries and subjects that workers compare, some contigs each.
+"""Distributed processing of queries and subjects by contig.
 
-Contigs lie side by side on the line of a `LinearPair`, so that what is told of the intervals of a
-contig is told by these alone.
+Contigs occupy separate ranges of a `LinearPair`, so the result for a contig depends only on its own
+intervals.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from genoviz.analyses.intervals.linear_coordinates import MARGIN, LinearPair
 from genoviz.backend import Scheduler
 
 TASK_INTERVALS = 1 << 24
-"""Queries and subjects of a task, where contigs have no more: a second or more."""
+"""Queries and subjects per task, unless a single contig has more: a second or more."""
 
 Parts = list[tuple[np.ndarray, Any]]
 
@@ -24,7 +24,7 @@ Parts = list[tuple[np.ndarray, Any]]
 def iter_by_contig(
     function: Callable[..., Any], pair: LinearPair, *, common: tuple, scheduler: Scheduler
 ) -> Generator[tuple[int, int], None, Parts]:
-    """Have workers call a function for the queries and subjects of some contigs each.
+    """Let workers call a function for the queries and subjects of some contigs each.
 
     Parameters
     ----------
@@ -33,20 +33,20 @@ def iter_by_contig(
     pair
         All queries and subjects.
     common
-        What each call is given.
+        Arguments common to all calls.
     scheduler
-        Whose workers they are.
+        Scheduler of the workers.
 
     Yields
     ------
     tuple
-        Tasks that are done, and how many there are.
+        Numbers of finished tasks and of all tasks.
 
     Returns
     -------
     list
-        Rows of the queries, and what the function returned for them. Queries on contigs without
-        subjects are in none.
+        Rows of the queries, and the function's result for them. Queries on contigs without
+        subjects are not included.
     """
     from genoviz.cluster.blocks import iter_results
 
@@ -84,7 +84,7 @@ def _call(
 
 
 def _rows_of_tasks(pair: LinearPair) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the rows of the queries and subjects of each task, in the order of the contigs."""
+    """Return the rows of the queries and subjects of each task, in contig order."""
     groups, counts = [], []
     for starts in (pair.query_starts, pair.starts):
         found = np.searchsorted(pair.offsets[:-1], starts.astype(np.int64) + MARGIN, "right") - 1

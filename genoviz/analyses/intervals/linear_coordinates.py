@@ -1,9 +1,9 @@
-"""Queries and subjects on one line: contigs and strands side by side, with gaps between them.
+"""Queries and subjects in one linear coordinate system of all contigs and strands, with gaps.
 
-Which intervals overlap follows from the order of their ends, not from how far apart these are. So
-coordinates that do not fit on one line of 62 bits (real, negative, very large) are replaced by
-their ranks among all starts and ends of their contig, which are small whole numbers in the same
-order. Nothing is rounded, and every kernel takes them.
+Overlaps depend only on the order of interval ends, not on distances. Coordinates that do not fit
+into 62 bits (real, negative, very large) are therefore replaced by their ranks among all starts and
+ends of their contig, which are small integers in the same order. Nothing is rounded, and every
+kernel can use them.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ _LOWEST, _HIGHEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 class LinearPair:
     """Queries and subjects in linear coordinates, in the order of their rows.
 
-    Intervals that never count (a strand that is not asked for, empty ones under ``"strict"``) are
-    (0, 0) among the queries and (top, top) among the subjects.
+    Intervals that never count (of an excluded strand, or empty ones under ``"strict"``) are (0, 0)
+    among the queries and (top, top) among the subjects.
 
     Attributes
     ----------
     query_starts, query_ends, starts, ends
-        uint32 or int64, all of one dtype; bp.
+        uint32 or int64, all of the same dtype; bp.
     top
         A coordinate beyond all groups.
     offsets
-        int64, shape (n_groups + 1,): where coordinate 0 of each group lies, and ``top``; nothing
-        of a group reaches the ``MARGIN`` bases before the next.
+        int64, shape (n_groups + 1,): linear coordinate of position 0 of each group, and ``top``; no
+        interval of a group reaches the ``MARGIN`` bases before the next.
     query_groups, subject_groups
         int64, shape (n_contigs of the queries or subjects, 3): the group of each contig with
-        strand 0, 1 and -1, or -1 where such intervals never count.
+        strand 0, 1 and -1, or -1 if such intervals never count.
     """
 
     query_starts: np.ndarray
@@ -64,7 +64,7 @@ class LinearPair:
 
     @cached_property
     def n_groups(self) -> int:
-        """Number of contigs, or of contigs with a strand."""
+        """Number of contigs, or of pairs of contig and strand."""
         return len(self.offsets) - 1
 
 
@@ -76,13 +76,13 @@ def linear_pair(
     strand: Strand | None = None,
     zero_length: ZeroLength = "bedtools",
 ) -> LinearPair:
-    """Return queries and subjects on one line; contigs of the same name lie at the same place.
+    """Return queries and subjects in linear coordinates; contigs are matched by name.
 
     Raises
     ------
     ParameterError
-        If an option is unknown, an interval begins before its contig or ends before it begins, or
-        strands are requested and not known.
+        If an option is unknown, an interval starts before its contig or is reversed, or strands
+        are requested but unknown.
     """
     check_option("zero_length", zero_length, get_args(ZeroLength))
     check_strands(queries, subjects, strand)
@@ -113,7 +113,7 @@ def linear_pair(
 
 
 def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None) -> None:
-    """Raise a ParameterError where strands are requested and not known."""
+    """Raise `ParameterError` if strands are requested but unknown."""
     check_option("strand", strand, (None, *get_args(Strand)))
     for name, intervals in (("queries", queries), ("subjects", subjects)):
         if strand is not None and intervals.strands is None:
@@ -121,7 +121,7 @@ def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None
 
 
 def fits_on_line(queries: Intervals, subjects: Intervals, *, strand: Strand | None) -> bool:
-    """Return whether coordinates are whole, not negative, and few enough for one line."""
+    """Return whether coordinates are integral, non-negative, and small enough for one line."""
     total = 0
     for intervals in (queries, subjects):
         if intervals.is_real or linear_loops.find_wrong(intervals.starts, intervals.ends)[0]:
@@ -154,10 +154,10 @@ def contig_ends(intervals: Intervals) -> np.ndarray:
 
 
 def on_contigs(intervals: Intervals) -> Intervals:
-    """Return intervals without what reaches beyond a contig of known length.
+    """Clip intervals to contigs of known length.
 
-    A read that overhangs its contig ends with it, as ``bedtools genomecov`` has it; what lies
-    beyond as a whole is empty. Where nothing does, these are the intervals themselves.
+    A read that overhangs its contig ends with it, as in ``bedtools genomecov``; an interval wholly
+    beyond becomes empty. Without such intervals, the argument itself is returned.
     """
     if intervals.contig_lengths is None or len(intervals) == 0:
         return intervals
@@ -176,12 +176,12 @@ def count_beyond(intervals: Intervals) -> int:
 
 
 def group_offsets(sizes: np.ndarray) -> np.ndarray:
-    """Return where groups of these sizes begin, with room for widened intervals, and the top.
+    """Return the offsets of groups with room for widened intervals, and the top.
 
     Raises
     ------
     ParameterError
-        If the kernels cannot add up so many bases.
+        If the total length would overflow in the kernels.
     """
     total = sum(sizes.tolist())
     if total + 4 * MARGIN * (len(sizes) + 1) >= MAX_TOP:
@@ -192,16 +192,16 @@ def group_offsets(sizes: np.ndarray) -> np.ndarray:
 
 
 def check_option(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Raise a ParameterError unless a value is one of those allowed."""
+    """Raise `ParameterError` unless a value is allowed."""
     if value not in allowed:
         choices = ", ".join(str(choice) for choice in allowed)
         raise ParameterError(f"{name} is {value!r}, needs one of {choices}")
 
 
 def check_intervals(intervals: Intervals, name: str) -> None:
-    """Raise a ParameterError that names the first interval that cannot be, and how many there are.
+    """Raise `ParameterError` with the first invalid interval, and the number of invalid ones.
 
-    ``Intervals`` refuses reversed ones when it is made; arrays may have been written to since.
+    ``Intervals`` rejects reversed ones on construction, but arrays may have been modified since.
     """
     intervals.check_whole("what measures bases", name)
     n_wrong, row = linear_loops.find_wrong(intervals.starts, intervals.ends)
@@ -214,7 +214,7 @@ def check_intervals(intervals: Intervals, name: str) -> None:
 
 
 def _groups(ranks: np.ndarray, n_contigs: int, strand: str | None, *, flipped: bool) -> np.ndarray:
-    """Return the group of each contig for strands 0, 1 and -1, in the order of a Python index."""
+    """Return the group of each contig for strands 0, 1 and -1, in Python index order."""
     if strand is None:
         return np.repeat(np.asarray(ranks, np.int64)[:, None], 3, axis=1)
     forward, reverse = (n_contigs, 0) if flipped else (0, n_contigs)
@@ -257,16 +257,16 @@ def ordered_pair(
     strand: Strand | None,
     zero_length: ZeroLength,
 ) -> LinearPair:
-    """Return queries and subjects on one line, in true distances or, where needed, in ranks.
+    """Return queries and subjects in linear coordinates, true ones or, if necessary, ranks.
 
-    The pairs that overlap are the same. Lengths and distances are not to be taken from it.
+    The overlapping pairs are the same, but lengths and distances may not be used.
 
     Raises
     ------
     ParameterError
         As for `linear_pair`, except for coordinates that are real, negative or large; if an empty
-        interval of real coordinates is to be widened; if whole numbers and real ones come
-        together and one is not float64.
+        interval of real coordinates would have to be widened; or if integers are mixed with real
+        numbers and one is not exactly representable as float64.
     """
     check_strands(queries, subjects, strand)
     if not fits_on_line(queries, subjects, strand=strand):
@@ -277,7 +277,7 @@ def ordered_pair(
 def _ranked(
     queries: Intervals, subjects: Intervals, closed: bool, zero_length: ZeroLength
 ) -> tuple[Intervals, Intervals]:
-    """Return the same intervals with ranks as coordinates; none is left that is to be widened."""
+    """Return the same intervals with ranks as coordinates; empty ones are already widened."""
     columns = [queries.starts, queries.ends, subjects.starts, subjects.ends]
     for starts, ends, name in ((*columns[:2], "queries"), (*columns[2:], "subjects")):
         _check_order(starts, ends, name)
@@ -301,7 +301,7 @@ def _ranked(
 
 
 def _ranks(ids: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the rank of each value among the different ones of its contig; int64, from 0."""
+    """Return the rank of each value among the distinct values of its contig; int64, from 0."""
     order = np.lexsort((values, ids))
     ids, values = ids[order], values[order]
     is_first = np.append(True, ids[1:] != ids[:-1])[: len(ids)]
@@ -314,7 +314,7 @@ def _ranks(ids: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _check_order(starts: np.ndarray, ends: np.ndarray, name: str) -> None:
-    """Raise a ParameterError that names the first interval that is reversed, and how many are."""
+    """Raise `ParameterError` with the first reversed interval, and the number of reversed ones."""
     rows = np.flatnonzero(~(starts <= ends))
     if len(rows):
         row = int(rows[0])
@@ -335,7 +335,7 @@ def _widened(starts: np.ndarray, ends: np.ndarray, name: str) -> tuple[np.ndarra
             f"row {row:,} of the {name} is empty at {starts[row]:,}, and real coordinates have no "
             "bases to widen it by; choose closed=True, or zero_length 'strict' or 'interior'"
         )
-    # At either end of the numbers of 64 bits there is nothing left to be reached.
+    # Clamped at the limits of 64-bit integers, where nothing can lie beyond.
     return (
         starts - (is_empty & (starts > _LOWEST)),
         ends + (is_empty & (ends < _HIGHEST)),

@@ -14,17 +14,17 @@ N_REFERENCES = 2
 
 @dataclass(frozen=True)
 class Contigs:
-    """Where each path begins and ends, and what it is called.
+    """Extent and name of each path.
 
     Attributes
     ----------
     first_bins, last_bins
-        int64, shape (n_paths,): path ``p`` runs through the bins ``first_bins[p]`` to
+        int64, shape (n_paths,): path ``p`` covers the bins ``first_bins[p]`` to
         ``last_bins[p] - 1``.
     names
         ``sample#haplotype#contig``.
     n_haplotypes
-        How many haplotypes, references included, the paths make up.
+        Number of haplotypes that the paths make up, including references.
     """
 
     first_bins: np.ndarray
@@ -42,10 +42,10 @@ def cut_contigs(
     whole_steps: float,
     contig: str,
 ) -> Contigs:
-    """Deal ``n_paths`` paths out to haplotypes, as contigs with gaps between them.
+    """Divide ``n_paths`` paths among haplotypes, as contigs with gaps between them.
 
-    The first two paths are whole references. ``whole_steps`` is how many steps a path through the
-    whole graph has, and with ``n_steps`` decides how many haplotypes there are.
+    The first two paths are whole references. ``whole_steps`` is the number of steps of a path
+    through the whole graph; with ``n_steps`` it determines the number of haplotypes.
 
     Raises
     ------

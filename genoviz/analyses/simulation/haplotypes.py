@@ -1,4 +1,4 @@
-"""The haplotypes of a simulated graph: who copies which founder where, and the steps it makes."""
+"""Haplotypes of a simulated graph: mosaics of founders, and the steps of their paths."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEP_TOLERANCE = 0.05
 
 @dataclass(frozen=True)
 class Bins:
-    """A graph in bins, the units that paths copy; ``first_sites`` is the contract's bin_sites."""
+    """A graph in bins, the units that paths copy; ``first_sites`` is the kernel's ``bin_sites``."""
 
     kernel: ModuleType
     sites: Sites
@@ -65,10 +65,10 @@ class Haplotypes:
     def iter_write_steps(
         self, copy_span: int, is_reverse: np.ndarray, path_offsets: np.ndarray, steps: np.ndarray
     ) -> Iterator[int]:
-        """Fill the handles that the paths visit (uint32, (n_steps,)); yield how many are filled."""
+        """Fill in the handles of the paths (uint32, (n_steps,)); yield the number filled."""
 
         def run(first: int, stop: int) -> None:
-            # The references are far longer than most paths, so each path is a chunk of its own.
+            # References are much longer than most paths, so each path is its own chunk.
             carriers = self.carriers - np.int32(first)  # paths are numbered from 0 in each slice
             with numba.parallel_chunksize(1):
                 self.bins.kernel.write_steps(
@@ -94,7 +94,7 @@ class Haplotypes:
 
 
 def cut_bins(kernel: ModuleType, sites: Sites, n_paths: int) -> Bins:
-    """Return bins of as many top-level sites each, few enough for a mosaic of all paths."""
+    """Return bins with equally many top-level sites, few enough for a mosaic of all paths."""
     n_top = len(sites.top)
     n_bins = min(MAX_BINS, n_top, max(1, MOSAIC_BYTES // max(n_paths, 1)))
     cuts = np.linspace(0, n_top, n_bins + 1).astype(np.int64)
@@ -105,9 +105,9 @@ def cut_bins(kernel: ModuleType, sites: Sites, n_paths: int) -> Bins:
 def paint_mosaic(
     bins: Bins, contigs: Contigs, n_founders: int, recombination: float, seed: np.uint64
 ) -> np.ndarray:
-    """Return 1 + founder that each path copies, 0 where it is not; uint8, (n_bins, n_paths).
+    """Return 1 + founder copied by each path in each bin, 0 for none; uint8, (n_bins, n_paths).
 
-    Each reference copies one founder throughout, so that two founders are everywhere.
+    Each reference copies a single founder, so that two founders are present everywhere.
     """
     n_paths = len(contigs.names)
     fixed_founders = np.full(n_paths, -1, np.int64)
@@ -128,7 +128,7 @@ def paint_mosaic(
 def draw_haplotypes(
     bins: Bins, mosaic: np.ndarray, n_founders: int, private_rate: float, seed: np.uint64
 ) -> Haplotypes:
-    """Return founders with random alleles, each of them on some path of the mosaic."""
+    """Return founders with random alleles, each of which is on some path of the mosaic."""
     kinds = bins.sites.kinds
     alleles = np.empty(len(kinds), np.uint64)
     carriers = np.empty(len(kinds), np.int32)
@@ -139,7 +139,7 @@ def draw_haplotypes(
 
 
 def count_whole_steps(bins: Bins, private_rate: float, seed: np.uint64) -> float:
-    """Return the mean steps of a path through the whole graph, from a trial."""
+    """Return the mean number of steps of a path through the whole graph, from a trial."""
     founders = np.arange(1, N_TRIAL_FOUNDERS + 1, dtype=np.uint8)
     mosaic = np.tile(founders, (bins.n_bins, 1))
     trial = draw_haplotypes(bins, mosaic, N_TRIAL_FOUNDERS, private_rate, seed)
@@ -147,7 +147,7 @@ def count_whole_steps(bins: Bins, private_rate: float, seed: np.uint64) -> float
 
 
 def choose_copy_span(haplotypes: Haplotypes, n_steps: int | None) -> tuple[int, np.ndarray]:
-    """Return the copy span of duplications that meets ``n_steps``, and the steps of each path.
+    """Return the copy span of duplications that matches ``n_steps``, and the steps of each path.
 
     Raises
     ------

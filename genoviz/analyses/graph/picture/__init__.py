@@ -1,1 +1,1 @@
-"""Pictures of layouts: colours, pixels, shapes near by."""
+"""Pictures of layouts: colours, pixels, close-up shapes."""

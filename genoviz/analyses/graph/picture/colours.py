@@ -1,4 +1,4 @@
-"""How nodes are coloured: their values, how these are scaled, and what the colours mean."""
+"""Node colouring: values, their scaling, and their legend."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from genoviz.analyses.graph.picture.palettes import (
 )
 
 MAX_INDEX = 239
-"""The highest palette index of nodes; those above are for marks."""
+"""Highest palette index for nodes; higher ones are for marks."""
 
 N_MARK_COLOURS = 255 - MAX_INDEX
 MAX_CATEGORIES = MAX_INDEX
@@ -35,7 +35,7 @@ CATEGORY_OPTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """How nodes are coloured.
+    """Values, scaling and colours of nodes.
 
     Attributes
     ----------
@@ -44,22 +44,22 @@ class Colouring:
     options
         Options of `LayoutDrawing.draw`; they keep the indices above `MAX_INDEX` free for marks.
     node_values
-        float32, shape (n_nodes,), or None to colour by the number of nodes of a pixel. Categories
-        are whole numbers from 0 on; where several meet in a pixel, it shows the largest.
+        float32, shape (n_nodes,), or None to colour by the number of nodes per pixel. Categories
+        are integers from 0; a pixel with several shows the largest.
     ramp
-        Which ramp of the theme; empty for categories.
+        Name of the theme's ramp; empty for categories.
     high
-        The largest number of a ramp; 0 to take it from the picture.
+        Upper end of a ramp; 0 to take it from the picture.
     missing
-        What nodes without a value are; empty when there are none.
+        Description of nodes without a value; empty if there are none.
     is_whole
-        Whether the numbers of a ramp are whole.
+        Whether the numbers of a ramp are integers.
     colours
         Colour of each category, at most `MAX_CATEGORIES`.
     items
         Colours and names of the legend.
     note
-        What else the legend says.
+        Additional text of the legend.
     theme
         Dark or light.
     """
@@ -77,12 +77,12 @@ class Colouring:
     theme: Theme = field(default=DARK)
 
     def on(self, theme: Theme) -> Colouring:
-        """Return the same in the colours of another theme."""
+        """Return the same colouring in another theme."""
         return self if theme is self.theme else replace(self, theme=theme)
 
     @cached_property
     def palette(self) -> Palette:
-        """The colours of the palette indices: ground, nodes, and ink for the marks."""
+        """The colours of the palette indices: background, nodes, and ink for the marks."""
         return self.palette_with(())
 
     def palette_with(self, mark_colours: Sequence[str]) -> Palette:
@@ -104,7 +104,7 @@ class Colouring:
         return (palette[0], theme.other, *palette[1:])
 
     def legend(self, picture: Picture) -> Legend:
-        """Return the legend of a picture that was drawn with these colours."""
+        """Return the legend of a picture drawn with these colours."""
         if not self.ramp:
             items = tuple((self.theme.colour(colour), name) for colour, name in self.items)
             return NamedLegend(self.title, items, self.note)
@@ -112,14 +112,14 @@ class Colouring:
         return RampLegend(self.title, picture.levels, high, self.missing, self.is_whole)
 
     def node_indices(self, nodes: np.ndarray, levels: np.ndarray) -> np.ndarray:
-        """Return the palette index of single nodes, as a picture of them alone would have it.
+        """Return the palette indices of single nodes, as in a picture of them alone.
 
         Parameters
         ----------
         nodes
             Node numbers, shape (n,).
         levels
-            Of the picture that they are to fit.
+            Levels of the picture to match.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Straight and curved lines of a few nodes and edges: clipped, bent and cut."""
+"""Lines and curves of a few nodes and edges: clipping, shaping and splitting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ N_BISECTIONS = 60
 
 
 def clip_segments(ends: np.ndarray, box: tuple[float, float, float, float]) -> np.ndarray:
-    """Return which part of each segment lies in a box, by Liang and Barsky's algorithm.
+    """Clip segments to a box by the Liang-Barsky algorithm.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def clip_segments(ends: np.ndarray, box: tuple[float, float, float, float]) -> n
     Returns
     -------
     numpy.ndarray
-        float64, shape (n, 2): where the part begins and ends, as shares of the way from end 0 to
-        end 1; the first is larger than the second if there is none.
+        float64, shape (n, 2): start and end of the visible part, as shares of the way from end 0
+        to end 1; the first is larger than the second if nothing is visible.
 
     References
     ----------
@@ -43,7 +43,7 @@ def clip_segments(ends: np.ndarray, box: tuple[float, float, float, float]) -> n
 
 
 def cut_segments(ends: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the parts of segments between shares of their ways, as `clip_segments` gives them."""
+    """Return the parts of segments between two shares, as from `clip_segments`."""
     start, way = ends[:, :1], ends[:, 1:] - ends[:, :1]
     parts = start + shares[:, :, None] * way
     is_whole = (shares == (0.0, 1.0))[:, :, None]
@@ -51,7 +51,7 @@ def cut_segments(ends: np.ndarray, shares: np.ndarray) -> np.ndarray:
 
 
 def edge_curves(from_ends: np.ndarray, to_ends: np.ndarray, is_hairpin: np.ndarray) -> np.ndarray:
-    """Return a cubic Bezier curve for each edge, which leaves both nodes in their directions.
+    """Return a cubic Bezier curve for each edge, tangential to both nodes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def edge_curves(from_ends: np.ndarray, to_ends: np.ndarray, is_hairpin: np.ndarr
         float64, shape (n, 2, 2): ends of the node that each edge leaves, and of the one that it
         enters; end 1 is the one that the edge touches.
     is_hairpin
-        bool, shape (n,): whether an edge comes back to the end that it leaves.
+        bool, shape (n,): whether an edge returns to the end that it leaves.
 
     Returns
     -------
@@ -77,14 +77,14 @@ def edge_curves(from_ends: np.ndarray, to_ends: np.ndarray, is_hairpin: np.ndarr
 
 
 def _direction(ends: np.ndarray) -> np.ndarray:
-    """Return the unit vectors from end 0 to end 1; zeros where these are one point."""
+    """Return the unit vectors from end 0 to end 1; zeros if these coincide."""
     way = ends[:, 1] - ends[:, 0]
     length = np.hypot(*way.T)[:, None]
     return np.divide(way, length, out=np.zeros_like(way), where=length > 0)
 
 
 def split_at_x(curves: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of Bezier curves before and after they cross given x, by de Casteljau.
+    """Split Bezier curves where they cross given x, by de Casteljau's algorithm.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Which number gets which palette index, and the legend that tells what the colours mean.
+"""Mapping of numbers to palette indices, and legends of the colours.
 
-Levels are linear, logarithmic or histogram-equalised; legends are ramps with their true scale, and
+Levels are linear, logarithmic or histogram-equalised. Legends are ramps with their true scale, or
 named colours.
 """
 
@@ -31,15 +31,15 @@ class RampLegend:
     Attributes
     ----------
     title
-        What the numbers are, with their unit.
+        Quantity of the numbers, with unit.
     levels
-        Where each palette index from 1 on begins; NaN for nodes without a value.
+        Lower bound of each palette index from 1 on; NaN for nodes without a value.
     high
         The largest number.
     missing
-        What pixels of index 1 are, when they have no number.
+        Description of pixels of index 1, if they have no number.
     is_whole
-        Whether all numbers are whole.
+        Whether all numbers are integers.
     """
 
     title: str
@@ -49,12 +49,12 @@ class RampLegend:
     is_whole: bool = False
 
     def palette_part(self, palette: Palette) -> tuple[Palette, np.ndarray]:
-        """Return the colours of the ramp, and where each begins."""
+        """Return the colours of the ramp, and the lower bound of each."""
         first = 1 if self.missing else 0
         return palette[1 + first : 1 + len(self.levels)], self.levels[first:]
 
     def ticks(self) -> list[tuple[float, float]]:
-        """Return its ends and round numbers between, with their place on the ramp (0 to 1)."""
+        """Return its ends and round numbers between, with their position on the ramp (0 to 1)."""
         levels = self.levels[1:] if self.missing else self.levels
         low, high = float(levels[0]), float(self.high)
         inner = [
@@ -69,16 +69,16 @@ class RampLegend:
 
 @dataclass(frozen=True)
 class NamedLegend:
-    """Colours with a name each.
+    """A legend of named colours.
 
     Attributes
     ----------
     title
-        What the names are.
+        Title of the names.
     items
         Colours as ``#rrggbb``, and their names.
     note
-        What else a reader should know; may be empty.
+        Additional text; may be empty.
     """
 
     title: str
@@ -90,14 +90,14 @@ Legend = RampLegend | NamedLegend
 
 
 def ramp_ticks(levels: np.ndarray, high: float) -> list[tuple[float, float]]:
-    """Return round numbers with their place on the ramp (0 to 1), as the picture uses it.
+    """Return round numbers with their position on the ramp (0 to 1), as the picture scales it.
 
     Parameters
     ----------
     levels
-        float, ascending: where each index begins.
+        float, ascending: lower bound of each index.
     high
-        The largest number on the ramp.
+        The largest number of the ramp.
     """
     low = float(levels[0])
     ticks = []
@@ -111,7 +111,7 @@ def ramp_ticks(levels: np.ndarray, high: float) -> list[tuple[float, float]]:
 
 
 def _is_even(levels: np.ndarray) -> bool:
-    """Whether equal steps of the index are about equal steps of the number."""
+    """Whether levels are approximately linear."""
     if len(levels) < 3 or levels[-1] <= levels[0]:
         return True
     middle = (levels[len(levels) // 2] - levels[0]) / (levels[-1] - levels[0])
@@ -159,11 +159,11 @@ def length_text(length: float) -> str:
 
 
 class Levels(NamedTuple):
-    """Where each palette index from 1 on begins.
+    """Lower bound of each palette index from 1 on.
 
     ``numbers`` are uint32, as in the image: a pixel's index is the number of levels at or below its
-    number. ``values`` are float64, what they mean to the user; NaN is for nodes without a value.
-    ``n_used`` is the number of pixels that get an index.
+    number. ``values`` are the corresponding float64 values; NaN for nodes without a value.
+    ``n_used`` is the number of pixels with an index.
     """
 
     numbers: np.ndarray
@@ -171,7 +171,7 @@ class Levels(NamedTuple):
     n_used: int
 
     def line_width(self, n_pixels: int) -> int:
-        """Return how many pixels wide lines are best: wider in emptier pictures."""
+        """Return the best line width in pixels: wider in emptier pictures."""
         share = self.n_used / n_pixels
         return 3 if share < 0.02 else 2 if share < 0.06 else 1
 
@@ -186,8 +186,8 @@ def count_levels(
 ) -> Levels:
     """Return the levels of a count image.
 
-    The counts from 0 to the largest are mapped to indices from 1 on by ``log(1 + count)``,
-    linearly, or by the share of the used pixels that have no larger count.
+    Counts from 0 to the maximum are mapped to indices from 1 on by ``log(1 + count)``, linearly, or
+    by the share of used pixels with no larger count.
     """
     _, largest, n_used = kernels.image_range(image, 1)
     low, high = value_range or (0.0, float(largest))
@@ -236,7 +236,7 @@ def value_levels(
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise a ParameterError if a value is none of the choices."""
+    """Raise `ParameterError` if a value is not among the choices."""
     if value not in choices:
         raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(choices)}")
 

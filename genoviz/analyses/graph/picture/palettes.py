@@ -1,9 +1,9 @@
-"""Colours of pictures of a graph, on a dark and on a light ground.
+"""Colours of graph pictures on a dark and on a light background.
 
-Ramps rise (on the light ground fall) in lightness from one end to the other, except for the one of
-shares, which is lightest (darkest) in its middle; so they read without colour vision. Categories
-are those of Okabe and Ito, with violet for yellow on the light ground. With the colour vision of
-deuteranopes and protanopes as simulated by Machado et al., all of them stay apart.
+Ramps change monotonically in lightness (increasing on dark, decreasing on light), except for that
+of shares, which is lightest (darkest) in its middle, so that they can be read without colour
+vision. Categories are the colours of Okabe and Ito, with violet instead of yellow on light. All
+remain distinguishable under deuteranopia and protanopia as simulated by Machado et al.
 
 References
 ----------
@@ -17,30 +17,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Palette = tuple[str, ...]
-"""256 colours as ``#rrggbb``: the first for pixels without a node, then one for each index."""
+"""256 colours as ``#rrggbb``: the background, followed by one for each index."""
 
 Colour = str | int
-"""``#rrggbb``, or which colour of the theme: a category from 0 on, or `OTHER`, `SOME`, `ALL`."""
+"""``#rrggbb``, or a theme colour: a category from 0 on, or `OTHER`, `SOME`, `ALL`."""
 
 OTHER, SOME, ALL = -1, -2, -3
 
 
 @dataclass(frozen=True, eq=False)
 class Theme:
-    """The colours of a picture on one ground.
+    """The colours of a picture for one background.
 
     Attributes
     ----------
     ground, ink, faint
-        Of the picture, its texts, and its less important texts and lines.
+        Colours of the background, of texts, and of secondary texts and lines.
     other
-        Of nodes that the colours are not about.
+        Colour of nodes outside the coloured groups.
     some, everything
-        Of nodes that belong to some and to all of the coloured groups.
+        Colours of nodes in some and in all of the coloured groups.
     categories
-        For names.
+        Colours of named categories.
     ramps
-        Stops of the ramps by what they are for: density, position, depth, share.
+        Stops of the ramps by purpose: density, position, depth, share.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Theme:
     def colour(self, colour: Colour) -> str:
         """Return a colour as ``#rrggbb``.
 
-        After the categories come their lighter and their darker shades, and then all again.
+        The categories are followed by lighter and darker shades of them, and then repeat.
         """
         if isinstance(colour, str):
             return colour
@@ -68,7 +68,7 @@ class Theme:
 
     @property
     def n_colours(self) -> int:
-        """How many categories have a colour of their own."""
+        """Number of categories with distinct colours."""
         return 3 * len(self.categories)
 
 

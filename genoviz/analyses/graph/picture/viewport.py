@@ -1,4 +1,4 @@
-"""The part of a layout that is looked at, and the pixels that it is drawn on."""
+"""The visible part of a layout, and its pixel size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Viewport:
     Parameters
     ----------
     x_min, x_max, y_min, y_max
-        The rectangle; the upper bounds belong to it.
+        The rectangle, including its upper bounds.
     width, height
         Size of the picture in pixels. Row 0 of a picture is the lowest y.
 
@@ -79,7 +79,7 @@ class Viewport:
         margin
             Empty part of the width and of the height on each side, in [0, 0.5).
         keep_aspect
-            Whether a bp is as many pixels wide as high; if not, the picture is stretched.
+            Whether a bp has equal width and height in pixels; otherwise the picture is stretched.
         """
         if not 0 <= margin < 0.5:
             raise ParameterError(f"margin is {margin}, needs to be at least 0 and below 0.5")
@@ -109,9 +109,9 @@ class Viewport:
         return (self.x_max - self.x_min) / self.width, (self.y_max - self.y_min) / self.height
 
     def zoomed(self, factor: float, x: float | None = None, y: float | None = None) -> Viewport:
-        """Return the viewport magnified by a factor, with the point (x, y) where it was.
+        """Return the viewport magnified by a factor, with the point (x, y) fixed.
 
-        Without a point, the centre stays.
+        The default point is the centre.
         """
         x = (self.x_min + self.x_max) / 2 if x is None else x
         y = (self.y_min + self.y_max) / 2 if y is None else y
@@ -125,7 +125,7 @@ class Viewport:
         )
 
     def panned(self, dx: float, dy: float) -> Viewport:
-        """Return the viewport moved by a part of its width and of its height."""
+        """Return the viewport shifted by shares of its width and height."""
         x_shift, y_shift = dx * (self.x_max - self.x_min), dy * (self.y_max - self.y_min)
         return Viewport(
             self.x_min + x_shift,
@@ -137,7 +137,7 @@ class Viewport:
         )
 
     def part(self, column: int, row: int, width: int, height: int) -> Viewport:
-        """Return what some of the picture's columns and rows show, from the first of them on."""
+        """Return the viewport of a range of the picture's columns and rows."""
         x_scale, y_scale = self.bp_per_pixel
         x_min, y_min = self.x_min + column * x_scale, self.y_min + row * y_scale
         return Viewport(
@@ -145,9 +145,9 @@ class Viewport:
         )
 
     def pixels_from(self, other: Viewport) -> tuple[int, int] | None:
-        """Return how many columns and rows this is to the right of another and above it.
+        """Return the offset in columns (right) and rows (up) from another viewport.
 
-        None if it is not as large and as fine, or not whole pixels away.
+        None if size or resolution differ, or the offset is not a whole number of pixels.
         """
         if (self.width, self.height) != (other.width, other.height):
             return None
@@ -166,14 +166,14 @@ class Viewport:
 
 @dataclass
 class LastImage:
-    """The image that was drawn last, for a view that is dragged.
+    """The last drawn image, for reuse while the view is dragged.
 
     Attributes
     ----------
     may_move
-        Whether the next one may be made by moving this one, as `move_image` does.
+        Whether the next image may be made by shifting this one, see `move_image`.
     is_moved
-        Whether the last one was.
+        Whether the last image was made that way.
     """
 
     may_move: bool = False
@@ -183,7 +183,7 @@ class LastImage:
     def take(
         self, what: tuple, viewport: Viewport, draw: Callable[[Viewport], np.ndarray]
     ) -> np.ndarray:
-        """Return the image of a view; ``what`` is equal where it shows the same in the same way."""
+        """Return the image of a view; equal ``what`` means equal content and style."""
         image = None
         if self.may_move and self._last is not None and self._last[0] == what:
             image = move_image(*self._last[1:], viewport, draw)
@@ -193,7 +193,7 @@ class LastImage:
         return image
 
     def forget(self) -> None:
-        """Keep nothing."""
+        """Drop the image."""
         self.is_moved, self._last = False, None
 
 
@@ -203,15 +203,15 @@ def move_image(
     moved: Viewport,
     draw: Callable[[Viewport], np.ndarray],
 ) -> np.ndarray | None:
-    """Return the image of a view that was moved by whole pixels; only what is new is drawn.
+    """Return the image of a view shifted by whole pixels, drawing only the new parts.
 
-    What was drawn before is taken over: a line that crosses the edge of the former view may differ
-    by a pixel from a new drawing, for each view clips it elsewhere.
+    Old pixels are reused. A line that crosses the edge of the previous view may differ by a pixel
+    from a full redraw, because each view clips it elsewhere.
 
     Parameters
     ----------
     image
-        Shape (height, width): that of ``viewport``.
+        Shape (height, width): the image of ``viewport``.
     draw
         Returns the image of a part of ``moved``.
 

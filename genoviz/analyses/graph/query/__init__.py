@@ -1,1 +1,1 @@
-"""Questions to a graph: regions, positions, parts, depth, statistics."""
+"""Queries of a graph: regions, positions, parts, depth, statistics."""

@@ -1,4 +1,4 @@
-"""The nodes under stretches of paths of one length, such as the hits of a k-mer."""
+"""Nodes under path stretches of equal length, such as the hits of a k-mer."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ class Hits(Protocol):
 def find_nodes(
     graph: PangenomeGraph, paths: np.ndarray, starts: np.ndarray, n_bases: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes that stretches of paths are on.
+    """Return the nodes of path stretches.
 
     Parameters
     ----------
     graph
         The graph.
     paths, starts
-        Integers, shape (n,): path and first base of each stretch, which is on the path.
+        Integers, shape (n,): path and first base of each stretch, which lies on the path.
     n_bases
         Length of all stretches, at least 1.
 
     Returns
     -------
     offsets, nodes
-        int64, shape (n + 1,), and int32: stretch ``i`` is on ``nodes[offsets[i] :
-        offsets[i + 1]]``, in the order of the path; nodes without bases are left out.
+        int64, shape (n + 1,), and int32: stretch ``i`` covers ``nodes[offsets[i] :
+        offsets[i + 1]]``, in path order; empty nodes are left out.
     """
     offsets, handles, _ = find_walks(graph, paths, starts, n_bases)
     return offsets, (handles >> 1).astype(np.int32)
@@ -48,13 +48,13 @@ def find_nodes(
 def find_walks(
     graph: PangenomeGraph, paths: np.ndarray, starts: np.ndarray, n_bases: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the handles that stretches of paths are on, as `find_nodes` does the nodes.
+    """Return the handles of path stretches, like `find_nodes`.
 
     Returns
     -------
     offsets, handles, shifts
-        int64, shape (n + 1,), uint32, and int64, shape (n,): how many bases of its first node, as
-        the path reads it, come before each stretch.
+        int64, shape (n + 1,), uint32, and int64, shape (n,): offset of each stretch within its
+        first node, in path direction.
     """
     offsets = np.zeros(len(paths) + 1, np.int64)
     if len(paths) == 0:
@@ -78,17 +78,17 @@ def find_walks(
 
 
 def walk_texts(graph: PangenomeGraph, offsets: np.ndarray, handles: np.ndarray) -> list[str]:
-    """Return walks as GAF writes them: ``>12<13`` is node 12 forward, then 13 reverse."""
+    """Return walks in GAF notation: ``>12<13`` is node 12 forward, then 13 reverse."""
     names = graph.node_names
     steps = [f"{'<' if handle & 1 else '>'}{names[handle >> 1]}" for handle in handles.tolist()]
     return ["".join(steps[first:stop]) for first, stop in pairwise(offsets.tolist())]
 
 
 def iter_gaf_lines(graph: PangenomeGraph, name: str, n_bases: int, hits: Hits) -> Iterator[str]:
-    """Yield the lines of GAF of hits of one length, one for each place in the graph.
+    """Yield GAF lines of hits of one length, one line per place in the graph.
 
-    Walks are turned so that they read what was searched. Tag ``ph:i`` has how many hits there are
-    at a place, ``cg:Z`` that all bases match.
+    Walks are oriented so that they read the query. Tag ``ph:i`` is the number of hits at a place,
+    and ``cg:Z`` says that all bases match.
 
     References
     ----------

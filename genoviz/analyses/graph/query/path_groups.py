@@ -1,4 +1,4 @@
-"""Groups of paths by the parts of their names, and how many of them run through each node."""
+"""Groups of paths by parts of their names, and the number of groups at each node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathName
 
 GROUPINGS = {"path": "paths", "sample": "samples", "haplotype": "haplotypes", "contig": "contigs"}
-"""By what paths can be grouped, with the plural."""
+"""Groupings of paths, with their plurals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class PathGroups:
     by
         A key of `GROUPINGS`.
     names
-        Of the groups, in the order of their first paths.
+        Names of the groups, in the order of their first paths.
     of_path
         int32, shape (n_paths,): the group of each path, or -1.
     """
@@ -33,7 +33,7 @@ class PathGroups:
     of_path: np.ndarray
 
     def select(self, names: Sequence[str]) -> PathGroups:
-        """Return only the groups of these names, in this order.
+        """Return the groups with these names only, in this order.
 
         Raises
         ------
@@ -50,9 +50,9 @@ class PathGroups:
         return PathGroups(self.by, tuple(names), renumbered[self.of_path])
 
     def sum_columns(self, counts: np.ndarray) -> np.ndarray:
-        """Return the sums over the paths of each group of a count for each path.
+        """Sum per-path counts over the paths of each group.
 
-        ``counts`` are int64, shape (n, n_paths); so is what is returned, shape (n, n_groups).
+        ``counts`` are int64, shape (n, n_paths); the result is int64, shape (n, n_groups).
         """
         sums = np.zeros((len(counts), len(self.names)), np.int64)
         has_group = self.of_path >= 0
@@ -61,15 +61,15 @@ class PathGroups:
 
 
 def group_paths(graph: PangenomeGraph, by: str) -> PathGroups:
-    """Return the paths of a graph in groups by ``"path"``, ``"sample"`` or another grouping.
+    """Group the paths of a graph by ``"path"``, ``"sample"`` or another grouping.
 
-    A haplotype is named ``sample#haplotype``. A path whose name lacks a PanSN field belongs to the
-    group of what it has: without a sample, to one of its whole name without ``:start-end``.
+    A haplotype is named ``sample#haplotype``. A path that lacks a PanSN field is grouped by the
+    fields it has; without a sample, by its whole name without ``:start-end``.
 
     Raises
     ------
     ParameterError
-        If there is no such grouping.
+        If the grouping is unknown.
     """
     if by not in GROUPINGS:
         raise ParameterError(f"paths are grouped by {by!r}, needs one of {', '.join(GROUPINGS)}")
@@ -92,14 +92,14 @@ def _group_name(name: PathName, by: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NodeGroups:
-    """Which groups run through each node.
+    """The groups at each node.
 
     Attributes
     ----------
     counts
-        int32, shape (n_nodes,): how many.
+        int32, shape (n_nodes,): number of groups.
     first
-        int32, shape (n_nodes,): the first of them, or -1.
+        int32, shape (n_nodes,): the first group, or -1.
     """
 
     counts: np.ndarray
@@ -107,7 +107,7 @@ class NodeGroups:
 
 
 def count_node_groups(graph: PangenomeGraph, groups: PathGroups) -> NodeGroups:
-    """Return how many groups run through each node, each counted once."""
+    """Count the groups that visit each node, each once."""
     from genoviz.model.graph_loops import count_groups
 
     of_path = groups.of_path
@@ -122,7 +122,7 @@ def find_group_nodes(graph: PangenomeGraph, by: str, names: Sequence[str]) -> np
     Raises
     ------
     ParameterError
-        If there is no such grouping or group.
+        If the grouping or a group is unknown.
     """
     groups = group_paths(graph, by).select(names)
     return np.flatnonzero(count_node_groups(graph, groups).counts > 0)

@@ -1,8 +1,7 @@
-"""Places of k-mers on the paths of a graph; of a few k-mers, found without compiled code.
+"""Places of k-mers on the paths of a graph; for a few k-mers, without compiled code.
 
-Numba needs the better part of half a second before it has counted the first k-mer, which one
-look-up from the shell does not need: rows of the index are found as `count_few` does, and the rest
-is NumPy.
+Loading Numba takes about half a second, which dominates a single look-up from the shell. Here rows
+of the index are found as in `count_few`, and the rest is NumPy.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ FORWARD, REVERSE, BOTH = 0, 1, 2
 MAX_SORTED = 1 << 22
 _UNITS_PER_BATCH = 1 << 16
 _FEW_ROWS, _FEW_PLACES = 2_000, 50_000
-"""Up to so many rows, steps between rows that are kept, and places, NumPy is the faster one."""
+"""Limits on rows, LF steps and places below which NumPy is faster."""
 
 
 @dataclass(frozen=True, eq=False)
 class UnitHits:
-    """Places in units at which k-mers begin, along the walk.
+    """Positions within units at which k-mers start, along the walk.
 
     Attributes
     ----------
     kmers
-        int64, shape (n,): number of the k-mer.
+        int64, shape (n,): index of the k-mer.
     units, offsets
-        int64, shape (n,): the unit, and the place in it, bp.
+        int64, shape (n,): the unit, and the position within it, bp.
     sides
-        int8, shape (n,): whether the k-mer stands there (0), its reverse complement (1) or both.
+        int8, shape (n,): whether the k-mer (0), its reverse complement (1) or both occur there.
     """
 
     kmers: np.ndarray
@@ -53,38 +52,38 @@ class UnitHits:
 def units_of(
     pangenome: PangenomeIndex, positions: np.ndarray, kmers: np.ndarray, sides: np.ndarray
 ) -> UnitHits:
-    """Return the hits that begin in units, of all positions in the text; int64, (n,)."""
+    """Return the hits that start within units, from text positions; int64, (n,)."""
     text = pangenome.index.text
     places = text.locate(positions)
     joint = text.contig_offsets[places.contig_ids] + places.starts
     units = np.searchsorted(pangenome.unit_starts, joint, side="right") - 1
     offsets = joint - pangenome.unit_starts[units]
-    # Behind a unit are bases that stand in other units too.
+    # Bases after a unit belong to other units too, so hits there are not counted.
     is_own = offsets < pangenome.shared.lengths[units]
     return UnitHits(kmers[is_own], units[is_own], offsets[is_own], sides[is_own])
 
 
 @dataclass(frozen=True, eq=False)
 class PathHits:
-    """Places of a k-mer on paths, a page of them.
+    """A page of the places of a k-mer on paths.
 
     Attributes
     ----------
     n_hits
-        How many there are on all paths.
+        Total number on all paths.
     paths
         int32, shape (n,): index of the path.
     starts
-        int64, shape (n,): first base, whichever strand; 0-based, bp along the path.
+        int64, shape (n,): leftmost base, whichever strand; 0-based, bp along the path.
     strands
-        int8, shape (n,): 1 where the path reads the k-mer, -1 where its reverse complement.
+        int8, shape (n,): 1 if the path reads the k-mer, -1 for its reverse complement.
     node_offsets
-        int64, shape (n + 1,): hit ``i`` is on the nodes ``nodes[node_offsets[i] :
+        int64, shape (n + 1,): hit ``i`` covers the nodes ``nodes[node_offsets[i] :
         node_offsets[i + 1]]``.
     nodes
-        int32: nodes in the order in which the path visits them.
+        int32: nodes in path order.
     is_sorted
-        Whether hits are in the order of paths and places; beyond 4,194,304 in all they are not.
+        Whether hits are sorted by path and position; they are not beyond 4,194,304 in total.
     """
 
     n_hits: int
@@ -106,7 +105,7 @@ def fill_places(
     starts: np.ndarray,
     strands: np.ndarray,
 ) -> None:
-    """Store the places of hits from number ``at`` on, as far as the arrays reach."""
+    """Store the places of hits from index ``at`` on, until the arrays are full."""
     graph, shared = pangenome.graph, pangenome.shared
     for first in range(0, len(hits.units), _UNITS_PER_BATCH):
         if at >= len(paths):
@@ -141,7 +140,7 @@ def fill_places(
 def count_few_per_path(
     pangenome: PangenomeIndex, kmers: Sequence[Kmer], *, strand: str = "both"
 ) -> np.ndarray | None:
-    """Return what `count_per_path` does; None where k-mers or their places are not few."""
+    """Return the result of `count_per_path`; None if there are too many k-mers or places."""
     found = _find_few(pangenome, kmers)
     if found is None:
         return None
@@ -160,9 +159,9 @@ def locate_few_on_paths(
     strand: str = "both",
     limit: int | None = None,
 ) -> list[PathHits] | None:
-    """Return what `locate_on_paths` does of each k-mer; None where they are not few.
+    """Return the result of `locate_on_paths` for each k-mer; None if there are too many.
 
-    ``limit`` is how many hits are returned of all k-mers together.
+    ``limit`` is the maximum number of hits over all k-mers.
     """
     if strand == "canonical":
         kmers = [Kmer(min(kmer.letters, turn(kmer.letters)), kmer.name) for kmer in kmers]
@@ -186,7 +185,7 @@ def locate_few_on_paths(
 def _find_few(
     pangenome: PangenomeIndex, kmers: Sequence[Kmer]
 ) -> list[tuple[UnitHits, int]] | None:
-    """Return the hits of each k-mer, and how many places of paths they have at most."""
+    """Return the hits of each k-mer, and an upper bound of their places on paths."""
     if not are_few(kmers) or any(not 1 <= len(k.letters) <= pangenome.max_k for k in kmers):
         return None
     index, found, n_left = pangenome.index, [], _FEW_PLACES

@@ -1,4 +1,4 @@
-"""What lies along one path: depth and strand of its steps, summed up over any stretch."""
+"""Depth and strand along one path, aggregated over any range."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ FINE_STEPS = 500_000
 
 @dataclass(frozen=True, eq=False)
 class PathBins:
-    """Depth and strand in stretches of a path, one after the other.
+    """Depth and strand in consecutive bins of a path.
 
     Attributes
     ----------
     edges
-        float64, shape (n_bins + 1,), bp of the path: stretch i goes from edge i to edge i + 1.
+        float64, shape (n_bins + 1,), bp of the path: bin i goes from edge i to edge i + 1.
     depth_mean
-        float64, shape (n_bins,): steps of all paths on the nodes, averaged over the bases.
+        float64, shape (n_bins,): mean depth of all paths over the bases of the bin.
     depth_min, depth_max
-        int32, shape (n_bins,): smallest and largest depth of the steps in each stretch.
+        int32, shape (n_bins,): minimum and maximum depth of the steps in each bin.
     reverse_share
-        float64, shape (n_bins,): share of the bases that lie in reverse steps, 0 to 1.
+        float64, shape (n_bins,): share of the bases in reverse steps, 0 to 1.
     is_exact
-        Whether every stretch is one step.
+        Whether each bin is a single step.
     """
 
     edges: np.ndarray
@@ -41,16 +41,16 @@ class PathBins:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PathProfile:
-    """One path, prepared so that any stretch of it is summed up in a few milliseconds.
+    """A path prepared for aggregation over any range within a few milliseconds.
 
     Attributes
     ----------
     path
         Index of the path.
     nodes
-        int64, shape (n_steps,): the nodes that it visits, in order.
+        int64, shape (n_steps,): the visited nodes, in order.
     positions
-        int64, shape (n_steps + 1,): where each step begins, bp, and the length of the path.
+        int64, shape (n_steps + 1,): start of each step, bp, followed by the length of the path.
     """
 
     path: int
@@ -103,9 +103,9 @@ class PathProfile:
     def bins(self, start: float, end: float, *, n_bins: int) -> PathBins:
         """Return depth and strand from ``start`` to ``end``, bp.
 
-        Each step is a stretch of its own where there are at most ``n_bins``; else there are
-        ``n_bins`` stretches of equal length. Beyond half a million steps, the smallest and the
-        largest depth may be those of a step up to 64 steps beyond the stretch.
+        If the range has at most ``n_bins`` steps, each step is a bin; otherwise there are
+        ``n_bins`` bins of equal length. Above half a million steps, minimum and maximum may include
+        steps up to 64 steps outside the bin.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class PathProfile:
         )
 
     def find_stretches(self, is_wanted: np.ndarray) -> np.ndarray:
-        """Return where the path runs through wanted nodes.
+        """Return the ranges where the path runs through wanted nodes.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class PathProfile:
         Returns
         -------
         numpy.ndarray
-            int64, shape (n_stretches, 2): start and end, bp, ascending; neighbours are joined.
+            int64, shape (n_stretches, 2): start and end, bp, ascending; adjacent ranges are merged.
         """
         padded = np.zeros(self.n_steps + 2, np.int8)
         padded[1:-1] = is_wanted[self.nodes]
@@ -156,9 +156,9 @@ class PathProfile:
         return self.positions[bounds]
 
     def _steps_within(self, starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first step of each stretch, and the first one behind it."""
+        """Return the first step of each range, and the step after its last."""
         first = self._step_at(starts)
-        # Whole numbers: to look for floats, NumPy would copy all positions as floats.
+        # As integers: for float keys, NumPy would convert a copy of all positions.
         stop = np.searchsorted(self.positions, np.ceil(ends).astype(np.int64), side="left")
         return first, np.maximum(np.minimum(stop, self.n_steps), first + 1)
 
@@ -168,7 +168,7 @@ class PathProfile:
         return np.clip(steps, 0, self.n_steps - 1)
 
     def _sum_up_to(self, places: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the running sum up to places between steps, too; it is linear within a step."""
+        """Return the running sum at any position, interpolated linearly within steps."""
         steps = self._step_at(places)
         lengths = self.positions[steps + 1] - self.positions[steps]
         share = np.clip((places - self.positions[steps]) / np.maximum(lengths, 1), 0.0, 1.0)

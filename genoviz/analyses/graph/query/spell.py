@@ -1,4 +1,4 @@
-"""The bases that a walk through the graph reads."""
+"""Sequences of walks through a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMPLEMENTS = COMPLEMENTS.tobytes()
 def spell_handles(
     graph: PangenomeGraph, handles: np.ndarray, *, max_bases: int | None = None
 ) -> str:
-    """Return the bases of handles, one after the other; reverse handles are complemented.
+    """Return the concatenated bases of handles, reverse-complemented for reverse handles.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def spell_handles(
     handles
         uint32.
     max_bases
-        Where to stop.
+        Maximum number of bases to return.
 
     Raises
     ------

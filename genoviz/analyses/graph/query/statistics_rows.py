@@ -1,4 +1,4 @@
-"""A graph's statistics as rows for people: a name, a value with its unit, and what it means."""
+"""Graph statistics as table rows: name, value with unit, and definition."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ MAX_LISTED_COMPONENTS = 5
 
 @dataclass(frozen=True)
 class StatisticRow:
-    """One number of a graph, for a table.
+    """One statistic as a table row.
 
     Attributes
     ----------
     group
-        What it is about, e.g. ``"Paths"``.
+        Topic, e.g. ``"Paths"``.
     name, value
-        What it is called, and the number with its unit.
+        Name, and the value with its unit.
     meaning
-        A sentence on how it is defined.
+        Definition in one sentence.
     """
 
     group: str
@@ -30,7 +30,7 @@ class StatisticRow:
 
 
 def statistics_rows(statistics: GraphStatistics) -> tuple[StatisticRow, ...]:
-    """Return the statistics as rows, those of a group together."""
+    """Return the statistics as rows, ordered by group."""
     s = statistics
     groups = {
         "Size": _size_rows(s),
@@ -46,7 +46,7 @@ def statistics_rows(statistics: GraphStatistics) -> tuple[StatisticRow, ...]:
 
 
 def _number(value: float) -> str:
-    """Return a number that need not be whole, with about four digits."""
+    """Format a number with about four digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 

@@ -1,4 +1,4 @@
-"""Variation sites as lines of text: TSV or BED, in the coordinates of the reference's contig."""
+"""Variation sites as TSV or BED text, in coordinates of the reference's contig."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BLOCK_SITES = 20_000
 
 
 def site_id(graph: PangenomeGraph, sites: VariationSites, index: int) -> str:
-    """Return the boundary nodes of a site as an id, e.g. ``>12>15``, ``<`` for a reverse node."""
+    """Return the ID of a site from its boundary nodes, e.g. ``>12>15``, ``<`` for reverse."""
     ends = (int(sites.sources[index]), int(sites.sinks[index]))
     return "".join(f"{'><'[handle & 1]}{graph.node_names[handle >> 1]}" for handle in ends)
 
@@ -50,9 +50,9 @@ def iter_site_lines(
 ) -> Iterator[str]:
     """Yield the table of sites, many lines at a time; each line ends with a newline.
 
-    Start and end count from the first base of the contig, 0-based half-open: where the reference
-    path's name says that it is a part (``name:start-end``), its start is added, and the contig is
-    the name without the range.
+    Start and end count from the first base of the contig, 0-based half-open. If the reference
+    path's name has a range (``name:start-end``), its start is added, and the contig is the name
+    without the range.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def iter_site_lines(
     Raises
     ------
     ParameterError
-        If there is no such form.
+        If the form is unknown.
     """
     if form not in ("tsv", "bed"):
         raise ParameterError(f"the form of a table of sites is {form!r}, needs 'tsv' or 'bed'")
@@ -83,7 +83,7 @@ def iter_site_lines(
 
 
 def iter_gap_lines(graph: PangenomeGraph, sites: VariationSites) -> Iterator[str]:
-    """Yield a BED line for each stretch where the graph leaves a choice but no site is."""
+    """Yield a BED line for each stretch where the graph branches outside all sites."""
     name = graph.parsed_path_names[sites.reference]
     gaps = zip(sites.gap_starts.tolist(), sites.gap_ends.tolist(), strict=True)
     for start, end in gaps:
@@ -143,7 +143,7 @@ def _tsv_rows(graph: PangenomeGraph, sites: VariationSites, block: np.ndarray) -
 
 
 def _lists(values: np.ndarray, offsets: np.ndarray, block: np.ndarray) -> list[str]:
-    """Return the values of each site of a block, separated by commas."""
+    """Return the comma-separated values of each site of a block."""
     ends = np.concatenate([[0], np.cumsum(offsets[block + 1] - offsets[block])])
     rows = np.arange(ends[-1]) + np.repeat(offsets[block] - ends[:-1], np.diff(ends))
     texts = list(map(str, values[rows].tolist()))
