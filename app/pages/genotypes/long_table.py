@@ -101,7 +101,7 @@ class LongTable:
     placeholder
         What the search field says.
     on_row
-        Called with the number of the row that is clicked.
+        Called with the number that the row which is clicked has among all, not among those listed.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class LongTable:
         placeholder: str,
         on_row: Callable[[int], None],
     ) -> None:
-        self._on_row = on_row
+        self._pick = on_row
         self._source: Rows | None = None
         self._among: np.ndarray | None = None
         self._order = ("", False)
@@ -210,7 +210,7 @@ class LongTable:
 
     def _on_row(self, row: int) -> None:
         if self.listed is not None and self._first + row < len(self.listed.rows):
-            self._on_row(int(self.listed.rows[self._first + row]))
+            self._pick(int(self.listed.rows[self._first + row]))
 
     def _on_sort(self, column: str, is_descending: bool) -> None:
         self._order = (column, is_descending)

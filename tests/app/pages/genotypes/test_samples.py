@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import panel_material_ui as pmui
 import pytest
@@ -65,6 +67,19 @@ def test_a_table_that_was_just_made_shows_other_rows_at_once(session, pairs):
     assert len(place) == 1
     assert table.table.table.value["Sample 2"].tolist() == ["b"]
     assert table.said.object == "1 of 3 pairs"
+
+
+def test_a_click_on_a_sorted_and_filtered_table_picks_the_row_that_is_seen(session, pairs):
+    picked = []
+    table = LongTable(session, PAIR_COLUMNS, placeholder="Sample", on_row=picked.append)
+    table.show(pairs, np.array([False, True, True]))
+    table._on_sort("Related", False)
+    poll_until(session.poll, lambda: table.listed is not None and len(table.listed.rows) == 2)
+    shown = table.table.table.value
+    assert shown["Sample 2"].tolist() == ["c", "c"]
+    for row in (0, 1):
+        table.table._on_click(SimpleNamespace(row=row))
+    assert picked == [2, 1]
 
 
 @pytest.mark.parametrize(
