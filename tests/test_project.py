@@ -263,3 +263,26 @@ def test_without_the_dashboards_packages_the_sentence_says_what_to_install(name,
     with pytest.raises(ImportError, match=r"needs panel.*pip install 'genoviz\[app\]'") as raised:
         getattr(genoviz_app, name)
     assert raised.value.__suppress_context__
+
+
+def replaced_methods(text):
+    """Yield class and name of each method that an attribute of the object replaces."""
+    for owner in ast.walk(ast.parse(text)):
+        if isinstance(owner, ast.ClassDef):
+            methods = {
+                part.name
+                for part in owner.body
+                if isinstance(part, ast.FunctionDef) and not part.decorator_list
+            }
+            for part in ast.walk(owner):
+                is_set = isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store)
+                if is_set and ast.unparse(part.value) == "self" and part.attr in methods:
+                    yield owner.name, part.attr
+
+
+def test_no_callback_is_kept_under_the_name_of_a_method():
+    """A click in a sorted table picked another row: the method that finds it was replaced."""
+    wrong = "class Table:\n def __init__(self, f):\n  self._on = f\n def _on(self): self._on()"
+    assert list(replaced_methods(wrong)) == [("Table", "_on")]
+    files = sorted((ROOT / "app").rglob("*.py"))
+    assert {file: found for file in files if (found := [*replaced_methods(file.read_text())])} == {}
