@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--address", default="127.0.0.1", help="where to listen")
     parser.add_argument("--no-show", action="store_true", help="do not open a browser")
     parser.add_argument(
-        "--from-start", action="store_true", help="show where nodes start, until Run is pressed"
+        "--from-start", action="store_true", help="show initial positions until Run is pressed"
     )
     given = parser.parse_args()
     try:

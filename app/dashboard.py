@@ -263,7 +263,7 @@ class Dashboard:
             align="center",
             css_classes=["only-wide"],
             stylesheets=["@media (max-width: 1150px) { :host { display: none !important; } }"],
-            description="Where layouts are computed unless you choose otherwise",
+            description="Default backend of layouts",
         )
 
     def _show_problem(self, event: Any) -> None:

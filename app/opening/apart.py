@@ -115,7 +115,9 @@ class Readers:
             else:
                 return
         log.error(
-            "files are opened in the server's own process: no other can be started (%r)", found
+            "files are opened in the server's own process, because no other process "
+            "can be started (%r)",
+            found,
         )
         self.are_apart = False
 

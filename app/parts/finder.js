@@ -194,8 +194,8 @@ class Field {
 
   showWays() {
     const { at, top } = readPlace();
-    tell(this.back, BACK_WORDS, at <= 0 ? "this is where you began" : "");
-    tell(this.forward, FORWARD_WORDS, at >= top ? "you have not gone back" : "");
+    tell(this.back, BACK_WORDS, at <= 0 ? "this is the first view" : "");
+    tell(this.forward, FORWARD_WORDS, at >= top ? "this is the newest view" : "");
   }
 
   type() {
@@ -280,7 +280,7 @@ class Field {
     const head = make("div", "head");
     const close = make("button", "close", "×");
     close.type = "button";
-    close.setAttribute("aria-label", "Close what was found");
+    close.setAttribute("aria-label", "Close the result");
     close.addEventListener("click", () => this.model.send_msg({ act: "close" }));
     head.append(make("b", "", title), make("span", "", kind), close);
     const parts = [head];

@@ -15,7 +15,7 @@ button:focus-visible { outline: 2px solid #56b4e9; outline-offset: 1px; }
 `;
 // What is said in all windows, which is one line of all three, and what more there is room for.
 const STEPS = [
-  ["Run", "lays the graph out", " anew, before your eyes"],
+  ["Run", "lays the graph out", " again and shows it live"],
   ["Zoom", "with the wheel", " or two fingers, down to the bases; drag to move", "; click a node",
     " to ask what it is"],
   ["Find", "a gene or a place", ", a node or a k-mer, in the field above"],

@@ -78,7 +78,7 @@ export function render({ model }) {
     if (items.length > 1) {
       const last = document.createElement("li");
       last.style.border = "none";
-      const clear = makeButton("clear", "Clear all that is lit up", () =>
+      const clear = makeButton("clear", "Clear all highlights", () =>
         model.send_msg({ act: "clear" }),
       );
       clear.textContent = "Clear all";

@@ -18,7 +18,7 @@ dialog .shut:hover { background: rgba(160, 180, 210, 0.18); }
   dialog dd { margin: 0 0 6px; } }
 `;
 const EVERYWHERE = [
-  ["Alt + \u2190 \u2192", "back to where you were, and forward again"],
+  ["Alt + \u2190 \u2192", "back and forward through the history"],
   ["?", "this help"],
 ];
 

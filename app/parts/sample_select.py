@@ -82,7 +82,8 @@ class SampleSelect:
         self._shown = NOTHING
         self.field = pmui.Select(
             label=label, groups=self._nothing, value=NOTHING, size="small",
-            description="Bundled samples open at once; public ones are downloaded on first use.",
+            description="Bundled samples open directly; public ones are downloaded on first "
+            "use.",
             **WIDE,
         )  # fmt: skip
         self.field.param.watch(self._open, "value")
@@ -233,9 +234,9 @@ class ChromosomeTable(JSComponent):
         self.param.update(
             title=n_words(len(chromosomes), "chromosome"),
             length_head=(
-                [f"Length, {' '.join(sorted(references))}", "Of the reference path"]
+                [f"Length, {' '.join(sorted(references))}", "Length of the reference path"]
                 if has_all
-                else ["Length, nodes", "Of all nodes together, on whatever path"]
+                else ["Length, nodes", "Total length of all nodes"]
             ),
             note=["", ""] if member is None else [words, _layout_command(member)],
             rows=[
@@ -257,7 +258,7 @@ class ChromosomeTable(JSComponent):
             "missing": chromosome.problem or waits,
             "nodes": UNKNOWN if sizes is None else (f"{sizes.n_nodes:,}", ""),
             "paths": UNKNOWN if facts is None else (f"{facts.n_paths:,}", ""),
-            "depth": (depth, "path steps over a base") if depth else UNKNOWN,
+            "depth": (depth, "mean number of path steps per base") if depth else UNKNOWN,
             "stress": _stress(layout),
         }
 

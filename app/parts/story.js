@@ -241,7 +241,7 @@ export function render({ model, el }) {
   const show = () => {
     place.textContent = views.length ? `View ${at + 1} of ${views.length}` : "No view yet";
     caption.value = views[at]?.caption ?? "";
-    caption.placeholder = views.length ? "Caption" : "Add this view, then write its caption";
+    caption.placeholder = views.length ? "Caption" : "Add this view, then enter a caption";
     caption.disabled = !views.length;
     const none = views.length ? "" : "add a view first";
     for (const button of [again, remove, link, page]) allow(button, none);
@@ -275,13 +275,13 @@ export function render({ model, el }) {
     change();
     model.send_msg({ act: "show", query: views[at].query });
   };
-  const add = make("Add this view", "Take the link and a picture of what is shown", async () => {
+  const add = make("Add this view", "Save the link and a picture of the current view", async () => {
     views.splice(at + (views.length ? 1 : 0), 0, await here());
     at = Math.min(at + 1, views.length - 1);
     change();
     caption.focus();
   });
-  const again = make("Take again", "Put what is shown in the place of this view", async () => {
+  const again = make("Take again", "Replace this view by the current one", async () => {
     views[at] = { ...(await here()), caption: views[at].caption };
     change();
   });

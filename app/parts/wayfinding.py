@@ -87,7 +87,7 @@ class Finder(JSComponent):
 
     def _on_meanings(self, results: tuple[Found, ...]) -> None:
         self._take(results)
-        self._offer("place of the link", "Several contigs are called so. Which one?")
+        self._offer("place of the link", "Several contigs have this name. Which one?")
 
     def _offer(self, kind: str, words: str) -> None:
         """Have a person choose: nothing is gone to by itself."""
@@ -138,7 +138,7 @@ class Finder(JSComponent):
     def _on_found(self, results: tuple[Found, ...]) -> None:
         self._take(results)
         if results and self._asks_first(results):
-            words = "" if self._session.opened is None else "What is open is closed then."
+            words = "" if self._session.opened is None else "This closes the open file."
             self._offer("not open", words)
         elif results:
             self._go(0)
@@ -187,7 +187,7 @@ class Finder(JSComponent):
 
     def _message(self, others: Sequence[Found]) -> dict[str, Any]:
         """Return what the browser is told of whatever was found, with others to choose."""
-        more = "There is more of this name: write a place, or more of the name."
+        more = "Several match: enter a position, or more of the name."
         return {
             "n": self._n_answers,
             "also": "",

@@ -36,7 +36,7 @@ class SpectrumFigure:
 
     def __init__(self) -> None:
         self.figure = _make_figure(
-            "kmer-spectrum", "Times that a k-mer occurs", "K-mers", Range1d(0, 1)
+            "kmer-spectrum", "Multiplicity of k-mers", "K-mers", Range1d(0, 1)
         )
         self.source = ColumnDataSource(data={name: [] for name in BAR_COLUMNS})
         bars = self.figure.quad(

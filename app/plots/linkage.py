@@ -28,7 +28,7 @@ from genoviz_app.plots.one_variant import CHOSEN_COLOUR, LEFT, R2_COLOURS, RIGHT
 MAX_PIXELS, MIN_PIXELS = 8, 2
 IMAGE_WIDTH = 720
 NO_PAIR, NO_PERCENT = 65_535, 255
-NO_R2 = "none, as one of both does not vary"
+NO_R2 = "none, because one of the variants is monomorphic"
 SAY_NAME = "return names.data.name[value]"
 SAY_R2 = f"return value == 255 ? '{NO_R2}' : (value / 100).toFixed(2)"
 IS_PAIR = "export default (args, tool, {value}) => value != 65535"

@@ -14,7 +14,7 @@ from genoviz_app.plots.graph_picture import plain_figure
 DOT_COLOUR, LINE_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
 COLUMNS = ("x", "y", "name")
 MARGIN = 0.06
-NOTHING = "Press Run: a point for each sample."
+NOTHING = "Press Run to see a point for each sample."
 RESIDUAL_COLOUR, GOAL_COLOUR = "#ffb454", "#8fe3b0"
 MIN_ITERATIONS = 10
 

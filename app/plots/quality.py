@@ -182,7 +182,7 @@ class ScatterFigure:
         The figure, and what it says while it is empty.
     """
 
-    nothing = "Press Compare options: a dot for each layout."
+    nothing = "Press Compare options to see a dot for each layout."
 
     def __init__(self) -> None:
         self.plot, self.note = make_figure(

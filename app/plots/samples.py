@@ -41,10 +41,10 @@ from genoviz_app.plots.palettes import DEPTH, GROUND, ramp_palette
 MISSING_COLOUR, CHOSEN_EDGE = "#6b7a8f", "#ffffff"
 FEW, MANY = 2_000, 20_000
 OTHERS_ALPHA = 0.14
-NOTHING = "Press Compute PCA: a point for each sample."
+NOTHING = "Press Compute PCA to see a point for each sample."
 COLUMNS = ("x", "y", "value", "id", "says")
 MAX_CELLS = 480
-NO_MATRIX = "Press Compute matrix: relatives stand side by side."
+NO_MATRIX = "Press Compute matrix to see relatives side by side."
 
 
 class ScatterFigure:

@@ -63,11 +63,11 @@ HEADERS = {
 }
 
 CHOSEN_ID = (
-    "A tab's identity is given by the server, and cannot be chosen: open the address without "
+    "The server sets the session ID of a tab. Open the address without "
     "bokeh-session-id and bokeh-token."
 )
 OLD_PAGE = "This page was not made by this server, or too long ago; reload it."
-OTHER_PERSON = "This page was made for somebody else; reload it."
+OTHER_PERSON = "This page was made for another person; reload it."
 
 
 def split_host(text: str) -> tuple[str, str] | None:
@@ -208,7 +208,7 @@ class Doors:
         for text in (*headers.get_list("Origin"), *headers.get_list("Sec-Websocket-Origin")):
             origin = split_origin(text)
             if origin is None:
-                return "Pages without an address of their own may not use this server."
+                return "Pages without an origin may not use this server."
             if origin not in self.origins and not _is_same(origin, headers["Host"]):
                 page = shorten(
                     f"{origin[0]}://{origin[1]}" + f":{origin[2]}" * bool(origin[2]), MAX_SHOWN

@@ -435,6 +435,6 @@ def describe_problem(error: Exception | None) -> str:
     if isinstance(error, MemoryError):
         return "There is not enough memory on the server for this."
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "There is no room left for this on the server's disk."
+        return "The server's disk is full."
     name = type(error).__name__
     return f"Something unexpected went wrong ({name}); the server's log has the details."

@@ -257,7 +257,7 @@ class LoginHandler(SafeCookies, RequestHandler):
         record(event, person=name, address=self.request.remote_ip or "")
         if not is_right:
             self.set_status(403)
-            self.get("This name and this password do not belong together.")
+            self.get("Wrong name or password.")
             return
         self.set_signed_cookie(COOKIE, name, expires_days=DAYS)
         self.redirect(safe_place(self.get_query_argument("next", ""), self.people.prefix))

@@ -63,7 +63,7 @@ FORGET_SECONDS = 30
 STOP_SECONDS, TELL_SECONDS = 5.0, 0.5
 
 STOPPING = (
-    "The server is being stopped. Reload this page in a minute: its address has what is open."
+    "The server is stopping. Reload this page in a minute; its address restores the open files."
 )
 
 

@@ -92,8 +92,8 @@ class Highlights(param.Parameterized):
             )
         reasons = () if lit.placed is None else lit.placed.reasons
         if lit.highlight.samples:
-            reasons = ("no path of the graph, and no genotypes, are of these samples",)
-        why = "; ".join(reasons) or "it has no place on the graph"
+            reasons = ("no path of the graph and no genotypes belong to these samples",)
+        why = "; ".join(reasons) or "it has no position on the graph"
         return f"{title} is not lit up: {why}. Open a graph or tracks that have it."
 
     def hide(self, key: int, is_hidden: bool = True) -> None:
@@ -152,7 +152,7 @@ class Highlights(param.Parameterized):
                 self._submit(job.snapshot[0], keep)
 
         steps = _iter_place(graph, things)
-        self._session.submit(steps, title="places of what is lit up", pool=FILES, follow=follow)
+        self._session.submit(steps, title="positions of highlights", pool=FILES, follow=follow)
 
     def _keep(self, highlight: Highlight, place: Place) -> None:
         if not len(highlight):

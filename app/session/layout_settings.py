@@ -33,22 +33,24 @@ class LayoutSettings(param.Parameterized):
         default="multilevel",
         objects=METHODS,
         label="Method",
-        doc="From coarse to fine finds the shape on a few hundred points first and comes to less "
-        "stress in an eighth of the updates. Path-guided SGD is the published algorithm.",
+        doc="From coarse to fine first finds the shape on a few hundred points, and "
+        "reaches lower stress with an eighth of the updates. Path-guided SGD is "
+        "the published algorithm.",
     )
     quality = param.Selector(
         default="normal",
         objects={text.capitalize(): text for text in QUALITIES},
         label="Quality",
-        doc="How many rounds: a draft takes half the time of normal and has about the stress of "
-        "path-guided SGD; converged goes on until neither stress nor torn joints fall.",
+        doc="Number of rounds. Draft takes half the time of normal and has about "
+        "the stress of path-guided SGD; converged runs until stress and torn "
+        "joints no longer fall.",
     )
     n_iterations = param.Integer(
         30,
         bounds=(1, 10**6),
         label="Iterations",
-        doc="Rounds of updates. The learning rate falls from eta max to eps over them; more rounds "
-        "cost time and settle finer detail.",
+        doc="Number of iterations, over which the learning rate falls from eta max "
+        "to eps. More iterations take longer and refine detail.",
     )
     updates_per_step = param.Number(
         10.0,
@@ -87,32 +89,32 @@ class LayoutSettings(param.Parameterized):
         0.5,
         bounds=(0.0, 1.0),
         label="Cooling starts at",
-        doc="Share of the iterations after which only near jumps are drawn, which settles local "
-        "structure.",
+        doc="Fraction of the iterations after which only near jumps are drawn, to "
+        "refine local structure.",
     )
     initialisation = param.Selector(
         default="d",
         objects={text: key for key, text in INITIALISATIONS.items()},
         label="Start from",
-        doc="Where the nodes are before the first update.",
+        doc="Initial positions of the nodes.",
     )
     seed = param.Integer(
         0,
         bounds=(0, 2**31 - 1),
         label="Seed",
-        doc="Names the random numbers. On one CPU thread the same seed gives the same layout.",
+        doc="Seed of the random numbers. On one CPU thread, the same seed gives the same layout.",
     )
     paths = param.List(
         [],
         item_type=str,
         label="Only these paths",
-        doc="Paths that guide the layout; none chosen means all of them.",
+        doc="Paths that guide the layout; all paths if none is chosen.",
     )
     backend = param.Selector(
         default="auto",
         objects=["auto", "cpu", "cuda"],
         label="Backend",
-        doc="Where the layout is computed and drawn.",
+        doc="Backend that computes and draws the layout.",
     )
 
     @classmethod

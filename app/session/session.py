@@ -227,7 +227,7 @@ class Session(param.Parameterized):
             found.append(Share("this tab", of_tab * GB, (self,), remedy))
         of_group = None if self.quota is None else self.quota.limits.memory_gigabytes
         if of_group is not None:
-            remedy = "close files, or tabs, of this group first"
+            remedy = "close files or tabs of this group first"
             found.append(Share(self.quota.words, of_group * GB, self._group(), remedy))
         return tuple(found)
 

@@ -25,7 +25,7 @@ def test_selected_paths_are_coloured_and_drawn_alone(visit):
         visit.insist(boxes.nth(row).click, said.is_visible)
     legend = page.locator(".legend")
     visit.insist(
-        page.get_by_role("button", name="Give each a colour of its own").click,
+        page.get_by_role("button", name="Give each path its own colour").click,
         lambda: "Only on one of 2 paths" in legend.inner_text(),
     )
     visit.settle()
@@ -36,7 +36,7 @@ def test_selected_paths_are_coloured_and_drawn_alone(visit):
     )
     visit.until(lambda: visit.picture() != before)
     visit.insist(
-        page.get_by_role("button", name="Show all nodes again").click,
+        page.get_by_role("button", name="Show all nodes").click,
         page.get_by_text("12 paths, 2 selected", exact=True).is_visible,
     )
     assert visit.errors == []

@@ -177,7 +177,7 @@ def test_the_triangle_says_why_two_variants_have_no_linkage(tabs, dashboard_url,
     r2 = linkage(read_genotypes(tmp_path / "few.bed"), slice(0, 4))
     first, second, third = "rs0 · 1:1", "rs1 · 1:11", "rs2 · 1:21"
     visit.until(lambda: said_at(0.25, 0.25) == [first, second, f"{r2[0, 1]:.2f}"])
-    words = "none, as one of both does not vary"
+    words = "none, because one of the variants is monomorphic"
     visit.until(lambda: said_at(0.5, 0.25) == [second, third, words])
     visit.until(lambda: said_at(0.02, 0.95) == [])
     visit.until(lambda: said_at(0.25, 0.25) == [first, second, f"{r2[0, 1]:.2f}"])

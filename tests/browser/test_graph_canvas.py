@@ -135,7 +135,7 @@ def test_keys_move_zoom_fit_and_open_the_help(canvas):
     page.keyboard.press("?")
     explained = page.get_by_role("dialog", name="Help: Pangenome")
     canvas.until(explained.is_visible)
-    assert "choose the nodes in a box" in explained.inner_text()
+    assert "pick the nodes in a box" in explained.inner_text()
     page.keyboard.press("Escape")
     canvas.until(lambda: explained.count() == 0)
     assert canvas.canvas.evaluate("canvas => canvas.getRootNode().activeElement === canvas")

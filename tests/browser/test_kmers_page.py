@@ -106,7 +106,7 @@ def test_k_mers_are_counted_as_one_types_found_and_drawn(kmers, dashboard_url):
     kmers.show_tab("How it works")
     kmers.until(lambda: kmers.page.locator("svg path.head").count() > 0)
     begins = kmers.page.get_by_text("suffixes begin with")
-    kmers.insist(kmers.button("Take the next base").click, begins.is_visible)
+    kmers.insist(kmers.button("Search the next base").click, begins.is_visible)
     kmers.show_tab("Build")
     kmers.until(lambda: kmers.page.get_by_text("still tied after each round").is_visible())
     assert kmers.errors == []

@@ -140,7 +140,7 @@ def test_a_guide_is_lit_with_all_its_places(visit, sample):
     guide = bases[at : at + 20]
     choice = visit.page.get_by_role("button", name=f"{guide} (guide)")
     visit.find(guide, choice.is_visible)
-    button = visit.page.get_by_role("button", name="Light up: all hits that are listed")
+    button = visit.page.get_by_role("button", name="Light up: all listed hits")
     visit.insist(choice.click, button.is_visible)
     visit.until(button.is_enabled)
     words, colour = visit.light(button, guide)
@@ -175,7 +175,7 @@ def test_an_interval_is_lit_in_the_tracks_and_on_the_layout(visit, sample):
         field.press("Enter")
 
     visit.insist(enter, lambda: "chr1:2000-4000" in visit.page.url)
-    button = visit.page.get_by_role("button", name="Light up: the feature that was clicked, or")
+    button = visit.page.get_by_role("button", name="Light up: the clicked feature, otherwise")
     words, colour = visit.light(button, place)
     assert re.search(r"1 interval on [\d,]+ nodes, \d+ haplotypes", words)
     visit.until(lambda: visit.named[place] == 1)

@@ -77,7 +77,7 @@ def test_rows_of_paths_are_pointed_at_zoomed_clicked_and_compared(tabs, dashboar
         page.mouse.click(left + 0.9 * width, top + 0.1 * height)
 
     visit.insist(choose_pair, lambda: page.get_by_text("bp shared").is_visible())
-    light = page.get_by_role("button", name="Light up: nodes that one of the clicked two")
+    light = page.get_by_role("button", name="Light up: nodes found in only one of the clicked pair")
     visit.insist(light.click, lambda: page.get_by_text(" alone").first.is_visible())
 
     page.get_by_role("button", name="Growth").click()

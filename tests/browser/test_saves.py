@@ -286,7 +286,7 @@ def test_tracks(visit, tmp_path):
         )
 
     visit.choose("Save", "Bins of all tracks")
-    length = visit.page.get_by_role("textbox", name="Length of a bin")
+    length = visit.page.get_by_role("textbox", name="Bin width")
     length.fill("100")
     length.press("Enter")
     bins = pd.read_csv(io.BytesIO(visit.content()[1]), sep="\t")

@@ -77,7 +77,9 @@ def test_a_gene_a_region_zoom_drag_and_back(tracks):
     tracks.insist(drag, lambda: tracks.ends[0] > zoomed[0])
     tracks.until(lambda: stands_still(tracks))
     dragged = tracks.ends
-    tracks.insist(tracks.button("Back: to the region").click, lambda: tracks.ends != dragged)
+    tracks.insist(
+        tracks.button("Back: to the previous region").click, lambda: tracks.ends != dragged
+    )
     assert tracks.errors == []
 
 

@@ -133,7 +133,7 @@ def test_a_long_search_is_left(large):
         field.press("Control+Enter")
 
     visit.insist(lambda: search(guides), lambda: cancel.count() == 1)
-    said = page.get_by_text("The search was cancelled; what is listed is of the one before.")
+    said = page.get_by_text("The search was cancelled; the list shows the previous search.")
     visit.insist(cancel.click, said.is_visible)
     search(guides[:1])
     visit.until(lambda: found.count() == 1)

@@ -165,7 +165,7 @@ class Searcher(Person):
 
     async def begin(self) -> None:
         self.field = await self.tab.wait_for("TextAreaInput", label="K-mers")
-        await self.tab.until(self.says("Write a k-mer"))
+        await self.tab.until(self.says("Enter a k-mer"))
 
     def says(self, words: str) -> Callable[[], bool]:
         """Return whether the page says something of the k-mer."""
@@ -176,7 +176,7 @@ class Searcher(Person):
         hand = self.tab.set(self.field, value_input=kmer)
         await self.measure("type a k-mer", hand, self.says("class=&quot;hits&quot;"))
         await self.tab.set(self.field, value_input="")
-        await self.tab.until(self.says("Write a k-mer"))
+        await self.tab.until(self.says("Enter a k-mer"))
 
 
 class Reader(Person):

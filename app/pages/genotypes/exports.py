@@ -271,7 +271,7 @@ class ExportsPanel:
         """
         state, what = self._state, self.what.value
         if state.opened is None:
-            raise ParameterError("nothing is open; open genotypes first")
+            raise ParameterError("no genotypes are open; open a file first")
         stem = file_stem(f"{state.opened.title.split('.')[0][:40]}_{STEMS[what]}")
         name = f"{stem}{self.ending.value}"
         if what in (VARIANTS, SAMPLES):
@@ -287,7 +287,7 @@ class ExportsPanel:
     def _write_quality(self, what: str) -> Writer:
         variants, samples = self._quality.rows
         if variants is None:
-            raise ParameterError("quality is not measured yet; look at its tab first")
+            raise ParameterError("quality has not been measured; open the Quality tab first")
         if what == VARIANTS:
             return lambda path: write_variants(path, variants)
         return lambda path: write_samples(path, samples)
@@ -295,7 +295,7 @@ class ExportsPanel:
     def _write_components(self, what: str) -> Writer:
         state, components = self._state, self._state.components
         if components is None:
-            raise ParameterError("components are not computed yet; compute them in Samples")
+            raise ParameterError("no principal components yet; compute them in Samples")
         subject, view = state.subject, self._samples.components
         if what == SCORES:
             return lambda path: write_components(path, subject.samples, components)
@@ -308,7 +308,7 @@ class ExportsPanel:
     def _write_relationships(self, what: str) -> Writer:
         view = self._samples.relationships.view
         if view is None:
-            raise ParameterError("relationships are not computed yet; compute them in Samples")
+            raise ParameterError("no relationships yet; compute them in Samples")
         minimum = self._samples.relationships.minimum
         title = f"Relationships in {self._state.opened.title}"
         if what == PAIRS:

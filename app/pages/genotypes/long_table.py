@@ -205,8 +205,8 @@ class LongTable:
             self.table.show(TableRows(frame, *nothing, "", source.hidden))
             self.said.object = words
             self.before.visible = self.after.visible = n > BLOCK
-            allow(self.before, "" if self._first else "these are the first")
-            allow(self.after, "" if last < n else "these are the last")
+            allow(self.before, "" if self._first else "this is the first page")
+            allow(self.after, "" if last < n else "this is the last page")
 
     def _on_row(self, row: int) -> None:
         if self.listed is not None and self._first + row < len(self.listed.rows):

@@ -43,7 +43,7 @@ from genoviz_app.parts.words import notices_html, plain_text
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
-GENOTYPE_FORMATS = ".bed of PLINK (with .bim and .fam beside it), .pgen, .vcf, .vcf.gz, .bcf"
+GENOTYPE_FORMATS = "PLINK .bed (with .bim and .fam), .pgen, .vcf, .vcf.gz, .bcf"
 TABLE_FORMATS = "a table of phenotypes: .phen, .csv or .tsv with sample IDs first, .psam"
 NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
 No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there
@@ -59,17 +59,17 @@ class GenotypesPage(Page):
     docked_heights = ("460px", "1300px")
     title = "Genotypes"
     help = PageHelp(
-        "Variants and samples: their quality, populations and relatives, association with a trait, "
-        "and breeding values.",
+        "Quality control of variants and samples, populations and relatives, "
+        "association with a trait, and breeding values.",
         (
-            "Open genotypes at the left, with a table of traits.",
+            "Open genotypes and a table of traits at the left.",
             "Quality: drag the thresholds and apply them.",
-            "Samples: compute components and relationships; Association: scan a trait.",
-            "Click a variant for its card; Layout leads to its node.",
+            "Samples: compute principal components and relationships. Association: scan a trait.",
+            "Click a variant for its card; Layout shows its node.",
         ),
         (
             ("Lasso", "choose samples in the scatter"),
-            ("Click a point", "the card of a variant, and what is around it"),
+            ("Click a point", "card of a variant, and the region around it"),
             ("Drag, wheel", "move and zoom a figure"),
         ),
     )
@@ -153,11 +153,11 @@ class GenotypesPage(Page):
         state, files = self.state, self._session.genotypes
         said = []
         if state.opened is not None and not state.opened.source:
-            said.append("Uploads are this tab's alone: a link to this page opens none.")
+            said.append("Uploads are private to this tab: links to this page do not open them.")
         elif files.phenotypes is not None and files.phenotypes.is_upload:
-            said.append("A link to this page is without the table, as it is an upload.")
+            said.append("Links to this page do not include the table, because it is an upload.")
         if state.only is not None and state.kept is not None:
-            said.append("A link to this page is without the choice of samples by hand.")
+            said.append("Links to this page do not include the samples that you picked.")
         return said
 
 
@@ -185,12 +185,13 @@ class ReadingFields:
         self._files = session.genotypes
         self.autosomes = pmui.IntInput(
             label="Autosomes of the species", value=HUMAN_AUTOSOMES, start=1, size="small",
-            description="The numbers after it are X, Y, XY and MT: 22 for humans, 29 for cattle",
+            description="Number of autosomes: 22 for humans, 29 for cattle. The next numbers "
+            "are X, Y, XY and MT",
             sizing_mode="stretch_width", margin=(10, 0, 4, 0),
         )  # fmt: skip
         self.by_row_order = pmui.Button(
             label="Take rows in order", icon="low_priority", variant="outlined", size="small",
-            description="Take rows in order: the first row is of the first sample, and so on",
+            description="Take rows in order: the first row is the first sample, and so on",
             margin=(4, 0),
         )  # fmt: skip
         self.autosomes.param.watch(self._on_autosomes, "value")

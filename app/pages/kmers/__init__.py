@@ -28,7 +28,7 @@ from genoviz_app.session.session import Session
 
 NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
 No genome is open. Open sequences (FASTA, 2bit) or an index (.gvfm) at the left, or index the paths
-of the graph that is open: then any k-mer, of any length, is counted as you type.</p>"""
+of the open graph. Then k-mers of any length are counted as you type.</p>"""
 N_TRIES, BUILD_SECONDS = 200, 0.7
 LONGEST_LINK = 1500
 
@@ -39,17 +39,19 @@ class KmersPage(Page):
     slug = "kmers"
     title = "K-mers"
     help = PageHelp(
-        "How often any k-mer occurs, and where: in a genome, or on the paths of the open graph.",
+        "Counts and positions of k-mers in a genome or on the paths of the open graph.",
         (
             "Open a genome at the left, or index the open graph.",
-            "Write k-mers of any length, counted as you type; Example takes one by chance.",
-            "Look at hits, along the genome, at the spectrum, or at the search step by step.",
+            "Enter k-mers of any length; they are counted as you type. Example "
+            "picks one at random.",
+            "See the hits, their density along the genome, the spectrum, or the "
+            "search step by step.",
             "Light up shows all hits on the layout and in the tracks.",
         ),
         (
-            ("Click a hit", "go to its place on all pages"),
+            ("Click a hit", "go to its position on all pages"),
             ("Drag, wheel", "move and zoom along the genome"),
-            ("Click a bar of the spectrum", "list the k-mers that occur so often"),
+            ("Click a bar of the spectrum", "list the k-mers with this multiplicity"),
         ),
     )
     example = Address(sequences="genome", kmers="GATTACA")

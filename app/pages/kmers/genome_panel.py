@@ -74,7 +74,7 @@ class GenomePanel:
         self.figures = GenomeFigures()
         self._turn = Turn(self.figures.hits, self._draw)
         self._bins = Question(state.session, "bins along the genome", self._on_bins)
-        self._lit = Question(state.session, "what is lit up along the genome", self._on_lit)
+        self._lit = Question(state.session, "highlights along the genome", self._on_lit)
         self._lit_bars: dict[str, Any] | None = None
         self._lit_turn = Turn(self.figures.hits, self._draw_lit)
         self.contig = pmui.Select(
@@ -90,7 +90,7 @@ class GenomePanel:
         )
         bar = pmui.Row(
             self.contig,
-            self._icon("width_full", "Show all of it", self.show_whole),
+            self._icon("width_full", "Show the whole genome", self.show_whole),
             self._icon("zoom_in", "Zoom in twofold", lambda: self.zoom(0.5)),
             self._icon("zoom_out", "Zoom out twofold", lambda: self.zoom(2.0)),
             self.k.panel,

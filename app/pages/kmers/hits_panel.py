@@ -32,8 +32,8 @@ from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableR
 from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.session.lit_sets import Highlight
 
-NO_HITS, NO_KMER = "no hits", "Write a k-mer above: its hits are listed here."
-FINDING = "the hits are being found …"
+NO_HITS, NO_KMER = "no hits", "Enter a k-mer above to list its hits."
+FINDING = "searching …"
 ICON: dict[str, Any] = {"size": "20px", "margin": (4, 0, 0, 0)}
 
 LIST_WIDTH = 310
@@ -164,7 +164,7 @@ class HitsPanel:
         """Return what makes a highlight of all hits that were located."""
         hits, index = self._state.hits, self._state.index
         if hits is None or index is None:
-            raise GenovizError("there are no hits to light up; write a k-mer first")
+            raise GenovizError("there are no hits to highlight; enter a k-mer first")
         return lambda: highlight_of(index.built, hits)
 
     def _turn(self, step: int) -> None:
@@ -186,7 +186,7 @@ class HitsPanel:
     def _clear(self, words: str) -> None:
         self._shown = None
         with pn.io.hold():
-            allow(self.light, "write a k-mer that has hits")
+            allow(self.light, "enter a k-mer that has hits")
             self.table.clear()
             self.before.visible = self.after.visible = False
             self.said.object = words
@@ -203,8 +203,8 @@ class HitsPanel:
             allow(self.light)
             self.table.show(rows)
             self.before.visible = self.after.visible = len(hits) > BLOCK
-            allow(self.before, "" if self._first else "these are the first")
-            allow(self.after, "" if last < len(hits) else "these are the last")
+            allow(self.before, "" if self._first else "this is the first page")
+            allow(self.after, "" if last < len(hits) else "this is the last page")
             if hits.n_hits > len(rows.frame):
                 words = f"showing {self._first + 1:,} to {last:,} of {hits.n_hits:,} hits"
             else:
@@ -228,9 +228,9 @@ class HitsPanel:
     def _file(self, kind: str) -> tuple[str, Any]:
         hits, index = self._state.hits, self._state.index
         if self._state.is_finding:
-            raise GenovizError("the hits are still being found; press again in a moment")
+            raise GenovizError("the search is still running; press again in a moment")
         if hits is None or index is None:
-            raise GenovizError("there are no hits; write a k-mer first")
+            raise GenovizError("there are no hits; enter a k-mer first")
 
         axis = GenomeAxis.of(index.built)
         name = f"{file_stem(hits.kmer.letters[:40])}.{kind}"

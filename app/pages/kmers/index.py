@@ -35,8 +35,8 @@ FORMATS = "FASTA (.fa, .fna, also .gz), .2bit, or an index (.gvfm)"
 LARGEST_DOWNLOAD = 300_000_000
 LONG_SECONDS = 2.0
 NOTHING = (
-    "<p>Open sequences at the left: their suffixes are sorted in blocks, and each round shows how "
-    "many are still tied.</p>"
+    "<p>Open sequences at the left to build an index. Suffixes are sorted "
+    "in blocks, and each round shows how many are still tied.</p>"
 )
 COLOURS = ("#4fb3e8", "#8fe3b0", "#ffb454", "#ff7ac6", "#b9a2f5", "#e8e06f", "#7fd1c7", "#f08d6c")
 STYLE = """
@@ -70,7 +70,7 @@ class IndexPicker(SequencePicker):
         self.graph_button = pmui.Button(
             label="Index the open graph",
             icon="hub",
-            description="Index the open graph: k-mers are then found on its paths",
+            description="Index the open graph: finds k-mers on its paths",
             size="small",
             variant="outlined",
             sizing_mode="stretch_width",
@@ -84,7 +84,7 @@ class IndexPicker(SequencePicker):
     def open_graph(self) -> None:
         """Build the index of the graph that is open."""
         if self._session.opened is None:
-            self._session.problem = "No graph is open: open one on the Pangenome page first."
+            self._session.problem = "No graph is open. Open one on the Pangenome page first."
         else:
             self._session.indexes.open_graph(self._session.opened)
 
@@ -102,12 +102,12 @@ class SaveIndex:
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.download = file_button(
             state.session, "Download", self._file, margin=(4, 6, 4, 0),
-            description="Download: the index, which opens at once the next time",
+            description="Download: the index, to open it faster next time",
         )  # fmt: skip
         self.path = pmui.TextInput(
             label="Save on the server as", size="small", sizing_mode="stretch_width",
             margin=(12, 0, 2, 0),
-            description="Enter saves it; an index opens in an instant the next time.",
+            description="Press Enter to save the index, to open it faster next time.",
         )  # fmt: skip
         self.save = pmui.Button(label="Save", size="small", variant="outlined", margin=(4, 8, 4, 0))
         self.said = pmui.Typography("", variant="caption", margin=(4, 0))
@@ -300,7 +300,7 @@ def _blocks_html(report: BuildReport) -> str:
     else:
         words += "1 block"
     if blocks.n_suffixes < report.n_symbols:
-        words += "; the order of all others follows from theirs"
+        words += "; the order of all other suffixes is derived from these"
     return f"<h4>Blocks of suffixes with the same first bases</h4><p>{words}.</p>"
 
 

@@ -177,7 +177,9 @@ class PathsPanel:
     def _say(self) -> None:
         matrix = self.matrix
         if matrix is None:
-            self.said.object = "Write one k-mer or many: how often each is on each path or contig."
+            self.said.object = (
+                "Enter one or more k-mers to see the count of each on each path or contig."
+            )
             return
         if self._pointer is not None:
             row, column = self._pointer
@@ -228,7 +230,7 @@ class PathsPanel:
     def _file(self) -> tuple[str, Any]:
         answer, index = self._state.answer, self._state.index
         if answer is None or not answer.kmers or index is None:
-            raise GenovizError("nothing is counted on paths yet; write a k-mer first")
+            raise GenovizError("no counts on paths yet; enter a k-mer first")
 
         def write(path: Path) -> None:
             write_path_counts(path, index.built, answer)

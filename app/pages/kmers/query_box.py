@@ -18,9 +18,9 @@ from genoviz_app.parts.styles import WRAPS
 REST_SECONDS = 0.12
 EXAMPLE_LENGTH = 21
 STRAND_WORDS = (
-    "Both: hits of the k-mer and of its reverse complement. Forward: the k-mer as it is written. "
-    "Canonical: as both, which is how k-mer counters count. A k-mer that is its own reverse "
-    "complement counts once."
+    "Both: the k-mer and its reverse complement. Forward: only the k-mer as "
+    "entered. Canonical: same as both, as in k-mer counters. A k-mer that "
+    "is its own reverse complement counts once."
 )
 STYLE = """
 :host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }
@@ -32,8 +32,8 @@ i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin
 .problem { padding-left: 8px; border-left: 3px solid #f2604c; }
 """
 NO_INDEX = "<p>Open a genome first, at the left.</p>"
-COMING = "<p>Counted once the index is there: it is on its way.</p>"
-NO_QUERY = "<p>Write a k-mer: its hits are counted as you type.</p>"
+COMING = "<p>The index is being built. K-mers are counted when it is ready.</p>"
+NO_QUERY = "<p>Enter a k-mer; its hits are counted as you type.</p>"
 
 
 class QueryBox:
@@ -52,8 +52,8 @@ class QueryBox:
         self._seen, self._changed_at = "", 0.0
         self.field = pmui.TextAreaInput(
             label="K-mers",
-            placeholder="GATTACA, IUPAC letters too; many on lines or with commas; or FASTA",
-            description="Of any length. R Y S W K M B D H V N stand for several bases, U for T.",
+            placeholder="GATTACA or IUPAC codes; several on lines or with commas; or FASTA",
+            description="Any length. R Y S W K M B D H V N match several bases, U matches T.",
             rows=1,
             max_rows=4,
             auto_grow=True,

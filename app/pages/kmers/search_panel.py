@@ -15,13 +15,13 @@ from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.styles import NARROW_WRAPS
 
 LONGEST = 2000
-NOTHING = """<div class="steps"><p>Write a k-mer above: its search is shown here, base by base.</p>
+NOTHING = """<div class="steps"><p>Enter a k-mer above to see its search here, base by base.</p>
 <p>An FM-index keeps the suffixes of a genome in alphabetical order, so those that begin with the
 same bases are neighbours, and all it stores is the base before each: the Burrows–Wheeler
-transform (BWT). A k-mer is searched from its last base to its first; each base narrows the rows
-down, and how many are left at the end is the count.</p></div>"""
-AMBIGUOUS = """<div class="steps"><p>A k-mer with letters for several bases branches into several
-searches; write one of A, C, G and T to see its steps.</p></div>"""
+transform (BWT). A k-mer is searched from its last base to its first. Each base reduces the
+number of rows; the number left at the end is the count.</p></div>"""
+AMBIGUOUS = """<div class="steps"><p>A k-mer with IUPAC codes branches into several
+searches. Enter one of A, C, G and T to see its steps.</p></div>"""
 TOO_LONG = f"""<div class="steps"><p>The steps of k-mers of up to {LONGEST:,} bases are shown; this
 one is longer.</p></div>"""
 ROW, TOP, GAP = 19, 44, 12
@@ -228,10 +228,10 @@ class SearchPanel:
             margin=(10, 16, 0, 6),
         )  # fmt: skip
         self.back = self._icon("skip_previous", "One base back", -1)
-        self.forward = self._icon("skip_next", "Take the next base", 1)
+        self.forward = self._icon("skip_next", "Search the next base", 1)
         self.sizes = pn.pane.HTML("", stylesheets=[STYLE], width=310, margin=(8, 8, 0, 8))
         self.words = pn.pane.HTML(
-            "Rows that are left after each base, on a logarithmic scale",
+            "Number of rows left after each base, on a logarithmic scale",
             sizing_mode="stretch_width",
             margin=(30, 8, 0, 4),
             stylesheets=[":host { font-size: 12px; opacity: 0.75; }"],
@@ -299,4 +299,4 @@ class SearchPanel:
             self.sizes.object = sizes_svg(step.sizes, step.step)
             allow(self.back, "" if step.step > 1 else "this is the first base")
             is_last = step.step >= len(kmer.letters)
-            allow(self.forward, "all bases are taken" if is_last else "")
+            allow(self.forward, "this is the last base" if is_last else "")

@@ -31,7 +31,7 @@ COLUMNS = (
     Column("Times", is_number=True, share=2),
     Column("GC %", is_number=True, share=2, format="0.0"),
 )
-CLICK = "Click a bar, or draw over several: the k-mers behind them are listed here."
+CLICK = "Click a bar, or drag over several, to list their k-mers."
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 N_EXACT = 20
 BINS_PER_DECADE = 10
@@ -63,13 +63,12 @@ class SpectrumPanel:
         self.k = KField(state)
         self.mode = pmui.Select(
             label="K-mers of", options={"both strands (canonical)": "canonical",
-                                        "the strand as written": "forward"},
+                                        "the forward strand": "forward"},
             value="canonical", size="small", width=240, margin=(8, 8, 0, 0),
         )  # fmt: skip
         self.limit = pmui.Select(
             label="Bars up to", options=LIMITS, value=10_000, size="small", width=120,
-            margin=(8, 8, 0, 0), description="What occurs more often is in the last bar, with "
-            "its mass; nothing is left out.",
+            margin=(8, 8, 0, 0), description="The last bar includes all higher multiplicities.",
         )  # fmt: skip
         self.said = pn.pane.HTML(
             "", sizing_mode="stretch_width", margin=(10, 8, 0, 4), stylesheets=[TEXT]
@@ -187,7 +186,7 @@ class SpectrumPanel:
     def _file(self) -> tuple[str, Any]:
         spectrum = self.spectrum
         if spectrum is None:
-            raise GenovizError("there is no spectrum yet; open a genome first")
+            raise GenovizError("no spectrum yet; open a genome first")
 
         def write(path: Path) -> None:
             lines = zip(spectrum.multiplicities.tolist(), spectrum.n_kmers.tolist(), strict=True)

@@ -45,13 +45,14 @@ PILED: dict[str, Any] = {
 """Of two figures: one below the other, where the page is narrow."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
-    "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. Then write guides, or "
-    "have those of a gene designed, and their sites are found with mismatches and bulges, on both "
-    "strands."
+    "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. "
+    "Then enter guides, or design guides for a gene. The search finds their "
+    "sites with mismatches and bulges, on both strands."
 )
 NO_SEARCH = (
-    "Name a gene or region at the left and press Design: its best guides are written and searched. "
-    "Or write guides, one a line and without their PAM, or take the example; then Search."
+    "Enter a gene or region at the left and press Design, to find and "
+    "search its best guides. Or enter guides, one per line and without "
+    "their PAM, or use the example, and press Search."
 )
 
 
@@ -63,19 +64,20 @@ class OffTargetsPage(Page):
     narrow_height = "2000px"
     docked_heights = ("440px", "1780px")
     help = PageHelp(
-        "Where else CRISPR guides fit: all sites with mismatches and bulges, on both strands, in a "
-        "genome or on all paths of the open graph.",
+        "Off-targets of CRISPR guides: all sites with mismatches and bulges, on "
+        "both strands, in a genome or on all paths of the open graph.",
         (
             "Open a genome at the left, or search the open graph.",
-            "Name a gene or region to have its best guides designed; or write guides without their "
-            "PAM, one a line, or take the example; then Search.",
+            "Enter a gene or region to design its best guides; or enter guides "
+            "without their PAM, one per line, or use the example; then press "
+            "Search.",
             "Choose a guide, filter and sort its hits, and click one for its alignment.",
             "Light up shows the hits on the layout and in the tracks; Export saves them.",
         ),
         (
-            ("Ctrl + Enter", "search, from the field of guides"),
+            ("Ctrl + Enter", "search (in the field of guides)"),
             ("Click a bin or a cell", "list its hits"),
-            ("Double click", "show all of the figure"),
+            ("Double click", "show the whole figure"),
             ("Drag, wheel", "move and zoom along the genome"),
         ),
     )

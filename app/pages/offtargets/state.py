@@ -89,7 +89,7 @@ class OffTargetState(param.Parameterized):
         """
         self.cancel()
         if self.genome is None:
-            self.session.problem = "No genome is open: choose one at the left first."
+            self.session.problem = "No genome is open. Choose one at the left first."
             return
         self.session.forget_problem()
         self._next_filter = chosen or HitFilter()

@@ -20,7 +20,7 @@ from genoviz_app.session.layout_settings import backend_options
 
 LOOK_SECONDS = 0.25
 STATE_NAME = "State"
-PAUSE = "hold the layout where it is"
+PAUSE = "pause the layout"
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
     RunState.READY: "Ready to run",
@@ -63,13 +63,17 @@ class RunControls:
         self._seen_version = -1
         self._seen_state: RunState | None = None
         self._next_look = 0.0
-        self.run_button = _button("Run", "play_arrow", "lay the graph out", color="primary")
+        self.run_button = _button("Run", "play_arrow", "run the layout", color="primary")
         self.pause_button = _button("Pause", "pause", PAUSE)
-        self.stop_button = _button("Stop", "stop", "end the layout as it is now")
+        self.stop_button = _button("Stop", "stop", "stop the layout and keep the current positions")
         self.reheat_button = _button(
-            "Re-heat", "local_fire_department", "go on from here, late in the schedule"
+            "Re-heat",
+            "local_fire_department",
+            "continue from the current layout, late in the schedule",
         )
-        self.reset_button = _button("Reset", "restart_alt", "put all nodes back where they start")
+        self.reset_button = _button(
+            "Reset", "restart_alt", "reset all nodes to their initial positions"
+        )
         self.run_button.on_click(lambda _: self._do(run.run))
         self.pause_button.on_click(lambda _: self._do(self._pause_or_resume))
         self.stop_button.on_click(lambda _: self._do(run.stop))
@@ -108,17 +112,19 @@ class RunControls:
         has_graph, has_layout = run.graph is not None, run.snapshot is not None
         with pn.io.hold():
             no_graph = "" if has_graph else "open a graph first"
-            is_under_way = "a layout is under way" if state.is_active else ""
+            is_under_way = "a layout is running" if state.is_active else ""
             at_rest = no_graph or ("" if state.is_active else "no layout is running")
             at_start = "run a layout first" if state is RunState.READY or not has_layout else ""
             allow(self.run_button, no_graph or is_under_way)
             word, icon = ("Resume", "play_arrow") if state.can_resume else ("Pause", "pause")
             self.pause_button.param.update(label=word, icon=icon)
-            does = "go on from here" if state.can_resume else PAUSE
+            does = "continue from here" if state.can_resume else PAUSE
             allow(self.pause_button, at_rest, does=f"{word}: {does}")
             allow(self.stop_button, at_rest)
             allow(self.reheat_button, no_graph or is_under_way or at_start)
-            is_at_start = "all nodes are where they start" if state is RunState.READY else ""
+            is_at_start = (
+                "all nodes are at their initial positions" if state is RunState.READY else ""
+            )
             allow(self.reset_button, no_graph or is_at_start)
             self.bar.value = round(100 * progress.fraction) if progress else 0
             self.numbers.object = numbers_html(state, progress)
@@ -257,7 +263,7 @@ class SettingsForm:
         self.pace = pmui.Switch(
             label="At most 20 iterations a second",
             value=run.is_paced,
-            description="So that a small graph can be watched unfolding; off for full speed.",
+            description="Slow down, to watch the layout of a small graph; off for full speed.",
             size="small",
             margin=(4, 0),
         )

@@ -37,14 +37,15 @@ REGION, PICKED, SEEN, ANNOTATION = "region", "picked", "seen", "annotation"
 SOURCES = {
     "The region": REGION,
     "The picked nodes": PICKED,
-    "What the picture shows": SEEN,
+    "Visible nodes": SEEN,
     "An annotation": ANNOTATION,
 }
 LACKING = {
-    REGION: "No region is set: drag one in the tab Path, click a row of a table, or search one.",
-    PICKED: "No node is picked: click one in the picture, or draw a box with Shift held.",
+    REGION: "No region is set. Drag one in the Path tab, click a row of a table, or "
+    "search for one.",
+    PICKED: "No node is picked. Click one in the picture, or hold Shift and drag a box.",
     SEEN: "There is no picture yet.",
-    ANNOTATION: "No annotation is open: add a file in the tab Annotations.",
+    ANNOTATION: "No annotations are open. Add a file in the Annotations tab.",
 }
 MAX_SEEN_NODES, MAX_LISTED_PLACES = 2_000_000, 2_000
 LOOK_SECONDS = 0.5
@@ -112,7 +113,7 @@ def measure_part(
     nodes = find_detours(graph, np.unique(find_nodes()), max_bp=around.detour_bp)
     nodes = find_neighbourhood(graph, nodes, steps=around.steps, bp=around.bp)
     if not len(nodes):
-        raise ParameterError("there is no node to keep")
+        raise ParameterError("there are no nodes to keep")
     n_paths = None
     if int(graph.node_depths[nodes].sum()) <= MAX_COUNTED_VISITS:
         n_paths = len(np.unique(find_node_visits(graph, nodes).paths))
@@ -160,7 +161,7 @@ def writer_of(part: KeptPart, kind: str) -> tuple[str, Callable[[Path], None]]:
     """
     ending, needs_bases, write = FORMATS[kind]
     if needs_bases and part.graph.node_sequences is None:
-        raise ParameterError("the graph's file has no bases")
+        raise ParameterError("the graph has no sequences")
     return ending, partial(write, part)
 
 
@@ -189,10 +190,10 @@ class CutAndKeep:
         )
         self.detour = _number(
             "Alleles up to (bp)",
-            "Also stretches by which a path leaves the nodes and comes back within so many bp",
+            "Include detours of paths that leave the nodes and return within this many bp",
         )
-        self.steps = _number("Edges around", "Also nodes at most so many edges away")
-        self.bp = _number("Around (bp)", "Also nodes with a base at most so many bp away")
+        self.steps = _number("Edges around", "Include nodes within this number of edges")
+        self.bp = _number("Around (bp)", "Include nodes within this distance in bp")
         self.kind = pmui.Select(
             label="As", options=list(FORMATS), value=next(iter(FORMATS)), width=270, **FIELD
         )
@@ -207,7 +208,7 @@ class CutAndKeep:
         self.pick_button.on_click(lambda _: self.pick())
         self.download = file_button(
             session, "Download", self._prepare, margin=(12, 0, 0, 0), width=150,
-            description="Download: these nodes, as the chosen kind of file",
+            description="Download: these nodes in the chosen format",
         )  # fmt: skip
         self.panel = self._arrange()
         self._question = Question(session, "size of a part of the graph", self._on_part)
@@ -304,7 +305,7 @@ class CutAndKeep:
         with pn.io.hold():
             self.size.object = empty_html(text)
             for button in (self.pick_button, self.download):
-                allow(button, "" if part is not None else "nothing would be kept; see above")
+                allow(button, "" if part is not None else "nothing to keep; see above")
 
     def _prepare(self) -> tuple[str, Writer]:
         """Return name and writer of the file."""

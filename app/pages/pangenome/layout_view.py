@@ -244,7 +244,7 @@ class PictureBar:
             label="View",
             options=dict(SHAPES),
             value=Shape.TRUE,
-            description="The layout as it is, stretched over the picture, or cut into rows",
+            description="True proportions, stretched to the picture, or folded into rows",
             width=138,
             size="small",
             margin=(0, 4, 0, 8),

@@ -54,7 +54,7 @@ FORMATS = (
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
 )
 NOTHING = """<p style="margin: 16px auto 0; max-width: 40em; text-align: center; opacity: 0.85">
-No graph is open. Open one (GFA, GBZ) at the left, or take the example, which is laid out.</p>"""
+No graph is open. Open one (GFA, GBZ) at the left, or use the example, which has a layout.</p>"""
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
 
 
@@ -64,12 +64,12 @@ class PangenomePage(Page):
     slug = "pangenome"
     title = "Pangenome"
     help = PageHelp(
-        "A pangenome graph, laid out by its paths before your eyes: nodes that follow each other "
-        "on many paths lie side by side.",
+        "Live layout of a pangenome graph by its paths: nodes that are "
+        "neighbours on many paths are placed next to each other.",
         (
             "Open a graph at the left, or take a sample.",
-            "Run lays it out; Pause, Re-heat and Parameters change how.",
-            "Zoom in, and click a node: below stands what it is and which paths visit it.",
+            "Press Run to lay it out; use Pause, Re-heat and Parameters to control the layout.",
+            "Zoom in and click a node to see its properties and the paths that visit it below.",
             "Colour by position, path, depth or stress; save the picture under Save.",
         ),
         (
@@ -77,7 +77,7 @@ class PangenomePage(Page):
             ("Wheel, pinch", "zoom at the pointer"),
             ("Double click", "zoom in; with Shift out"),
             ("Click", "choose the node"),
-            ("Shift + drag", "choose the nodes in a box"),
+            ("Shift + drag", "pick the nodes in a box"),
             ("Small map", "click or drag to go there"),
             ("Arrow keys", "move; with Shift further"),
             ("+  −", "zoom"),

@@ -25,7 +25,7 @@ from genoviz_app.plots.histograms import histogram_bars
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.session import OpenGraph, Session
 
-NO_GRAPH = "Open a graph to see it in numbers."
+NO_GRAPH = "Open a graph to see its statistics."
 TEXT = """
 :host { font-size: 12.5px; line-height: 1.5; overflow-y: auto; }
 p { margin: 4px 0; opacity: 0.85; }
@@ -67,7 +67,7 @@ class Statistics:
         self.layout_button = pmui.Button(
             label="Measure layout",
             icon="straighten",
-            description="Measure layout: how far consecutive steps are apart in it now",
+            description="Measure layout: distances of consecutive steps in the current layout",
             variant="text",
             size="small",
             margin=(0, 6, 0, 0),

@@ -25,13 +25,13 @@ from genoviz_app.parts.views import LateView, Views, slug_of
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
-EXPLAINED = """<p><b>Path stress</b> compares how far apart two places lie in the layout with how
-far apart they are along a genome. 0 is perfect. 0.01 means that distances are wrong by about a
-tenth, 1 that they are wrong by as much as they are long.</p><p>Compare layouts of the same graph
-only: a repeat that a genome runs through several times cannot be right everywhere.</p>"""
+EXPLAINED = """<p><b>Path stress</b> compares the distance of two positions in the layout with
+their distance along a genome. 0 is perfect. With 0.01, distances are wrong by about a
+tenth; with 1, by as much as their length.</p><p>Compare layouts of the same graph
+only: a repeat that a genome visits several times cannot fit everywhere.</p>"""
 NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
-There is no layout to measure yet. Press Run on the Pangenome page, or open a layout there; or let
-the example be laid out, which is the open graph, if there is one.</p>"""
+There is no layout to measure yet. Press Run on the Pangenome page, or open a layout there. Or lay
+out the example, which is the open graph if there is one.</p>"""
 
 
 class QualityPage(Page):
@@ -40,14 +40,15 @@ class QualityPage(Page):
     slug = "quality"
     title = "Quality"
     help = PageHelp(
-        "How well the layout keeps distances along the paths: its path stress, where it is bad, "
-        "and runs and layouts compared.",
+        "How well the layout preserves distances along paths: path stress, "
+        "worst places, and comparison of runs and layouts.",
         (
-            "Lay a graph out on the Pangenome page; it is measured here once it has come to rest.",
-            "Exact takes all pairs of steps in the place of a sample.",
-            "Click one of the worst places to go there on the layout.",
+            "Lay out a graph on the Pangenome page. It is measured here when the "
+            "layout is at rest.",
+            "Exact uses all pairs of steps instead of a sample.",
+            "Click one of the worst places to go to it on the layout.",
         ),
-        (("Click a row", "go to its place on the layout"),),
+        (("Click a row", "go to it on the layout"),),
     )
     example = Address(file="simulated")
 
@@ -69,13 +70,13 @@ class QualityPage(Page):
         )
         self.measure = pmui.Button(
             label="Measure", icon="straighten", size="small", margin=(8, 6, 6, 0),
-            description="Measure: the stress of the layout as it is now",
+            description="Measure: the stress of the current layout",
         )  # fmt: skip
         self.measure.on_click(lambda _: state.measure())
         self.exact = pmui.Button(
             label="Exact", icon="all_inclusive", size="small", variant="outlined",
             margin=(8, 0, 6, 0),
-            description="Exact: take all pairs of steps, which is slow for long paths",
+            description="Exact: use all pairs of steps, which is slow for long paths",
         )  # fmt: skip
         self.exact.on_click(lambda _: state.measure_exactly())
         self.said = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
@@ -136,9 +137,9 @@ class QualityPage(Page):
         has_layout = state.has_layout
         self.nothing.show(not has_layout)
         no_layout = "" if has_layout else "run a layout on the Pangenome page first"
-        allow(self.measure, no_layout or ("it is under way" if state.measuring.is_open else ""))
+        allow(self.measure, no_layout or ("already running" if state.measuring.is_open else ""))
         no_sample = "" if state.measured is not None else "press Measure first"
-        is_exacting = "it is under way" if state.exacting.is_open else ""
+        is_exacting = "already running" if state.exacting.is_open else ""
         allow(self.exact, no_layout or no_sample or is_exacting)
         self.views.poll()
 

@@ -62,7 +62,7 @@ class Measured:
 
 def iter_measure(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
     """Yield how far measuring is; the last progress has what was `Measured`."""
-    yield Progress("finding the worst places", 0.0)
+    yield Progress("finding worst places", 0.0)
     measured = graph_to_measure(graph)
     near = near_stress(measured, layout)
     worst = worst_frame(measured, layout, near)
@@ -156,7 +156,7 @@ def find_reasons(
         ", ".join(
             said
             for is_so, said in (
-                (torn, "torn from its neighbour"),
+                (torn, "torn joint"),
                 (
                     wrong,
                     f"{length:,} bp drawn {_bp(length_drawn)} long",

@@ -22,7 +22,7 @@ from genoviz_app.session.lit_sets import Highlight
 
 N_LIT = 100
 BEING_MEASURED = "The layout is being measured."
-RESTS_FIRST = "A layout is measured as soon as it has come to rest."
+RESTS_FIRST = "A layout is measured when it is at rest."
 WORDS = ":host { font-size: 12.5px; line-height: 1.5; } p { margin: 6px 10px; opacity: 0.85; }"
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 PLACE_COLUMNS = (
@@ -57,12 +57,14 @@ class WorstPlaces:
         self.colour = pmui.Button(
             label="Colour the layout by stress", icon="palette", size="small", variant="outlined",
             margin=(4, 4, 0, 4),
-            description="Colour the layout by stress: every node in the colour of its own",
+            description="Colour each node of the layout by its stress",
         )  # fmt: skip
         self.colour.on_click(lambda _: self._show_colours())
         save = file_button(state.session, "TSV", self._file, margin=(4, 4, 0, 4))
-        words = "<p>Click a row to see its node on the layout. What is torn lies far from its \
-neighbour: more than ten times the length of both.</p>"
+        words = (
+            "<p>Click a row to see its node on the layout. A torn node is farther "
+            "from its neighbour than ten times the mean length of both.</p>"
+        )
         self.panel = pmui.Column(
             pmui.Row(
                 light, self.colour, save,
@@ -102,7 +104,7 @@ neighbour: more than ten times the length of both.</p>"
 
     def _worst(self) -> Highlight:
         if not len(self.nodes):
-            raise GenovizError("nothing was measured yet; press Measure first")
+            raise GenovizError("no measurement yet; press Measure first")
         nodes = self.nodes[:N_LIT]
         return Highlight("worst places", "node", nodes=nodes, graph=self._state.graph)
 
@@ -121,7 +123,7 @@ def table_file(name: str, frame: pd.DataFrame | None) -> tuple[str, Writer]:
         If nothing was.
     """
     if frame is None:
-        raise GenovizError("nothing was measured yet; press Measure first")
+        raise GenovizError("no measurement yet; press Measure first")
     return f"{name}.tsv", lambda path: frame.to_csv(path, sep="\t", index=False, na_rep="NA")
 
 
@@ -163,7 +165,7 @@ class PathRanking:
             }
         )
         words = np.char.lower(frame["Path"].to_numpy(str))
-        note = "click one to go to its worst place"
+        note = "click a path to go to its worst place"
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=note))
 
     def _file(self) -> tuple[str, Writer]:
@@ -188,9 +190,11 @@ class ByDistance:
         self._state, self.is_shown = state, False
         self.figures = DistanceFigures()
         self._turn = Turn(self.figures.bars, self._draw)
-        words = "<p>Left: how wrong distances are, for places near each other and far apart. \
-Right: each pair by its distance along a path and in the layout; on the dashed line it is right, \
-below it too near.</p>"
+        words = (
+            "<p>Left: stress by distance along the path. Right: distance of each "
+            "pair along a path and in the layout; on the dashed line they are "
+            "equal, below it the pair is too close in the layout.</p>"
+        )
         plots = (self.figures.bars, self.figures.pairs)
         self.panel = pmui.Column(
             pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),

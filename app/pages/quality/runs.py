@@ -64,8 +64,8 @@ class Runs:
         self._state, self.is_shown, self._seen = state, False, ()
         self.figure = CurvesFigure()
         self._turn = Turn(self.figure.plot, self._draw)
-        words = "<p>Each run of this tab, with its 95 % interval: press Run on the Pangenome page \
-with other parameters, and compare. A click on a name hides its curve.</p>"
+        words = "<p>Runs of this tab with 95 % confidence intervals. To compare, press Run on the \
+Pangenome page with other parameters. Click a name to hide its curve.</p>"
         self.panel = pmui.Column(
             pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
             pn.pane.Bokeh(self.figure.plot, **FILL),
@@ -103,7 +103,7 @@ class TwoLayouts:
         self._state, self.is_shown = state, False
         self.button = pmui.Button(
             label="Compare", icon="compare", size="small", variant="outlined", margin=(6, 8),
-            description="Compare: the layout that is shown with that of the file, path by path",
+            description="Compare: the current layout with that of the file, path by path",
         )  # fmt: skip
         self.button.on_click(lambda _: state.compare())
         self.words = pn.pane.HTML("", stylesheets=[WORDS], sizing_mode="stretch_width")
@@ -140,8 +140,8 @@ class TwoLayouts:
 def _what_to_do(state: QualityState) -> str:
     if state.session.layout is None:
         return (
-            "Open a layout of this graph (.lay, .tsv) at the left of the Pangenome page, and press "
-            "Run there for one to compare it with."
+            "Open a layout of this graph (.lay, .tsv) at the left of the Pangenome "
+            "page, and press Run there to make one to compare with."
         )
     if state.measured is None:
         return "Press Measure at the left first."
@@ -159,17 +159,17 @@ class SpeedAndQuality:
         self._state, self.is_shown = state, False
         self.tried: list[Tried] = []
         self._n_seen = -1
-        self._question = Question(state.session, "layouts by other options", self._on_end,
+        self._question = Question(state.session, "layouts with other options", self._on_end,
                                   pool=KERNELS)  # fmt: skip
         self.figure = ScatterFigure()
         self._turn = Turn(self.figure.plot, lambda: self.figure.show(self.tried))
         self.button = pmui.Button(
             label="Compare options", icon="speed", size="small", variant="outlined", margin=(6, 8),
-            description="Compare options: eight layouts, by both methods, from fast to thorough",
+            description="Compare options: eight layouts with both methods, from fast to thorough",
         )  # fmt: skip
         self.button.on_click(lambda _: self.start())
-        words = "<p>Lower is better, further left is faster. Blue: from coarse to fine; orange: \
-path-guided SGD. The layout that is shown stays as it is.</p>"
+        words = "<p>Lower is better, further left is faster. Blue: multilevel; orange: path-guided \
+SGD. The current layout is not changed.</p>"
         self.panel = pmui.Column(
             pmui.Row(
                 self.button,
@@ -186,7 +186,7 @@ path-guided SGD. The layout that is shown stays as it is.</p>"
     def start(self) -> None:
         """Lay the graph out by all options, one after the other."""
         if self._state.graph is None:
-            self._state.session.complain("No graph is open to be laid out.")
+            self._state.session.complain("No graph is open.")
             return
         self.tried = []
         self._question.ask(iter_try, self._state.graph, self.tried)
@@ -230,7 +230,7 @@ class FromThePapers:
         self._show_graphs()
         self.button = pmui.Button(
             label="Draw", icon="insights", size="small", variant="outlined", margin=(14, 8, 4, 0),
-            description="Draw: measure now, at small sizes, on this machine",
+            description="Draw: measure at small sizes on this machine",
         )  # fmt: skip
         self.button.on_click(lambda _: self.draw())
         self.export = ExportMenu(
@@ -240,8 +240,8 @@ class FromThePapers:
              "Numbers (TSV)": partial(self._prepare, ".tsv")},
             margin=(14, 8, 4, 0), visible=False,
         )  # fmt: skip
-        words = "<p>Measured when you press Draw: in colours, on this machine, at small sizes. In \
-grey: what the paper prints. <code>genoviz reproduce</code> has larger sizes.</p>"
+        words = "<p>Colours: measured on this machine at small sizes, when you press Draw. Grey: \
+published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
         self.picture = pn.pane.HTML("", sizing_mode="stretch_width", margin=8)
         self.panel = pmui.Column(
             pmui.Row(self.which, self.graph, self.button, self.export, **(ROW | {"sx": WRAPS})),
@@ -279,7 +279,7 @@ grey: what the paper prints. <code>genoviz reproduce</code> has larger sizes.</p
 
     def _prepare(self, ending: str) -> tuple[str, Writer]:
         if self.found is None:
-            raise GenovizError("nothing was drawn yet; press Draw first")
+            raise GenovizError("no figure yet; press Draw first")
         return f"{self.found.entry.name}{ending}", partial(write_drawn, self.found)
 
 
@@ -317,8 +317,8 @@ class MeasuredElsewhere:
             min_width=240, max_width=560, margin=(8, 8, 4, 8), visible=bool(names), **STRETCHES,
         )  # fmt: skip
         self.which.param.watch(lambda _: self._turn.ask(), "value")
-        words = "<p>How many times as fast as the tool that it is measured against; right of the \
-line is faster. Point at a bar for the machine and the tool.</p>"
+        words = "<p>Speed relative to another tool; right of the line, genoviz is faster. Point at \
+a bar to see the machine and the tool.</p>"
         self.panel = pmui.Column(
             pmui.Row(
                 self.which,

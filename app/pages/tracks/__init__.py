@@ -29,7 +29,7 @@ from genoviz_app.session.session import Session
 MAX_CONTIGS = 1000
 NOTHING = """<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; opacity: 0.8">
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
-at the left, or a graph on the page Pangenome: its paths can be looked at here, too.</p>"""
+at the left, or a graph on the Pangenome page to see its paths here.</p>"""
 
 
 class TracksPage(Page):
@@ -38,27 +38,28 @@ class TracksPage(Page):
     slug = "tracks"
     title = "Tracks"
     help = PageHelp(
-        "Reads, signals and features along a contig, or the depth of a graph's paths: means with "
-        "their range from afar, single steps near by.",
+        "Reads, signals and features along a contig, or the depth of a graph's "
+        "paths. Zoomed out: mean and range of each bin; zoomed in: single "
+        "values.",
         (
             "Open files at the left, or choose a path of the open graph.",
-            "Write a region or the name of a feature above the tracks, or zoom and drag.",
-            "Click a track for its scale, height and colour; count reads of regions below.",
+            "Enter a region or the name of a feature above the tracks, or zoom and drag.",
+            "Click a track to set its scale, height and colour; count reads by region below.",
         ),
         (
             ("Drag", "move along the contig"),
             ("Wheel, pinch", "zoom at the pointer"),
             ("Double click", "zoom in; with Shift out"),
             ("Shift + drag", "zoom to a stretch"),
-            ("Click", "choose a track; say what a feature is"),
+            ("Click", "choose a track; describe a feature"),
             ("Strip above", "click or drag to go there"),
-            ("Names", "drag to another place, or onto a track for one lane"),
-            ("Lower edge of a name", "drag for another height"),
+            ("Names", "drag to reorder, or onto a track to overlay"),
+            ("Lower edge of a name", "drag to change the height"),
             ("← →", "move; with Shift further"),
             ("↑ ↓", "choose the track above or below"),
             ("+  −", "zoom"),
             ("0, Home", "the whole contig"),
-            ("Esc", "close what is open"),
+            ("Esc", "close menus and cards"),
         ),
     )
     example = Address(tracks=("exons", "reads"), region=Region("chr1", 5_000, 24_000))
@@ -74,7 +75,7 @@ class TracksPage(Page):
         self.depth_picker = DepthPicker(session, self.tracks, self.depths)
         self.browser = TrackBrowser(self.tracks)
         self.navigation = Navigation(session, self.tracks, self.browser)
-        self._lit = Question(session, "what is lit up along a contig", self.browser.show_lit)
+        self._lit = Question(session, "highlights along a contig", self.browser.show_lit)
         self._link = TracksLink(session, self.tracks, self.depths, self.browser, self.navigation)
         self.settings = TrackSettings(session, self.tracks, self.browser)
         self.counts = CountsTable(session, self.tracks, self.browser, self.navigation.go_to)

@@ -139,7 +139,7 @@ def follow_looks(tracks: list[Track], sources: Sequence[str], items: Sequence[st
         if key in keys:
             wanted[key] = settings
         else:
-            known = ", ".join(keys) or "none, for no track is open"
+            known = ", ".join(keys) or "none, because no track is open"
             complaints.append(f"The link speaks of a track {key!r}, needs one of {known}.")
     order = [*wanted] if len(wanted) == len(keys) else [*keys]
     known = [keys[key] for key in order]

@@ -51,7 +51,7 @@ FORMATS = {
     BINS: {"TSV": ".tsv"},
 }
 EXPLAINED = {
-    PICTURE: "What is seen, on white, with names, scales and a caption.",
+    PICTURE: "The view on white, with names, scales and a caption.",
     VALUES: "Depth of reads and features, or the signal: exact, without scaling.",
     FEATURES: "Whole features that touch the region, with exons and colours.",
     BINS: "Mean, minimum and maximum of each track in each bin.",
@@ -148,7 +148,7 @@ class Exports:
             size="small", visible=False, margin=(8, 0, 0, 0),
         )  # fmt: skip
         self.bin_bp = pmui.IntInput(
-            label="Length of a bin (bp); 0: as drawn", value=0, start=0, visible=False, **WIDE
+            label="Bin width (bp); 0: as drawn", value=0, start=0, visible=False, **WIDE
         )
         self.explained = pmui.Typography(EXPLAINED[PICTURE], variant="caption", margin=(6, 0, 2, 0))
         self.job = FileJob(session, "Save", self.prepare, margin=(4, 0))
@@ -218,7 +218,7 @@ class Exports:
     def _prepare_track(self, what: str, ending: str, region: PathRegion) -> tuple[str, Writer]:
         track, length = self.track.value, self._browser.length
         if track is None or track.data is None:
-            raise ParameterError("no track is chosen; choose one that has what is wanted")
+            raise ParameterError("no track with this data is chosen; choose one")
         name = f"{file_stem(track.title.split('.')[0])}_{stem_of(region)}{ending}"
         if what == FEATURES:
             return name, lambda path: iter_write_features(path, track, region)

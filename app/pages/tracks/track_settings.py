@@ -20,7 +20,7 @@ from genoviz_app.session.session import Session
 
 FORMATS = "BED, narrowPeak, bedGraph, GFF3, GTF, BAM, CRAM, bigWig or bigBed"
 SCALES = {
-    "What is in view": Scale.VIEW,
+    "Maximum in view": Scale.VIEW,
     "Whole contig": Scale.CONTIG,
     "Same for the group": Scale.GROUP,
     "A percentile in view": Scale.PERCENTILE,
@@ -61,7 +61,7 @@ class TrackSettings:
         self._is_filling = False
         self.track = pmui.Select(
             label="Track", options={}, size="small",
-            description="A click on a track chooses it, too.", **WIDE,
+            description="Or click a track to choose it.", **WIDE,
         )  # fmt: skip
         self.colour = pmui.ColorPicker(
             label="Colour", size="small", width=140, margin=(12, 8, 0, 0)
@@ -72,9 +72,8 @@ class TrackSettings:
         )  # fmt: skip
         self.scale = pmui.Select(
             label="Scale of the y axis", options=SCALES, size="small",
-            description="The maximum in view or on the whole contig; of all tracks with "
-            "the group's scale; one that so many bases do not exceed; or given ones. What is "
-            "beyond is marked.", **WIDE,
+            description="Maximum in view or on the whole contig; of all tracks of a group; a "
+            "percentile of bases; or a fixed range. Values beyond it are marked.", **WIDE,
         )  # fmt: skip
         self.floor = pmui.FloatInput(label="From", value=0.0, size="small", width=130, **LOW)
         self.limit = pmui.FloatInput(label="To", value=10.0, size="small", width=130, **LOW)
@@ -109,7 +108,7 @@ class TrackSettings:
             sizing_mode="stretch_width", margin=0,
         )  # fmt: skip
         self.light = light_button(
-            session, self._lit, "everything that this track has", icon=None, margin=(6, 2, 0, 8)
+            session, self._lit, "all features of this track", icon=None, margin=(6, 2, 0, 8)
         )
         self.panel = self._arrange()
         self.track.param.watch(self._on_track, "value")
@@ -122,7 +121,7 @@ class TrackSettings:
         for icon, words, act in (
             ("arrow_upward", "Move up", lambda: self._move(-1)),
             ("arrow_downward", "Move down", lambda: self._move(1)),
-            ("delete", "Take the track away", self._remove),
+            ("delete", "Remove the track", self._remove),
         ):
             button = pmui.IconButton(icon=icon, description=words, size="20px", margin=(6, 2, 0, 0))
             button.on_click(lambda _, act=act: act())

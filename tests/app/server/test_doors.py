@@ -17,8 +17,8 @@ from tests.waiting import PATIENCE
 NOT_KNOWN = "is not known as"
 NO_HOST = "does not say in one word which host"
 MAY_NOT = "may not use this server"
-NO_ADDRESS = "Pages without an address of their own"
-CHOSEN = "identity is given by the server"
+NO_ADDRESS = "Pages without an origin"
+CHOSEN = "server sets the session ID"
 OLD = "was not made by this server"
 
 
@@ -270,7 +270,9 @@ def test_a_tab_of_one_person_is_not_opened_by_another():
     ]:  # fmt: skip
         headers = [("Upgrade", "WebSocket"), ("Sec-WebSocket-Protocol", f"bokeh, {token}")]
         sentence = refusal(*headers, person_of=lambda _request, name=person: name)
-        assert sentence == ("" if is_let_in else "This page was made for somebody else; reload it.")
+        assert sentence == (
+            "" if is_let_in else "This page was made for another person; reload it."
+        )
 
 
 def test_a_large_body_is_not_taken(port):

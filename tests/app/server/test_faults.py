@@ -193,7 +193,7 @@ def test_a_full_disk_is_told_whatever_was_being_written(session, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", write)
     session.open_upload("first.gfa", GFA)
     poll_until(session.poll, lambda: session.problem)
-    assert session.problem == "There is no room left for this on the server's disk."
+    assert session.problem == "The server's disk is full."
     monkeypatch.undo()
     session.open_upload("second.gfa", GFA)
     poll_until(session.poll, lambda: session.opened is not None)

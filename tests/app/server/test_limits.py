@@ -231,7 +231,7 @@ def test_the_tabs_of_a_group_share_their_memory(graphs, tab, pool):
     graphs(ada, "a", pool)
     graphs(grace, "a", pool)
     graphs(eve, "b", pool)
-    words = "the group plants has files of 600 MB open of the 1 GB .*; close files, or tabs, of"
+    words = "the group plants has files of 600 MB open of the 1 GB .*; close files or tabs of"
     with pytest.raises(FileFormatError, match=words):
         graphs(grace, "b", pool)
     ada.close()

@@ -163,7 +163,7 @@ def test_more_than_can_be_chosen_from_is_said(session, there):
     finder.find("chr1:1-2")
     poll_until(session.poll, lambda: finder.found)
     assert len(finder.found["choices"]) == MAX_CHOICES - 1, "the first one is gone to"
-    assert "There is more of this name" in finder.found["more"]
+    assert "Several match" in finder.found["more"]
     finder.find("s3#1#chr1:1-2")
     poll_until(session.poll, lambda: not finder.found["choices"])
     assert finder.found["more"] == ""

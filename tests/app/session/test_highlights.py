@@ -110,7 +110,7 @@ def test_what_has_no_place_is_not_listed_and_it_is_said_why(session, graph):
         "that have it."
     )
     assert light(session, Highlight("2 samples", "sample", samples=("x", "y"))) is None
-    assert "no path of the graph, and no genotypes, are of these samples" in session.problem
+    assert "no path of the graph and no genotypes belong to these samples" in session.problem
 
 
 def test_a_contig_of_several_samples_is_lit_where_one_of_them_alone_reaches(session):

@@ -19,8 +19,8 @@ from genoviz_app.parts.words import n_words
 N_COMPONENTS = 10
 MAX_CATEGORIES = 50
 NO_TRAIT = (
-    "No trait is chosen: open a table of phenotypes at the left (CSV, TSV or PLINK's .phen), "
-    "then choose one of its columns"
+    "No trait is chosen. Open a table of phenotypes at the left (CSV, TSV "
+    "or PLINK .phen), then choose one of its columns."
 )
 
 
@@ -35,7 +35,7 @@ class Model:
 LINEAR, FALLBACK, SADDLE_POINT = "linear", "firth-fallback", "saddle-point"
 MODELS = {
     LINEAR: Model("Linear", "linear regression"),
-    FALLBACK: Model("Logistic or Firth", "logistic regression, or Firth's where it fails"),
+    FALLBACK: Model("Logistic or Firth", "logistic regression, with Firth's method where it fails"),
     "logistic": Model("Logistic", "logistic regression"),
     "firth": Model("Firth", "Firth's logistic regression"),
     SADDLE_POINT: Model("Saddle point", "saddle-point test"),
@@ -111,7 +111,7 @@ def chosen_design(
         If there is nothing to explain, or too few samples to do so; says what is needed.
     """
     if state.subject is None:
-        raise ParameterError("no genotypes are open; open some at the left")
+        raise ParameterError("no genotypes are open; open a file at the left")
     name = state.trait if trait is None else trait
     values = state.column(name) if name else None
     if values is None:
@@ -135,7 +135,7 @@ def why_no_cases(state: GenotypeState) -> str:
     """Return why the trait is not one of cases and controls, a clause; "" if it is."""
     values = state.column(state.trait) if state.trait else None
     if values is None:
-        return "there is no trait yet"
+        return "no trait is chosen"
     try:
         trait = trait_of(state, values)
     except ParameterError as error:

@@ -36,10 +36,11 @@ COMPONENT = re.compile(r"PC\d+")
 ADDED = tuple(f"PC{number}" for number in range(1, 5))
 TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
 MODEL_WORDS = (
-    "Model: of cases and controls, logistic regression, with Firth's penalised likelihood for "
-    "variants where it has no answer; either of them for all; or the saddle-point test of the score"
+    "Model. For cases and controls: logistic regression, with Firth's "
+    "penalised likelihood for variants where it does not converge; either "
+    "of these for all variants; or the saddle-point score test"
 )
-NO_TRAIT_COLUMN = "The table has no trait: that needs a column of numbers, or of two groups."
+NO_TRAIT_COLUMN = "The table has no trait. A trait is a column of numbers, or of two groups."
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 p { margin: 0; opacity: 0.85; } .problem { color: #f0736e; opacity: 1; }
@@ -74,8 +75,8 @@ class TraitFields:
         )  # fmt: skip
         self.type = pmui.Select(
             label="Read as", options=TYPES, value="auto", width=150, **FIELD,
-            description="Automatic: of 0, 1 and 2 alone, 1 is control, 2 is case and 0 is missing; "
-            "of 0 and 1 alone, 0 is control and 1 is case",
+            description="Automatic: if all values are 0, 1 and 2, then 1 is control, 2 is case "
+            "and 0 is missing; if all are 0 and 1, then 0 is control and 1 is case",
         )  # fmt: skip
         self.covariates = pmui.MultiChoice(
             label="Covariates", options=[], searchable=True, width=230,
@@ -150,7 +151,7 @@ class AssociationForm:
         self.task = state.new_question("association", self._on_scan)
         self.components = state.new_question("principal components", self._on_components)
         self.fields = TraitFields(state)
-        self.why_linear, self._of_cases = "there is no trait yet", FALLBACK
+        self.why_linear, self._of_cases = "no trait is chosen", FALLBACK
         self.model = pmui.Select(
             label="Model", options={model.label: name for name, model in MODELS.items()},
             value=LINEAR, disabled_options=[*MODELS][1:], width=150, **FIELD,
@@ -160,7 +161,7 @@ class AssociationForm:
             field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
         self.run_button = pmui.Button(
             label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
-            description="Run: test all variants, one after the other",
+            description="Run: test all variants",
         )  # fmt: skip
         self.cancel_button = pmui.Button(
             label="Cancel", variant="text", size="small", margin=(11, 6, 4, 0), visible=False
@@ -168,7 +169,7 @@ class AssociationForm:
         self.adjust_button = pmui.Button(
             label="Add PC1 to PC4", variant="outlined", size="small", margin=(0, 8, 4, 0),
             visible=False, stylesheets=[":host { flex: none; }"],
-            description="Add PC1 to PC4: compute components if there are none, take them as "
+            description="Add PC1 to PC4: compute principal components if needed, add them as "
             "covariates, and run again",
         )  # fmt: skip
         self.bar = pmui.LinearProgress(
@@ -270,7 +271,7 @@ class AssociationForm:
         with pn.io.hold():
             self.adjust_button.visible = step is None and self._is_inflated
             self.bar.visible = self.cancel_button.visible = step is not None
-            allow(self.run_button, "a scan is under way" if step is not None else "")
+            allow(self.run_button, "a scan is running" if step is not None else "")
             if step is not None:
                 self.bar.value = round(100 * (step.fraction or 0.0))
                 self.said.object = f"<p>{escape(step.text)}</p>"
@@ -306,11 +307,14 @@ class AssociationForm:
         notes = [*design.notes, *scan.notes]
         if self._is_inflated:
             notes.append(
-                f"λ = {scan.lambda_gc:.2f}: many variants look associated, as where populations or "
-                "families differ; PC1 to PC4 as covariates allow for that."
+                f"λ = {scan.lambda_gc:.2f}: many variants look associated, as with populations or "
+                "relatives; PC1 to PC4 as covariates correct for structure."
             )
         if scan.model == LINEAR and design.is_binary:
-            notes.append("The trait has two values, tested as numbers; other models test its odds.")
+            notes.append(
+                "The trait has two values, which are tested as numbers. To test odds, "
+                "choose another model."
+            )
         words += ". " + " ".join(map(escape, notes))
         return words + (" <b>Run</b> scans for the new trait." if is_old else "")
 

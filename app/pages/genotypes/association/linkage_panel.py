@@ -37,7 +37,7 @@ LETTER_SHARE, MAX_ROWS = 0.011, 3
 LEVELS = (-np.log10(5e-8), 5.0)
 MIN_TOP = 8.0
 NEAR_PIXELS = 25
-NOTHING = "Click a variant: what is around it, and how far it is linked, is shown here."
+NOTHING = "Click a variant to see the variants around it and their linkage disequilibrium."
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ class ManhattanPanel:
         self._is_stale, self._changed_at = False, 0.0
         self._turn = Turn(figure.plot, self._draw)
         self._dots = Question(session, "dots along the genome", self._on_dots)
-        self._lit = Question(session, "variants that are lit up", self._on_lit)
+        self._lit = Question(session, "highlighted variants", self._on_lit)
         self._lit_points: dict[str, Any] = NONE_LIT
         self._highlights = session.highlights
         session.highlights.param.watch(lambda _: self._find_lit(), "sets")
@@ -209,7 +209,7 @@ class ManhattanPanel:
         elif len(axis.names) == 1 and axis.has_positions[0]:
             self.figure.show_contigs(borders, None, f"Position on {axis.names[0]} (bp)")
         elif len(axis.names) == 1:
-            self.figure.show_contigs(borders, {}, "Variants in the order of the file")
+            self.figure.show_contigs(borders, {}, "Variants in file order")
         else:
             self.figure.show_contigs(borders, names, "Contig")
 

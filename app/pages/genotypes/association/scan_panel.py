@@ -132,7 +132,7 @@ class AssociationPanel:
         figure = ManhattanFigure("association-manhattan", "p")
         self.manhattan = ManhattanPanel(
             state.session, figure, state.choose_variant,
-            "Choose a trait and press Run: −log₁₀ p of all variants stands here.",
+            "Choose a trait and press Run to see −log₁₀ p of all variants.",
         )  # fmt: skip
         self.quantiles = QuantilePanel(state)
         self.region = LinkagePanel(state)
@@ -140,12 +140,12 @@ class AssociationPanel:
         self.card = SnpCard(state)
         self.bonferroni = pmui.Switch(
             label="Bonferroni", value=False, size="small", margin=(12, 8, 0, 8),
-            description="A line at 0.05 divided by the number of tests",
+            description="Line at 0.05 divided by the number of tests (Bonferroni)",
         )  # fmt: skip
         self.form = AssociationForm(state, self.bonferroni)
         self.view = pmui.RadioButtonGroup(
             label="", options=[REGION, TABLE], value=REGION, size="small", margin=(4, 8, 0, 8),
-            description="What is around the picked variant, or the strongest associations",
+            description="The region around the picked variant, or the strongest associations",
             sx={"& .MuiToggleButton-root": {"padding": "2px 9px", "fontSize": "12px",
                                             "whiteSpace": "nowrap"}},
         )  # fmt: skip
@@ -254,7 +254,7 @@ class AssociationPanel:
                 variant, make = self.region.figure(trait, f".{ending.split('.')[1]}")
                 return f"{file_stem(f'{variant}_{state.opened.title}')}.{ending}", write_bytes(make)
             if scan is None or track is None:
-                raise GenovizError("there is no scan yet; choose a trait and press Run")
+                raise GenovizError("no scan yet; choose a trait and press Run")
             name = f"{file_stem(f'association_{trait}_{state.opened.title}')}.{ending}"
             if ending.endswith("tsv"):
                 rows = self.table.listed if ending == "listed.tsv" else None

@@ -34,9 +34,9 @@ from genoviz_app.session.lit_sets import Highlight, LitSet
 
 WIDTH = "min(330px, 36%)"
 NOT_ON_GRAPH = (
-    "the open graph does not have the place of this variant, or has it in several samples"
+    "the open graph does not have the position of this variant, or has it in several samples"
 )
-NOTHING = "<p>Click a variant: its alleles, genotypes and effect are shown here.</p>"
+NOTHING = "<p>Click a variant to see its alleles, genotypes and effect.</p>"
 BUTTON: dict[str, Any] = {
     "size": "small", "variant": "outlined", "margin": (4, 6, 0, 0),
     "sx": {"fontSize": "12px", "padding": "1px 8px"},
@@ -89,11 +89,12 @@ class SnpCard:
         )
         self.tracks_button = pmui.Button(
             label="Show on tracks", icon="view_stream", **BUTTON,
-            description="Go to the Tracks page at this place",
+            description="Go to this position on the Tracks page",
         )  # fmt: skip
         self.layout_button = pmui.Button(
             label="Show on the layout", icon="hub", **BUTTON,
-            description="Show on the layout: lit up. The paths of each allele are listed here",
+            description="Show on the layout: highlights the variant, and lists the paths of "
+            "each allele here",
         )  # fmt: skip
         self.light = light_button(
             state.session, self._lit, "this variant", **{**BUTTON, "icon": None}

@@ -57,7 +57,9 @@ def inflation_text(lambda_gc: float) -> str:
     >>> inflation_text(1.0214), inflation_text(float("nan"))
     ('λ = 1.021', 'no λ, as no variant is tested')
     """
-    return "no λ, as no variant is tested" if math.isnan(lambda_gc) else f"λ = {lambda_gc:.3f}"
+    return (
+        "no λ, because no variant was tested" if math.isnan(lambda_gc) else f"λ = {lambda_gc:.3f}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +250,7 @@ def scan_rows(scan: Any, variant: int) -> dict[str, str]:
     """Return effect, its interval and its p-value."""
     beta, error = float(scan.beta[variant]), float(scan.standard_error[variant])
     if np.isnan(beta):
-        return {"Association": "not tested: the genotypes tested are all alike"}
+        return {"Association": "not tested: monomorphic"}
     rows = {"β per copy of A1": f"{beta:.4g} ± {error:.2g} (SE)"}
     if scan.model not in (LINEAR, SADDLE_POINT):  # of a saddle point β is one step, so too large
         ends = np.exp(beta + np.array([-1.96, 1.96]) * error)

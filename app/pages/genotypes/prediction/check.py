@@ -47,7 +47,7 @@ class PredictionCheck:
         self.repeats = pmui.Select(label="Repeats", options=[1, 3, 5, 10], value=1, **FIELD)
         self.button = pmui.Button(
             label="Cross-validate", variant="outlined", size="small", margin=(10, 6, 0, 0),
-            description="Cross-validate: predict samples that the model has not seen",
+            description="Cross-validate: predict held-out samples",
         )  # fmt: skip
         self.cancel_button = pmui.Button(
             label="Cancel", variant="text", size="small", margin=(10, 0, 0, 0), visible=False
@@ -99,7 +99,7 @@ class PredictionCheck:
         step = self.task.opening
         with pn.io.hold():
             self.bar.visible = self.cancel_button.visible = step is not None
-            allow(self.button, "it is under way" if step is not None else "")
+            allow(self.button, "already running" if step is not None else "")
             if step is not None:
                 self.bar.value = round(100 * (step.fraction or 0))
             self.said.object = "" if self.result is None else f"<p>{self.words}</p>"
@@ -116,7 +116,7 @@ class PredictionCheck:
         return (
             f"Accuracy {result.accuracy:.3f}{deviation}, bias {result.bias:.2f} "
             f"(slope of observed on predicted; 1 is none); {used}."
-            f"{'' if result.is_converged else ' Not converged: these numbers may be off.'}"
+            f"{'' if result.is_converged else ' Not converged: these numbers may be wrong.'}"
         )
 
 

@@ -137,7 +137,7 @@ class PredictionForm:
         )
         self.tolerance = pmui.Select(
             label="Stop at residual", options=TOLERANCES, value=1e-13,
-            description="Squared norm of the residual over that of the right side", **WIDE,
+            description="Squared norm of the residual over that of the right-hand side", **WIDE,
         )  # fmt: skip
         self.pedigree_file.param.watch(self._on_upload, "value")
         self.pedigree_path.param.watch(
@@ -245,7 +245,7 @@ class PredictionForm:
     def _on_own_pedigree(self) -> None:
         """Take the pedigree of the samples' own parents, or keep why there is none."""
         subject = self._state.subject
-        self._pedigree, self._why_none = None, "the .fam file names no parents"
+        self._pedigree, self._why_none = None, "the .fam file has no parents"
         try:
             self._pedigree = None if subject is None else pedigree_of(subject.samples)
         except GenovizError as error:
@@ -279,7 +279,7 @@ class PredictionForm:
     def _show(self, *_events: Any) -> None:
         is_running = self.task.is_open
         with pn.io.hold():
-            allow(self.run_button, "a prediction is under way" if is_running else "")
+            allow(self.run_button, "a prediction is running" if is_running else "")
             self.pause_button.visible = self.cancel_button.visible = is_running
             self.pause_button.label = "Go on" if self.task.is_paused else "Pause"
             self.said.object = f"<p>{self._words()}</p>"
@@ -319,7 +319,7 @@ class PredictionForm:
         name = " ".join(filter(None, ("Pedigree", self._pedigree_title)))
         words = [f"{name} of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
         if not (self._is_own_pedigree or self.pedigree_source):
-            words.append("A link to this page is without it, as it is an upload.")
+            words.append("Links to this page do not include it, because it is an upload.")
         return " ".join(map(escape, words))
 
 

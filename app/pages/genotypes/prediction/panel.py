@@ -176,7 +176,7 @@ class PredictionPanel:
         figure = ManhattanFigure("prediction-effects", "Effect")
         self.effects = ManhattanPanel(
             state.session, figure, state.choose_variant,
-            "Press Run: the effects of all variants stand here.",
+            "Press Run to see the effects of all variants.",
         )  # fmt: skip
         self._columns = columns_of(dict.fromkeys(VALUES, np.empty(0)))
         self.table = self._make_table()
@@ -184,7 +184,7 @@ class PredictionPanel:
         self._tabled: Any = None
         self.sign = pmui.RadioButtonGroup(
             options=[ABSOLUTE, SIGNED], value=ABSOLUTE,
-            description="Size of effects, or effects of one copy of A1", **TOGGLE,
+            description="Absolute effects, or effects per copy of A1", **TOGGLE,
         )  # fmt: skip
         self._table_place = pmui.Column(
             **GROW, styles={"flex": "4 1 0", "min-width": "0", "min-height": "0"}
@@ -277,7 +277,7 @@ class PredictionPanel:
                 axis_of(subject.variants, self._axes),
                 effects if is_signed else np.abs(effects),
                 lambda rows: [f"{value:.4g}" for value in effects[rows].tolist()],
-                "Effect of a copy of A1" if is_signed else "Size of effect",
+                "Effect per copy of A1" if is_signed else "Size of effect",
                 {0.0: ZERO_COLOUR} if is_signed else {},
             )
         )
@@ -310,7 +310,7 @@ class PredictionPanel:
         def prepare() -> tuple[str, Writer]:
             snapshot, run, track = self._state.blup, self.form.run, self.effects.track
             if snapshot is None or run is None or track is None:
-                raise GenovizError("there is no prediction yet; choose a trait and press Run")
+                raise GenovizError("no prediction yet; choose a trait and press Run")
             traits = "_".join(run.traits)
             stem = file_stem(f"{run.request.method}_{traits}_{self._state.opened.title}")
             name = f"{stem}.{ending}"

@@ -152,7 +152,7 @@ class PredictionScatter:
         self._turn = Turn(self.figure.plot, self._draw_scatter)
         self.source = pmui.RadioButtonGroup(
             options=[FITTED, CHECKED], value=FITTED, disabled=True,
-            description="Samples that the model has seen, or predictions of hidden folds", **TOGGLE,
+            description="Training samples, or predictions of held-out folds", **TOGGLE,
         )  # fmt: skip
         self.trait = pmui.Select(
             label="", options={}, size="small", width=200, margin=(4, 4, 0, 8), visible=False,

@@ -34,21 +34,21 @@ BY_TWOS = {
 }
 STYLE = ":host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }"
 FIELDS = {
-    "min_maf": ("MAF ≥", 1.0, "Variants of which the rarer allele is as frequent are kept"),
+    "min_maf": ("MAF ≥", 1.0, "Minimum minor allele frequency of variants"),
     "max_variant_missing": (
         "Variant missing ≤ %",
         0.01,
-        "Variants with a genotype in enough samples are kept",
+        "Maximum missing rate of variants",
     ),
     "min_hwe_p": (
         "HWE p ≥",
         1.0,
-        "Variants near Hardy-Weinberg proportions are kept; such as 1e-6",
+        "Minimum Hardy-Weinberg p value of variants, e.g. 1e-6",
     ),
     "max_sample_missing": (
         "Sample missing ≤ %",
         0.01,
-        "Samples with a genotype at enough variants are kept",
+        "Maximum missing rate of samples",
     ),
 }
 MIN_MISSING, MIN_HWE, MAX_HWE = 5.0, 10.0, 60.0
@@ -87,12 +87,13 @@ class ThresholdBar:
         self.fields = {name: self._field(name) for name in FIELDS}
         self.apply_button = pmui.Button(
             label="Apply", icon="filter_alt", size="small", variant="contained",
-            description="Apply: analyse only what passes; results of other sets are forgotten",
+            description="Apply: analyse only samples and variants that pass; clears earlier "
+            "results",
             margin=(14, 4, 0, 4),
         )  # fmt: skip
         self.all_button = pmui.IconButton(
             icon="filter_alt_off", size="20px",
-            description="Keep all: analyse all samples and variants again", margin=(14, 4, 0, 0),
+            description="Keep all: analyse all samples and variants", margin=(14, 4, 0, 0),
         )  # fmt: skip
         self.apply_button.on_click(lambda _: self.apply())
         self.all_button.on_click(lambda _: self._keep_all())
@@ -129,7 +130,7 @@ class ThresholdBar:
     def apply(self) -> None:
         """Have the draft applied."""
         if any(field.error_state for field in self.fields.values()):
-            self._state.session.problem = "A threshold is not understood; see the marked field."
+            self._state.session.problem = "A threshold is invalid; see the marked field."
             return
         self._state.keep(self.draft, samples=self._state.only)
 
@@ -170,7 +171,10 @@ class ThresholdBar:
         state, quality = self._state, self._state.quality
         is_applied = self.draft == state.thresholds
         no_quality = "the genotypes are still being measured" if quality is None else ""
-        allow(self.apply_button, no_quality or ("these are in force" if is_applied else ""))
+        allow(
+            self.apply_button,
+            no_quality or ("these thresholds are already applied" if is_applied else ""),
+        )
         is_all = state.kept is None and self.draft == Thresholds()
         allow(self.all_button, "all are kept" if is_all else "")
         if quality is None:

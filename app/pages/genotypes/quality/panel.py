@@ -58,7 +58,7 @@ class QualityPanel:
         self._tables = {VARIANTS: self.variants, SAMPLES: self.samples}
         self.which = pmui.RadioButtonGroup(
             label="", options=[VARIANTS, SAMPLES], value=VARIANTS, size="small",
-            description="The table of variants, or that of samples", margin=(4, 10, 0, 0),
+            description="Table of variants or of samples", margin=(4, 10, 0, 0),
             sx={"& .MuiToggleButton-root": {"padding": "1px 9px", "fontSize": "12px"}},
         )  # fmt: skip
         self.chip = pmui.Chip(

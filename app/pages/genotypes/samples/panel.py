@@ -118,10 +118,10 @@ class SampleList:
         )
         self.table.search.width = 150
         self.keep_button = pmui.Button(
-            label="Keep only", description="Keep only: analyse the picked samples alone", **SMALL
+            label="Keep only", description="Keep only: analyse only the picked samples", **SMALL
         )
         self.drop_button = pmui.Button(
-            label="Leave out", description="Leave out: analyse all but the picked samples", **SMALL
+            label="Leave out", description="Leave out: exclude the picked samples", **SMALL
         )
         self.clear_button = pmui.Button(label="Clear", description="Clear: pick no sample", **SMALL)
         self.keep_button.on_click(lambda _: self._keep(is_kept=True))

@@ -139,7 +139,8 @@ class RelationshipPanel:
         self.method = pmui.Select(label="Method", options=METHODS, width=126, **FIELD)
         self.maximum = pmui.IntInput(
             label="Samples ≤", value=USUAL_MOST, start=2, end=MAX_SAMPLES, width=136,
-            description="Of more, so many are taken at even steps; or pick some in the scatter",
+            description="Maximum number of samples shown, evenly spaced; or pick samples in the "
+            "scatter plot",
             **FIELD,
         )  # fmt: skip
         self.progress = TaskBar(self.task)

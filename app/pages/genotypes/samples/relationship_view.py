@@ -94,7 +94,7 @@ def iter_relate(
         if step.result is None:
             yield replace(step, fraction=0.8 * step.fraction)
         else:
-            yield Progress("putting relatives side by side", 0.85)
+            yield Progress("ordering samples by relationship", 0.85)
             yield Progress("ready", 1.0, view_of(step.result, samples))
 
 

@@ -35,7 +35,7 @@ from genoviz_app.session.graph_places import nodes_of
 from genoviz_app.session.lit_sets import Highlight
 
 WIDTH = 306
-NO_HIT_YET = "<p>Click a hit: its alignment, its place and the bases around it are shown here.</p>"
+NO_HIT_YET = "<p>Click a hit to see its alignment, its position and the bases around it.</p>"
 FLANKS = {"± 20 bp": 20, "± 50 bp": 50, "± 100 bp": 100, "± 200 bp": 200, "± 500 bp": 500}
 STYLE = """
 :host { font-size: 12.5px; line-height: 1.45; }
@@ -111,7 +111,7 @@ class HitCard:
         """Return what makes a highlight of the hit."""
         result, row = self._state.result, self._state.hit
         if result is None or row == NO_HIT:
-            raise ParameterError("no hit is looked at; click one in the table")
+            raise ParameterError("no hit is selected; click one in the table")
         return lambda: highlight_of(result, np.array([row]))
 
     def _follow(self, *_events: Any) -> None:

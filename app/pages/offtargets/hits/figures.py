@@ -63,7 +63,7 @@ class PlacesPanel:
         self.figure = PlacesFigure()
         self._turn = Turn(self.figure.plot, self._draw)
         self._bins = Question(state.session, "bins of hits", self._on_bins)
-        self._lit = Question(state.session, "what is lit up in bins of hits", self._on_lit)
+        self._lit = Question(state.session, "highlights in bins of hits", self._on_lit)
         self._lit_bars: dict[str, Any] | None = None
         self.mode = pmui.RadioButtonGroup(
             label="", options=MODES, value=CONTIGS, size="small", margin=(6, 2, 4, 8),
@@ -72,9 +72,9 @@ class PlacesPanel:
         )  # fmt: skip
         self.select_button = pmui.IconButton(
             icon="highlight_alt", **ICON,
-            description="Dragging lists the hits of a stretch, or moves along",
+            description="Drag to list the hits of a region, or to move",
         )  # fmt: skip
-        whole = pmui.IconButton(icon="width_full", description="Show all of it", **ICON)
+        whole = pmui.IconButton(icon="width_full", description="Show the whole genome", **ICON)
         whole.on_click(lambda _: self.show_whole())
         bar = pmui.Row(
             self.mode, whole, self.select_button, sizing_mode="stretch_width", margin=0, sx=WRAPS

@@ -63,7 +63,7 @@ class FilterBar:
         )
         self.seed = pmui.Select(
             label="In seed", options=SEEDS, value=-1, width=84, **look,
-            description="Mismatches among the 12 letters nearest to the PAM",
+            description="Mismatches in the seed: the 12 letters next to the PAM",
         )  # fmt: skip
         self.kind = pmui.Select(label="Bulge", options={ALL: -1}, value=-1, width=116, **look)
         self.strand = pmui.Select(label="Strand", options=STRANDS, value=0, width=86, **look)
@@ -74,12 +74,12 @@ class FilterBar:
         self.place = pmui.AutocompleteInput(
             label="Place", placeholder="chrI:1-50,000", value="", options=[], restrict=False,
             case_sensitive=False, search_strategy="includes", min_characters=0,
-            description="A contig, or a stretch of it counted from 1. Enter takes it.",
+            description="A contig, or contig:start-end, counted from 1. Press Enter to apply.",
             width=156, **look,
         )  # fmt: skip
         self.clear_button = pmui.IconButton(
             icon="filter_alt_off", size="20px",
-            description="All hits: list those of all guides, without a filter",
+            description="All hits: remove all filters",
             margin=(12, 4, 0, 0),
         )  # fmt: skip
         self.panel = pmui.Row(
@@ -178,11 +178,14 @@ class HitChips:
         self.pams = pmui.RadioButtonGroup(
             options={"All": NO_CHOICE},
             value=NO_CHOICE,
-            description="The PAM that a site has",
+            description="PAM of a site",
             **LOOK,
         )
         self.classes = pmui.RadioButtonGroup(
-            options={"All": NO_CHOICE}, value=NO_CHOICE, description="What a site lies in", **LOOK
+            options={"All": NO_CHOICE},
+            value=NO_CHOICE,
+            description="Gene context of a site",
+            **LOOK,
         )
         self.pams.param.watch(self._on_change, "value")
         self.classes.param.watch(self._on_change, "value")

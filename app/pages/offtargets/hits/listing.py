@@ -195,14 +195,15 @@ class HitTable:
         self.after = self._icon("chevron_right", f"The next {BLOCK:,} hits", BLOCK)
         self.view = pmui.RadioButtonGroup(
             label="", options=[TABLE, DIFFERENCES], value=TABLE, size="small",
-            description="The hits, their mismatches by kind and place, or who has them",
+            description="Hits, their mismatches by kind and position, or the haplotypes that "
+            "have them",
             margin=0, sx={"& .MuiToggleButton-root": {"padding": "0 7px", "fontSize": "12px"}},
         )  # fmt: skip
         self.differences, self.haplotypes = DifferencesPanel(state), HaplotypesPanel(state)
         self.view.param.watch(self._show_view, "value")
         state.param.watch(self._show_view, "result")
         self.light = light_button(
-            state.session, self._lit, "all hits that are listed", icon=None, margin=0,
+            state.session, self._lit, "all listed hits", icon=None, margin=0,
             sx={
                 "fontSize": "12px", "lineHeight": "20px",
                 "&.MuiButton-sizeSmall": {"padding": "0 7px"},
@@ -284,8 +285,8 @@ class HitTable:
         with pn.io.hold():
             self.table.show(rows, keeps_page=is_same)
             self.before.visible = self.after.visible = n > BLOCK
-            allow(self.before, "" if self._first else "these are the first")
-            allow(self.after, "" if last < n else "these are the last")
+            allow(self.before, "" if self._first else "this is the first page")
+            allow(self.after, "" if last < n else "this is the last page")
             self.said.object = self._words(found, last)
 
     def _words(self, found: FoundHits, last: int) -> str:

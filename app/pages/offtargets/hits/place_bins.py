@@ -104,7 +104,7 @@ def _by_contig(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
     more = planes.n_contigs - len(contigs)
     words = ["Position (bp)"]
     if found.result.sites is not None:
-        words = ["First place of each hit (bp)"]
+        words = ["First position of each hit (bp)"]
     if more:
         words.append(f"the longest {len(contigs)} of {planes.n_contigs:,}")
     label = ("; " if found.result.sites is None else "\n").join(words)
@@ -136,7 +136,7 @@ def _along_genome(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
     names = contig_names(planes.names, planes.offsets, (view.start, view.end), view.width)
     borders = planes.offsets[1:-1] if len(planes.offsets) < MAX_NAMES else planes.offsets[:0]
     if found.result.sites is not None:
-        label = "First place of each hit"
+        label = "First position of each hit"
     else:
         label = "" if names else "Position (bp)"
     return PlaceBins(

@@ -55,7 +55,7 @@ STYLE = """
 p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
 """
 CANCELLED = "The search was cancelled"
-LISTED = "; what is listed is of the one before."
+LISTED = "; the list shows the previous search."
 GROWS = "What is listed is of {}, and grows."
 
 
@@ -75,13 +75,13 @@ class PamField:
             options=PRESETS,
             value="-NGG",
             size="small",
-            description="The motif beside the protospacer, which every site needs to have",
+            description="Motif next to the protospacer, required at every site",
             **wide,
         )
         self.letters = pmui.TextInput(
             label="PAM letters",
             placeholder="-NNGG, or TTN- at the 5′ end",
-            description="IUPAC; a dash stands for the protospacer",
+            description="IUPAC codes; the dash is the protospacer",
             size="small",
             visible=False,
             **wide,
@@ -96,7 +96,7 @@ class PamField:
             return Pam.parse(self.preset.value)
         text = (self.letters.value_input or self.letters.value or "").strip()
         if not text.strip("-"):
-            raise ParameterError("there are no PAM letters; write some, or choose No PAM")
+            raise ParameterError("the PAM is empty; enter one, or choose No PAM")
         return Pam.parse(text)
 
     def write(self, pam: Pam) -> None:
@@ -135,16 +135,16 @@ class SearchForm:
         self._then_search = False
         self.guides = pmui.TextAreaInput(
             label="Guides",
-            placeholder="One a line, with or without a name",
-            description="Protospacers 5′ to 3′, with the PAM or without; FASTA too. "
-            "Ctrl+Enter searches",
+            placeholder="One per line, with or without a name",
+            description="Protospacers 5′ to 3′, with or without the PAM; or FASTA. Ctrl+Enter "
+            "searches",
             rows=4, max_rows=7, auto_grow=True, size="small", max_length=2_000_000,
             sx={"& textarea": {"fontFamily": "monospace", "fontSize": "13px"}},
             **WIDE,
         )  # fmt: skip
         self.example = pmui.Button(
             label="Example", icon="casino", size="small", variant="text", margin=(2, 0),
-            description="Example: five protospacers of the genome, from places by chance",
+            description="Example: five random protospacers of the genome",
         )  # fmt: skip
         self.file = UploadButton(
             label="Guides from a file", accept=".txt,.csv,.tsv,.fa,.fasta,.gz", size="small",
@@ -158,7 +158,7 @@ class SearchForm:
         self.rna_bulge = self._limit("RNA bulge", limits[1], 0)
         self.run_button = pmui.Button(
             label="Search", icon="search", variant="contained", size="small", margin=(12, 8, 4, 0),
-            description="Search: find where the guides may cut (Ctrl+Enter)",
+            description="Search: find the sites of the guides (Ctrl+Enter)",
         )  # fmt: skip
         self.cancel_button = pmui.Button(
             label="Cancel", size="small", variant="text", margin=(12, 0, 4, 0), visible=False
@@ -277,7 +277,7 @@ class SearchForm:
         with pn.io.hold():
             self.guides.error_state = False
             no_genome = "open a genome or a graph first" if state.genome is None else ""
-            is_under_way = "a search is under way" if state.is_searching else ""
+            is_under_way = "a search is running" if state.is_searching else ""
             allow(self.run_button, no_genome or is_under_way)
             allow(self.example, no_genome)
             self.bar.visible = self.cancel_button.visible = step is not None

@@ -248,5 +248,5 @@ def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
         f"elsewhere. {name}: {', '.join(says)}"
     )
     if worst >= 1 and designed.of_haplotypes:
-        words += ". It cuts twice in some haplotype, as guides of a gene with a copy do"
+        words += ". Some haplotypes have a second copy of the target"
     return words

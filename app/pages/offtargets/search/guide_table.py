@@ -19,12 +19,13 @@ from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableR
 from genoviz_app.parts.styles import NARROW_WRAPS
 
 WORST = (
-    "Columns 0, 1, ... are hits by mismatches, Exons those that touch an exon; Specificity is "
-    "that of CFD, Worst the highest CFD but the on-target's."
+    "Columns 0, 1, ...: hits by number of mismatches. Exons: hits that "
+    "overlap an exon. Specificity: from CFD. Worst: highest CFD of an "
+    "off-target."
 )
 TARGET_IN = "Target in"
 IN_HAPLOTYPES = f"{TARGET_IN}: haplotypes that have a perfect site, of all."
-SITES = "Columns 0, 1, ... are sites of all haplotypes by mismatches, each counted once."
+SITES = "Columns 0, 1, ...: sites of all haplotypes by number of mismatches, each counted once."
 CODE = '<code style="font-size:10.5px">{}</code>'
 PADDING, LETTER, DIGIT, COMMA = 11, 7, 7.7, 4
 """Pixels that a cell takes beside its letters, and that letters take."""

@@ -257,7 +257,7 @@ def _check_letters(letters: str, where: str) -> None:
 
 def _check_guides(guides: Sequence[Guide]) -> None:
     if not guides:
-        raise ParameterError("there is no guide; write one a line")
+        raise ParameterError("no guides; enter one per line")
     if len(guides) > MAX_GUIDES:
         raise ParameterError(f"there are {len(guides):,} guides; the page takes {MAX_GUIDES:,}")
     for guide in guides:

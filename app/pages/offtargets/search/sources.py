@@ -23,14 +23,14 @@ from genoviz_app.parts.questions import Question, allow
 
 NO_REFERENCE = "None"
 TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
-PATHS = ": all its paths; what they share is searched once"
+PATHS = ": all its paths; shared sequence is searched once"
 OTHER_OPEN = "{} is open now; the hits are on the {}."
 LONGEST_TITLE = 20
 NONE, OTHER, OPEN = "", "other", "open"
 UPLOADED = "uploaded:"
 FORMATS = ".bed,.gff,.gff3,.gtf,.gz"
 NO_GENE_YET = "contig:start-end"
-DESIGN = "Design: find the best guides of a gene or region, and all their sites"
+DESIGN = "Design: find the best guides for a gene or region, and all their sites"
 SAID = ":host { font-size: 12.5px; line-height: 1.45; } p { margin: 4px 0 0; opacity: 0.85; }"
 
 
@@ -60,7 +60,7 @@ class GraphSource:
             options={NO_REFERENCE: ""},
             value="",
             size="small",
-            description="The sample or path that is the reference: whether it has each hit",
+            description="Reference sample or path; shows whether it has each hit",
             sizing_mode="stretch_width",
             margin=(12, 0, 4, 0),
             visible=False,
@@ -89,7 +89,7 @@ class GraphSource:
         """Take the graph that is open."""
         session = self._state.session
         if session.opened is None:
-            session.problem = "No graph is open: open one on the Pangenome page first."
+            session.problem = "No graph is open. Open one on the Pangenome page first."
         else:
             session.genomes.open_graph(session.opened)
 
@@ -119,7 +119,7 @@ class GraphSource:
         )  # fmt: skip
         no_graph = "open a graph on the Pangenome page first" if opened is None else ""
         is_own = is_graph and not is_other
-        allow(self.button, no_graph or ("this is where guides are searched" if is_own else ""))
+        allow(self.button, no_graph or ("the open graph is already selected" if is_own else ""))
         text = OTHER_OPEN.format(opened.title, genome.title) if is_other else ""
         self.said.param.update(object=escape(text), visible=is_other)
 
@@ -165,11 +165,13 @@ class GenePicker:
         wide: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width"}
         self.choice = pmui.Select(
             label="Genes at the hits", options={"None": NONE}, value=NONE, margin=(14, 0, 0, 0),
-            description="Genes and exons of GFF3, GTF or BED: each hit gets its gene", **wide,
+            description="GFF3, GTF or BED file with genes and exons, to add the gene of each "
+            "hit", **wide,
         )  # fmt: skip
         self.path = pmui.TextInput(
             label="Genes on the server", placeholder="/data/genes.gff3.gz",
-            description="GFF3, GTF or BED, also .gz. Enter opens it.", margin=(10, 0, 0, 0), **wide,
+            description="GFF3, GTF or BED, also .gz. Press Enter to open it.",
+            margin=(10, 0, 0, 0), **wide,
         )  # fmt: skip
         self.upload = UploadButton(
             label="Upload genes", accept=FORMATS, size="small", variant="text", margin=(2, 0),
@@ -274,8 +276,8 @@ class GuideDesigner:
         self._best = Question(state.session, "guides of a gene", self._on_best)
         self.target = pmui.TextInput(
             label="Gene or region", placeholder=NO_GENE_YET, size="small",
-            description="What to cut: a gene of the open annotations, or contig:start-end from 1; "
-            "empty for the region that pages show. Its best guides are written below",
+            description="Target: a gene of the open annotations, or contig:start-end counted "
+            "from 1; empty for the current region. Its best guides are added below",
             sizing_mode="stretch_width", margin=(10, 0, 0, 0),
         )  # fmt: skip
         self.button = pmui.Button(
@@ -302,9 +304,9 @@ class GuideDesigner:
         try:
             pam = self._pam()
             if not text and region is None:
-                raise ParameterError("name a gene or a region, or choose a region on any page")
+                raise ParameterError("enter a gene or a region, or select a region on any page")
             if not pam.letters:
-                raise ParameterError("guides are designed for a PAM; choose one")
+                raise ParameterError("Design needs a PAM; choose one")
         except GenovizError as error:
             self._say(str(error))
             return
@@ -337,8 +339,8 @@ class GuideDesigner:
         names = [] if genes is None else [*genes.names.take(np.arange(min(len(genes), 20)))]
         example = next(filter(None, names), "")
         no_genome = "open a genome or a graph first" if state.genome is None else ""
-        is_under_way = "guides are being found" if self._best.is_open else ""
-        is_searching = "a search is under way" if state.is_searching else ""
+        is_under_way = "guides are being designed" if self._best.is_open else ""
+        is_searching = "a search is running" if state.is_searching else ""
         with pn.io.hold():
             self.target.placeholder = f"{example}, or {NO_GENE_YET}" if example else NO_GENE_YET
             allow(self.button, no_genome or is_under_way or is_searching)

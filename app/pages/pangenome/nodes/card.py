@@ -72,7 +72,7 @@ class NodeCard:
         self.zoom.on_click(lambda _: self.zoom_picture())
         self.fasta = file_button(
             session, "FASTA", self._prepare_fasta, margin=(0, 8, 0, 0), width=90,
-            description="FASTA: the bases of these nodes",
+            description="FASTA: sequences of these nodes",
         )  # fmt: skip
         self.light = light_button(session, self._lit, "these nodes", icon=None, margin=0)
         self.empty = pn.pane.HTML(
@@ -183,7 +183,7 @@ class NodeCard:
         if graph is None or facts is None:
             raise ParameterError("no node is picked")
         if graph.node_sequences is None:
-            raise ParameterError("the graph's file has no bases")
+            raise ParameterError("the graph has no sequences")
         nodes, sequences = facts.nodes.tolist(), graph.node_sequences
 
         def write(path: Path) -> None:

@@ -27,8 +27,8 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .empty { margin: 12px; opacity: 0.8; font-size: 13px; line-height: 1.5; }
 """
 NOTHING_PICKED = (
-    "Click a node in the picture, or draw a box with Shift held, "
-    "to see what it is and which paths visit it."
+    "Click a node in the picture, or hold Shift and drag a box, to see its "
+    "properties and the paths that visit it."
 )
 LISTED_COPIES = 6
 LISTED_NODES, FIRST_BASES, LAST_BASES = 40, 60, 20

@@ -29,8 +29,8 @@ from genoviz_app.session.session import Session
 
 LABELS, MAX_LABELS = "annotations", 300
 UPLOAD_MEGABYTES = 200
-NOTHING_OPEN = "Add a BED, GFF3 or GTF file: its genes are found on the paths of the graph."
-NO_GRAPH = "Open a graph first; then annotations of its paths can be added here."
+NOTHING_OPEN = "Add a BED, GFF3 or GTF file to place its genes on the paths of the graph."
+NO_GRAPH = "Open a graph first. Then add annotations of its paths here."
 COLUMNS = (
     Column("Name", share=2),
     Column("Type"),
@@ -67,7 +67,7 @@ class AnnotationList:
             placeholder="/data/genes.gff3.gz",
             size="small",
             sizing_mode="stretch_width",
-            description="A BED, GFF3 or GTF file, plain or gzipped. Enter adds it.",
+            description="A BED, GFF3 or GTF file, plain or gzipped. Press Enter to add it.",
             margin=(8, 6, 4, 0),
         )
         self.add_button = pmui.Button(
@@ -85,7 +85,7 @@ class AnnotationList:
             label="Names",
             value=True,
             size="small",
-            description="Write the names of annotations beside their nodes, on a layout",
+            description="Show the names of annotations next to their nodes",
             margin=(4, 10, 0, 0),
         )
         self.colours = pmui.Switch(

@@ -80,7 +80,7 @@ class _Compared:
         self._question.drop()
         self._on_found(None)
         if self._graph is not None:
-            self._says = "Comparing the paths …"
+            self._says = "Comparing paths …"
             self._question.ask(*self._asked())
 
     def _asked(self) -> tuple[Any, ...]:
@@ -128,7 +128,7 @@ class Similarity(_Compared):
             margin=(4, 0, 0, 0),
         )
         light = light_button(
-            session, self._lit, "nodes that one of the clicked two has, and the other has not",
+            session, self._lit, "nodes found in only one of the clicked pair",
             icon=None, margin=(4, 6, 0, 0),
         )  # fmt: skip
         self.panel = self._arrange(self.figure.plot, light, self.exports)
@@ -184,7 +184,7 @@ class Similarity(_Compared):
 
     def _prepare(self, ending: str) -> tuple[str, Writer]:
         if self.found is None:
-            raise ParameterError("the paths are not compared yet")
+            raise ParameterError("the paths have not been compared yet")
         title = f"Similar {GROUPINGS[self.by.value]} of {self._session.opened.title}"
         return f"{self._stem()}.similarity{ending}", partial(write_similarity, self.found, title)
 
@@ -235,7 +235,7 @@ class Growth(_Compared):
 
     def _prepare(self, ending: str) -> tuple[str, Writer]:
         if self.growth is None:
-            raise ParameterError("the growth is not known yet")
+            raise ParameterError("growth has not been computed yet")
         plural, title = GROUPINGS[self.by.value], self._session.opened.title
         return f"{self._stem()}.growth{ending}", partial(write_growth, self.growth, plural, title)
 

@@ -47,7 +47,7 @@ READOUT = """
   .readout dd { white-space: normal; margin: 0 14px 0 5px; }
 }
 """
-NO_PATHS = "This graph has no paths, so there is nothing to show from left to right."
+NO_PATHS = "This graph has no paths to show."
 NOTHING_OPEN = "Open a graph to see one of its paths from left to right."
 
 
@@ -81,7 +81,7 @@ class PathView:
             options=[MOVE, SELECT],
             value=MOVE,
             size="small",
-            description="What dragging does: move along the path, or select a region",
+            description="Effect of dragging: move along the path, or select a region",
             margin=(4, 8, 0, 8),
         )
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
@@ -95,7 +95,7 @@ class PathView:
         self._views = Question(session, "what the picture shows of a path", self._on_view)
         self.path.param.watch(self._on_path, "value")
         self.drag.param.watch(self._on_drag, "value")
-        self._lit_along = Question(session, "what is lit up on a path", self.track.show_lit)
+        self._lit_along = Question(session, "highlights on a path", self.track.show_lit)
         session.highlights.param.watch(self._show_lit, "sets")
         session.param.watch(self._follow_region, "region")
         session.param.watch(self._on_annotations, "annotation_files")
@@ -124,20 +124,21 @@ class PathView:
     def _arrange(self) -> pmui.Column:
         zoom = pmui.IconButton(
             icon="center_focus_strong",
-            description="Show the region on the layout, or the stretch seen here if there is none",
+            description="Show the region on the layout, or the visible part of the path if "
+            "there is none",
             size="22px",
             margin=(3, 0, 0, 0),
         )
         whole = pmui.IconButton(
             icon="width_full",
-            description="Show the path from its first base to its last",
+            description="Show the whole path",
             size="22px",
             margin=(3, 0, 0, 0),
         )
         zoom.on_click(lambda _: self.zoom_picture())
         whole.on_click(lambda _: self.show_whole())
         light = light_button(
-            self._session, self._lit, "the region, or the stretch seen here", icon=None,
+            self._session, self._lit, "the region, or the visible part of the path", icon=None,
             margin=(6, 6, 0, 0),
         )  # fmt: skip
         bar = pmui.Row(
@@ -347,7 +348,7 @@ def readout_html(
         seen = f"all {profile.length:,} bp, {profile.n_steps:,} steps"
     rows = [("Shown", f"{seen}{f'; {note}' if note else ''}")]
     if region is None:
-        rows.append(("Region", "none; drag with Select, or search one"))
+        rows.append(("Region", "none; drag with Select, or search for one"))
     else:
         rows.append(("Region", _region_text(name, region)))
     cells = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in rows)

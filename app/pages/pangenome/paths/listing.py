@@ -86,15 +86,15 @@ class PathList:
             value=DARK.categories[0],
             width=96,
             disabled=True,
-            description="The colour of the selected rows, once Colour has given them one",
+            description="Colour of the selected rows; press Colour first",
             **small,
         )
         self.buttons = {
             "solo": self._button("Show only", "hide all others", self._solo),
-            "hide": self._button("Hide", "hide nodes that only these have", self._hide),
-            "all": self._button("Show all", "show all nodes again", self._show_all),
-            "paint": self._button("Colour", "give each a colour of its own", self._paint),
-            "zoom": self._button("Zoom to", "look at their nodes", self._zoom),
+            "hide": self._button("Hide", "hide nodes that only these paths visit", self._hide),
+            "all": self._button("Show all", "show all nodes", self._show_all),
+            "paint": self._button("Colour", "give each path its own colour", self._paint),
+            "zoom": self._button("Zoom to", "inspect their nodes", self._zoom),
         }
         self.said = pmui.Typography("", variant="caption", margin=(8, 4))
         self.table = self._make_table()
@@ -246,7 +246,7 @@ class PathList:
             if name == "all":
                 why_not = "" if self._hidden else "nothing is hidden"
             else:
-                why_not = "" if n_selected else "select rows of the table first"
+                why_not = "" if n_selected else "select table rows first"
             allow(button, NO_ROWS if rows is None else why_not)
         self.colour.disabled = not n_selected or not self._colours
         parts = []

@@ -46,9 +46,9 @@ AXES = {"File order": "graph", "Most shared first": "shared"}
 MARGIN, PATIENCE_SECONDS, FIGURE_BINS = 0.25, 0.4, 1200
 MAX_PICKED, MAX_TABLE_CELLS = 100, 50_000_000
 MOVE, SELECT = "Move", "Select"
-EMPTY = "Open a graph to see which of its paths lie on which nodes."
-NO_PATHS = "The graph has no paths, so none lies on its nodes."
-WAIT = "Reading the paths …"
+EMPTY = "Open a graph to see which paths visit which nodes."
+NO_PATHS = "The graph has no paths."
+WAIT = "Reading paths …"
 SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
 
 
@@ -109,7 +109,7 @@ class RowsPanel:
         )
         self.drag = pmui.RadioButtonGroup(
             label="", options=[MOVE, SELECT], value=MOVE, size="small", margin=(4, 4, 0, 0),
-            description="What dragging does: move the picture, or select a stretch of a row",
+            description="Effect of dragging: move the picture, or select a part of a row",
         )  # fmt: skip
         self.words = pn.pane.HTML(
             "", stylesheets=[WORDS], sizing_mode="stretch_width", min_width=400, margin=(3, 4, 0, 4)
@@ -117,12 +117,12 @@ class RowsPanel:
         files = {
             "Picture (PNG)": partial(self._prepare, ".png"),
             "Picture (SVG)": partial(self._prepare, ".svg"),
-            "What is seen, by bins (TSV)": partial(self._prepare, ".tsv"),
+            "Visible part, by bins (TSV)": partial(self._prepare, ".tsv"),
             "Presence of all nodes (TSV)": self._prepare_presence,
         }
         self.exports = ExportMenu(
             self._session, files, margin=(4, 0, 0, 4),
-            description="Export: what is seen as a picture or table, or all nodes",
+            description="Export: the visible part as a picture or table, or all nodes",
         )  # fmt: skip
         for widget in (self.by, self.order, self.axis):
             widget.param.watch(self._ask_plan, "value")
@@ -131,8 +131,8 @@ class RowsPanel:
 
     def _arrange(self) -> pmui.Column:
         buttons = [
-            _icon_button("unfold_more", "Higher rows, fewer of them", self._stretch(0.5)),
-            _icon_button("unfold_less", "Lower rows, more of them", self._stretch(2.0)),
+            _icon_button("unfold_more", "Fewer, higher rows", self._stretch(0.5)),
+            _icon_button("unfold_less", "More, lower rows", self._stretch(2.0)),
             _icon_button("zoom_out_map", "Show all rows and all nodes", self.show_whole),
         ]
         return pmui.Column(

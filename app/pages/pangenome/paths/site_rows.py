@@ -135,7 +135,7 @@ def _gap_rows(sites: VariationSites, offset: int, min_size: int) -> SiteRows:
         _frame(SITE_COLUMNS, values),
         np.array(["no site"]),
         np.zeros(len(kept), np.int64),
-        "cycles, inversions and tips have no single way in and out",
+        "cycles, inversions and tips have no single entry and exit",
         hidden=("Alleles", "Paths", "Level"),
     )
     nowhere = np.full(len(kept), -1, np.int64)

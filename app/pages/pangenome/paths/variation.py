@@ -43,13 +43,13 @@ MAX_SAVED = 1_000_000
 SITE_MARK, SITE_COLOUR = "site", "#ffe14d"
 ALLELE_MARK, ALLELE_COLOUR = "allele", "#18e0c8"
 NO_GRAPH = "Open a graph to see where its paths differ."
-NO_PATHS = "This graph has no paths; sites need one that gives the coordinates."
+NO_PATHS = "This graph has no paths. Sites need a reference path for their coordinates."
 NOT_FOUND = (
-    "<b>Find sites</b> lists where the paths of the graph differ, along the reference path:"
-    " SNPs, insertions, deletions and larger bubbles, nested ones too, with the alleles of all"
-    " paths."
+    "<b>Find sites</b> lists the variation between paths, along the "
+    "reference path: SNPs, insertions, deletions and larger bubbles, "
+    "including nested ones, with the alleles of all paths."
 )
-NO_ALLELES = "Click a site to zoom there and to see its alleles."
+NO_ALLELES = "Click a site to zoom to it and see its alleles."
 NARROW: dict[str, Any] = {"page_size": 50, "min_width": 40}
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.45; }
@@ -117,7 +117,7 @@ class Variation:
             label="Size from (bp)",
             value=0,
             start=0,
-            description="Leave out sites whose longest allele is shorter",
+            description="Exclude sites whose longest allele is shorter",
             width=132,
             **SMALL,
         )
@@ -125,7 +125,7 @@ class Variation:
             self._session,
             "Save",
             self._prepare_file,
-            description="Save: all sites of the listed kind and sizes, as a table",
+            description="Save: all sites of the selected kind and size, as a table",
             margin=(6, 0, 0, 0),
         )
         self.find_button.on_click(lambda _: self.find())
@@ -136,7 +136,7 @@ class Variation:
 
     def _arrange(self) -> pmui.Column:
         light = light_button(
-            self._session, self._lit, "all sites that are listed", icon=None, margin=(8, 8, 0, 0)
+            self._session, self._lit, "all listed sites", icon=None, margin=(8, 8, 0, 0)
         )
         self.found_controls = pmui.Row(self.kind, self.min_size, light, self.download, margin=0)
         self.progress = pmui.Row(self.bar, self.cancel_button, self.stage, margin=0)
@@ -293,7 +293,7 @@ class Variation:
     def _prepare_file(self) -> tuple[str, Callable[[Path], None]]:
         """Return the name of the table to save, and what writes it; nothing is made yet."""
         if self._graph is None or self.sites is None:
-            raise ParameterError("no sites were found yet")
+            raise ParameterError("no sites yet")
         stem = file_stem(self.reference.value)
         if self.kind.value == NO_SITE:
             gaps = iter_gap_lines(self._graph, self.sites)
@@ -323,7 +323,7 @@ def _iter_found(graph: PangenomeGraph, reference: str) -> Iterator[Any]:
 
 def _describe(detail: SiteDetail) -> str:
     if detail.alleles is None:
-        words = "more than one way in or out: a cycle, an inversion or a tip."
+        words = "more than one entry or exit: a cycle, an inversion or a tip."
         return f"<b>{escape(detail.title)}</b>: {words}"
     n_alleles, n_times = len(detail.alleles), int(detail.alleles.counts.sum())
     alleles = "allele" if n_alleles == 1 else "alleles"

@@ -72,7 +72,7 @@ class ColourBar:
         self.groups = choose_paths(
             label="Groups",
             placeholder="all",
-            description="Those that count; all when none is chosen",
+            description="Groups to colour; all if none is chosen",
             chip=False,
             sx=LOW,
             **{name: value for name, value in WIDE.items() if name != "size"},
@@ -82,8 +82,8 @@ class ColourBar:
         self.file = UploadButton(
             label="Load",
             accept=".csv,.tsv,.txt,.gz",
-            description="CSV or TSV: the first column names nodes, the others hold values, colours "
-            "(#rrggbb or names) or labels; a header is optional",
+            description="CSV or TSV: node names in the first column; values, colours (#rrggbb "
+            "or names) or labels in the others; header optional",
             size="small",
             variant="outlined",
             width=124,

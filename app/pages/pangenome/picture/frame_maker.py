@@ -122,7 +122,7 @@ class ColouringCache:
             made, problem = by_density(), f"Not coloured so: {error}."
         except Exception:
             log.exception("a colouring could not be made")
-            made, problem = by_density(), "Not coloured so; the server's log has the details."
+            made, problem = by_density(), "This colouring failed; the server's log has the details."
         with self._lock:
             if wish == self._wish:
                 self._made, self.problem = made, problem

@@ -28,7 +28,7 @@ SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "view", "frame", "detail", "labels", "furniture", "gestures", "picture", "main",
 )  # fmt: skip
-HINT = "Open a graph, and its picture appears here"
+HINT = "Open a graph to see its picture here"
 NO_GRAPH = "LayoutWidget(graph) shows a graph"
 
 

@@ -71,8 +71,8 @@ class CountFields:
         self._named: dict[str, Track] = {}
         self.regions = pmui.Select(
             label="Regions", options=[VIEW, SERVER_FILE, UPLOAD], value=VIEW, size="small",
-            width=190, description="The view, all features of a track, or those of a BED or GFF "
-            "file that need not be open.", margin=(8, 8, 0, 8),
+            width=190, margin=(8, 8, 0, 8),
+            description="The view, all features of a track, or those of a BED or GFF file.",
         )  # fmt: skip
         self.path = pmui.TextInput(
             label="BED or GFF file", placeholder="/data/regions.bed", size="small", width=190,
@@ -111,7 +111,7 @@ class CountFields:
             if chosen in ("All tracks", title) and title != where
         ]
         if not counted:
-            raise ParameterError("there is no track to count; open one first")
+            raise ParameterError("no track to count; open one first")
         if where == VIEW:
             if view is None:
                 raise ParameterError("nothing is shown; open a track first")
@@ -232,7 +232,7 @@ class CountsTable:
 
     def _prepare(self) -> tuple[str, Any]:
         if self.found is None:
-            raise GenovizError("nothing is counted yet; press Count first")
+            raise GenovizError("no counts yet; press Count first")
         found = self.found
 
         def write(path: Path) -> None:

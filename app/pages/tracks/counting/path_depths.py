@@ -208,7 +208,7 @@ class DepthPicker:
         self.pasted = pmui.TextInput(
             label="Or their names",
             placeholder="HG002, HG00438",
-            description="With commas between them; a pasted list may have a name on each line.",
+            description="Separated by commas, or one name per line.",
             **WIDE,
         )
         self.button = pmui.Button(

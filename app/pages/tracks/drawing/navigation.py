@@ -156,18 +156,16 @@ class Navigation:
             lambda text: suggest(tracks, text, self.contigs, limit=N_SUGGESTIONS),
             label="Region or feature",
             placeholder="chr7:27,100,000-27,300,000",
-            description="A region (the first base is 1, both ends belong to it), a contig, or the "
-            "name of a gene or another feature. Enter goes there.",
+            description="A region (1-based, including both ends), a contig, or the name of a "
+            "gene or another feature. Press Enter to go there.",
             size="small",
             width=340,
             margin=(8, 4, 0, 0),
             styles={"max-width": "min(calc(100vw - 48px), calc(100% - 16px))"},
         )
         self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
-        self.back = self._icon("arrow_back", "Back: to the region before", self.go_back)
-        self.forward = self._icon(
-            "arrow_forward", "Forward: to the region that was left", self.go_forward
-        )
+        self.back = self._icon("arrow_back", "Back: to the previous region", self.go_back)
+        self.forward = self._icon("arrow_forward", "Forward: to the next region", self.go_forward)
         self.choices = pn.FlexBox(visible=False, margin=(0, 4, 6, 4), styles={"flex": "1 0 100%"})
         self.panel = pmui.Row(
             self.back,
@@ -176,12 +174,12 @@ class Navigation:
             self.place,
             self._icon("zoom_in", "Zoom in twofold", lambda: browser.zoom(0.5)),
             self._icon("zoom_out", "Zoom out twofold", lambda: browser.zoom(2.0)),
-            self._icon("fit_screen", "Show where the tracks have something", self.show_data),
+            self._icon("fit_screen", "Show the part of the contig with data", self.show_data),
             self._icon("width_full", "Show the whole contig", self.show_whole),
             light_button(
                 session,
                 self._lit,
-                "the feature that was clicked, or else this region",
+                "the clicked feature, otherwise this region",
                 icon=None,
                 margin=(9, 8, 0, 8),
                 styles={"flex": "none"},

@@ -410,7 +410,7 @@ def test_a_field_that_is_no_number_is_marked(herd):
     assert bar.fields["min_maf"].error_state
     assert "0 to 0.5" in bar.said.object
     bar.apply()
-    assert "not understood" in herd.session.problem
+    assert "is invalid" in herd.session.problem
     bar.fields["min_maf"].value_input = "0"
     assert not bar.fields["min_maf"].error_state
 
@@ -456,7 +456,7 @@ def test_a_computation_is_cancelled(herd):
     assert not task.is_open
     assert herd.state.components is None
     herd.page.exports.what.value = "Components of samples"
-    with pytest.raises(ParameterError, match="not computed yet"):
+    with pytest.raises(ParameterError, match="compute them in Samples"):
         herd.page.exports.prepare()
 
 
@@ -629,17 +629,19 @@ def test_everything_that_is_wrong_with_a_link_is_one_sentence(herd):
 def test_what_a_link_lacks_is_said(herd, folder, tmp_path):
     herd.state.keep(Thresholds(), samples=np.arange(40))
     herd.until(lambda: herd.state.kept is not None)
-    assert "without the choice of samples by hand" in herd.page.notices.object
+    assert "do not include the samples that you picked" in herd.page.notices.object
     herd.state.keep_all()
-    assert "A link" not in herd.page.notices.object
+    assert "Links" not in herd.page.notices.object
     visit = Visit()
     contents = {path.name: path.read_bytes() for path in folder.iterdir()}
     visit.session.genotypes.open(str(folder / "herd.bed"))
     visit.session.genotypes.open_uploads({"t.csv": contents["herd.pheno.csv"]})
-    visit.until(lambda: "without the table, as it is an upload" in visit.page.notices.object)
+    visit.until(
+        lambda: "do not include the table, because it is an upload" in visit.page.notices.object
+    )
     parts = ("herd.bed", "herd.bim", "herd.fam")
     visit.session.genotypes.open_uploads({name: contents[name] for name in parts})
-    visit.until(lambda: "a link to this page opens none" in visit.page.notices.object)
+    visit.until(lambda: "links to this page do not open them" in visit.page.notices.object)
     visit.session.close()
 
 
@@ -663,7 +665,7 @@ def test_a_pedigree_stays_as_thresholds_change_and_bad_ones_come(herd, tmp_path)
         assert words in form.said.object
     form.pedigree_file.param.update(filename="good.csv", value=path.read_bytes())
     herd.until(lambda: not form.is_reading)
-    assert "A link to this page is without it" in form.said.object
+    assert "Links to this page do not include it" in form.said.object
     assert herd.page.link.pedigree == ""
     form.method.value = SNP_BLUP
 
@@ -808,7 +810,7 @@ def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
     form.run()
     visit.until(lambda: visit.state.scan is not None)
     assert "ill is 0 once, else 1 or 2" in form.said.object
-    assert "The trait has two values, tested as numbers" in form.said.object
+    assert "The trait has two values, which are tested as numbers" in form.said.object
     form.fields.type.value = "quantitative"
     assert chosen_design(visit.state).n_samples == N_SAMPLES
     assert form.offered == ["linear"]

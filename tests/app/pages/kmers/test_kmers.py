@@ -454,7 +454,7 @@ def test_files_of_some_hits_say_so(opened, tmp_path):
 def test_long_k_mers_are_said_to_be_too_long_to_be_searched_step_by_step(opened):
     panel = opened.views.view("How it works")
     opened.views.show("How it works")
-    for kmer, words in (("A" * 2001, "this\none is longer"), ("GATTACAN", "several bases")):
+    for kmer, words in (("A" * 2001, "this\none is longer"), ("GATTACAN", "IUPAC codes")):
         ask(opened, kmer)
         wait(opened, lambda words=words: words in panel.drawing.object)
         assert not panel.bar.visible
@@ -538,7 +538,7 @@ def test_hits_of_the_k_mer_before_are_not_saved(opened):
     ask(opened, "GATTACA")
     assert panel._file("bed")[0] == "GATTACA.bed"
     opened.query.write("TGTAATC")
-    with pytest.raises(GenovizError, match="still being found"):
+    with pytest.raises(GenovizError, match="still running"):
         panel._file("bed")
     wait(opened, lambda: not opened.state.is_finding)
     assert panel._file("bed")[0] == "TGTAATC.bed"
@@ -556,10 +556,10 @@ def test_hits_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
     monkeypatch.setattr("genoviz_app.pages.kmers.state.iter_find_hits", find_late)
     opened.query.write("TGTAATC")
     try:
-        wait(opened, lambda: "being found" in panel.said.object)
+        wait(opened, lambda: "searching" in panel.said.object)
         assert len(panel.table.table.value) == 0
         assert opened.state.hits is None
-        with pytest.raises(GenovizError, match="still being found"):
+        with pytest.raises(GenovizError, match="still running"):
             panel._file("bed")
     finally:
         is_free.set()
@@ -580,7 +580,7 @@ def test_rows_of_the_k_mer_before_are_not_listed_for_long(opened, monkeypatch):
     monkeypatch.setattr("genoviz_app.pages.kmers.hits_panel.hit_rows", write_late)
     opened.query.write("TGTAATC")
     try:
-        wait(opened, lambda: "being found" in panel.said.object)
+        wait(opened, lambda: "searching" in panel.said.object)
         assert len(panel.table.table.value) == 0
     finally:
         is_free.set()

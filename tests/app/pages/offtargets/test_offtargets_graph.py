@@ -451,7 +451,7 @@ def test_the_best_guides_of_a_gene_are_written_and_searched(session, gfa, tmp_pa
     poll_until(session.poll, lambda: page.state.gene_files.opened is not None)
     assert designer.target.placeholder.startswith("ABC1")
     assert "have no 'ABC2'" in unescape(design("ABC2"))
-    assert "Name a gene or a region" in design("")
+    assert "Enter a gene or a region" in design("")
     assert "<b>" not in design("<b>")
     words = design("abc1")
 

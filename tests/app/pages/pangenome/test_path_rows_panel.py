@@ -126,7 +126,7 @@ def test_rows_and_nodes_are_put_into_another_order(opened, rows):
 
 
 def test_what_is_seen_is_saved(rows):
-    name, content = content_of(rows, "What is seen, by bins (TSV)")
+    name, content = content_of(rows, "Visible part, by bins (TSV)")
     lines = content.decode().splitlines()
     assert name == "small.paths.tsv"
     assert lines[0].startswith("#path\tstart\tend\tfirst_node")
@@ -149,7 +149,7 @@ def test_the_area_says_what_is_missing(opened, rows):
     for title in ("Similarity", "Growth"):
         panel = opened.area.view(title)
         assert "Open a graph" in panel.figure.note.words.replace("\n", " ")
-        with pytest.raises(Exception, match=r"not compared yet|not known yet"):
+        with pytest.raises(Exception, match=r"not been compared yet|not been computed yet"):
             next(iter(panel.exports.files.values()))()
 
 

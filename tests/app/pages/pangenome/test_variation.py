@@ -154,7 +154,7 @@ def test_kind_and_size_choose_what_is_listed_and_saved(opened, tmp_path, monkeyp
     with pytest.raises(ParameterError, match="a table of 1 sites is too large"):
         panel._prepare_file()
     panel.set_graph(None)
-    with pytest.raises(ParameterError, match="no sites were found"):
+    with pytest.raises(ParameterError, match="no sites yet"):
         panel._prepare_file()
 
 

@@ -135,7 +135,7 @@ def test_what_explains_stress_is_said_of_each_place():
         steps = graph.steps[slice(*graph.path_offsets[path : path + 2])] >> 1
         n_times = int((steps == row.Index).sum())
         assert (f"the path comes {n_times} times" in row.Why) == (n_times > 1)
-    is_torn = ["torn from its neighbour" in words for words in frame["Why"]]
+    is_torn = ["torn joint" in words for words in frame["Why"]]
     assert is_torn == [near.is_torn[step] for step in near.find_worst(graph, len(near.steps))]
 
 

@@ -33,7 +33,7 @@ export class Picture {
     this.pointer = null;
     this.box = null;
     this.hint = "";
-    this.waiting = "Waiting for the server; what is shown can still be moved";
+    this.waiting = "Waiting for the server; you can still move the view";
     this.isFolded = this.isLost = false;
     this.isDrawing = false;
     this.painted = null;

@@ -81,15 +81,15 @@ export function render({ model }) {
   const [top, body, corner] = [make("div", "head"), make("div", "body"), make("div", "corner")];
   const said = make("div", "said");
   corner.append("Whole contig", said);
-  corner.title = "Positions are those that people write: the first base is 1. "
-    + "A line is the mean of a bin, the shade behind it goes from its least to its greatest value; "
-    + "near by, each step is exact.";
+  corner.title = "Positions count from 1. "
+    + "Zoomed out, a line is the mean of each bin, and the shade behind it its range; "
+    + "zoomed in, values are exact.";
   const [head, canvas] = [make("canvas", "overview"), make("canvas", "track-canvas")];
   const [margin, lanes, card] = [make("div", "margin"), make("div", "lanes"), make("div", "card")];
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "img");
   head.setAttribute("role", "img");
-  head.setAttribute("aria-label", "The whole contig, with the stretch that is shown");
+  head.setAttribute("aria-label", "The whole contig, with the visible part marked");
   top.append(corner, head);
   lanes.append(canvas, card);
   body.append(margin, lanes);

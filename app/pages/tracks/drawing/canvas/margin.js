@@ -75,7 +75,7 @@ export class Margin {
       line.dataset.track = row.id;
       line.style.borderLeftColor = row.colour;
       const name = make("b", "", row.short);
-      name.title = `${row.title}: drag it to another place, or onto a track to see both in one lane`;
+      name.title = `${row.title}: drag to reorder, or onto a track to overlay both`;
       line.append(name, this._buttons(row));
       const value = make("span", "value");
       value.dataset.track = row.id;
@@ -190,7 +190,7 @@ export class Margin {
   _showMark({ onto, top, height }) {
     this.mark.hidden = false;
     this.mark.className = onto === undefined ? "mark" : "mark onto";
-    this.mark.textContent = onto === undefined ? "" : "in one lane";
+    this.mark.textContent = onto === undefined ? "" : "overlay";
     this.mark.style.top = `${onto === undefined ? top - 1 : top}px`;
     this.mark.style.height = `${onto === undefined ? 2 : height}px`;
   }
