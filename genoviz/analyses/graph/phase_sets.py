@@ -49,6 +49,15 @@ class PhaseCluster:
     combinations: tuple[tuple[np.ndarray, ...], ...]
     is_complete: bool
 
+    @property
+    def n_needed(self) -> int:
+        """Combinations that must have a site for it to be certain; one more if no site is.
+
+        With more than two copies, combinations that are not searched may have it on fewer copies.
+        """
+        is_open = not self.is_complete and len(self.combinations[0]) > 2
+        return 1 + len(self.combinations) + is_open
+
 
 @dataclass(frozen=True, eq=False)
 class PossiblePaths:
@@ -63,7 +72,8 @@ class PossiblePaths:
     cluster_samples
         int64, shape (n_clusters,): sample of each place with several phase sets.
     n_combinations
-        int64, shape (n_clusters,): combinations with a path, including the written one.
+        int64, shape (n_clusters,): combinations that must have a site for it to be certain: those
+        with a path, including the written one, or one more if no site is certain.
     combinations
         int64, shape (n_paths,): 0 for whole paths; 1, 2, ... for the combinations of a cluster.
     offsets, clusters, starts, ends
@@ -299,7 +309,7 @@ class PathMarks:
             self._variants.samples,
             self._window,
             np.array([each.sample for each in self._clusters], np.int64),
-            np.array([1 + len(each.combinations) for each in self._clusters], np.int64),
+            np.array([each.n_needed for each in self._clusters], np.int64),
             np.array(self._combinations, np.int64),
             np.array(self._offsets, np.int64),
             *(columns[:, k].copy() for k in range(3)),
