@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genoviz.analyses.graph.phase_sets import PossiblePaths
+from genoviz.analyses.graph.query.chromosomes import find_chromosomes
 from genoviz.analyses.graph.query.path_groups import PathGroups
 from genoviz.analyses.offtargets.path_places import PathPlaces
 from genoviz.analyses.offtargets.paths import PathOffTargets
@@ -162,6 +163,8 @@ def haplotype_names(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the number of haplotypes with each site, their total, and their names.
 
+    The total is of haplotypes that have the chromosome of the site: a male has one copy of X.
+
     Parameters
     ----------
     found
@@ -171,8 +174,8 @@ def haplotype_names(
     doubtful
         Pairs of site and path that do not count, as in `PossibleSites`.
     by_contig
-        Whether the total is of haplotypes that have the contig of the site, as where contigs are
-        those of one genome: the second copy of X is none in a male.
+        Whether chromosomes are told apart by contigs, as in the haplotypes of one genome, rather
+        than by the components of the graph.
 
     Returns
     -------
@@ -196,21 +199,33 @@ def haplotype_names(
     return counts, totals, texts.astype(np.str_)
 
 
+def count_haplotypes(found: PathOffTargets) -> np.ndarray:
+    """Return how many haplotypes have the chromosome of each site; int64, shape (n_sites,)."""
+    groups = found.groups("haplotype")
+    return _count_owners(found, groups, np.ones((len(groups.names), 1), bool), by_contig=False)[
+        :, 0
+    ]
+
+
 def _count_owners(
     found: PathOffTargets, groups: PathGroups, kinds: np.ndarray, by_contig: bool
 ) -> np.ndarray:
-    """Return how many haplotypes of some kinds have the contig of each site, or how many there are.
+    """Return how many haplotypes of some kinds have the chromosome of each site.
 
-    ``kinds`` are bool, shape (n_haplotypes, k); what is returned is int64, shape (n_sites, k).
+    ``kinds`` are bool, shape (n_haplotypes, k); the result is int64, shape (n_sites, k).
     """
-    kinds = kinds.astype(np.int64)
-    if not by_contig:
-        return np.broadcast_to(kinds.sum(axis=0), (len(found), kinds.shape[1]))
-    names = [name.contig for name in found.graph.parsed_path_names]
-    contigs, of_path = np.unique(names, return_inverse=True)
-    has = np.zeros((len(contigs), len(groups.names)), np.int64)
-    has[of_path, groups.of_path] = 1
-    return (has @ kinds)[of_path[found.first_places().paths]]
+    if by_contig:
+        names = [name.contig for name in found.graph.parsed_path_names]
+        of_path = np.unique(names, return_inverse=True)[1]
+    else:
+        of_path = find_chromosomes(found.graph).of_paths
+    has = np.zeros((int(of_path.max(initial=0)) + 1, len(groups.names)), np.int64)
+    is_known = (of_path >= 0) & (groups.of_path >= 0)
+    has[of_path[is_known], groups.of_path[is_known]] = 1
+    totals = has @ kinds.astype(np.int64)
+    if len(totals) == 1:
+        return np.broadcast_to(totals, (len(found), kinds.shape[1]))
+    return totals[of_path[found.first_places().paths]]
 
 
 def _presence(
@@ -247,7 +262,7 @@ def group_shares(
     -------
     dict
         float64, shape (n_sites,), keyed by ``frequency_`` and the name of the population; NaN
-        where it has no haplotype of the contig.
+        where it has no haplotype of the chromosome.
 
     Raises
     ------

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.offtargets.carriers import count_haplotypes
 from genoviz.analyses.offtargets.cuts import CUT_BEFORE_PAM, CUT_BEHIND_PAM
 from genoviz.analyses.offtargets.finding import find_offtargets, guide_with_pam
 from genoviz.analyses.offtargets.guide_properties import (
@@ -186,7 +187,7 @@ class GuideDesign:
         int64: on a graph, haplotypes whose target matches the guide exactly; -1 for a genome, and
         if the target is not in the graph.
     of_haplotypes
-        Total number of haplotypes; 0 for a genome.
+        Number of haplotypes that have the chromosome of the targets; 0 for a genome.
     efficiency
         float64: `rule_set_1_scores` for guides with PAM NGG; NaN for others.
     """
@@ -253,6 +254,7 @@ def design_guides(
         specificity = haplotype_specificities(found, compared, targets).cfd
         n_haplotypes = len(found.groups(GROUP).names)
         if contig is not None:
+            n_haplotypes = int(count_haplotypes(found)[targets].max(initial=0))
             n_with = _count_haplotypes(found, compared, targets)
     else:
         hits = find_offtargets(guides, genome, pattern, **options)

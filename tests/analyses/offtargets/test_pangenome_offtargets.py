@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,11 @@ from hypothesis import strategies as st
 from genoviz import read_gfa
 from genoviz.analyses.graph.query.sequences import path_sequences
 from genoviz.analyses.offtargets import paths as path_offtargets
+from genoviz.analyses.offtargets.carriers import (
+    count_haplotypes,
+    group_shares,
+    haplotype_names,
+)
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.pangenome import (
     find_offtargets_on_graph,
@@ -193,3 +200,23 @@ def test_what_cannot_be_searched_is_said():
         find_offtargets_on_graph(spelled, ["ANN"], "NGG", max_mismatches=0, dna_bulge=-1)
     with pytest.raises(ParameterError, match="the pattern has 0 letters"):
         find_offtargets_on_graph(spelled, [], "", max_mismatches=0)
+
+
+def test_a_site_is_counted_among_haplotypes_that_have_its_chromosome():
+    """Haplotype 2 of a male has no X; who has it in pieces has it."""
+    names = ["m#1#chr1", "m#2#chr1", "f#1#chr1", "f#2#ctg4", "m#1#chrX", "f#1#chrX", "f#2#ctg9"]
+    walks = [[1], [1], [1], [1], [2], [2, 3], [3]]
+    graph = make_spelled_graph(["ACGTTGCAAGG", "CCCTTAAGGTCGG", "TT"], walks)
+    edges = np.array([[2, 4]], graph.edges.dtype)
+    graph = replace(graph, path_names=names, edges=edges)
+    guides, pattern = ["ACGTTGCANNN", "CTTAAGGTNNN"], "N" * 9 + "GG"
+    found = find_offtargets_on_graph(graph, guides, pattern, max_mismatches=0, backend="cpu")
+    assert found.hits.guide_ids.tolist() == [0, 1]
+    assert count_haplotypes(found).tolist() == [4, 3]
+    counts, totals, texts = haplotype_names(found)
+    assert counts.tolist() == [4, 2]
+    assert totals.tolist() == [4, 3]
+    assert texts[1] == "m#1,f#1"
+    shares = group_shares(found, {"m": "north", "f": "south"})
+    assert shares["frequency_north"].tolist() == [1.0, 1.0]
+    assert shares["frequency_south"].tolist() == [1.0, 0.5]

@@ -286,6 +286,6 @@ def haplotypes_html(result: SearchResult, row: int) -> str:
         words = sites.reference_words(np.array([row]))[0]
         reference = f"<br>{escape(sites.reference.name)}: {words}"
     return (
-        f'<p class="has"><b>In {n_with:,} of {sites.n_haplotypes:,} haplotypes</b>, '
+        f'<p class="has"><b>In {n_with:,} of {int(sites.n_of_chromosome[row]):,} haplotypes</b>, '
         f"{n_words(n, 'place')}{more}{reference}</p><ul>{''.join(lines)}</ul>"
     )

@@ -144,7 +144,7 @@ def graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarra
     sites = result.sites
     columns = {
         "haplotypes": sites.n_with[rows],
-        "of_haplotypes": np.full(len(rows), sites.n_haplotypes, np.int64),
+        "of_haplotypes": sites.n_of_chromosome[rows],
         "places": sites.found.n_places[rows],
     }
     if sites.reference is not None:

@@ -143,7 +143,8 @@ def _graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, Any]:
     sites = result.sites
     if sites is None:
         return {PRESENT: "", REFERENCE: ""}
-    counts = [f"{n:,}/{sites.n_haplotypes:,}" for n in sites.n_with[rows].tolist()]
+    numbers = zip(sites.n_with[rows].tolist(), sites.n_of_chromosome[rows].tolist(), strict=True)
+    counts = [f"{n:,}/{of_all:,}" for n, of_all in numbers]
     words = [
         text.replace(" mismatches", " mm").replace(" mismatch", " mm")
         for text in sites.reference_words(rows)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from genoviz.analyses.graph.query.path_groups import PathGroups
+from genoviz.analyses.offtargets.carriers import count_haplotypes
 from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
 from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
@@ -59,6 +60,11 @@ class GraphSites:
     def n_haplotypes(self) -> int:
         """How many haplotypes the graph has."""
         return len(self.haplotypes.names)
+
+    @cached_property
+    def n_of_chromosome(self) -> np.ndarray:
+        """How many haplotypes have the chromosome of each site; int64, shape (n_sites,)."""
+        return count_haplotypes(self.found)
 
     @cached_property
     def n_with_target(self) -> np.ndarray:
