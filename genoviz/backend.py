@@ -5,8 +5,8 @@
 
 The threads of Numba's parallel kernels are chosen before the first of them starts. Its
 ``workqueue`` layer aborts the process when two Python threads run kernels at once, and GNU
-OpenMP's threads spin while they wait, which halves the speed on busy cores. So TBB is used where it
-is installed, and OpenMP where it is not.
+OpenMP's threads spin while they wait, which halves the speed on busy cores. TBB is therefore used
+if it is installed, and OpenMP otherwise.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def cuda_is_available() -> bool:
 
 
 def gpu_is_lost() -> bool:
-    """Return whether the GPU has failed for good: a process that lost it does not get it back."""
+    """Return whether the GPU has failed; a process that lost it cannot use it again."""
     return _GPU_IS_LOST.is_set()
 
 
 @cache
 def _sees_gpu() -> bool:
-    # A command would spend a tenth of its start on CuPy to learn that there is no GPU.
+    # Importing CuPy just to find no GPU would take a tenth of a command's start-up time.
     if not _has_driver():
         return False
     try:
@@ -78,7 +78,7 @@ def resolve_backend(backend: Backend = "auto") -> Literal["cpu", "cuda"]:
     Raises
     ------
     BackendError
-        If ``backend`` is unknown, or is ``"cuda"`` where no GPU can be used.
+        If ``backend`` is unknown, or is ``"cuda"`` and no GPU can be used.
     """
     if backend not in BACKENDS:
         raise BackendError(f"backend is {backend!r}, needs one of {', '.join(BACKENDS)}")
@@ -107,15 +107,15 @@ def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:
 
 
 def array_module(backend: Backend = "auto") -> ModuleType:
-    """Return the module whose arrays a backend's kernels take: NumPy or CuPy."""
+    """Return the array module of a backend's kernels: NumPy or CuPy."""
     return importlib.import_module("numpy" if resolve_backend(backend) == "cpu" else "cupy")
 
 
 def to_device(array: Any, backend: Backend = "auto") -> Any:
-    """Return an array as one that a backend's kernels take; one that is on the GPU stays there.
+    """Return an array in the memory of a backend; a GPU array is returned unchanged.
 
-    CuPy's own ``asarray`` first copies it into pinned memory, which it keeps: a large array would
-    take its size on the host once more.
+    CuPy's own ``asarray`` copies through pinned memory, which it keeps, so that a large array would
+    need its size on the host a second time.
     """
     if resolve_backend(backend) == "cpu" or hasattr(array, "__cuda_array_interface__"):
         return array
@@ -125,7 +125,7 @@ def to_device(array: Any, backend: Backend = "auto") -> Any:
 
 
 def to_host(array: Any) -> Any:
-    """Return an array of any backend as one of NumPy; one of NumPy is returned itself."""
+    """Return an array of any backend as a NumPy array; a NumPy array is returned unchanged."""
     return array.get() if hasattr(array, "get") else array
 
 
@@ -135,7 +135,7 @@ def check_devices(devices: Sequence[int], backend: Backend) -> None:
     Raises
     ------
     ParameterError
-        If devices are named for the CPU, or there are none of some number.
+        If devices are given for the CPU, or do not exist.
     """
     if resolve_backend(backend) == "cpu":
         raise ParameterError("devices are numbers of GPUs, and the backend is 'cpu'")
@@ -205,9 +205,9 @@ def explain_gpu_failure(error: BaseException | None) -> str:
 
 
 def limit_gpu_memory(n_bytes: int) -> None:
-    """Limit the memory of the GPU that this process, and those that it starts, take.
+    """Limit the GPU memory of this process and its child processes.
 
-    What needs more ends with a sentence, and others' memory is left alone.
+    Work that needs more raises an error, and memory of other processes is not affected.
     """
     os.environ["CUPY_GPU_MEMORY_LIMIT"] = str(n_bytes)  # for pools that are made from now on
     cupy = sys.modules.get("cupy")
@@ -216,7 +216,7 @@ def limit_gpu_memory(n_bytes: int) -> None:
 
 
 def describe_machine() -> str:
-    """Return the processor and, where there is one, the GPU, as benchmark tables name them."""
+    """Return the names of the CPU and, if there is one, the GPU, for benchmark tables."""
     cpu = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -227,10 +227,10 @@ def describe_machine() -> str:
 
 
 def prepare_threading_layer() -> None:
-    """Let Numba choose among the layers that may be used from several threads.
+    """Let Numba choose among the threading layers that several threads may use.
 
-    Numba looks for TBB where the system's loader looks, which is not where its wheel is
-    installed: so it is loaded here. A choice by the user's ``NUMBA_THREADING_LAYER`` is kept.
+    Numba searches TBB on the system's library path, which does not include its wheel, so TBB is
+    loaded here. The user's ``NUMBA_THREADING_LAYER`` takes precedence.
     """
     with contextlib.suppress(OSError):
         ctypes.CDLL(str(TBB), mode=ctypes.RTLD_GLOBAL)
@@ -242,7 +242,7 @@ def prepare_threading_layer() -> None:
 
 
 class _NoBlas:
-    """Refuses SciPy to Numba at the one moment at which it looks for its BLAS."""
+    """Import hook that hides SciPy from Numba while it searches for BLAS."""
 
     @staticmethod
     def find_spec(name: str, *_: object) -> None:
@@ -252,18 +252,18 @@ class _NoBlas:
 
 
 def forgo_blas() -> None:
-    """Spare a program the import of SciPy, which takes as long as that of Numba.
+    """Avoid Numba's import of SciPy, which takes as long as that of Numba itself.
 
-    Numba imports it with its first function, to learn whether np.convolve may call BLAS. What else
-    needs SciPy imports it then.
+    Numba imports it with its first function, to check whether np.convolve can use BLAS. Other code
+    can still import SciPy.
     """
     sys.meta_path.insert(0, _NoBlas)
 
 
 def load_compiler() -> None:
-    """Have Numba load now what it would load before its first compiled function runs.
+    """Load the modules now that Numba needs for its first compiled function.
 
-    These are hundreds of modules: half a second in which other threads hardly have a turn.
+    They are hundreds of modules, whose import blocks other threads for half a second.
     """
     import numba
 
@@ -271,7 +271,7 @@ def load_compiler() -> None:
 
 
 def find_fault_of_layer() -> str | None:
-    """Return why the user's choice of a layer cannot be, in a sentence, or None where it can."""
+    """Return why the user's choice of a layer is unusable, in a sentence; None if it is valid."""
     chosen = os.environ.get(VARIABLE, LAYERS)
     if chosen.lower() not in KNOWN_LAYERS:
         return f"{VARIABLE} is {chosen!r}, needs to be one of {', '.join(KNOWN_LAYERS)}, or unset"

@@ -1,7 +1,7 @@
-"""Generators that yield how far they are; what they found is returned, or yielded at the end.
+"""Generators that yield their progress, and return the result or yield it last.
 
-While compiled code runs, Python answers no signal and shows nothing. So whoever calls a kernel for
-longer than about a second calls it in slices, between which a program can be told to stop.
+While compiled code runs, Python cannot handle signals or update a display. Kernel calls of more
+than about a second are therefore split into slices, between which a program can be stopped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def last_of(steps: Iterable[Step]) -> Step:
 def report(
     steps: Generator[Step, None, Found], say: Callable[[Step], Said]
 ) -> Generator[Said, None, Found]:
-    """Yield what is to be said of each step of a generator; return what it returns."""
+    """Yield a message for each step of a generator; return its result."""
     while True:
         try:
             step = next(steps)
@@ -59,11 +59,11 @@ class Progress:
     Attributes
     ----------
     what
-        What is going on, in a few words.
+        The current activity, in a few words.
     fraction
-        How much of the whole is done, 0 to 1.
+        Share of the whole that is done, 0 to 1.
     result
-        None until the last step.
+        The result in the last step; None before.
     """
 
     what: str
@@ -74,16 +74,16 @@ class Progress:
 def report_steps(
     steps: Generator[float, None, Found], what: str, start: float = 0.0, end: float = 1.0
 ) -> Generator[Progress, None, Found]:
-    """Report how far steps are, as a part of the whole, and return what they return.
+    """Report the progress of steps as a part of the whole, and return their result.
 
     Parameters
     ----------
     steps
-        Yields how much of itself is done, 0 to 1.
+        Generator that yields the share of it that is done, 0 to 1.
     what
-        What is going on.
+        The current activity.
     start, end
-        The part of the whole that the steps are.
+        The part of the whole that the steps make up.
     """
     return report(steps, lambda done: Progress(what, start + (end - start) * done))
 
@@ -96,11 +96,11 @@ def report_last(
     Parameters
     ----------
     steps
-        What the one analysis yields, with its result in the last.
+        The steps of the one analysis, with its result in the last.
     start, end
-        The part of the whole that the steps are.
+        The part of the whole that the steps make up.
     what
-        What is going on; what the steps say if None.
+        The current activity; that of each step if None.
     """
     for step in steps:
         yield Progress(what or step.what, start + (end - start) * step.fraction)
@@ -110,10 +110,10 @@ def report_last(
 def in_one_go(
     iterate: Callable[Options, Iterator[Any]],
 ) -> Callable[[Callable[[Any], Found]], Callable[Options, Found]]:
-    """Return the decorator of a function that runs a generator function to its end.
+    """Return a decorator that makes a function run a generator function to its end.
 
-    The function then has the parameters of the generator function. Its body is given what the
-    generator returns, or the last step where it returns None, and returns the result.
+    The decorated function has the parameters of the generator function. Its body receives the
+    generator's return value, or the last step if that is None, and returns the result.
 
     Examples
     --------
@@ -153,22 +153,22 @@ def iter_slices(
     multiple: int = 1,
     seconds: float = SLICE_SECONDS,
 ) -> Iterator[tuple[int, Found]]:
-    """Run work in slices of about equal time; yield where each ends and what it gave.
+    """Run work in slices of about equal time; yield the end and the result of each.
 
-    What is run must not depend on where the slices end, for they end by the clock.
+    The results must not depend on the slice boundaries, which depend on timing.
 
     Parameters
     ----------
     run
-        Does the items from the first number to before the second.
+        Processes the items from the first number to before the second.
     n_items
-        How many there are.
+        Number of items.
     first_size
         Items of the first slice, which should take less than a second anywhere.
     multiple
         Slices begin at multiples of this.
     seconds
-        How long a slice should take.
+        Target duration of a slice.
     """
     n_done, size = 0, first_size
     while n_done < n_items:
@@ -183,10 +183,10 @@ def iter_slices(
 
 
 def iter_side_by_side(generators: Sequence[Generator[Step, None, None]]) -> Iterator[Step]:
-    """Yield what generators yield, as it comes; the first error ends them all.
+    """Yield the items of several generators as they arrive; the first error stops all.
 
-    Each generator runs in one thread from its beginning to its end. None gets further ahead than
-    by one item for each of them.
+    Each generator runs in a single thread. The number of waiting items is limited to the number of
+    generators.
     """
     items: Queue = Queue(maxsize=len(generators))
     stopped = Event()

@@ -69,10 +69,10 @@ def make_launcher(
 
 
 def fetch(array: cupy.ndarray) -> Any:
-    """Return an array of the current card as one of NumPy, when the work before it is done.
+    """Return an array of the current GPU as a NumPy array, after the work before it is done.
 
-    What copies to common memory waits in the driver, and what other threads ask of other cards
-    waits with it; nobody waits for a stream but who asks for it.
+    A copy to pageable memory waits inside the driver, where it blocks calls of other threads for
+    other GPUs. Synchronising the stream first blocks the calling thread only.
     """
     import cupy
 
@@ -81,7 +81,7 @@ def fetch(array: cupy.ndarray) -> Any:
 
 
 def card_attribute(name: str) -> Any:
-    """Return what CUDA tells of the current card, such as ``"MaxSharedMemoryPerBlockOptin"``."""
+    """Return a CUDA attribute of the current GPU, such as ``"MaxSharedMemoryPerBlockOptin"``."""
     import cupy
 
     return _attributes(cupy.cuda.Device().id)[name]
