@@ -18,17 +18,8 @@ TRAIT = "EarHT"
 
 
 @pytest.fixture
-def visit(shared_tabs, dashboard_url, files):
-    """A tab with maize, for which all is computed that is saved."""
-
-    def open_tab(page):
-        visit = SavesVisit(page, dashboard_url)
-        query = f"?page=genotypes&genotypes={files[0]}&phenotypes={files[1]}&trait={TRAIT}"
-        query += "&tab=quality&result=association&result=prediction"
-        visit.go(query, lambda: visit.rows().count() > 3)
-        return visit
-
-    visit = shared_tabs.get("saves", open_tab)
+def visit(shared_tabs, dashboard_url):
+    visit = shared_tabs.get("saves", lambda page: SavesVisit(page, dashboard_url))
     yield visit
     assert visit.errors == []
 
@@ -67,14 +58,17 @@ def varying(maize):
     return np.nan_to_num(counts - 2 * frequencies), frequencies
 
 
+def link(files, tab):
+    return f"?page=genotypes&genotypes={files[0]}&phenotypes={files[1]}&trait={TRAIT}&tab={tab}"
+
+
 def table_of(content):
     return pd.read_csv(io.BytesIO(content), sep="\t")
 
 
-def test_quality_and_what_is_kept(visit, maize, tmp_path):
+def test_quality_and_what_is_kept(visit, files, maize, tmp_path):
     counts, bim, fam = maize
-    visit.press_tab("Quality")
-    visit.until(lambda: visit.rows().count() > 3)
+    visit.go(link(files, "quality"), lambda: visit.rows().count() > 3)
     _name, content = visit.content()
     table = table_of(content)
     frequencies = np.nanmean(counts, axis=0) / 2
@@ -103,10 +97,9 @@ def test_quality_and_what_is_kept(visit, maize, tmp_path):
     assert kept_fam[1].tolist() == fam[1].tolist()
 
 
-def test_components_and_relationships(visit, maize, varying):
+def test_components_and_relationships(visit, files, maize, varying, tmp_path):
     centred, frequencies = varying
-    visit.press_tab("Samples")
-    visit.until(lambda: visit.rows().count() > 3)
+    visit.go(link(files, "samples"), lambda: visit.rows().count() > 3)
     visit.until(visit.page.get_by_text("variants that vary").is_visible)
     saved = {}
 
@@ -159,8 +152,8 @@ def test_association(visit, files, maize):
     import statsmodels.api as sm
 
     counts, bim, fam = maize
-    visit.press_tab("Association")
-    visit.until(visit.page.get_by_text("variants tested in").is_visible)
+    query = f"{link(files, 'association')}&result=association"
+    visit.go(query, visit.page.get_by_text("variants tested in").is_visible)
     phenotypes = pd.read_csv(files[1], dtype={"Taxa": str}).set_index("Taxa")[TRAIT]
     trait = phenotypes.reindex(fam[1]).to_numpy()
     table = table_of(visit.exported("All results (TSV)").path().read_bytes())
@@ -188,9 +181,8 @@ def test_association(visit, files, maize):
     np.testing.assert_allclose(listed["P"], best["P"], rtol=1e-6)
 
 
-def test_prediction(visit, maize, varying):
-    visit.press_tab("Prediction")
-    visit.until(lambda: visit.rows().count() > 3)
+def test_prediction(visit, files, maize, varying):
+    visit.go(f"{link(files, 'prediction')}&result=prediction", lambda: visit.rows().count() > 3)
     values = table_of(visit.exported("Breeding values (TSV)").path().read_bytes())
     effects = table_of(visit.exported("Effects of variants (TSV)").path().read_bytes())
     counts, bim, fam = maize
