@@ -1,1 +1,1 @@
-"""What several pages are made of: tables, buttons, panels under a picture, and their looks."""
+"""Components shared by several pages: tables, buttons, panels below a picture, styles."""

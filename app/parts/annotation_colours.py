@@ -1,4 +1,4 @@
-"""The colours of annotations, found once for all that draw them."""
+"""Colours of annotations, computed once for all views."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A component that draws on a canvas of its own in the browser, and the frames that it is fed with.
+"""A component that draws on its own canvas in the browser, and the loop that feeds it with frames.
 
-Messages go both ways as plain data, so that no script is evaluated and a strict content policy
-holds. One frame is on its way and the next in the making: the browser answers each frame after
-painting it, and only then gets the next, always of what there is by then. So a slow browser gets
-fewer frames and never a backlog.
+Messages are plain data in both directions, so no script is evaluated and a strict content policy
+holds. One frame is in flight and the next is being drawn. The browser acknowledges each frame after
+painting it and only then gets the next, which always shows the newest state. A slow browser
+therefore gets fewer frames, but never a backlog.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 
 
 def join_scripts(paths: Sequence[Path], *, is_default: bool = False) -> str:
-    """Return modules as one, for Panel and widgets hand a component over as one text.
+    """Join modules into one, because Panel and widgets accept a component as a single text.
 
-    Each may import from those before it; the last exports ``render``, for Panel by its name, and
-    for widgets as the default.
+    Each module may import from those before it. The last exports ``render``: by name for Panel, and
+    as default for widgets.
     """
     parts = [_as_function(path.stem, path.read_text()) for path in paths]
     start, end = ("default { render:", " }") if is_default else ("const render =", "")
@@ -46,7 +46,7 @@ def join_scripts(paths: Sequence[Path], *, is_default: bool = False) -> str:
 
 
 def _as_function(name: str, text: str) -> str:
-    """Return a module as a function that is called at once and returns what it exports."""
+    """Return a module as an immediately called function that returns its exports."""
     exported = re.findall(r"^export (?:async )?(?:class|function|const) (\w+)", text, re.MULTILINE)
     text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
     imported = r'^import (.*) from "[./\w]*?(\w+)\.js";$'
@@ -55,10 +55,10 @@ def _as_function(name: str, text: str) -> str:
 
 
 class Listening:
-    """What a browser's messages are heard with, by their kinds."""
+    """Dispatches a browser's messages by kind."""
 
     def listen(self, kind: str, callback: Callable[[Message], None]) -> None:
-        """Call back with each message of a kind, once the canvas has taken it in."""
+        """Register a callback for messages of a kind, called after the canvas handled them."""
         self._listeners.setdefault(kind, []).append(callback)
 
     @cached_property
@@ -66,7 +66,7 @@ class Listening:
         return {}
 
     def send(self, message: Message) -> None:
-        """Send a message to the browser; under the document lock."""
+        """Send a message to the browser; needs the document lock."""
         self._send_msg(message)
 
     def _handle_msg(self, data: Message) -> None:
@@ -75,7 +75,7 @@ class Listening:
 
 
 class CanvasComponent(Listening, JSComponent):
-    """A canvas that tells what its person does, and takes messages."""
+    """A canvas that reports user actions and receives messages."""
 
     answer = param.Dict({}, doc="The browser's last message; only the browser sets it.")
 
@@ -83,7 +83,7 @@ class CanvasComponent(Listening, JSComponent):
 
     @property
     def document(self) -> Any:
-        """Bokeh's document of the tab whose message or event is answered at this moment."""
+        """Bokeh's document of the tab whose message or event is being handled."""
         return pn.state.curdoc
 
     @property
@@ -91,9 +91,9 @@ class CanvasComponent(Listening, JSComponent):
         return tuple(name for name in super()._linked_properties if name != "answer")
 
     def _get_model(self, doc: Any, *arguments: Any, **options: Any) -> Any:
-        """Return the model; its messages come here directly.
+        """Return the model, and route its messages directly to this component.
 
-        Bokeh offers an event to all components of a page, which takes longer than to draw a frame.
+        Bokeh offers each event to all components of a page, which is slower than drawing a frame.
         """
         model = super()._get_model(doc, *arguments, **options)
         model.data.on_change("answer", lambda _attr, _old, message: self._on_message(doc, message))
@@ -105,9 +105,9 @@ class CanvasComponent(Listening, JSComponent):
 
 
 def pack_arrays(arrays: dict[str, np.ndarray]) -> Message:
-    """Return arrays as one compressed text of bytes, with a plan: name, kind and length of each.
+    """Pack arrays into one compressed byte string, with a list of names, dtypes and lengths.
 
-    Those of large items go first, so that all lie where their kind may.
+    Arrays with larger items come first, so that all are aligned.
     """
     arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))
     plan = [[name, array.dtype.str.lstrip("<|"), array.size] for name, array in arrays.items()]
@@ -118,7 +118,7 @@ def pack_arrays(arrays: dict[str, np.ndarray]) -> Message:
 
 
 class FrameLoop:
-    """Feeds one canvas with frames.
+    """Supplies one canvas with frames.
 
     Parameters
     ----------
@@ -127,21 +127,21 @@ class FrameLoop:
     renderer
         Its threads draw.
     make
-        Called in a thread of the renderer; returns what is drawn and its message, or None if there
-        is nothing to draw.
+        Called in a thread of the renderer; returns the drawn content and its message, or None if
+        there is nothing to draw.
     on_made
-        Called under the document lock with what was drawn.
+        Called under the document lock with the drawn content.
     on_hello
-        Called under the document lock when a browser shows the canvas, and has nothing yet.
+        Called under the document lock when a browser shows the canvas, which is still empty.
     on_failed
-        Called under the document lock with the error of a frame that could not be drawn.
+        Called under the document lock with the error of a failed frame.
 
     Attributes
     ----------
     document
-        Bokeh's document of the tab; None before a browser shows the canvas, and when it is closed.
+        Bokeh's document of the tab; None before a browser shows the canvas, and after closing.
     n_painted
-        Frames that the browser has painted.
+        Number of frames that the browser has painted.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class FrameLoop:
         canvas.listen("resize", lambda _message: self.request())
 
     def attach(self, document: Any) -> None:
-        """Begin anew: a browser shows the canvas, and has nothing yet."""
+        """Restart for a browser that shows the canvas, which is still empty."""
         self._is_drawing, self._ready, self._in_flight_since = False, None, None
         self.document = document
         self._round += 1
@@ -180,12 +180,12 @@ class FrameLoop:
         self._round += 1
 
     def request(self) -> None:
-        """Ask for a new frame: what is drawn, or the view, has changed."""
+        """Request a new frame, because content or view has changed."""
         self._is_wanted = True
         self.pump()
 
     def pump(self) -> None:
-        """Send and draw what can be sent and drawn; called now and then, and when painted."""
+        """Send and draw pending frames; called periodically, and after each painted frame."""
         now = time.monotonic()
         if self.document is None:
             return
@@ -203,7 +203,7 @@ class FrameLoop:
             future.add_done_callback(partial(self._hand_over, self._round))
 
     def _next(self) -> Callable[[], Made | None]:
-        """Return what makes the next frame; under the document lock."""
+        """Return the function that makes the next frame; needs the document lock."""
         return self._make
 
     def _send(self, _drawn: Any, message: Message) -> None:
@@ -211,7 +211,7 @@ class FrameLoop:
         self.canvas.send({**message, "n": self._n_sent})
 
     def _hand_over(self, round_: int, future: Future) -> None:
-        """Go from the thread of the renderer to the document's."""
+        """Continue in the document's thread after the renderer's."""
         document = self.document
         if document is not None and self._round == round_:
             document.add_next_tick_callback(partial(self._on_drawn, round_, future))

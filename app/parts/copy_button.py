@@ -1,4 +1,4 @@
-"""A button that copies a text; it needs no script that is evaluated in the browser."""
+"""A button that copies a text, without evaluating scripts in the browser."""
 
 from __future__ import annotations
 

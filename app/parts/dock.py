@@ -1,4 +1,4 @@
-"""The panels under the picture: one is shown, as high as one likes; all can be folded away."""
+"""Resizable and collapsible panels below the picture, one of which is shown."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ FIRST_WAIT_SECONDS, NEXT_WAIT_SECONDS = 3.0, 0.5
 
 
 class DockPanel(Protocol):
-    """What stands in the dock under a tab of its own; a panel may have a method ``poll``, too."""
+    """A panel in a tab of the dock; it may also have a method ``poll``."""
 
     title: str
     panel: Any
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Take another graph."""
+        """Set another graph."""
 
 
 class DockGrip(JSComponent):
-    """The edge that is dragged.
+    """The draggable edge.
 
     Parameters
     ----------
     on_height
-        Called with the height of the panels that a person chose, px.
+        Called with the panel height that the user chose, px.
     """
 
     height_of_panels = param.Integer(OPEN_HEIGHT, doc="How high the panels are, px.")
@@ -66,22 +66,22 @@ class DockGrip(JSComponent):
 
 
 class Dock:
-    """Tabs under the picture.
+    """Tabs below the picture.
 
     Parameters
     ----------
     kinds
-        Classes of what the tabs show, in order.
+        Classes of the panels, in order.
     make
-        Makes the panel of a class: when it is first shown, or else when there is time for it.
+        Creates the panel of a class, when it is first shown or in idle time.
 
     Attributes
     ----------
     height
-        How high the panels are while they are open, px; 0 for as high as usual.
+        Height of the open panels, px; 0 for the default.
     poll
-        Brings the panel that is shown up to date; called some twenty times a second. None where
-        it does not change by itself.
+        Updates the shown panel; called some twenty times per second. None if it does not change by
+        itself.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class Dock:
         self.poll: Callable[[], None] | None = None
 
     def fold(self, is_folded: bool) -> None:
-        """Leave only the tabs' names, or open the panels again."""
+        """Collapse the dock to its tab names, or expand it."""
         self.is_folded = is_folded
         self.panel.css_classes = [FOLDED] if is_folded else []
         self.fold_button.param.update(
@@ -134,9 +134,9 @@ class Dock:
         )
 
     def follow(self, height: int, slug: str = "") -> str:
-        """Make the panels as high as a link says, px, and show the one of that name.
+        """Apply the height, px, and the panel of a link.
 
-        0 and "" leave them as they are. Returns a sentence if there is no such panel.
+        0 and "" leave them unchanged. Returns a sentence if there is no such panel.
         """
         if height:
             self._on_height(height)
@@ -155,12 +155,12 @@ class Dock:
             self._show_tab(self.tabs.active)
 
     def show(self, kind: type[DockPanel]) -> None:
-        """Bring the panel of a kind to the front."""
+        """Show the panel of a class."""
         self.tabs.active = self._kinds.index(kind)
 
     @property
     def slug(self) -> str:
-        """Name of the panel that is shown, for links; "" for the first."""
+        """Name of the shown panel in links; "" for the first."""
         shown = self.tabs.active or 0
         first, area = slug_of(self._kinds[shown].title), self._panels.get(shown)
         if isinstance(area, DockArea) and area.switch.value != area.kinds[0].title:
@@ -168,7 +168,7 @@ class Dock:
         return first if shown else ""
 
     def _show_named(self, slug: str) -> bool:
-        """Bring the panel of a link to the front; tell whether there is one of that name."""
+        """Show a panel by its name in links; return whether it exists."""
         first, _, second = slug.partition(".")
         names = [slug_of(kind.title) for kind in self._kinds]
         if first not in names:
@@ -188,7 +188,7 @@ class Dock:
             self.fold(False)
 
     def _show_tab(self, shown: int) -> None:
-        """Show one panel; it is made in the browser when it is first shown, and then kept."""
+        """Show one panel; the browser creates it when it is first shown, and keeps it."""
         panel = self._panel(shown)
         with pn.io.hold():
             if shown not in self._places:
@@ -206,13 +206,13 @@ class Dock:
         return self._panels[index]
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Give all panels another graph."""
+        """Set another graph in all panels."""
         self._graph = graph
         for panel in self._panels.values():
             panel.set_graph(graph)
 
     def make_ready(self) -> None:
-        """Make a panel that is missing, now and then; called while the tab is looked at."""
+        """Create a missing panel in idle time while the tab is visible."""
         now = time.monotonic()
         if now >= self._next_making and len(self._panels) < len(self._kinds):
             self._next_making = now + NEXT_WAIT_SECONDS
@@ -220,7 +220,7 @@ class Dock:
 
 
 class DockArea:
-    """Several panels under one tab of the dock, one of them shown; their names stand at the left.
+    """Several panels in one tab of the dock, with a list of names on the left to choose from.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class DockArea:
         self._show()
 
     def _show(self) -> None:
-        """Show one panel; it is made when it is first shown, and then kept."""
+        """Show one panel; it is created when first shown, and then kept."""
         name = self.switch.value
         with pn.io.hold():
             if name not in self._panels:
@@ -264,18 +264,18 @@ class DockArea:
                 place.visible = each == name
 
     def view(self, title: str) -> Any:
-        """Return the panel of a title, which is shown."""
+        """Show the panel with a title, and return it."""
         self.switch.value = title
         return self._panels[title]
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Give all panels another graph."""
+        """Set another graph in all panels."""
         self._graph = graph
         for panel in self._panels.values():
             panel.set_graph(graph)
 
     def poll(self) -> None:
-        """Bring the panel that is shown up to date."""
+        """Update the shown panel."""
         poll = getattr(self._panels[self.switch.value], "poll", None)
         if poll is not None:
             poll()

@@ -1,4 +1,4 @@
-"""Buttons and menus that make a file and hand it to the browser."""
+"""Buttons and menus that create a file and download it in the browser."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ FORMULA = {
 """Where a cell begins that a spreadsheet would compute; strands and numbers are none."""
 
 Writer = Callable[[Path], Any]
-"""Writes a file to a path, or returns a generator that does."""
+"""Writes a file to a path, or returns a generator that does so."""
 Prepare = Callable[[], tuple[str, Writer]]
-"""Returns a file's name, and what writes it."""
+"""Returns a file name and its writer."""
 LOOK: dict[str, Any] = {"size": "small", "variant": "outlined", "color": "default"}
 
 WRITERS = JobPool("genoviz-write", n_threads=2)
-"""Writes the files of all tabs, while their questions are answered."""
+"""Writes the files of all tabs, concurrently with questions."""
 POLL_SECONDS = 0.05
 
 
 def file_button(session: Session, label: str, prepare: Prepare, **options: Any) -> pmui.Button:
-    """Return a button; a press makes the file beside the page.
+    """Return a button that creates a file in a background job.
 
     Parameters
     ----------
     prepare
-        Called by the press: returns the file's name and what writes it to a path.
+        Called when the button is pressed; returns the file name and its writer.
     """
     button = pmui.Button(label=label, icon="file_download", **LOOK, **options)
 
@@ -52,15 +52,15 @@ def file_button(session: Session, label: str, prepare: Prepare, **options: Any) 
 
 
 class ExportMenu(pmui.MenuButton):
-    """A button with a menu of files; the one that is chosen is made beside the page.
+    """A button with a menu of files, created in a background job when chosen.
 
     Parameters
     ----------
     files
-        Called with nothing for each file by what the menu says of it, which ends with the kind
-        of file in brackets; see `file_button`.
+        For each file, a function without arguments (see `file_button`), by its menu label, which
+        ends with the file format in parentheses.
     has_names
-        Whether tables have names in them, which a spreadsheet could take for formulas.
+        Whether tables have names that a spreadsheet could interpret as formulas.
     """
 
     def __init__(
@@ -78,15 +78,15 @@ class ExportMenu(pmui.MenuButton):
 
     @property
     def offered(self) -> list[str]:
-        """What the menu lists."""
+        """The labels in the menu."""
         return [item["label"] for item in self.items]
 
     def offer(self, labels: Iterable[str]) -> None:
-        """List these files alone."""
+        """Show only these files."""
         self.items = [{"label": label, "icon": _icon_of(label)} for label in labels]
 
     async def choose(self, item: dict[str, Any]) -> None:
-        """Make a file and hand it over."""
+        """Create a file and download it."""
         prepare = self.files[item["label"]]
         await hand_over(self._session, prepare, has_names=self._has_names)
 
@@ -99,7 +99,7 @@ def _icon_of(label: str) -> str:
 
 
 async def hand_over(session: Session, prepare: Prepare, *, has_names: bool = True) -> None:
-    """Make a file and hand it to the browser; the session says why if there is none."""
+    """Create a file and download it in the browser; the session shows errors."""
     try:
         name, write = prepare()
         steps = iter_content(name, write, has_names=has_names)
@@ -113,12 +113,12 @@ async def hand_over(session: Session, prepare: Prepare, *, has_names: bool = Tru
 
 
 async def result_of(job: Job, show: Callable[[Any], None] = lambda _: None) -> Any:
-    """Return the last snapshot of a job, None if it was cancelled; those before are shown.
+    """Return the last snapshot of a job, None if it was cancelled; earlier ones are shown.
 
     Raises
     ------
     ParameterError
-        If it failed; the error says why in a sentence.
+        If it failed; the message gives the reason.
     """
     while not job.has_ended:
         show(job.snapshot)
@@ -159,7 +159,7 @@ def write_to_bytes(name: str, write: Writer) -> bytes:
 
 
 def plain_cells(name: str, content: bytes) -> bytes:
-    r"""Return a table whose cells no spreadsheet takes for formulas; other files as they are.
+    r"""Return a table with cells escaped against spreadsheet formulas; other files unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What stands in a folded section or behind a tab, and is made when that is opened first."""
+"""Content of a collapsed section or tab that is created when it is first opened."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import panel_material_ui as pmui
 
 
 class MadeWhenShown(pmui.Column):
-    """A column that makes what is in it when a browser is first to show it.
+    """A column that creates its content just before a browser first shows it.
 
-    It is for layouts that show some of what they hold: `pmui.Accordion` and `pmui.Tabs`, if they
-    are ``dynamic``. So what is in it is whole when it comes up.
+    For layouts that show part of their content: `pmui.Accordion`, and `pmui.Tabs` with ``dynamic``.
+    The content is complete when it appears.
 
     Parameters
     ----------
     make
-        Returns what is in the column.
+        Returns the content of the column.
     """
 
     def __init__(self, make: Callable[[], Sequence[Any]], **params: Any) -> None:

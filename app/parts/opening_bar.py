@@ -1,4 +1,4 @@
-"""How far the opening of a file or a computation is, with a button that stops it."""
+"""Progress of opening a file or of a computation, with a button to cancel it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class OpeningBar(_Bar):
     cancel
         Called to stop the opening.
     cancelled
-        What is said then, until something is opened again.
+        Text shown after cancelling, until the next opening.
     margin
         Margin of the bar.
     """
@@ -99,7 +99,7 @@ class TaskBar(_Bar):
     question
         The computation.
     after_seconds
-        How long it has to take until it is said that it does.
+        Time after which the bar is shown.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What all pages of the dashboard have, and what most of them leave as it is."""
+"""Base class of all pages, with defaults for most."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from genoviz_app.session.session import Session
 
 @dataclass(frozen=True)
 class PageHelp:
-    """What a page says of itself when a person asks: what it shows, its steps, keys and mouse."""
+    """Help text of a page: what it shows, its steps, keys and mouse actions."""
 
     shows: str
     steps: tuple[str, ...]
     keys: tuple[tuple[str, str], ...] = ()
 
     def message(self, title: str) -> dict[str, Any]:
-        """Return it as the browser takes it, under the title of the page."""
+        """Return the help as a browser message, with the title of the page."""
         keys = [list(pair) for pair in self.keys]
         return {"title": title, "shows": self.shows, "steps": list(self.steps), "keys": keys}
 
@@ -32,16 +32,16 @@ class Page:
     Attributes
     ----------
     slug, title
-        Name in links, and on the screen.
+        Name in links, and title on the screen.
     narrow_height
-        CSS height of the content in a narrow window, where it is scrolled.
+        CSS height of the content in a narrow window, where it scrolls.
     docked_heights
-        CSS height that it has at least where it is docked: on a page wide enough, and on one so
-        narrow that its parts stand one below the other.
+        Minimum CSS heights when docked: on a wide page, and on a page so narrow that its parts are
+        stacked.
     help
-        What it says of itself.
+        Its help text.
     example
-        What the button of the empty page opens: samples, and a view of them worth looking at.
+        What the button of the empty page opens: samples, and an interesting view of them.
     """
 
     slug = title = ""
@@ -56,25 +56,25 @@ class Page:
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """Content of the sidebar."""
         raise NotImplementedError
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """Content of the main area."""
         raise NotImplementedError
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """Address of the current view."""
         raise NotImplementedError
 
     def follow(self, link: Address) -> None:
-        """Show what a link asks for, once its files are open."""
+        """Apply a link once its files are open."""
         raise NotImplementedError
 
     def try_example(self) -> None:
-        """Open the samples of the example, and show what is worth looking at."""
+        """Open the samples and the view of the example."""
         session, link = self._session, self.example
         if link.file:
             session.open(link.file)
@@ -87,25 +87,25 @@ class Page:
         self.follow(link)
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         raise NotImplementedError
 
     def revisit(self, link: Address) -> None:
-        """Go where a person was before, by the browser's Back button."""
+        """Return to an earlier view, after the browser's Back button."""
         self.follow(link)
 
     def complete(self) -> None:
-        """Make what the page is sent without, now that the browser has it; most are whole."""
+        """Create deferred parts, now that the browser has the page; most pages have none."""
         self.is_complete = True
 
     def make_ready(self) -> None:
-        """Make what is not shown yet, bit by bit; most pages are made at once."""
+        """Create hidden parts step by step; most pages have none."""
 
     def stay_low(self, is_low: bool) -> None:
-        """Take little height, for another page is below this one or above; or the usual again."""
+        """Use little height because another page is above or below; or the default again."""
 
     def close(self) -> None:
-        """Free what the page holds, as the tab is closed: most hold nothing beyond the session."""
+        """Release what the page holds when the tab closes; for most pages nothing."""
 
 
 def side_column(*panels: Any) -> list[Any]:
@@ -114,9 +114,9 @@ def side_column(*panels: Any) -> list[Any]:
 
 
 class EmptyState(pmui.Column):
-    """What stands on a page while nothing is open: words, and buttons with that of its example.
+    """Content of a page while nothing is open: text, and buttons including that of its example.
 
-    It is made when it is first shown, for many a page is never empty.
+    It is created when first shown, because many pages are never empty.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Answers that take a while, worked on beside the page; and buttons that cannot be pressed yet.
+"""Answers computed in background jobs, and buttons that may be disabled.
 
-Of the questions of a panel only the latest is worked on.
+Each panel computes only its latest question.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _DOES: MutableMapping[Any, str] = WeakKeyDictionary()
 
 
 class Question(param.Parameterized):
-    """One kind of question; a new one takes the place of the one before.
+    """One kind of question; a new one replaces the previous.
 
     Parameters
     ----------
     session
-        Whose jobs the answers are, and where problems are told; it hands over the answers when it
-        is polled, also to a panel that is hidden.
+        The session that runs the jobs and shows problems. Its poll delivers the answers, also to
+        hidden panels.
     title
-        What is asked, for the list of jobs.
+        The question, for the list of jobs.
     on_answer
         Called with each answer.
     pool
         Where answers are computed.
     takes_all
-        Whether ``on_answer`` gets everything that a generator yields, as far as there is time.
+        Whether ``on_answer`` also receives intermediate items of a generator, as time permits.
     """
 
     opening = param.ClassSelector(
@@ -63,19 +63,19 @@ class Question(param.Parameterized):
 
     @property
     def is_open(self) -> bool:
-        """Whether an answer is still awaited."""
+        """Whether an answer is pending."""
         return self._job is not None
 
     @property
     def seconds_open(self) -> float:
-        """Seconds since the first question that is still without an answer; 0 without one."""
+        """Seconds since the first unanswered question; 0 if there is none."""
         return time.monotonic() - self._open_since if self.is_open else 0.0
 
     def ask(self, answer: Callable[..., Any], *args: Any, title: str = "") -> None:
-        """Have ``answer(*args)`` computed beside the page.
+        """Compute ``answer(*args)`` in a background job.
 
-        Of a generator the answer is what it returns, or else its last item, or the result of the
-        last `Progress`. Between items it can be taken back, and others have their turns.
+        The answer of a generator is its return value, or else its last item, or the result of the
+        last `Progress`. Between items it can be cancelled, and other jobs take turns.
         """
         now = time.monotonic()
         self._open_since = self._open_since if self.is_open else now
@@ -92,14 +92,14 @@ class Question(param.Parameterized):
         self.opening = OpeningProgress(f"{title[:1].upper()}{title[1:]}")
 
     def drop(self) -> None:
-        """Take the question back."""
+        """Cancel the question."""
         if self._job is not None:
             self._job.cancel()
         self._job = self.opening = None
 
     def _on_job(self, job: Job) -> None:
-        """Take what the job has come to."""
-        if job is not self._job:  # it was taken back, or another one took its place
+        """Process the state of the job."""
+        if job is not self._job:  # cancelled or replaced
             return
         has_ended, n_snapshots, snapshot = job.has_ended, job.n_snapshots, job.snapshot
         if has_ended:
@@ -146,20 +146,20 @@ def _iter_wrapped(steps: Generator) -> Generator[tuple[Any] | None, None, Any]:
 
 
 def allow(button: Any, why_not: str = "", *, does: str = "") -> None:
-    """Let a button be pressed; or disable it, and have its tooltip say why.
+    """Enable a button, or disable it with a tooltip that says why.
 
-    The tooltip is under the pointer and under the focus (disabled_buttons.js). It is never empty:
-    panel-material-ui makes a button anew where a description comes or goes, and a click is lost.
+    The tooltip is available by pointer and by focus (disabled_buttons.js). It is never empty:
+    panel-material-ui recreates a button when a description is added or removed, which loses clicks.
 
     Parameters
     ----------
     button
         A button with a description.
     why_not
-        What has to be done or to end first, without its name and without a full stop; "" if it
+        What must be done or finished first, without the button's name and a full stop; "" if it
         can be pressed.
     does
-        What it does now, where that has changed.
+        What the button does now, if that has changed.
     """
     does = _DOES[button] = does or _DOES.get(button) or button.description
     name = getattr(button, "label", "") or does.partition(":")[0]
@@ -172,5 +172,5 @@ def allow(button: Any, why_not: str = "", *, does: str = "") -> None:
 
 
 def says_why_not(button: Any) -> bool:
-    """Return whether a disabled button has been given a reason."""
+    """Return whether a disabled button has a reason."""
     return button in _DOES and button.description not in ("", None, _DOES[button])

@@ -1,4 +1,4 @@
-"""Drawing a figure when the browser can take it."""
+"""Drawing of a figure when the browser is ready for it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class Turn:
-    """Draws under the lock of the document, and not before the browser has laid the figure out.
+    """Draws under the document lock, once the browser has laid out the figure.
 
-    Axes that change while a figure comes up disturb the browser.
+    Changing the axes of a figure while it appears disturbs the browser.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Turn:
         return self._is_laid_out
 
     def ask(self) -> None:
-        """Draw at the next occasion."""
+        """Draw at the next opportunity."""
         document = self._figure.document
         if document is None or document.session_context is None:
             self._draw()

@@ -1,4 +1,4 @@
-"""The views of a page under tabs: one is shown, and only that one is worked on."""
+"""Views of a page in tabs; only the shown one is updated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COVERS = {"&:not(:empty)": {"backgroundColor": "background.paper"}}
 
 
 class View(Protocol):
-    """What stands under a tab; a view may have a method ``poll``, too."""
+    """Content of a tab; a view may also have a method ``poll``."""
 
     title: str
     panel: Any
@@ -35,7 +35,7 @@ class View(Protocol):
 
 @dataclass
 class LateView:
-    """A view that is made when it is first shown or asked for; see `View`."""
+    """A view that is created when it is first shown or needed; see `View`."""
 
     title: str
     make: Callable[[], View]
@@ -130,12 +130,12 @@ class Views:
         self._poll_shown()
 
     def _settle(self) -> None:
-        """Have the browser make the view that is shown, unless it has it.
+        """Let the browser create the shown view, unless it has it.
 
-        A late view is made here: the one before has left the screen by then.
+        A late view is created here, after the previous one has left the screen.
 
-        A table that is made before its place is there finds no width; and a figure that is made
-        while its place appears is measured too early, so figures are made with the page.
+        A table created before its container has no width. A figure created while its container
+        appears is measured too early, so figures are created together with the page.
         """
         place = self._places[self.shown]
         if not len(place) and self.panel.visible:

@@ -1,8 +1,8 @@
-"""How one finds one's way: the header's field that finds anything, and the browser's address.
+"""Navigation: the search field of the header, the browser's address and history, and stories.
 
-Panel's own location does not hear of the browser's Back button, and makes an entry of its history
-of every change. So the address is set here, and followed when a person goes back or forward. A
-story leads from view to view, each as its link has it.
+Panel's own location is not notified of the browser's Back button, and adds a history entry for each
+change. The address is therefore managed here, and followed when the user navigates back or forward.
+A story is a sequence of views given by their links.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from genoviz_app.session.session import Session
 
 SCRIPTS = Path(__file__).parent
 SEARCHED = ("k-mer", "guide")
-"""What is searched for on a page of its own, and has no place yet."""
+"""Kinds that are searched on a page of their own, and have no place yet."""
 
 
 class Finder(JSComponent):
@@ -248,11 +248,11 @@ class Story(JSComponent):
 
 
 class Visited:
-    """Tells of each address whether it is to be shown, and whether as an entry of its own.
+    """Decides which addresses are shown, and which get a history entry of their own.
 
-    An address is shown once it has come to rest. It is an entry of its own if it is another place
-    (page, files, region, view), and a person has done something since the entry before: what one
-    act leads to, such as a page and then the region there, is one entry.
+    An address is shown once it is stable. It gets its own entry if it is another place (page,
+    files, region, view) and the user has acted since the previous entry. The consequences of a
+    single action, such as a page and then a region on it, share one entry.
 
     Examples
     --------
@@ -275,11 +275,11 @@ class Visited:
         self._n_acts_of_candidate = self._n_acts_of_entry = 0
 
     def act(self) -> None:
-        """Take note that a person does something."""
+        """Record a user action."""
         self._n_acts += 1
 
     def visit(self, address: Address) -> bool | None:
-        """Return whether an address replaces the entry before; None if it is not to be shown."""
+        """Return whether an address replaces the previous entry; None if it is not shown."""
         query = address.query
         if query != self._candidate:
             self._candidate, self._n_acts_of_candidate = query, self._n_acts
@@ -293,7 +293,7 @@ class Visited:
         return replaces
 
     def revisit(self, query: str) -> None:
-        """Take note that the browser has gone back or forward, which is an act of its own kind."""
+        """Record that the browser has gone back or forward, which is a special action."""
         self._shown = self._candidate = query
         self._n_acts_of_entry = self._n_acts_of_candidate = self._n_acts
 
@@ -312,14 +312,14 @@ def _place_of(address: Address) -> tuple:
 
 
 class AddressBar(JSComponent):
-    """Nothing to be seen; see `put` and `hand_over`.
+    """An invisible component; see `put` and `hand_over`.
 
     Parameters
     ----------
     on_visit
-        Called with the query of an address to which a person has gone back or forward.
+        Called with the query of an address after back or forward navigation.
     on_act
-        Called when a person presses a key, clicks or turns the wheel, before what that leads to.
+        Called when the user presses a key, clicks or scrolls, before the consequences.
     """
 
     shown = param.Dict({}, doc="The query, and whether it takes the place of the one before.")
@@ -336,11 +336,11 @@ class AddressBar(JSComponent):
         self._on_visit, self._on_act = on_visit, on_act
 
     def put(self, query: str, *, replaces: bool) -> None:
-        """Change the query: as an entry of its own, or in place of the one before."""
+        """Change the query, as a new history entry or replacing the previous."""
         self.shown = {"query": query, "replaces": replaces}
 
     def hand_over(self, name: str, content: bytes) -> None:
-        """Have the browser save a file."""
+        """Let the browser save a file."""
         self._send_msg({"name": name, "content": content})
 
     def _handle_msg(self, data: dict[str, Any]) -> None:

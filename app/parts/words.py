@@ -1,4 +1,4 @@
-"""Words on the screen: counts, long texts made short, notices, and names that are not markup."""
+"""Text on the screen: counts, shortened texts, notices, and escaped names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def n_words(n: int, word: str) -> str:
 
 
 def write_place(region: PathRegion) -> str:
-    """Return a region as genome browsers write it: from 1, and the last base belongs to it.
+    """Return a region in the notation of genome browsers: 1-based, with an inclusive end.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def write_place(region: PathRegion) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Return a text of which at most this many letters are shown.
+    """Shorten a text to its first ``most`` letters, with an ellipsis.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def shorten_middle(text: str, most: int) -> str:
-    """Return a text of at most this many letters; of a longer one, begin and end are kept.
+    """Shorten a text to at most ``most`` letters, keeping its beginning and end.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def shorten_middle(text: str, most: int) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return what shows a text as it is where Markdown and HTML are understood.
+    """Escape a text for Markdown and HTML.
 
     Examples
     --------
