@@ -1,4 +1,4 @@
-"""Where files of one kind come from: samples, a path on the server, or uploads; sequences too."""
+"""Pickers for files of one kind and for sequences: samples, a path on the server, or uploads."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from genoviz_app.session.session import Session
 
 
 class FilePicker:
-    """The ways to a file, and how far its opening is.
+    """The ways to open a file of one kind, and the progress of opening.
 
     Parameters
     ----------
     bar
-        How far the opening is, with a button that stops it.
+        Progress bar of the opening, with a button to cancel.
     files
-        What opens them: has ``open(source)`` and ``open_upload(name, content)``.
+        The opener, with ``open(source)`` and ``open_upload(name, content)``.
     label, placeholder, formats
-        Of the field for a path: its title, an example, and what can be opened.
+        Of the path field: its label, an example, and the supported formats.
     uploaded
-        What can be uploaded, in words; as ``formats`` by default.
+        Formats for uploads, in words; ``formats`` by default.
     samples
-        The field for samples, where there are some.
+        The select of samples, if there are samples.
     multiple
-        Whether several files may be uploaded at once.
+        Whether to accept several uploads at once.
 
     Attributes
     ----------
     samples, tabs, panel
-        The field for samples, the tabs, and the Panel object.
+        The select of samples, the tabs, and the Panel object.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class FilePicker:
 
     @cached_property
     def path(self) -> pmui.TextInput:
-        """The field for a path on the server."""
+        """The input for a path on the server."""
         return path_field(self._label, self._placeholder, self._formats, self._open_path)
 
     @cached_property
@@ -87,7 +87,7 @@ class FilePicker:
 
     @cached_property
     def upload(self) -> UploadField:
-        """The place to drop files."""
+        """The upload area."""
         return upload_field(self._on_upload, multiple=self._multiple)
 
     def _open_path(self, _event: Any) -> None:
@@ -99,16 +99,16 @@ class FilePicker:
 
 
 class SequencePicker(FilePicker):
-    """Three ways to sequences, and how far their opening is.
+    """Three ways to open sequences, and the progress of opening.
 
     Parameters
     ----------
     session
-        Where problems are told.
+        Reports problems.
     files
-        What opens them.
+        The opener.
     formats
-        The formats that are read, in words.
+        Supported formats, in words.
     """
 
     def __init__(self, session: Session, files: OpeningFiles, formats: str) -> None:

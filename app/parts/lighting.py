@@ -1,4 +1,4 @@
-"""Lighting things up on all pages: the button, one word for it everywhere, and the list above."""
+"""Highlighting across pages: the button, its common label, and the list of highlighted sets."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def light_button(
     what: str,
     **look: Any,
 ) -> pmui.Button:
-    """Return a button that lights up what ``make`` returns.
+    """Return a button that highlights what ``make`` returns.
 
     Parameters
     ----------
     make
-        Called under the document lock. Returns the things, or what returns them beside the page;
-        a `GenovizError` says why there are none.
+        Called under the document lock. Returns the items, or a function that computes them in the
+        background; raises `GenovizError` with a reason if there are none.
     what
-        What is lit up, for the tooltip.
+        What is highlighted, for the tooltip.
     look
         Options of the button.
     """
@@ -56,12 +56,12 @@ def light_button(
 
 
 class LitList(JSComponent):
-    """Follows the highlights of a tab; hidden while there are none.
+    """The list of a tab's highlights; hidden while empty.
 
     Parameters
     ----------
     on_go
-        Called with the set whose name is clicked.
+        Called with the set whose name was clicked.
     """
 
     items = param.List(doc="Key, title, words, colour, and whether it is hidden, of each set.")

@@ -1,4 +1,4 @@
-"""The fields with which files are opened: a path on the server, and a place to drop uploads."""
+"""Input fields for opening files: a path on the server, and an upload area."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MB = 1_000_000
 WIDE: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": (12, 0, 4, 0)}
 THREE: dict[str, Any] = {
     "& .MuiTab-root": {"paddingX": "8px", "minWidth": "70px"},
-    # Measured before the drawer has its width, they would stay and cover the last tab.
+    # Tabs measured before the drawer has its width would keep scroll buttons over the last tab.
     "& .MuiTabScrollButton-root": {"display": "none"},
 }
 """Of tabs in the drawer, which is narrower where its contents are higher than the window."""
@@ -26,7 +26,7 @@ THREE: dict[str, Any] = {
 def path_field(
     label: str, placeholder: str, description: str, on_enter: Callable[[Any], None]
 ) -> pmui.TextInput:
-    """Return the field for a path on the server; Enter calls ``on_enter``."""
+    """Return an input for a path on the server; Enter calls ``on_enter``."""
     field = pmui.TextInput(
         label=label,
         placeholder=placeholder,
@@ -39,12 +39,12 @@ def path_field(
 
 
 def written_path(field: pmui.TextInput) -> str:
-    """Return what is written in a field, whether or not Enter was pressed."""
+    """Return the text of a field, even before Enter was pressed."""
     return field.value_input or field.value
 
 
 def open_button(on_click: Callable[[Any], None]) -> pmui.Button:
-    """Return the button beside the path on the server."""
+    """Return the button next to the path on the server."""
     button = pmui.Button(
         label="Open", icon="folder_open", size="small", variant="outlined", margin=(2, 0)
     )
@@ -57,9 +57,9 @@ _TAKEN: WeakKeyDictionary[Any, tuple[str, int]] = WeakKeyDictionary()
 
 
 def may_take(field: Any, n_bytes: int) -> bool:
-    """Count what comes from a browser, and return whether its tab may upload so much.
+    """Count an upload, and return whether it is within the limits of the tab's user.
 
-    The browser has limits of its own, which a person can change there.
+    The browser enforces limits too, but its user can change those.
     """
     tab, person = pn.state.curdoc or field, current_person()
     total = _TAKEN.get(tab, (person, 0))[1] + n_bytes
@@ -71,7 +71,7 @@ def may_take(field: Any, n_bytes: int) -> bool:
 
 
 def _over_limits(person: str, n_bytes: int) -> str:
-    """Return what is said of a tab that has uploaded so much; "" if it may."""
+    """Return the message for a user over an upload limit; "" within the limits."""
     of_tab, quota = SETTINGS.tab.upload_megabytes, SETTINGS.quota_of(person)
     if of_tab is not None and n_bytes > of_tab * MB:
         return too_much(of_tab)
@@ -83,7 +83,7 @@ def _over_limits(person: str, n_bytes: int) -> str:
 
 
 class UploadField(pn.widgets.FileDropper):
-    """A place to drop files, which takes of one tab only what the server allows."""
+    """An upload area that enforces the server's limits for each tab."""
 
     def _process_event(self, event: Any) -> None:
         data = event.data.get("data")
@@ -91,11 +91,11 @@ class UploadField(pn.widgets.FileDropper):
             self._file_buffer.clear()
             return
         if event.data.get("chunk", 1) == 1 or event.data["name"] in self._file_buffer:
-            super()._process_event(event)  # what follows a piece that was refused is refused too
+            super()._process_event(event)  # pieces after a refused one are refused too
 
 
 class UploadButton(pmui.FileInput):
-    """A button that takes a file of the person's, counted as what is dropped is."""
+    """A button that uploads a file, counted like files that are dropped."""
 
     def _process_chunk(self, msg: dict[str, Any]) -> None:
         if not may_take(self, len(msg["data"])):
@@ -106,7 +106,7 @@ class UploadButton(pmui.FileInput):
 
 
 def too_much(megabytes: int, group: str = "") -> str:
-    """Return what a person is told who has uploaded too much, or whose group has."""
+    """Return the message for a user, or a group, that has uploaded too much."""
     if group:
         return (
             f"More than {megabytes:,} MB were uploaded in the open tabs of {group}, and the server "
@@ -127,7 +127,7 @@ GROWS = """
 
 
 def upload_field(take: Callable[[dict[str, Any]], None], *, multiple: bool = False) -> UploadField:
-    """Return the place to drop files; ``take`` gets their contents by their names."""
+    """Return an upload area; ``take`` receives file contents by file name."""
     field = UploadField(
         multiple=multiple, max_file_size=f"{UPLOAD_MEGABYTES}MB", layout="compact",
         stylesheets=[GROWS], **WIDE,
@@ -136,7 +136,7 @@ def upload_field(take: Callable[[dict[str, Any]], None], *, multiple: bool = Fal
     def hand_over(event: Any) -> None:
         if event.new:
             take(event.new)
-            field.value = {}  # the session has it now; here it would stay in memory
+            field.value = {}  # the session has the content; the field would keep a copy in memory
 
     field.param.watch(hand_over, "value")
     return field
@@ -148,7 +148,7 @@ def picker_tabs(
     server: Callable[[], list[Any]],
     upload: Callable[[], list[Any]],
 ) -> pmui.Tabs:
-    """Return the ways to a file as tabs; what is under the others is made when it is shown."""
+    """Return the ways to open a file as tabs; a hidden tab is created when first shown."""
     ways = [
         ("Server", MadeWhenShown(server, margin=0)),
         ("Upload", MadeWhenShown(upload, margin=0)),
@@ -160,5 +160,5 @@ def picker_tabs(
 
 
 def caption(text: str) -> pmui.Typography:
-    """Return a small text."""
+    """Return text in the caption style."""
     return pmui.Typography(text, variant="caption")

@@ -1,4 +1,4 @@
-"""Tables of which the browser holds one page: searched and sorted on the server, rows clickable."""
+"""Paginated tables that are searched and sorted on the server, with clickable rows."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ p { margin: 8px 0 0; opacity: 0.8; }
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its title, whether it holds numbers and how they are written, and its width.
+    """A column: title, number format if numeric, and width.
 
-    The width is a share; numbers written with a point are not whole. What is written as HTML has
-    to be safe.
+    The width is relative to the other columns. A number format with a decimal point means float
+    values. HTML cells must already be escaped.
     """
 
     title: str
@@ -48,33 +48,33 @@ class Column:
 
 
 class RowNumbers:
-    """What rows of a table are called, by their places; like a dict, as far as Panel asks it."""
+    """Row labels by position; has the part of the dict interface that Panel uses."""
 
     def __init__(self, index: Sequence[Any]) -> None:
         self._index = index
 
     def get(self, place: int, default: Any = None) -> Any:
-        """Return what the row at a place is called."""
+        """Return the label of the row at a position."""
         return self._index[place] if 0 <= place < len(self._index) else default
 
 
 class FittingTable(pn.widgets.Tabulator):
-    """A table whose columns share its width: those with widths in per cent, in proportion to them.
+    """A table that distributes its width among its columns, in proportion to widths in per cent.
 
-    Otherwise these would stay as wide as they were when the table was made.
+    Without this, such columns keep the width of the table at its creation.
 
     Attributes
     ----------
     min_widths
-        Titles of columns that may not become as narrow as others, and how narrow, px.
+        Minimum widths of columns by title, px.
     """
 
     min_widths: tuple[tuple[str, int], ...] = ()
 
     def _get_data(self) -> tuple[Any, dict[str, Any]]:
-        """Return the rows, and what the browser has of a page as arrays.
+        """Return the rows, and the data of the browser's page as arrays.
 
-        Bokeh copies a frame twice on the way, half of the time that new rows take.
+        Bokeh would copy a data frame twice, which takes half of the time of an update.
         """
         value = self.value
         if self.pagination != "remote" or value is None or value.columns.nlevels > 1:
@@ -90,11 +90,11 @@ class FittingTable(pn.widgets.Tabulator):
         return rows, data
 
     def _update_index_mapping(self) -> None:
-        """Let a row's number be looked up when one is clicked, not all whenever rows come."""
+        """Skip the mapping of all rows; a row's number is looked up when it is clicked."""
         self._index_mapping = RowNumbers(getattr(self._processed, "index", ()))
 
     def _update_selected(self, *events: Any, indices: list[int] | None = None) -> None:
-        """Take no rows out of all where none is selected."""
+        """Skip the lookup of selected rows when none is selected."""
         if self.selection or self.value is None:
             super()._update_selected(*events, indices=indices)
         else:
@@ -105,7 +105,7 @@ class FittingTable(pn.widgets.Tabulator):
         sharing = [column for column in columns if str(column.get("width")).endswith("%")]
         shares = [float(column.pop("width").removesuffix("%")) for column in sharing]
         for column, share in zip(sharing, shares, strict=True):
-            column["widthGrow"] = share / sum(shares)  # pixels of a unit are made whole
+            column["widthGrow"] = share / sum(shares)  # Tabulator rounds "px"
         min_widths = dict(self.min_widths)
         for column in columns:
             if column.get("field") in min_widths:
@@ -114,7 +114,7 @@ class FittingTable(pn.widgets.Tabulator):
 
 
 class SortedElsewhere(FittingTable):
-    """A table that shows rows in the order in which they come, whatever its headers say."""
+    """A table that keeps the order in which it receives rows, whatever its headers show."""
 
     def _sort_df(self, df: pd.DataFrame) -> pd.DataFrame:
         return df
@@ -122,22 +122,22 @@ class SortedElsewhere(FittingTable):
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """What a table shows.
+    """The content of a table.
 
     Attributes
     ----------
     frame
-        The rows; its index counts them from 0.
+        The rows, with the index 0, 1, 2, ...
     words
-        str array: the different texts that are searched, in lower case.
+        str array: distinct searchable texts, in lower case.
     word_of_row
-        int64, shape (n_rows,): which of ``words`` each row has.
+        int64, shape (n_rows,): index into ``words`` of each row.
     note
-        What there is to say of the rows, e.g. that there are more.
+        A remark on the rows, e.g. that there are more.
     hidden
-        Columns that have nothing to say.
+        Columns to hide because they are empty.
     min_widths
-        Titles of columns that may not become as narrow as others, and how narrow, px.
+        Minimum widths of columns by title, px.
     """
 
     frame: pd.DataFrame
@@ -148,7 +148,7 @@ class TableRows:
     min_widths: tuple[tuple[str, int], ...] = ()
 
     def find(self, text: str) -> pd.DataFrame:
-        """Return the rows whose words have a text in them, in any case."""
+        """Return the rows whose text contains ``text``, ignoring case."""
         if not text.strip() or not len(self.words):
             return self.frame
         is_found = np.char.find(self.words, text.strip().lower()) >= 0
@@ -161,23 +161,24 @@ class RemoteTable:
     Parameters
     ----------
     columns
-        The columns of the frames to come.
+        Columns of the data frames.
     placeholder
-        What the search field says.
+        Placeholder of the search field.
     on_row
-        Called with the number of the row that is clicked.
+        Called with the number of a clicked row.
     page_size
-        Rows of a page, which then scrolls; by default as many as there is room for.
+        Rows per page, which then scrolls; by default, as many as fit.
     min_width
-        How narrow a column may become, in pixels.
+        Minimum width of a column, px.
     on_sort
-        Called with the column and whether it descends when a header is clicked, ("", False) for no
-        order; rows then have to come in that order. By default the table sorts its rows.
+        Called with the column and whether the order is descending when a header is clicked, and
+        with ("", False) when the order is reset. The caller then has to supply sorted rows. By
+        default, the table sorts its rows.
 
     Attributes
     ----------
     place
-        Where the table stands.
+        The container of the table.
     """
 
     def __init__(
@@ -200,7 +201,7 @@ class RemoteTable:
 
     @cached_property
     def search(self) -> pmui.TextInput:
-        """The field for a text."""
+        """The search field."""
         field = pmui.TextInput(
             label="", placeholder=self._placeholder, size="small", width=190, margin=(2, 10, 2, 0)
         )
@@ -209,12 +210,12 @@ class RemoteTable:
 
     @cached_property
     def count(self) -> pn.pane.HTML:
-        """How many rows there are."""
+        """The number of rows."""
         return pn.pane.HTML(self._said, stylesheets=[COUNT], sizing_mode="stretch_width")
 
     @cached_property
     def panel(self) -> pmui.Column:
-        """All of it."""
+        """The search field, the count and the table."""
         return pmui.Column(
             pmui.Row(self.search, self.count, sizing_mode="stretch_width", margin=(4, 8, 0, 8)),
             self.place,
@@ -224,7 +225,7 @@ class RemoteTable:
 
     @property
     def table(self) -> FittingTable:
-        """The table; another one when other columns are shown."""
+        """The table; replaced when the shown columns change."""
         if self._table is None:
             self._table = self._make_table(empty_frame(self._columns))
         return self._table
@@ -244,7 +245,7 @@ class RemoteTable:
             initial_page_size=20,
             show_index=False,
             disabled=True,
-            # A cell with an editor takes the focus and gives it up at once: Tab would stay there.
+            # A cell with an editor takes the focus and drops it at once, which traps the Tab key.
             editors=dict.fromkeys(column.title for column in self._columns),
             selectable=1,
             row_height=25,
@@ -260,7 +261,7 @@ class RemoteTable:
                     "headerSortTristate": True,
                     "headerWordWrap": True,
                     "minWidth": self._min_width,
-                    "resizable": "header",  # handles in rows would swallow clicks
+                    "resizable": "header",  # handles in rows would intercept clicks
                 }
             },
             stylesheets=[TABLE],
@@ -278,18 +279,18 @@ class RemoteTable:
         return {name: NumberFormatter(format=form) for name, form in numbers.items()} | htmls
 
     def show(self, rows: TableRows, *, keeps_page: bool = False) -> None:
-        """Show other rows, as far as the search allows; from their first page unless it is kept."""
+        """Replace the rows, apply the search, and go to the first page unless ``keeps_page``."""
         self._rows = rows
         self._show(page=self.table.page if keeps_page else 1)
 
     def mark_order(self, column: str, is_descending: bool) -> None:
-        """Show at the headers in which order rows come; "" for none."""
+        """Show in the headers how the rows are sorted; "" for unsorted."""
         sorters = [{"field": column, "dir": "desc" if is_descending else "asc"}] if column else []
         if self.table.sorters != sorters:
             self.table.sorters = sorters
 
     def clear(self, note: str = "") -> None:
-        """Show no rows, and say why."""
+        """Remove all rows and show the reason."""
         self._rows = None
         if self._table is not None and len(self.table.value):
             self.table.value = self.table.value.iloc[:0]
@@ -318,7 +319,7 @@ class RemoteTable:
                 page = max(min(page, n_pages), 1)
                 self.table.param.update(value=found, page=page, selection=[])
             else:
-                # A browser that is still making a table cannot change its columns.
+                # The browser cannot change columns of a table that it is still creating.
                 sorters = self.table.sorters
                 self._table = self._make_table(found, rows.hidden, rows.min_widths)
                 if self._on_sort is not None:
@@ -340,5 +341,5 @@ class RemoteTable:
 
 
 def empty_frame(columns: Sequence[Column]) -> pd.DataFrame:
-    """Return no rows, in columns of the types to come: a table formats by those it sees first."""
+    """Return no rows, with the dtypes to come: a table derives formats from its first data."""
     return pd.DataFrame({column.title: pd.Series(dtype=column.dtype) for column in columns})

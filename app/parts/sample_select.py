@@ -1,4 +1,4 @@
-"""What can be opened by name: samples in a field, and chromosomes of a genome in a table."""
+"""Menus of files that can be opened by name: samples, and chromosomes of a genome."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ FREE_SECONDS = 3.0
 
 
 class SampleSelect:
-    """Samples of one kind, in groups, with what is open above them unless it is one of them.
+    """A select of samples of one kind, in groups; an open file that is not a sample comes first.
 
     Parameters
     ----------
     session
-        Where problems are told; after one the field shows again what is open.
+        Reports problems; after a problem, the field shows the open file again.
     files
-        What opens them: has ``open(source)`` and the param ``opened``.
+        The opener, with ``open(source)`` and the param ``opened``.
     kind
-        The kind of the samples, as in `genoviz.samples`.
+        Kind of samples, as in `genoviz.samples`.
     what
-        What they are, in words: "a genome".
+        The kind in words, e.g. "a genome".
     label
-        Title of the field.
+        Label of the field.
     with_served
-        Whether files that the server was started with are among them.
+        Whether to include files that the server was started with.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class SampleSelect:
         self.field.param.update(groups=groups, value=self._shown)
 
     def _groups(self) -> dict[str, dict[str, str]]:
-        """Return what can be chosen by name: titles and sources, in groups."""
+        """Return the options of the select: sources by title, in groups."""
         groups: dict[str, dict[str, str]] = {}
         if self._with_served and self._session.files:
             groups["Files of this server"] = {
@@ -125,20 +125,20 @@ class SampleSelect:
 
 
 class ChromosomeTable(JSComponent):
-    """All chromosomes of the genome that a server offers, each with its layout and its numbers.
+    """All chromosomes of the server's genome, each with its layout and figures.
 
-    What is known of them is looked up when the table is first shown. Layouts that come
-    meanwhile are seen.
+    Their data are looked up when the table is first shown. Layouts that are computed later appear
+    too.
 
     Parameters
     ----------
     session
-        Whose genome it is, and where a chromosome is opened.
+        Has the genome, and opens a chromosome.
 
     Attributes
     ----------
     leave_button
-        Leads back to it from a chromosome.
+        Returns from a chromosome to the table.
     """
 
     title = param.String(doc="What the genome is.")
@@ -169,9 +169,9 @@ class ChromosomeTable(JSComponent):
         self._seen: tuple = ()
 
     def stand_for(self, others: Sequence[Any], is_empty: bool) -> None:
-        """Stand in the place of others from when nothing is open until a graph is.
+        """Show the table instead of ``others`` while no graph is open.
 
-        What is not known yet is looked up then.
+        Missing data are looked up then.
         """
         is_open = self._session.opened is not None
         is_shown = is_empty or (self.visible and not is_open)
@@ -181,7 +181,7 @@ class ChromosomeTable(JSComponent):
             self._frees_at = now + FREE_SECONDS
         elif now >= self._frees_at:
             self._frees_at = math.inf
-            gc.collect()  # what refers to itself goes no other way, and a server collects seldom
+            gc.collect()  # frees reference cycles now; automatic collections are rare on a server
         for panel in others:
             if panel.visible == is_shown:
                 panel.visible = not is_shown
@@ -193,9 +193,9 @@ class ChromosomeTable(JSComponent):
             self.leave_button.visible = is_open
 
     def _ask(self, *, is_shown: bool) -> None:
-        """Ask for what is not known; while the table is not shown only for what needs no reading.
+        """Look up missing data; while the table is hidden, only data that need no reading.
 
-        The header's field finds in it then, too.
+        The search field in the header then finds them too.
         """
         genome, now = self._session.genome, time.monotonic()
         if self._question.is_open and (self._reads or not is_shown):
@@ -263,7 +263,7 @@ class ChromosomeTable(JSComponent):
         }
 
     def _picture(self, chromosome: Chromosome) -> str:
-        """Return the picture of a layout as an address that has all of it; "" without one."""
+        """Return the picture of a layout as a data URL; "" without a picture."""
         overview, name = chromosome.overview, chromosome.served.name
         if overview is None or overview.picture is None:
             return ""
@@ -279,7 +279,7 @@ class ChromosomeTable(JSComponent):
 
 
 def _layout_command(member: InCollection) -> str:
-    """Return what lays out the collection of a graph to where its layout is looked for."""
+    """Return the command that lays out a graph's collection into the folder of its layouts."""
     here = Path.cwd()
     paths = (member.source, member.place.parent)
     shown = (path.relative_to(here) if path.is_relative_to(here) else path for path in paths)
@@ -295,7 +295,7 @@ def _length(chromosome: Chromosome, *, of_reference: bool) -> int | None:
 
 
 def _stress(layout: MemberLayout | None) -> tuple[str, str]:
-    """Return the path stress and its interval in words; either may not be known."""
+    """Return path stress and its interval as text; either may be unknown."""
     if layout is None or layout.stress is None:
         return UNKNOWN
     low, high = layout.stress_low, layout.stress_high

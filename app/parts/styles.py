@@ -1,4 +1,4 @@
-"""How the page's parts look; colours follow the light or dark theme."""
+"""Styles of page components; colours follow the light or dark theme."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ one that is not much wider the header has pages and the field alone."""
 
 
 def in_narrow_window(height: str, *, or_page: bool = False) -> list[str]:
-    """Return what gives a part all the width and this height, where the window is narrow.
+    """Return CSS that gives an element full width and this height in a narrow window.
 
-    Or where the page is, with ``or_page``: then parts that stand beside each other are stacked.
+    With ``or_page``, a narrow page counts too: its columns are then stacked.
     """
     inner = "auto" if height == "auto" else "100%"
     return [
@@ -102,7 +102,7 @@ def in_narrow_window(height: str, *, or_page: bool = False) -> list[str]:
 
 
 def docked_style(height: str, narrow_height: str) -> str:
-    """Return what keeps a page readable in little room: what is too high for it is scrolled."""
+    """Return CSS that makes a page scroll where its content is too high."""
     docked, layout = ":host([data-docked])", ':host([data-beside="beside"]:not([data-docked]))'
     rule = (
         "%s .child-wrapper > * { height: max(100%%, %s) !important; flex: none !important; "
@@ -148,8 +148,8 @@ LEGEND = (
 """
 )
 
-# The table's own theme comes later than these rules, hence the emphasis. An arrow of sorting is
-# over the title, and there when it says something: else it would cut the title off.
+# The table's own theme is loaded later, hence !important. The sort arrow overlaps the title and is
+# shown only while sorted; otherwise it would truncate the title.
 TABLE = """
 .tabulator { font-size: 12px !important; border: none; background: transparent; }
 .tabulator .tabulator-header .tabulator-col .tabulator-col-content { padding: 4px 5px !important; }

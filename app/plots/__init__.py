@@ -1,4 +1,4 @@
-"""Arrays in, HoloViews and picture files out; no widgets."""
+"""Plots: convert arrays to HoloViews objects, Bokeh figures and image files, without widgets."""
 
 import holoviews as hv
 import holoviews.plotting.bokeh

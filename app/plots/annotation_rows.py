@@ -1,4 +1,4 @@
-"""Boxes with names, packed into rows so that none covers another."""
+"""Labelled boxes, packed into rows without overlaps."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ GAP_PIXELS, LABEL_OFFSET = 6.0, 4
 
 @dataclass(frozen=True, eq=False)
 class AnnotationBoxes:
-    """What there is to draw on one path, in any order.
+    """The annotations of one path, in any order.
 
     Attributes
     ----------
     starts, ends
         int64, shape (n,), bp of the path.
     names
-        What stands in each box; may be "".
+        Label of each box; may be "".
     colours
         ``#rrggbb`` of each box.
     details
-        Longer words, for the tooltip.
+        Longer descriptions for the tooltip.
     """
 
     starts: np.ndarray
@@ -42,18 +42,18 @@ NO_BOXES = AnnotationBoxes(np.empty(0, np.int64), np.empty(0, np.int64))
 
 @dataclass(frozen=True, eq=False)
 class PackedBoxes:
-    """Which boxes are drawn, and in which rows.
+    """The boxes to draw, with their rows.
 
     Attributes
     ----------
     boxes
-        int64: indices of the boxes that found a place.
+        int64: indices of the placed boxes.
     rows
-        int64: the row of each, from 0.
+        int64: row of each placed box, from 0.
     n_in_view
-        Number of boxes in the stretch, with those that found no place.
+        Number of boxes in the interval, including those without a place.
     label_starts
-        float64, bp: where the name of each begins, but for `LABEL_OFFSET` pixels.
+        float64, bp: where each label begins, before `LABEL_OFFSET` pixels are added.
     """
 
     boxes: np.ndarray
@@ -63,7 +63,7 @@ class PackedBoxes:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows that are used."""
+        """Number of used rows."""
         return int(self.rows.max(initial=-1)) + 1
 
 
@@ -76,17 +76,17 @@ def pack_boxes(
     n_rows: int,
     limit: int = 400,
 ) -> PackedBoxes:
-    """Return rows for the boxes between ``start`` and ``end``, the longest first.
+    """Assign rows to the boxes between ``start`` and ``end``, the longest first.
 
     Parameters
     ----------
     width
-        Of the drawing, pixels: a name that finds no room in its box stands behind it, or before
-        it where the drawing ends.
+        Width of the drawing, px. A label that does not fit into its box goes to the right of it, or
+        to the left at the end of the drawing.
     n_rows
-        How many rows there are.
+        Number of rows.
     limit
-        At most so many boxes are given a place.
+        Maximum number of boxes to place.
     """
     in_view = np.flatnonzero((boxes.starts < end) & (boxes.ends > start))
     lengths = boxes.ends[in_view] - boxes.starts[in_view]
@@ -109,7 +109,7 @@ def pack_boxes(
 def _pixels(
     boxes: AnnotationBoxes, box: int, start: float, bp_per_pixel: float, width: int
 ) -> tuple[float, float, float]:
-    """Return both ends of a box with its name, and where the name begins, in pixels."""
+    """Return both ends of a box with its label, and where the label begins, px."""
     left = max((float(boxes.starts[box]) - start) / bp_per_pixel, 0.0)
     right = (float(boxes.ends[box]) - start) / bp_per_pixel
     letters = len(boxes.names[box])

@@ -1,4 +1,4 @@
-"""Words in the middle of a figure that has nothing to show."""
+"""A note in the middle of a figure that has no data."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LETTERS = 26
 
 
 class EmptyNote:
-    """Words in the place of the axes of a figure, which an empty one would number without sense.
+    """A note that replaces the axes of an empty figure, whose numbers would be meaningless.
 
     Parameters
     ----------
     plot
-        The figure, its axes and grids as they are to be.
+        The figure, with its final axes and grids.
     others
-        What else is hidden while there is nothing to show.
+        Other elements to hide while there are no data.
 
     Attributes
     ----------
     words
-        What is said; empty where there is something to show.
+        The text of the note; empty if there are data.
     """
 
     def __init__(self, plot: Any, *others: Any) -> None:
@@ -41,7 +41,7 @@ class EmptyNote:
         plot.add_layout(self._label)
 
     def show(self, words: str) -> None:
-        """Say that there is nothing; "" shows the axes again."""
+        """Show a note; "" shows the axes again."""
         if words == self.words:
             return
         self.words = words

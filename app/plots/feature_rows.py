@@ -1,4 +1,4 @@
-"""Features in rows: which row each takes, and the boxes and lines that it is drawn with."""
+"""Features packed into rows, and the boxes and lines that draw them."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def first_fit_rows(
     gap: float = GAP_PIXELS,
     box_gap: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a row for each feature, -1 for no room, and whether there is room for its name.
+    """Return a row for each feature, -1 if none is free, and whether its label fits.
 
-    A feature takes the first row in which box and name have room, or else the first that has room
-    for the box; names stand below their boxes.
+    A feature takes the first row with room for box and label, or else the first row with room for
+    the box alone. Labels are below their boxes.
 
     Parameters
     ----------
     lefts, rights
-        Where boxes begin and end, by ``lefts``; pixels.
+        Ends of the boxes, px, ascending by ``lefts``.
     name_rights
-        Where the names end, which begin at ``lefts``.
+        Where the labels end, px; they begin at ``lefts``.
     n_rows
-        How many rows there are.
+        Number of rows.
     gap, box_gap
-        Pixels between what has names, and between boxes without.
+        Minimum distance of labelled features and of unlabelled boxes, px.
 
     Examples
     --------
@@ -59,5 +59,5 @@ def first_fit_rows(
 
 
 def hex_colours(colours: np.ndarray, default: str) -> Sequence[str]:
-    """Return ``#rrggbb`` for colours 0xRRGGBB, ``default`` for negative ones."""
+    """Convert colours 0xRRGGBB to ``#rrggbb``; negative values become ``default``."""
     return [default if colour < 0 else f"#{colour:06x}" for colour in colours.tolist()]

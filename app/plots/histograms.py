@@ -1,4 +1,4 @@
-"""Histograms: of a measure of quality, with a threshold to drag; and small ones of a graph."""
+"""Histograms: of a quality measure with a draggable threshold, and small ones of a graph."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MAX_TICKS = 7
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Counts of values in bins of one width.
+    """Counts of values in bins of equal width.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Bins:
     counts
         int64, shape (n_bins,).
     n_beyond
-        How many values are beyond the last edge; they are counted in the last bin.
+        Number of values above the last edge, which the last bin includes.
     """
 
     edges: np.ndarray
@@ -53,21 +53,21 @@ class Bins:
     n_beyond: int = 0
 
     def holds(self, place: int, values: np.ndarray) -> np.ndarray:
-        """Return which values the bin at a place counts, bool; its upper end is in the next bin."""
+        """Return a bool mask of the values in the bin at ``place``, without its upper edge."""
         is_first, is_last = place == 0, place == len(self.counts) - 1
         low, high = self.edges[place : place + 2]
         is_in = ((values >= low) | is_first) & ((values < high) | is_last)
         return is_in & np.isfinite(values)
 
     def say(self, place: int, *, unit: str = "", digits: str = ".4g") -> str:
-        """Return the ends of the bin at a place in words."""
+        """Return the edges of the bin at ``place`` as text."""
         low, high = self.edges[place : place + 2]
         more = " and more" if self.n_beyond and place == len(self.counts) - 1 else ""
         return f"{low:{digits}} to {high:{digits}}{unit}{more}"
 
 
 def bin_values(values: np.ndarray, low: float, high: float, n_bins: int = N_BINS) -> Bins:
-    """Return counts of values in bins from ``low`` to ``high``; NaN is in none of them."""
+    """Count values in bins from ``low`` to ``high``; NaN is ignored."""
     values = values[np.isfinite(values)]
     n_beyond = int((values > high).sum())
     counts, edges = np.histogram(np.clip(values, low, high), n_bins, (low, high))
@@ -75,23 +75,24 @@ def bin_values(values: np.ndarray, low: float, high: float, n_bins: int = N_BINS
 
 
 class QualityHistogram:
-    """Bars on a log axis, and a line that people drag; what it leaves out is shaded.
+    """Bars on a log axis with a draggable threshold; the excluded range is shaded.
 
     Parameters
     ----------
     name, x_label, y_label
-        Of the figure and its axes.
+        Name of the figure, and labels of its axes.
     drops_below
-        Whether values below the threshold are left out, or those above it; None for no threshold.
+        True if values below the threshold are excluded, False if those above; None for no
+        threshold.
     on_threshold
-        Called with the new threshold when the line is dragged and comes to rest; from `poll`.
+        Called by `poll` with the new threshold once the dragged line is at rest.
     on_bar
-        Called with the bins and the place of the one whose bar is clicked.
+        Called with the bins and the index of the clicked bar.
 
     Attributes
     ----------
     plot, note, line, shade
-        The figure, what it says while it is empty, the line, and what it leaves out.
+        The figure, its note while empty, the threshold line, and the excluded range.
     """
 
     def __init__(
@@ -151,7 +152,7 @@ class QualityHistogram:
         return line, shade
 
     def show(self, bins: Bins, *, unit: str = "", digits: str = ".4g") -> None:
-        """Draw bars, which say the ends of their bins with so many digits and a unit."""
+        """Draw bars; ``digits`` and ``unit`` format the bin edges in tooltips."""
         self._bins, self._dragged = bins, None
         self.note.show("" if bins.counts.any() else NOTHING)
         width = bins.edges[1] - bins.edges[0]
@@ -171,11 +172,11 @@ class QualityHistogram:
 
     @property
     def end(self) -> float:
-        """Where the bars end."""
+        """The upper edge of the last bin."""
         return float(self._bins.edges[-1]) if self._bins is not None else 1.0
 
     def place_line(self, threshold: float) -> None:
-        """Put the line where the threshold is; at the edge of the figure for none."""
+        """Move the line to the threshold, or to the edge of the figure if there is none."""
         if self._bins is None or self._drops_below is None:
             return
         low, high = float(self._bins.edges[0]), float(self._bins.edges[-1])
@@ -193,9 +194,9 @@ class QualityHistogram:
             self._dragged = (new, time.monotonic())
 
     def poll(self) -> None:
-        """Hand over where the line was dragged, once it rests; called some twenty times a second.
+        """Report the dragged threshold once it is at rest; called some twenty times per second.
 
-        A browser tells of every step of the mouse, faster than all that follows is done.
+        The browser reports each mouse move, which is more often than the page can be updated.
         """
         if self._dragged is None or time.monotonic() - self._dragged[1] < REST_SECONDS:
             return
@@ -213,14 +214,14 @@ class QualityHistogram:
 def histogram_bars(
     histogram: Histogram, *, x_label: str, y_label: str, unit: str = ""
 ) -> hv.Rectangles:
-    """Return bars on a log axis.
+    """Return a bar chart with a log axis.
 
     Parameters
     ----------
     histogram
-        Bins and counts; a bin without values has no bar.
+        Bins and counts; empty bins have no bar.
     x_label, y_label, unit
-        Labels of the axes, and the unit of the values for the tooltips.
+        Labels of the axes, and the unit of values in tooltips.
     """
     bars = [
         (place, LOWEST_BAR, place + 1, count, _bin_text(histogram, place, unit), f"{count:,}")
@@ -262,7 +263,7 @@ def histogram_bars(
 
 
 def axis_ticks(histogram: Histogram) -> dict[int, str]:
-    """Return where the x axis has ticks, in bins, and the values there; some seven at most."""
+    """Return labels of the x axis by bin; at most about seven."""
     edges = histogram.edges[:-1]
     round_ = [place for place, edge in enumerate(edges) if str(edge).rstrip("0") in ("", "1")]
     if len(round_) < 3:

@@ -1,4 +1,4 @@
-"""Bokeh figures along a genome: hits on the two strands, and how often each k-mer occurs."""
+"""Bokeh figures along a genome: k-mer hits on both strands, and k-mer counts."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ COUNT_COLUMNS = ("left", "right", "mean", "high", "bottom", "place", "mean_text"
 
 
 class GenomeFigures:
-    """Two figures with one x axis: positions on a contig, or on all of them one after the other.
+    """Two figures with a common x axis: one contig, or all contigs concatenated.
 
     Attributes
     ----------
     hits, counts
         The figures: hits per bin, and counts of the k-mers that begin at each base.
     hit_source, count_source, border_source
-        What they draw: bins of both, and where contigs end.
+        Their data: bins of both, and ends of contigs.
     bands
-        The shared region in both.
+        The shared region in both figures.
     """
 
     def __init__(self) -> None:
@@ -105,11 +105,11 @@ class GenomeFigures:
 
     @property
     def x_range(self) -> Range1d:
-        """What both show."""
+        """The common range of both x axes."""
         return self.hits.x_range
 
     def show_hits(self, columns: dict[str, Any], label: str) -> None:
-        """Draw bins of hits; ``label`` names the axis with the size of a bin."""
+        """Draw bins of hits; ``label`` is the axis label, which includes the bin size."""
         high = max(np.max(columns["forward"], initial=0), np.max(columns["reverse"], initial=0), 1)
         ticks = [t for t in _whole_ticks(int(high)) if t <= high]
         self.hit_source.data = columns
@@ -121,7 +121,7 @@ class GenomeFigures:
         self.show_lit(self._lit_shares)
 
     def show_lit(self, shares: dict[str, Any]) -> None:
-        """Draw bars of what is lit up; ``bottom`` and ``top`` are shares of the figure's height."""
+        """Draw highlighted intervals; ``bottom`` and ``top`` are fractions of the height."""
         self._lit_shares = shares
         low, high = self.hits.y_range.start, self.hits.y_range.end
         ends = {
@@ -137,7 +137,7 @@ class GenomeFigures:
         self.counts.yaxis[0].axis_label = label
 
     def show_contigs(self, borders: np.ndarray, names: dict[float, str]) -> None:
-        """Draw where contigs end, and their names in the place of positions."""
+        """Draw ends of contigs, and contig names instead of positions."""
         self.border_source.data = {"x": borders}
         if names:
             self.ticker.ticks = list(names)
@@ -149,7 +149,7 @@ class GenomeFigures:
             )
 
     def show_region(self, ends: tuple[float, float] | None) -> None:
-        """Draw the region as a band; None takes it away."""
+        """Draw the region as a band; None removes it."""
         for band in self.bands:
             if ends is None:
                 band.visible = False
@@ -182,7 +182,7 @@ def _source(columns: tuple[str, ...]) -> ColumnDataSource:
 
 
 def _whole_ticks(high: int) -> list[int]:
-    """Return 0 and one or two round numbers up to ``high``."""
+    """Return 0 and one or two round numbers of at most ``high``."""
     step = 10 ** max(len(str(high)) - 1, 0)
     if high < 2 * step and step > 1:
         step //= 2

@@ -28,19 +28,19 @@ N_COLOURS = 256
 
 
 class MatrixFigure:
-    """Counts as colours on a logarithmic ramp; what is absent is dark.
+    """Counts on a logarithmic colour scale; absent k-mers are dark.
 
     Parameters
     ----------
     name
-        Of the figure.
+        Name of the figure.
     counted
-        What is counted, for the scale of colours.
+        What is counted, for the title of the colour scale.
 
     Attributes
     ----------
     figure
-        The figure; column ``j`` lies between ``j`` and ``j + 1``, row ``i`` below ``-i``.
+        The figure; column ``j`` spans ``j`` to ``j + 1``, row ``i`` spans ``-i`` to ``-i - 1``.
     """
 
     def __init__(self, *, name: str = "kmer-matrix", counted: str = "Hits") -> None:
@@ -77,7 +77,7 @@ class MatrixFigure:
         image = counts.astype(np.float32) if counts.size else np.zeros((1, 1), np.float32)
         self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
         self._mapper.high = max(float(counts.max(initial=2)), 2.0)
-        # A scale of colours is not drawn anew for another ticker, only for other ticks.
+        # The colour bar is redrawn for new ticks, but not for a new ticker.
         self._ticker.ticks = count_ticks(int(self._mapper.high))
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
         self.figure.y_range.update(start=-max(n_rows, FEW_ROWS), end=0)
@@ -97,7 +97,7 @@ class MatrixFigure:
 
 
 def count_ticks(most: int) -> list[int]:
-    """Return the counts that a logarithmic scale up to ``most`` names: whole ones.
+    """Return round integer ticks for a logarithmic scale up to ``most``.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def count_ticks(most: int) -> list[int]:
 
 
 def shorten(name: str) -> str:
-    """Return a name that has room beside the matrix.
+    """Shorten a name so that it fits next to the matrix.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def shorten(name: str) -> str:
 
 
 def ramp_colours() -> list[str]:
-    """Return the colours of counts, from few to many."""
+    """Return the colour scale from low to high counts."""
     return list(_ramp(DARK.ramps["depth"]))
 
 

@@ -1,4 +1,4 @@
-"""Bokeh figures of k-mer spectra: how many k-mers occur how often, and how k changes that."""
+"""Bokeh figures of k-mer spectra: frequencies of counts, and numbers of k-mers by k."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ CURVE_COLUMNS = ("k", "distinct", "unique", "share")
 
 
 class SpectrumFigure:
-    """Bars of one width: exact counts, then bins of counts, then what is beyond the limit.
+    """Bars of equal width: exact counts, then bins of counts, then one for all above the limit.
 
     Attributes
     ----------
     figure, source
-        The figure and what it draws.
+        The figure and its data.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class SpectrumFigure:
         self.figure.xaxis[0].major_label_overrides = ticks
 
     def mark(self, first: int, last: int) -> None:
-        """Show which bars are chosen; none when ``last < first``."""
+        """Mark the selected bars; none if ``last < first``."""
         colours = [
             CHOSEN_COLOUR if first <= place <= last else colour
             for place, colour in enumerate(self._plain_colours())
@@ -88,7 +88,7 @@ class CurveFigure:
     Attributes
     ----------
     figure, source
-        The figure and what it draws.
+        The figure and its data.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class CurveFigure:
         )  # fmt: skip
 
     def show(self, distinct: np.ndarray, unique: np.ndarray) -> None:
-        """Draw the curves of k = 1, 2, ..."""
+        """Draw the curves for k = 1, 2, ..."""
         ks = np.arange(1, len(distinct) + 1)
         share = 100 * unique / np.maximum(distinct, 1)
         self.source.data = {
@@ -141,16 +141,16 @@ class CurveFigure:
 def bar_columns(
     bins: Sequence[tuple[int, int, int, int]], *, n_positions: int, limit: int
 ) -> dict[str, Any]:
-    """Return what the bars of a spectrum say.
+    """Return the data of the bars of a spectrum, with tooltips.
 
     Parameters
     ----------
     bins
-        Lowest and highest count, number of k-mers, and of positions that they begin at.
+        Lowest and highest count, number of k-mers, and number of their occurrences.
     n_positions
-        All positions.
+        Total number of positions.
     limit
-        Counts beyond it are in the last bar.
+        Larger counts are combined in the last bar.
     """
     n = len(bins)
     texts = []

@@ -1,4 +1,4 @@
-"""Legends as HTML: ramps as small SVG drawings, and named colours."""
+"""HTML legends: colour scales as small SVG images, and named colours."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def legend_html(legend: Legend, palette: Palette) -> str:
 
 
 def ramp_html(stops: Sequence[str], title: str, low: str, high: str) -> str:
-    """Return a small ramp in a line of words: its title, and its two ends."""
+    """Return an inline colour scale: its title and both end values."""
     last = len(stops) - 1
     colours = "".join(
         f'<stop offset="{k / last:.3f}" stop-color="{colour}"/>' for k, colour in enumerate(stops)
@@ -54,7 +54,7 @@ def ramp_html(stops: Sequence[str], title: str, low: str, high: str) -> str:
 
 
 def gradient_stops(colours: Sequence[str]) -> str:
-    """Return the stops of an SVG gradient through ``colours``."""
+    """Return SVG gradient stops through ``colours``."""
     last = len(colours) - 1
     return "".join(
         f'<stop offset="{index / last:.3f}" stop-color="{colours[index]}"/>'

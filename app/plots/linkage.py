@@ -1,4 +1,4 @@
-"""Linkage of all pairs of variants of a stretch, as a triangle: in Bokeh, and on white."""
+"""Pairwise linkage disequilibrium as a triangle: an interactive Bokeh figure, and a print plot."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ UNKNOWN = "r² not known"
 
 
 class LinkageFigure:
-    """A triangle below a strip that leads from the place of each variant to its column.
+    """A linkage triangle, with lines from each variant's position to its column.
 
     Attributes
     ----------
     plot, image, links, names
-        The figure, and what it draws: the triangle, the lines above it, and names of variants.
+        The figure and its data: triangle, connecting lines, and variant names.
     """
 
     def __init__(self) -> None:
@@ -91,11 +91,11 @@ class LinkageFigure:
         r2
             float64, shape (n, n): r² between variants, in order of position.
         names
-            The n names.
+            Names of the n variants.
         places
-            float64, shape (n,): where each variant is, 0 at the left to 1 at the right.
+            float64, shape (n,): relative position of each variant, from 0 (left) to 1 (right).
         chosen
-            The variant whose line is brighter, if any.
+            Index of the variant whose line is emphasized, if any.
         """
         n = len(r2)
         self.names.data = {"name": names}
@@ -124,14 +124,14 @@ def _columns(r2: np.ndarray) -> dict[str, Any]:
 
 
 def triangle_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which two variants each pixel of the triangle is of, -1 outside; rows from below.
+    """Return the two variants of each pixel of the triangle, -1 outside; bottom row first.
 
-    The pair i < j has its diamond around x = (i + j + 1) / 2n and y = -(j - i) / 2n, with
-    x and -2y from 0 to 1.
+    The diamond of the pair i < j is centred at x = (i + j + 1) / 2n and y = -(j - i) / 2n, with x
+    and -2y from 0 to 1.
 
     Returns
     -------
-    int64, shape (height, 2 * height): i and j, which are equal on the diagonal.
+    int64, shape (height, 2 * height): i and j, equal on the diagonal.
     """
     per_variant = int(np.clip(IMAGE_WIDTH // n, MIN_PIXELS, MAX_PIXELS))
     height = per_variant * n // 2
@@ -145,19 +145,19 @@ def triangle_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
 def print_region(
     plot: PrintedPlot, r2: np.ndarray, genes: dict[str, Any], title: str, caption: str
 ) -> TrackFigure:
-    """Return a plot of variants with their genes and their linkage below.
+    """Return a plot of variants, with genes and linkage below.
 
     Parameters
     ----------
     plot
-        The variants in order of position, each in the shade of its r² with one of them; see
+        The variants in order of position, each shaded by its r² with the lead variant; see
         `shades_of`.
     r2
-        float64, shape (n, n): between all of them; NaN if it is unknown.
+        float64, shape (n, n), between all variants; NaN if unknown.
     genes
-        Columns of `RegionFigure`, the first row at y = -0.5.
+        Columns as in `RegionFigure`; the first row is at y = -0.5.
     title, caption
-        What stands above and below.
+        Text above and below the plot.
     """
     figure = print_plots([plot], title, "", width=WIDTH, height=PLOT, scale=SCALE)
     left, width = PRINT_LEFT * SCALE, (WIDTH - PRINT_LEFT - PRINT_RIGHT) * SCALE
@@ -187,7 +187,7 @@ def print_region(
 
 
 def shades_of(r2: np.ndarray) -> np.ndarray:
-    """Return which of `SHADES` r² has, uint8; one more than there are for NaN.
+    """Return the index of r² in `SHADES`, uint8; ``len(SHADES)`` for NaN.
 
     Examples
     --------
@@ -199,9 +199,9 @@ def shades_of(r2: np.ndarray) -> np.ndarray:
 
 
 def triangle_areas(r2: np.ndarray, left: float, top: float, width: float) -> list[Polygon]:
-    """Return the pairs i < j as diamonds below ``top``; neighbours of one shade are one.
+    """Return the pairs i < j as diamonds below ``top``; adjacent ones of the same shade are merged.
 
-    In units of variants, the pair has x - depth from i to i + 1 and x + depth from j to j + 1.
+    In units of variants, the pair spans x - depth from i to i + 1 and x + depth from j to j + 1.
     """
     found, n = [], len(r2)
     shades = shades_of(r2)
@@ -224,7 +224,7 @@ def _n_rows(genes: dict[str, Any]) -> int:
 def _genes(
     genes: dict[str, Any], ends: tuple[float, float], left: float, width: float, top: float
 ) -> tuple[list[Polygon], list[Part]]:
-    """Return genes as boxes with their names, as far as they are between the ends."""
+    """Return genes as labelled boxes, clipped to the interval."""
 
     def to_x(place: float) -> float:
         return left + (min(max(place, ends[0]), ends[1]) - ends[0]) / (ends[1] - ends[0]) * width

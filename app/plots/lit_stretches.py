@@ -1,4 +1,4 @@
-"""Where sets that are lit up lie along a contig or path, as far as a drawing shows them."""
+"""Intervals of highlighted sets along a contig or path, at the resolution of a drawing."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from bokeh.models import ColumnDataSource, HoverTool
 
 
 class Lit(Protocol):
-    """A set: its name and colour, and where it is."""
+    """A highlighted set: its name, colour and intervals."""
 
     title: str
     colour: str
 
     def stretches(self, contig: str) -> np.ndarray:
-        """Return where it is on a contig; int64, shape (n, 2), ascending by start."""
+        """Return its intervals on a contig; int64, shape (n, 2), ascending by start."""
 
 
 @dataclass(frozen=True, eq=False)
 class LitAlong:
-    """One set along one contig.
+    """The intervals of one set on one contig.
 
     Attributes
     ----------
     title, colour
-        Its name and colour.
+        Name and colour of the set.
     stretches
         int64, shape (n, 2): starts and ends in bp, ascending by start.
     reach
-        int64, shape (n,): the furthest end so far.
+        int64, shape (n,): running maximum of the ends.
     """
 
     title: str
@@ -40,12 +40,12 @@ class LitAlong:
     reach: np.ndarray
 
     def between(self, start: float, end: float, bp_per_pixel: float) -> np.ndarray:
-        """Return what is between two places; what is less than a pixel apart is joined.
+        """Return the intervals in a range; those less than a pixel apart are merged.
 
         Returns
         -------
         numpy.ndarray
-            int64, shape (n, 3): start, end, and how many stretches they stand for.
+            int64, shape (n, 3): start, end, and number of merged intervals.
         """
         first = int(np.searchsorted(self.reach, start, side="right"))
         last = int(np.searchsorted(self.stretches[:, 0], end, side="left"))
@@ -71,16 +71,16 @@ def lit_bars(
     bp_per_pixel: float,
     height: float,
 ) -> dict[str, list[Any]]:
-    """Return bars, one set above the other, of what is lit up on contigs.
+    """Return bars of highlighted intervals on contigs, with sets stacked.
 
     Parameters
     ----------
     rows
-        Of each contig its name, where it begins on the axis, and the lower edge of its bars.
+        Name of each contig, its start on the axis, and the lower edge of its bars.
     ends
-        What is seen of the axis.
+        The visible range of the axis.
     bp_per_pixel, height
-        How far apart bars are that are told apart, and how high each is.
+        Resolution of the axis, and height of each bar.
     """
     columns: dict[str, list[Any]] = {name: [] for name in LIT_COLUMNS}
     places = tuple(rows)
@@ -99,7 +99,7 @@ def lit_bars(
 
 
 class LitBars:
-    """Bars of what is lit up in a figure, which has no part for them before there are some."""
+    """Highlight bars in a figure; their glyphs are created when first needed."""
 
     def __init__(self, plot: Any) -> None:
         self._plot = plot
@@ -107,11 +107,11 @@ class LitBars:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What is drawn; see `lit_bars`."""
+        """The drawn data; see `lit_bars`."""
         return {name: [] for name in LIT_COLUMNS} if self._source is None else self._source.data
 
     def show(self, columns: dict[str, Any]) -> None:
-        """Draw bars in the place of those before."""
+        """Replace the bars."""
         if self._source is not None:
             self._source.data = columns
         elif columns["left"]:
@@ -130,7 +130,7 @@ class LitBars:
 
 
 def lit_along(sets: Iterable[Lit], contig: str) -> tuple[LitAlong, ...]:
-    """Return the sets that have a place on a contig or path."""
+    """Return the sets that have intervals on a contig or path."""
     found = []
     for lit in sets:
         stretches = lit.stretches(contig)

@@ -1,4 +1,4 @@
-"""Bokeh figures of a scan: values of variants along a genome (Manhattan plot, effects), and Q-Q."""
+"""Bokeh figures of a scan: values along a genome (Manhattan plot, effects), and Q-Q plot."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ DOT_COLUMNS, BAND_COLUMNS = ("x", "y", "name", "text"), ("x", "low", "high")
 
 
 class ManhattanFigure:
-    """Dots of variants, contigs side by side in two alternating colours.
+    """Variants as dots along concatenated contigs, in two alternating colours.
 
     Parameters
     ----------
     name
-        Of the figure.
+        Name of the figure.
     value_name
-        What stands before the value in tooltips.
+        Label of the value in tooltips.
 
     Attributes
     ----------
     plot, note
-        The figure, and what it says while it is empty.
+        The figure, and its note while empty.
     dots, borders, chosen, lit
-        What it draws: variants, ends of contigs, the variant that is picked, and those lit up.
+        Its data: variants, contig borders, the selected variant, and the highlighted variants.
     """
 
     def __init__(self, name: str, value_name: str, *, min_height: int = 150) -> None:
@@ -97,10 +97,10 @@ class ManhattanFigure:
         Parameters
         ----------
         dots
-            ``x`` and ``y`` (float64), ``shade`` (uint8: 0 and 1 for contigs in turn, 2 for what
-            stands out), ``variant`` (int32), and what tooltips say, ``name`` and ``text``.
+            ``x`` and ``y`` (float64), ``shade`` (uint8: 0 and 1 for alternating contigs, 2 for
+            significant variants), ``variant`` (int32), and the tooltip texts ``name`` and ``text``.
         y_ends, label
-            Ends and label of the y axis.
+            Limits and label of the y axis.
         """
         self.dots.data = dots
         self.note.show("")
@@ -108,7 +108,7 @@ class ManhattanFigure:
         self.plot.yaxis[0].axis_label = label
 
     def show_contigs(self, borders: np.ndarray, names: dict[float, str] | None, label: str) -> None:
-        """Draw where contigs end, and names in the place of positions unless ``names`` is None."""
+        """Draw contig borders, and contig names instead of positions unless ``names`` is None."""
         self.borders.data = {"x": borders}
         self._names.ticks = list(names or ())
         self.plot.xaxis[0].update(
@@ -118,7 +118,7 @@ class ManhattanFigure:
         )
 
     def show_lines(self, lines: dict[float, str]) -> None:
-        """Draw dashed lines across at these values, in these colours."""
+        """Draw dashed horizontal lines at these values in these colours."""
         seen = {(line.location, line.line_color) for line in self._lines}
         if seen == set(lines.items()):
             return
@@ -133,7 +133,7 @@ class ManhattanFigure:
             self.plot.add_layout(line)
 
     def show_nothing(self, words: str) -> None:
-        """Draw no variants, and say why."""
+        """Remove all variants and show the reason."""
         self.dots.data = {name: [] for name in COLUMNS}
         self.show_contigs(np.empty(0), None, "")
         self.show_lines({})
@@ -143,7 +143,7 @@ class ManhattanFigure:
         self.note.show(words)
 
     def choose(self, x: float | None, y: float = 0.0) -> None:
-        """Mark a variant; None marks none."""
+        """Mark a variant; None removes the mark."""
         self.chosen.data = {"x": [] if x is None else [x], "y": [] if x is None else [y]}
 
 
@@ -151,16 +151,16 @@ def seen_names(
     names: tuple[str, ...], starts: np.ndarray, ends: np.ndarray, view: tuple[float, float],
     width: int,
 ) -> dict[float, str]:  # fmt: skip
-    """Return the names of contigs that have room, by the middle of what is seen of each.
+    """Return the names of contigs that fit, keyed by the middle of each visible part.
 
     Parameters
     ----------
     starts, ends
         float64, shape (n_contigs,), ascending.
     view
-        What is shown.
+        Visible range of the axis.
     width
-        Pixels.
+        Width of the plot, px.
 
     Examples
     --------
@@ -180,16 +180,16 @@ def seen_names(
 
 
 def position_ticks(contig_start: float, view: tuple[float, float], width: int) -> dict[float, str]:
-    """Return round positions on the one contig that is seen, from 1, by their places.
+    """Return round 1-based positions on the only visible contig, keyed by axis coordinate.
 
     Parameters
     ----------
     contig_start
-        Where the contig begins.
+        Start of the contig on the axis.
     view
-        What is shown.
+        Visible range of the axis.
     width
-        Pixels.
+        Width of the plot, px.
 
     Examples
     --------
@@ -210,12 +210,12 @@ def _source(columns: tuple[str, ...]) -> ColumnDataSource:
 
 
 class QuantileFigure:
-    """Dots near a diagonal, with the band in which 95 % of them are expected.
+    """A Q-Q plot with the 95 % band of the null hypothesis.
 
     Attributes
     ----------
     plot, note, dots, band
-        The figure, what it says while it is empty, and what it draws.
+        The figure, its note while empty, and its data.
     """
 
     def __init__(self) -> None:
@@ -251,11 +251,11 @@ class QuantileFigure:
         Parameters
         ----------
         dots
-            ``x`` expected, ``y`` observed, and what tooltips say, ``name`` and ``text``.
+            ``x`` expected, ``y`` observed, and the tooltip texts ``name`` and ``text``.
         band
             ``x``, ``low`` and ``high``.
         words
-            What is said of them, in the upper left corner.
+            Text in the upper left corner.
         """
         self.note.show("" if len(dots["x"]) else NOTHING)
         self.dots.data, self.band.data = dots, band

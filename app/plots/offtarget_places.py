@@ -1,4 +1,4 @@
-"""Bokeh figures of off-targets: where they are, and how they differ from the guide."""
+"""Bokeh figures of off-targets: positions, and differences from the guide."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ CELL_COLUMNS = (
 
 
 class PlacesFigure:
-    """Bins of hits, in rows: one for each contig, or one for each number of mismatches.
+    """Bins of hits in rows: one per contig, or one per number of mismatches.
 
     Attributes
     ----------
     plot
         The figure.
     bins, bars, borders, chosen, lit
-        What it draws: bins, contigs as bars, ends of contigs, the hit that is looked at, and what
-        is lit up.
+        Its data: bins, contigs as bars, contig borders, the selected hit, and highlights.
     """
 
     def __init__(self) -> None:
@@ -91,7 +90,7 @@ class PlacesFigure:
         self._pan = pan
 
     def drag_selects(self, is_selecting: bool) -> None:
-        """Have dragging select a stretch, or move along."""
+        """Make dragging select an interval, or pan."""
         self.plot.toolbar.active_drag = self.select if is_selecting else self._pan
 
     def show(
@@ -108,18 +107,18 @@ class PlacesFigure:
         Parameters
         ----------
         columns, bars, borders
-            What is drawn.
+            Data to draw.
         rows
-            Names of the rows at their middles.
+            Row names by the middle of each row.
         names
-            What stands below in the place of positions; empty for positions.
+            Names on the x axis instead of positions; empty for positions.
         labels
-            Of the axes.
+            Labels of the axes.
         """
         self.bins.data, self.bars.data = columns, bars
         self.borders.data = {"x": borders}
         x_axis, y_axis = self.plot.xaxis[0], self.plot.yaxis[0]
-        # From low to high: else Bokeh takes all names but the first for too near each other.
+        # Ascending, or else Bokeh drops all names but the first as overlapping.
         self.rows.ticks = sorted(list(rows)[:: 2 if len(rows) > CROWDED_ROWS else 1])
         y_axis.major_label_overrides = rows
         if names:
@@ -136,12 +135,12 @@ class PlacesFigure:
 
 
 class KindsFigure:
-    """How many hits there are by kind of bulge and mismatches, as cells that can be clicked.
+    """Number of hits by bulge kind and mismatches, as clickable cells.
 
     Attributes
     ----------
     plot, cells
-        The figure, and what it draws.
+        The figure and its data.
     """
 
     def __init__(self) -> None:
@@ -168,7 +167,7 @@ class KindsFigure:
         )
 
     def show(self, cells: dict[str, Any], rows: list[str], n_columns: int) -> None:
-        """Draw the cells of a table of rows and numbers of mismatches."""
+        """Draw the cells of a table of bulge kinds by numbers of mismatches."""
         self.cells.data = cells
         self._columns.ticks = list(range(n_columns))
         self._rows.ticks = list(range(len(rows)))

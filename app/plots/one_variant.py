@@ -1,4 +1,4 @@
-"""Bokeh figures of one variant: its neighbours coloured by linkage with it, a trait by genotype."""
+"""Bokeh figures of one variant: nearby variants coloured by linkage, and trait by genotype."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ MAX_DOTS = 1_500
 
 
 class RegionFigure:
-    """Variants around the one that is picked, in the colours of their r² with it.
+    """Variants around the selected one, coloured by their r² with it.
 
     Attributes
     ----------
     plot, genes_plot
         The figures: variants, and genes below on the same x axis.
     note
-        What is said while there are no variants.
+        The note while there are no variants.
     dots, chosen, genes
-        What they draw.
+        Their data.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class RegionFigure:
             color_mapper=mapper, width=10, background_fill_color=GROUND, padding=4,
             major_label_text_color=FAINT, bar_line_color=None, major_tick_line_color=None,
             ticker=FixedTicker(ticks=[0, 0.2, 0.4, 0.6, 0.8, 1]),
-            major_label_overrides={1: "r² = 1"},  # a title would be turned, and cut in low plots
+            major_label_overrides={1: "r² = 1"},  # titles are rotated, and truncated in low plots
         )  # fmt: skip
         self.plot.add_layout(bar, "right")
         self.words = Label(
@@ -118,12 +118,12 @@ class RegionFigure:
         label: str,
         words: str,
     ) -> None:
-        """Draw variants with these columns between these ends, up to a value.
+        """Draw variants with these columns, between these positions and up to a maximum value.
 
         Parameters
         ----------
         label, words
-            What stands below the x axis, and in the upper left corner.
+            Label of the x axis, and text in the upper left corner.
         """
         self.dots.data = dots
         self.note.show("")
@@ -133,18 +133,18 @@ class RegionFigure:
         self.words.update(text=words, x=ends[0] + 0.008 * (ends[1] - ends[0]), y=0.985 * top)
 
     def show_nothing(self, words: str) -> None:
-        """Draw no variants, and say why."""
+        """Remove all variants and show the reason."""
         self.dots.data = {name: [] for name in DOT_COLUMNS}
         self.words.text = ""
         self.note.show(words)
         self.choose(None)
 
     def choose(self, x: float | None, y: float = 0.0) -> None:
-        """Mark a variant; None marks none."""
+        """Mark a variant; None removes the mark."""
         self.chosen.data = {"x": [] if x is None else [x], "y": [] if x is None else [y]}
 
     def show_genes(self, genes: dict[str, Any], n_rows: int) -> None:
-        """Draw genes in rows, 0 the highest at y = -0.5."""
+        """Draw genes in rows, the top row 0 at y = -0.5."""
         self.genes.data = genes
         self.genes_plot.y_range.update(start=-max(n_rows, 1), end=0)
 
@@ -159,12 +159,12 @@ def _make(name: str, x_range: Range1d, y_range: Range1d, min_height: int) -> Any
 
 
 class GenotypeBoxes:
-    """Boxes for up to three genotypes, side by side.
+    """Box plots of up to three genotypes, side by side.
 
     Attributes
     ----------
     plot, boxes, dots
-        The figure, and what it draws.
+        The figure and its data.
     """
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class GenotypeBoxes:
         )
 
     def show_nothing(self) -> None:
-        """Draw no genotypes."""
+        """Remove all genotypes."""
         self.boxes.data = {name: [] for name in BOX_COLUMNS}
         self.dots.data = {"x": [], "y": []}
         self._ticker.ticks = []
@@ -200,7 +200,7 @@ class GenotypeBoxes:
         self.plot.ygrid.visible = False
 
     def show(self, groups: list[np.ndarray], names: list[str], label: str) -> None:
-        """Draw the values of each genotype, float64 without NaN, below its name."""
+        """Draw the values of each genotype, float64 without NaN, above its name."""
         is_share = is_two_valued(np.concatenate([*groups, np.empty(0)]))
         columns = share_columns(groups) if is_share else box_columns(groups)
         self.dots.data = {"x": [], "y": []} if is_share else spread(groups)
@@ -218,12 +218,12 @@ class GenotypeBoxes:
 
 
 def is_two_valued(values: np.ndarray) -> bool:
-    """Return whether there are just two different values."""
+    """Return whether there are exactly two distinct values."""
     return len(values) > 1 and len(np.unique(values)) == 2
 
 
 def box_columns(groups: list[np.ndarray]) -> dict[str, Any]:
-    """Return boxes from the lower to the upper quartile, with whiskers of 1.5 times that."""
+    """Return boxes from first to third quartile, with whiskers of 1.5 interquartile ranges."""
     rows: dict[str, list[Any]] = {name: [] for name in BOX_COLUMNS}
     for place, values in enumerate(groups):
         if not len(values):
@@ -240,7 +240,7 @@ def box_columns(groups: list[np.ndarray]) -> dict[str, Any]:
 
 
 def share_columns(groups: list[np.ndarray]) -> dict[str, Any]:
-    """Return bars of the share of the higher value, with intervals of Wilson of 95 %."""
+    """Return bars of the fraction of the higher value, with 95 % Wilson intervals."""
     rows: dict[str, list[Any]] = {name: [] for name in BOX_COLUMNS}
     highest = max(values.max() for values in groups if len(values))
     for place, values in enumerate(groups):
@@ -265,7 +265,7 @@ def _add(rows: dict[str, list[Any]], place: int, half: float, *values: float) ->
 
 
 def spread(groups: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Return dots of the values, spread sideways; of many, some by chance."""
+    """Return the values as jittered dots; of many values, a random sample."""
     random = np.random.default_rng(0)
     xs, ys = [np.empty(0)], [np.empty(0)]
     for place, values in enumerate(groups):

@@ -1,4 +1,4 @@
-"""Colours of the dark picture, by name."""
+"""Colours of the dark graph picture, by name."""
 
 from __future__ import annotations
 

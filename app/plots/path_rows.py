@@ -1,4 +1,4 @@
-"""Bokeh figures of rows of paths: cells along an axis, and how a pangenome grows."""
+"""Bokeh figures of paths: cells in rows along an axis, and pangenome growth."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ GROWTH_COLUMNS = ("groups", "expected", "core", "median", "low", "high")
 
 
 class RowsFigure:
-    """Cells in rows, one below the other; row ``i`` lies between ``-i`` and ``-i - 1``.
+    """Cells in rows, from top to bottom; row ``i`` spans ``-i`` to ``-i - 1``.
 
     Attributes
     ----------
     plot
         The figure.
     size
-        Width and height of the drawing, pixels, as the browser has told them.
+        Width and height of the drawing, px, as reported by the browser.
     on_point, on_click, on_select
-        Set by the owner: called with the row and the place under the pointer, or None; with those
-        that were clicked; and with a row and both ends of what was drawn with the mouse.
+        Set by the owner. Called, in this order, with the row and position under the pointer or
+        None; with those of a click; and with a row and both ends of a drawn interval.
     on_view
-        Called when another part is shown, or the size is another one.
+        Called when the visible range or the size has changed.
     """
 
     def __init__(self, name: str, nothing: str, *, grows: bool = True) -> None:
@@ -114,22 +114,22 @@ class RowsFigure:
 
     @property
     def shown(self) -> tuple[float, float]:
-        """The stretch of the axis that is in sight."""
+        """The visible range of the axis."""
         return float(self.plot.x_range.start), float(self.plot.x_range.end)
 
     @property
     def rows_in_sight(self) -> tuple[int, int]:
-        """The first row in sight, and the one behind the last."""
+        """First visible row, and one past the last."""
         low, high = self.plot.y_range.start, self.plot.y_range.end
         first = min(max(int(np.floor(-high)), 0), max(len(self._names) - 1, 0))
         return first, min(max(int(np.ceil(-low)), first + 1), max(len(self._names), 1))
 
     def set_rows(self, names: Sequence[str], length: float) -> None:
-        """Show other rows, all of them, on an axis of another length; their cells come later."""
+        """Replace all rows, on an axis of a new length; their cells are drawn later."""
         self._names = names
         n, x_range, y_range = max(len(names), 1), self.plot.x_range, self.plot.y_range
         for each in (x_range, y_range):
-            each.update(bounds=None, min_interval=None)  # or the browser keeps to the old ones
+            each.update(bounds=None, min_interval=None)  # or the browser keeps the old limits
         x_range.update(start=0.0, end=max(length, 1.0))
         y_range.update(start=-n, end=0)
         least = min(SMALLEST_VIEW, max(length, 1.0))
@@ -140,31 +140,31 @@ class RowsFigure:
         self._label()
 
     def look_at(self, start: float, end: float) -> None:
-        """Show a stretch of the axis, as far as there is one."""
+        """Show a range of the axis, clipped to its limits."""
         low, high = self.plot.x_range.bounds or (0.0, 1.0)
         self.plot.x_range.update(start=max(start, low), end=min(end, high))
 
     def stretch_rows(self, factor: float) -> None:
-        """Show fewer rows (below 1) that are higher, or more that are lower."""
+        """Scale the row height; a factor below 1 shows fewer, higher rows."""
         n, y_range = max(len(self._names), 1), self.plot.y_range
         height = min(max((y_range.end - y_range.start) * factor, min(2, n)), n)
         top = min(max((y_range.end + y_range.start + height) / 2, height - n), 0)
         y_range.update(start=top - height, end=top)
 
     def drag_selects(self, selects: bool) -> None:
-        """Let dragging draw a stretch of a row, rather than move what is seen."""
+        """Make dragging draw an interval of a row, or pan."""
         self.plot.toolbar.active_drag = self._select if selects else self._pan
 
     def show_cells(
         self, indices: np.ndarray, colours: Sequence[str], stretch: tuple[float, float]
     ) -> None:
-        """Draw cells, uint8 of shape (n_rows, n_bins), over a stretch of the axis."""
+        """Draw cells, uint8 of shape (n_rows, n_bins), over a range of the axis."""
         self._indices, self._stretch, self._drawn = indices, stretch, None
         self._mapper.palette = [*colours, *[GROUND] * (N_COLOURS - len(colours))]
         self.draw_rows()
 
     def draw_rows(self) -> None:
-        """Draw the rows that are in sight."""
+        """Draw the visible rows."""
         (first, stop), (start, end) = self.rows_in_sight, self._stretch
         if len(self._indices) <= MAX_IMAGE_ROWS:
             first, stop = 0, len(self._indices)
@@ -182,7 +182,7 @@ class RowsFigure:
         }  # fmt: skip
 
     def show_marks(self, marks: Sequence[LitAlong], own: int | None) -> None:
-        """Draw stretches over all rows, those of the first one framed in the row ``own``."""
+        """Shade intervals across all rows; the first is framed in the row ``own``."""
         start, end = self.shown
         gap = (end - start) / max(self.size[0], 1)
         found = [mark.between(start, end, 2 * gap) for mark in marks]
@@ -201,7 +201,7 @@ class RowsFigure:
         }  # fmt: skip
 
     def _label(self) -> None:
-        """Name the rows as far as there is room."""
+        """Label the rows, as far as there is room."""
         first, stop = self.rows_in_sight
         room = self.size[1] / max(stop - first, 1)
         stride = max(int(np.ceil(MIN_ROW / max(room, 1e-9))), 1)
@@ -248,12 +248,12 @@ class RowsFigure:
 
 
 class GrowthFigure:
-    """How a pangenome grows, and its core shrinks, with the number of paths or groups.
+    """Pangenome growth and core size by number of paths or groups.
 
     Attributes
     ----------
     plot, note
-        The figure, and what it says while it is empty.
+        The figure, and its note while empty.
     """
 
     def __init__(self, nothing: str) -> None:
@@ -287,7 +287,7 @@ class GrowthFigure:
         self.note.show(nothing)
 
     def show(self, growth: PangenomeGrowth | None, plural: str, nothing: str) -> None:
-        """Draw a growth of so named groups; without one the figure says what is missing."""
+        """Draw a growth curve of the named groups; without data, say what is missing."""
         self.note.show(nothing if growth is None else "")
         if growth is None:
             self._source.data = {name: [] for name in GROWTH_COLUMNS}

@@ -1,4 +1,4 @@
-"""One path drawn from left to right: depth, strand, annotations, the region and the view."""
+"""Figure of one path: depth, strand, annotations, and the region and view as bands."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ NO_SIZE = (600, 110)
 
 @dataclass(frozen=True, eq=False)
 class TrackContent:
-    """What a track shows of one path.
+    """The displayed data of one path.
 
     Attributes
     ----------
     profile, boxes
         Depth and strand along the path, and its annotations.
     contig, contig_start
-        Name of the contig on which the path begins at ``contig_start`` bp; "" for no second axis.
+        The path's contig, and the path's start on it, bp; "" for no second axis.
     """
 
     profile: PathProfile
@@ -62,23 +62,23 @@ class TrackContent:
 
 
 class PathTrack:
-    """A Bokeh figure of one path; its y axis is in pixels from below.
+    """A Bokeh figure of one path; its y axis is in pixels from the bottom.
 
-    All that is set is drawn by the next `flush`.
+    The next `flush` draws all changes.
 
     Attributes
     ----------
     figure
         The figure.
     size
-        Width and height of the drawing, pixels, as the browser has told them.
+        Width and height of the drawing, px, as reported by the browser.
     content
-        What is shown, or None.
+        The displayed data, or None.
     packed
-        Which annotations found a place.
+        The placed annotations.
     on_click, on_box, on_select
-        Set by the owner: called with a position, with the index of an annotation, and with the
-        two ends of the stretch that was drawn with the mouse; bp of the path.
+        Set by the owner. Called, in this order, with a position, with the index of an annotation,
+        and with both ends of a drawn interval; bp of the path.
     """
 
     def __init__(self) -> None:
@@ -116,42 +116,42 @@ class PathTrack:
 
     @property
     def shown(self) -> tuple[float, float]:
-        """The stretch that is shown, bp of the path."""
+        """The visible interval, bp of the path."""
         x_range = self.figure.x_range
         return self._wanted_view or (float(x_range.start), float(x_range.end))
 
     def show(self, content: TrackContent | None) -> None:
-        """Show the whole of another path, or nothing."""
+        """Show another path in full, or nothing."""
         self.content, self._is_new = content, True
         self._region, self._stretches, self._lit = None, self._stretches[:0], ()
         length = content.profile.length if content is not None else 1
         self.look_at(0.0, max(float(length), 1.0))
 
     def look_at(self, start: float, end: float) -> None:
-        """Show a stretch of the path."""
+        """Show an interval of the path."""
         self._wanted_view = (start, end)
         self._is_stale = True
 
     def show_region(self, start: float | None, end: float | None) -> None:
-        """Draw the region as a band; None takes it away."""
+        """Draw the region as a band; None removes it."""
         self._region = None if start is None or end is None else (start, end)
         self._is_stale = True
 
     def show_lit(self, lit: Sequence[LitAlong]) -> None:
-        """Draw what is lit up on the path; another path has nothing at first."""
+        """Draw highlights on the path; a new path starts without any."""
         self._lit, self._is_stale = tuple(lit), True
 
     def show_stretches(self, stretches: np.ndarray) -> None:
-        """Shade the stretches (shape (n, 2), bp) that the picture shows."""
+        """Shade the intervals (shape (n, 2), bp) that are visible in the picture."""
         if not np.array_equal(stretches, self._stretches):
             self._stretches, self._is_stale = stretches, True
 
     def drag_selects(self, selects: bool) -> None:
-        """Let dragging draw a stretch, rather than move the path."""
+        """Make dragging draw an interval, or pan."""
         self.figure.toolbar.active_drag = self._select if selects else self._pan
 
     def flush(self) -> None:
-        """Draw what has changed, under the lock of the document that shows the figure."""
+        """Draw pending changes; needs the lock of the figure's document."""
         if not self._is_stale:
             return
         self._is_stale = False
@@ -162,7 +162,7 @@ class PathTrack:
             document.add_next_tick_callback(self.draw)
 
     def draw(self) -> None:
-        """Bring the figure up to date."""
+        """Update the figure."""
         content = self.content
         self._move()
         if content is None:
@@ -190,7 +190,7 @@ class PathTrack:
         self._label(places, scale)
 
     def _move(self) -> None:
-        """Show the wanted stretch, and after a change of path its limits."""
+        """Apply the requested interval and, after a change of path, new limits."""
         content, x_range, is_new = self.content, self.figure.x_range, self._is_new
         if self._wanted_view is None:
             return
@@ -198,7 +198,7 @@ class PathTrack:
         self._is_new = False
         first = content.contig_start if content is not None else 0
         if is_new:
-            x_range.update(bounds=None, min_interval=None)  # or the browser keeps to the old ones
+            x_range.update(bounds=None, min_interval=None)  # or the browser keeps the old limits
         x_range.update(start=start, end=end)
         self._contig_range.update(start=start + first, end=end + first)
         if is_new:
@@ -214,7 +214,7 @@ class PathTrack:
             self._band.update(left=left, right=right, visible=True)
 
     def _label(self, places: Places, scale: float) -> None:
-        """Write in the margin what stands beside it: scales, strand and the largest depth."""
+        """Label the margin: scales, strand and maximum depth."""
         ticks = {
             0.0: "path bp",
             places.floor + STRAND_PIXELS / 2: "strand",
@@ -225,7 +225,7 @@ class PathTrack:
             ticks[places.height] = f"{self.content.contig[:CONTIG_LETTERS]} bp"
         axis = self.figure.yaxis[0]
         if ticks == axis.major_label_overrides:
-            return  # another ticker would make Bokeh walk through all models
+            return  # a new ticker would make Bokeh traverse all models
         axis.ticker = FixedTicker(ticks=sorted(ticks))
         axis.major_label_overrides = ticks
         self.figure.y_range.update(start=0, end=places.height)

@@ -1,4 +1,4 @@
-"""Bokeh figures of a prediction: against observed values, and how its solver converges."""
+"""Bokeh figures of a prediction: predicted against observed values, and solver convergence."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MIN_ITERATIONS = 10
 
 
 class PredictionFigure:
-    """A dot for each sample, and the regression line.
+    """A scatter plot of samples with the regression line.
 
     Attributes
     ----------
     plot, note, dots, line, chosen
-        The figure, what it says while it is empty, and what it draws.
+        The figure, its note while empty, and its data.
     """
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class PredictionFigure:
         dots
             ``x``, ``y`` and ``name``.
         line
-            ``x`` and ``y`` of the regression line, empty without one.
+            ``x`` and ``y`` of the regression line; empty for none.
         labels
-            Of the axes.
+            Labels of the axes.
         """
         self.note.show("" if len(dots["x"]) else NOTHING)
         self.dots.data, self.line.data = dots, line
@@ -69,12 +69,12 @@ class PredictionFigure:
         self.plot.xaxis[0].axis_label, self.plot.yaxis[0].axis_label = labels
 
     def choose(self, x: float | None, y: float = 0.0) -> None:
-        """Mark a sample; None marks none."""
+        """Mark a sample; None removes the mark."""
         self.chosen.data = {"x": [] if x is None else [x], "y": [] if x is None else [y]}
 
 
 def padded_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return minimum and maximum with some room around; (0, 1) without values.
+    """Return minimum and maximum with some padding; (0, 1) without values.
 
     Examples
     --------
@@ -90,12 +90,12 @@ def padded_ends(values: np.ndarray) -> tuple[float, float]:
 
 
 class ResidualFigure:
-    """The squared relative residual over the iterations, on a logarithmic axis.
+    """The squared relative residual by iteration, on a log axis.
 
     Attributes
     ----------
     plot, source, goal
-        The figure, what it draws, and the line at which the solver stops.
+        The figure, its data, and the line at the solver's tolerance.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class ResidualFigure:
         )  # fmt: skip
 
     def show(self, residuals: np.ndarray, tolerance: float) -> None:
-        """Draw the residuals of all iterations, float64, and where the solver stops."""
+        """Draw the residuals of all iterations, float64, and the solver's tolerance."""
         found = np.asarray(residuals, float)
         rows = np.flatnonzero(np.isfinite(found) & (found > 0))
         self.source.data = {"x": rows, "y": found[rows]}
@@ -131,7 +131,7 @@ class ResidualFigure:
 
 
 def residual_ends(residuals: np.ndarray, tolerance: float) -> tuple[float, float]:
-    """Return whole powers of ten around positive residuals and where the solver stops.
+    """Return the powers of ten that enclose the positive residuals and the tolerance.
 
     Examples
     --------

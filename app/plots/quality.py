@@ -1,4 +1,4 @@
-"""Bokeh figures of how good layouts are: over iterations, by distance, and against time."""
+"""Bokeh figures of layout quality: by iteration, by distance, and against time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Curve = tuple[str, Sequence[tuple[int, PathStress]]]
 
 
 def make_figure(name: str, x_label: str, y_label: str, nothing: str, **options: Any) -> Any:
-    """Return a figure in the look of the page, and the note that it shows while it is empty."""
+    """Return a figure in the style of the page, and its note while empty."""
     plot = plain_figure(
         name, grid="xy", min_height=140, min_width=160, x_axis_label=x_label, y_axis_label=y_label,
         **options,
@@ -58,7 +58,7 @@ class CurvesFigure:
     Attributes
     ----------
     plot, note
-        The figure, and what it says while it is empty.
+        The figure, and its note while empty.
     """
 
     nothing = "No run yet: press Run on the Pangenome page."
@@ -84,7 +84,7 @@ class CurvesFigure:
         self.plot.add_layout(self._legend)
 
     def show(self, curves: Sequence[Curve]) -> None:
-        """Draw the latest curves: the name of each, and its iterations with their stress."""
+        """Draw the latest curves: name of each, and its iterations with their stress."""
         curves = [curve for curve in curves if curve[1]][-len(COLOURS) :]
         self.note.show("" if curves else self.nothing)
         self._legend.visible = bool(curves)
@@ -104,7 +104,7 @@ class CurvesFigure:
 
 
 class DistanceFigures:
-    """Stress by distance, and the distances of pairs in the layout against those along paths.
+    """Stress by distance, and distances in the layout against those along paths.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class DistanceFigures:
             line_color=GROUND,
         )  # fmt: skip
         self.bars.add_tools(HoverTool(renderers=[drawn], tooltips="@says"))
-        # An image cannot lie on log axes: these are in powers of ten.
+        # An image cannot be on log axes, so its axes are powers of ten.
         self.pairs, self._pairs_note = make_figure(
             "quality-pairs", "Distance along the path (bp)", "Distance in the layout (bp)",
             self.nothing, x_range=Range1d(0, 1), y_range=Range1d(0, 1),
@@ -142,7 +142,7 @@ class DistanceFigures:
         )
 
     def show(self, found: DistanceStress | None) -> None:
-        """Draw what was found; None for nothing."""
+        """Draw the stress by distance; None for no data."""
         is_there = found is not None and found.n_terms.any()
         for note in (self._note, self._pairs_note):
             note.show("" if is_there else self.nothing)
@@ -174,12 +174,12 @@ class DistanceFigures:
 
 
 class ScatterFigure:
-    """Time against stress: a dot for each layout, its name beside it.
+    """Time against stress: one labelled dot per layout.
 
     Attributes
     ----------
     plot, note
-        The figure, and what it says while it is empty.
+        The figure, and its note while empty.
     """
 
     nothing = "Press Compare options to see a dot for each layout."
@@ -203,7 +203,7 @@ class ScatterFigure:
         self.plot.add_tools(HoverTool(renderers=[dots], tooltips="@says"))
 
     def show(self, rows: Sequence[tuple[str, bool, float, PathStress]]) -> None:
-        """Draw layouts: the name of each, whether it is of the first method, seconds and stress."""
+        """Draw layouts: name, whether computed by the first method, seconds and stress."""
         rows = [row for row in rows if row[3].mean > 0]
         self.note.show("" if rows else self.nothing)
         if not rows:
@@ -221,12 +221,12 @@ class ScatterFigure:
 
 
 class RatioFigure:
-    """Bars of how many times as fast genoviz is as the tool it is measured against.
+    """Bars of the speed-up of genoviz relative to a reference tool.
 
     Attributes
     ----------
     plot, note
-        The figure, and what it says while it is empty.
+        The figure, and its note while empty.
     """
 
     nothing = "No measurements came with this installation."
@@ -237,7 +237,7 @@ class RatioFigure:
             x_range=Range1d(0.5, 10), y_range=FactorRange(factors=[]), x_axis_type="log",
         )  # fmt: skip
         self.plot.ygrid.visible = False
-        # Bokeh's own ticks of a short logarithmic axis leave 1 out, where the line is.
+        # On a short log axis, Bokeh's default ticks omit 1, where the reference line is.
         self._ticker = FixedTicker(ticks=[1])
         self.plot.xaxis[0].ticker = self.plot.xgrid[0].ticker = self._ticker
         self._source = ColumnDataSource({"case": [], "ratio": [], "says": [], "word": []})
@@ -252,7 +252,7 @@ class RatioFigure:
         self.plot.add_tools(HoverTool(renderers=[bars], tooltips="@says"))
 
     def show(self, rows: Sequence[tuple[str, float, str]]) -> None:
-        """Draw bars: the case of each, the ratio, and what the tooltip says."""
+        """Draw bars: case, ratio and tooltip of each."""
         self.note.show("" if rows else self.nothing)
         rows = rows[::-1]
         ratios = [row[1] for row in rows]
@@ -271,7 +271,7 @@ class RatioFigure:
 
 
 def ratio_ticks(start: float, end: float) -> list[float]:
-    """Return the powers of ten between two ratios, and 2 and 5 times them where there is room.
+    """Return the powers of ten between two ratios, and 2 and 5 times them if there is room.
 
     Examples
     --------
@@ -284,7 +284,7 @@ def ratio_ticks(start: float, end: float) -> list[float]:
 
 
 def say_bin(found: DistanceStress, k: int) -> str:
-    """Return what a bar says."""
+    """Return the tooltip of a bar."""
     low, high = found.edges[k : k + 2]
     return (
         f"{low:,.0f} to {high:,.0f} bp along the path: stress {found.mean[k]:.3g} "

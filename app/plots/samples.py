@@ -48,18 +48,18 @@ NO_MATRIX = "Press Compute matrix to see relatives side by side."
 
 
 class ScatterFigure:
-    """Points, one a sample; those that a person draws around are handed over.
+    """A scatter plot of samples with lasso selection.
 
     Parameters
     ----------
     on_select
-        Called with the points that are picked, int64; empty for none.
+        Called with the indices of the selected points, int64; empty for none.
 
     Attributes
     ----------
     plot, note, source, lit, colours
-        The figure, what it says while it is empty, the points, rings around those that are lit up,
-        and how values become colours.
+        The figure, its note while empty, the points, rings around highlighted points, and the
+        colour map.
     """
 
     def __init__(self, on_select: Callable[[np.ndarray], None]) -> None:
@@ -110,18 +110,18 @@ class ScatterFigure:
         palette: Sequence[str],
         ends: tuple[float, float],
     ) -> None:
-        """Draw points anew, and all of them.
+        """Replace the points, and show all of them.
 
         Parameters
         ----------
         x, y, values
-            float, shape (n,): where they are, and which colour they have, NaN for none.
+            float, shape (n,): coordinates, and values for the colours, NaN for no value.
         labels
-            Of the axes.
+            Labels of the axes.
         names
-            str, shape (n,): their names, and what else is said of them.
+            str, shape (n,): names, and further text of the tooltips.
         palette, ends
-            Colours, and the values of the first and the last.
+            Colours, and the values of the first and the last one.
         """
         n = len(x)
         self.note.show("" if n else NOTHING)
@@ -140,7 +140,7 @@ class ScatterFigure:
         picked, others = self.points.selection_glyph, self.points.nonselection_glyph
         for glyph in (self.points.glyph, picked, others):
             glyph.size = size
-        # The edges of points that lie upon each other hide their colours, and faint ones add up.
+        # Edges of overlapping points hide their colours, and transparent edges add up.
         picked.line_alpha = 1.0 if n <= FEW else 0.0
         others.fill_alpha = OTHERS_ALPHA if n <= MANY else OTHERS_ALPHA * MANY / n
         for axis_range, places in ((self.plot.x_range, x), (self.plot.y_range, y)):
@@ -149,7 +149,7 @@ class ScatterFigure:
         self.plot.xaxis[0].axis_label, self.plot.yaxis[0].axis_label = labels
 
     def mark(self, chosen: np.ndarray) -> None:
-        """Show which points are picked."""
+        """Mark the selected points."""
         indices = chosen.tolist()
         if indices != list(self.source.selected.indices):
             self._is_following = True
@@ -162,19 +162,19 @@ class ScatterFigure:
 
 
 class MatrixFigure:
-    """An image of which each cell is the mean of some pairs.
+    """An image whose cells are means over pairs of samples.
 
     Parameters
     ----------
     on_view
-        Called with x and y ends, in samples, when another part is looked at.
+        Called with the visible ranges of x and y, in samples, when the view changes.
     on_pair
-        Called with the two samples that are clicked, as places on the axes.
+        Called with the two clicked samples, as positions on the axes.
 
     Attributes
     ----------
     plot, note, source
-        The figure, what it says while it is empty, and the image that it draws.
+        The figure, its note while empty, and the image data.
     """
 
     def __init__(
@@ -229,21 +229,21 @@ class MatrixFigure:
         return bar
 
     def show(self, n: int, ends: tuple[float, float]) -> None:
-        """Show a new matrix of ``n`` samples; ``ends`` are where its colours begin and end."""
+        """Show a new matrix of ``n`` samples; ``ends`` are the limits of its colour scale."""
         self._n = n
         self.colours.update(low=ends[0], high=ends[1])
         self.plot.x_range.update(start=0, end=n, reset_start=0, reset_end=n, bounds=(0, n))
         self.plot.y_range.update(start=n, end=0, reset_start=n, reset_end=0, bounds=(0, n))
 
     def draw(self, cells: np.ndarray, bounds: tuple[int, int, int, int]) -> None:
-        """Draw means of bins, float32, the first row at the smallest y.
+        """Draw binned means, float32, the first row at the smallest y.
 
         Parameters
         ----------
         cells
             shape (rows, columns).
         bounds
-            Where they begin and end: x, then y, in samples.
+            Limits of the cells, in samples: x, then y.
         """
         x_low, x_high, y_low, y_high = bounds
         self.note.show("" if cells.size else NO_MATRIX)
@@ -275,20 +275,20 @@ def print_components(
     title: str,
     caption: str,
 ) -> TrackFigure:
-    """Return a scatter with a legend at its right.
+    """Return a scatter plot with a legend on the right.
 
     Parameters
     ----------
     x, y
         float64, shape (n,).
     shades
-        uint8, shape (n,): which colour each point has.
+        uint8, shape (n,): colour index of each point.
     colours, names
-        The colours, and what they mean; "" for none.
+        The colours and their meanings; "" for none.
     labels
-        Of the axes.
+        Labels of the axes.
     title, caption
-        What stands above and below.
+        Text above and below the plot.
     """
     plot = PrintedPlot(x, y, shades, padded_ends(x), padded_ends(y), labels, colours=tuple(colours))
     figure = print_plots(

@@ -1,4 +1,4 @@
-"""The Bokeh figure of a path: axes, tools and glyphs, and the columns that these are drawn from."""
+"""The Bokeh figure of a path: axes, tools and glyphs, and their column data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Columns = dict[str, Any]
 
 
 def make_figure() -> Any:
-    """Return an empty figure with its axis of the path."""
+    """Return an empty figure with the path's axis."""
     plot = figure(
         name=TRACK_NAME,
         sizing_mode="stretch_both",
@@ -60,16 +60,16 @@ def make_figure() -> Any:
     plot.min_border_left, plot.min_border_right = 64, 20
     plot.min_border_top, plot.min_border_bottom = 8, 2
     plot.xaxis[0].formatter = NumeralTickFormatter(format="0,0")
-    plot.xaxis[0].ticker.min_interval = 1  # bp: a part of one would be written as a whole one
+    plot.xaxis[0].ticker.min_interval = 1  # bp: fractions would be written as integers
     plot.xaxis[0].axis_label = None
     return plot
 
 
 def add_tools(plot: Any) -> tuple[PanTool, BoxSelectTool]:
-    """Add zooming by wheel and the two uses of dragging, which are returned."""
+    """Add wheel zoom and both drag tools, which are returned."""
     pan = PanTool(dimensions="width")
     zoom = WheelZoomTool(dimensions="width")
-    select = BoxSelectTool(dimensions="width", renderers=[])  # a stretch, not glyphs
+    select = BoxSelectTool(dimensions="width", renderers=[])  # selects an interval, not glyphs
     plot.add_tools(pan, zoom, select)
     plot.toolbar.active_drag = pan
     plot.toolbar.active_scroll = zoom
@@ -77,10 +77,10 @@ def add_tools(plot: Any) -> tuple[PanTool, BoxSelectTool]:
 
 
 def add_contig_axis(plot: Any) -> tuple[LinearAxis, Range1d]:
-    """Add an axis above for the coordinates of the contig."""
+    """Add an axis at the top for coordinates of the contig."""
     contig_range = Range1d(0, 1)
     plot.extra_x_ranges = {"contig": contig_range}
-    # Both ranges are moved by the tools alike, so the two axes stay in step in the browser.
+    # The tools move both ranges alike, so the two axes stay in sync in the browser.
     axis = LinearAxis(
         x_range_name="contig", formatter=NumeralTickFormatter(format="0,0"), visible=False
     )
@@ -91,7 +91,7 @@ def add_contig_axis(plot: Any) -> tuple[LinearAxis, Range1d]:
 
 
 def add_glyphs(plot: Any) -> dict[str, ColumnDataSource]:
-    """Add the glyphs and return their sources, which are empty."""
+    """Add the glyphs and return their data sources, which are empty."""
     sources = {
         part: ColumnDataSource(data={name: [] for name in columns.split()})
         for part, columns in COLUMNS.items()
@@ -114,7 +114,7 @@ def add_glyphs(plot: Any) -> dict[str, ColumnDataSource]:
         "left", "right", "top", "bottom",
         source=strand, fill_color=strand_colour, line_color=strand_colour,
     )  # fmt: skip
-    # An edge is as wide as ever, however far the path is zoomed out.
+    # The line width does not scale with the zoom.
     marks = plot.quad(
         "left", "right", "top", "bottom",
         source=lit, fill_color="colour", fill_alpha=0.35, line_color="colour", line_width=2,
@@ -160,14 +160,14 @@ def _add_tooltips(plot: Any, depths: Any, boxes: Any, marks: Any) -> None:
 
 @dataclass(frozen=True)
 class Places:
-    """Heights in pixels from below: annotations, then the strand, then depth, then the view.
+    """Heights in pixels from the bottom: annotations, then strand, depth and view.
 
     Attributes
     ----------
     height
-        Of the whole drawing.
+        Height of the drawing.
     floor
-        Where the strand begins; annotations are below it.
+        Lower edge of the strand; annotations are below it.
     """
 
     height: float
@@ -175,31 +175,31 @@ class Places:
 
     @classmethod
     def in_height(cls, height: float, n_rows: int) -> Places:
-        """Return the places in a drawing of that height with so many rows of annotations."""
+        """Return the heights for a drawing of this height with this many annotation rows."""
         return cls(height, max(n_rows * ROW_PIXELS + GAP, MIN_FLOOR))
 
     @property
     def base(self) -> float:
-        """Where depth begins."""
+        """Lower edge of depth."""
         return self.floor + STRAND_PIXELS + GAP
 
     @property
     def top(self) -> float:
-        """Where the largest depth is drawn."""
+        """Height of the maximum depth."""
         return max(self.height - VIEW_PIXELS - TOP_GAP, self.base + 10)
 
     def depth_scale(self, bins: PathBins) -> float:
-        """Return pixels per step of depth, so that the deepest bin fits."""
+        """Return pixels per unit of depth, so that the deepest bin fits."""
         return (self.top - self.base) / max(float(bins.depth_max.max(initial=1)), 1.0)
 
 
 def max_rows(height: float) -> int:
-    """Return how many rows of annotations there is room for."""
+    """Return the maximum number of annotation rows."""
     return max(int((height * ROWS_SHARE - GAP) // ROW_PIXELS), 1)
 
 
 def depth_data(bins: PathBins, places: Places) -> Columns:
-    """Return an unseen box for each bin, with its numbers for the tooltip."""
+    """Return an invisible box for each bin, with the numbers of its tooltip."""
     n = len(bins.depth_mean)
     return {
         "left": bins.edges[:-1],
@@ -214,7 +214,7 @@ def depth_data(bins: PathBins, places: Places) -> Columns:
 
 
 def curve_data(bins: PathBins, places: Places, scale: float) -> Columns:
-    """Return mean, smallest and largest depth as steps, two points for each bin."""
+    """Return mean, minimum and maximum depth as steps, two points per bin."""
     return {
         "x": np.repeat(bins.edges, 2)[1:-1],
         "base": np.full(2 * len(bins.depth_mean), places.base),
@@ -225,7 +225,7 @@ def curve_data(bins: PathBins, places: Places, scale: float) -> Columns:
 
 
 def strand_data(bins: PathBins, places: Places) -> Columns:
-    """Return a box for each bin, with its share of reverse bases."""
+    """Return a box for each bin, with its fraction of reverse bases."""
     return {
         "left": bins.edges[:-1],
         "right": bins.edges[1:],
@@ -236,7 +236,7 @@ def strand_data(bins: PathBins, places: Places) -> Columns:
 
 
 def box_data(boxes: AnnotationBoxes, packed: PackedBoxes, places: Places) -> Columns:
-    """Return the annotations that found a place."""
+    """Return the placed annotations."""
     chosen = packed.boxes.tolist()
     top = places.floor - GAP - packed.rows * ROW_PIXELS
     return {
@@ -255,7 +255,7 @@ def box_data(boxes: AnnotationBoxes, packed: PackedBoxes, places: Places) -> Col
 def view_data(
     stretches: np.ndarray, places: Places, shown: tuple[float, float], width: int
 ) -> Columns:
-    """Return the stretches that the picture shows; those a pixel apart are drawn as one."""
+    """Return the intervals visible in the picture; those less than a pixel apart are merged."""
     start, end = shown
     inside = stretches[(stretches[:, 1] > start) & (stretches[:, 0] < end)].astype(float)
     gap = (end - start) / max(width, 1)
@@ -276,7 +276,7 @@ def view_data(
 def lit_data(
     lit: Sequence[LitAlong], places: Places, shown: tuple[float, float], width: int
 ) -> Columns:
-    """Return what is lit up, each set in its colour from the strand to the top."""
+    """Return the highlights, each set in its colour, from the strand to the top."""
     start, end = shown
     found = [each.between(start, end, (end - start) / max(width, 1)) for each in lit]
     counts = [len(rows) for rows in found]
