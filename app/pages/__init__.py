@@ -1,4 +1,4 @@
-"""The pages of the dashboard: listed here, and nowhere else."""
+"""The pages of the dashboard; this is the only list of them."""
 
 from genoviz_app.pages.genotypes import GenotypesPage
 from genoviz_app.pages.kmers import KmersPage

@@ -1,4 +1,4 @@
-"""The page of genotypes: their quality, the samples, association and prediction."""
+"""The Genotypes page: quality, samples, association and prediction."""
 
 from genoviz_app.pages.genotypes.page import GenotypesPage
 

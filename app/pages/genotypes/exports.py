@@ -1,6 +1,6 @@
-"""Files that the page saves, and the part of the sidebar that offers them.
+"""Exports of the page, and their section of the sidebar.
 
-Tables with tabs, PLINK files, matrices and figures.
+Exports are tab-separated tables, PLINK files, matrices and figures.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ Writer = Callable[[Path], None]
 
 
 def write_table(path: Path, columns: dict[str, Any]) -> None:
-    """Write columns as a table with tabs and a header."""
+    """Write columns as a tab-separated table with a header."""
     frame = pd.DataFrame(columns)
     frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.8g")
 
 
 def write_variants(path: Path, rows: VariantRows) -> None:
-    """Write all variants and their measures; positions are counted from 1."""
+    """Write all variants and their measures, with 1-based positions."""
     variants = rows.variants
     columns = {
         "contig": np.array(variants.contigs, object)[variants.contig_ids],
@@ -106,13 +106,13 @@ def write_samples(path: Path, rows: SampleRows) -> None:
 
 
 def write_components(path: Path, samples: SampleTable, components: Any) -> None:
-    """Write the scores of samples, a column for each component."""
+    """Write the scores of samples, one column per component."""
     scores = {f"PC{at + 1}": column for at, column in enumerate(components.scores.T)}
     write_table(path, {"family": samples.family_ids, "sample": samples.ids, **scores})
 
 
 def write_loadings(path: Path, genotypes: Genotypes, components: Any) -> None:
-    """Write the loadings of variants, a column for each component."""
+    """Write the loadings of variants, one column per component."""
     variants = genotypes.variants
     loadings = {f"PC{at + 1}": column for at, column in enumerate(components.loadings.T)}
     columns = {
@@ -125,7 +125,7 @@ def write_loadings(path: Path, genotypes: Genotypes, components: Any) -> None:
 
 
 def write_pairs(path: Path, view: RelationshipView, minimum: float) -> None:
-    """Write the pairs of samples that are related at least so much."""
+    """Write the pairs of samples with at least the minimum relationship."""
     pairs, ids = relatives(view.matrix, at_least=minimum), view.matrix.samples.ids
     columns = {
         "sample_1": ids[pairs.first],
@@ -137,7 +137,7 @@ def write_pairs(path: Path, view: RelationshipView, minimum: float) -> None:
 
 
 def write_matrix(path: Path, view: RelationshipView) -> None:
-    """Write a matrix: as a table or NumPy array, or in a ``.zip`` as GCTA has it."""
+    """Write a matrix as a table, as a NumPy array, or in GCTA format as a ``.zip``."""
     matrix = view.matrix
     if path.suffix != ".zip":
         write_relationships(matrix.values, matrix.samples, matrix.pair_variants, path)
@@ -148,13 +148,13 @@ def write_matrix(path: Path, view: RelationshipView) -> None:
 
 
 def write_genotypes(path: Path, genotypes: Genotypes, phenotype: np.ndarray | None) -> None:
-    """Write .bed, .bim and .fam in a ``.zip``."""
+    """Write .bed, .bim and .fam into a ``.zip``."""
     files = write_plink(genotypes, path.with_suffix(""), phenotype=phenotype)
     zip_files(path, files)
 
 
 def zip_files(path: Path, files: Any) -> None:
-    """Put files into an archive and remove them."""
+    """Move files into an archive."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for file in files:
             archive.write(file, file.name)
@@ -169,7 +169,7 @@ def write_scatter(
     values: np.ndarray | None,
     title: str,
 ) -> None:
-    """Write the scatter of two components as a picture; the ending of the name tells which."""
+    """Write the scatter plot of two components; the file extension selects the format."""
     n = len(components.scores)
     shades, colours, names = printed_colours(colour_by(by, values, n))
     shares_of = 100 * components.explained[list(pair)]
@@ -191,7 +191,7 @@ def write_scatter(
 
 
 def printed_colours(found: SampleColours) -> tuple[np.ndarray, list[str], list[str]]:
-    """Return colours of samples on white: uint8 numbers, the colours, and what they mean."""
+    """Return print colours of samples: uint8 indices, the colours, and their meanings."""
     if isinstance(found.legend, RampLegend):
         stops, (low, high) = LIGHT.ramps["position"], found.ends
         shares = np.clip((found.values - low) / ((high - low) or 1.0), 0, 1)
@@ -215,7 +215,7 @@ def printed_colours(found: SampleColours) -> tuple[np.ndarray, list[str], list[s
 
 
 def write_heat_map(path: Path, view: RelationshipView, title: str) -> None:
-    """Write the heat map of a matrix as a picture; the ending of the name tells which."""
+    """Write the heat map of a matrix; the file extension selects the format."""
     n = len(view.samples)
     cells, _ = view.cells((0, n, 0, n), PRINTED_CELLS)
     caption = f"{n:,} samples, {view.matrix.n_variants:,} variants; {view.matrix.method}."
@@ -228,7 +228,7 @@ def _named(measures: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 class ExportsPanel:
-    """Fields that say what is wanted, and a button that makes it.
+    """Menus of exports and formats, and a button that creates the file.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ class ExportsPanel:
         self.ending.param.update(options=formats, value=next(iter(formats.values())))
 
     def prepare(self) -> tuple[str, Writer]:
-        """Return the name of the wanted file, and what writes it.
+        """Return the name and the writer of the selected file.
 
         Raises
         ------

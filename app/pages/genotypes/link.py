@@ -1,4 +1,4 @@
-"""What a link to the page says: thresholds, trait, variant, and how its results are computed."""
+"""Links to the page: thresholds, trait, variant, and settings of the analyses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ASSOCIATION, PREDICTION = "association", "prediction"
 
 @dataclass(frozen=True)
 class LinkedPanels:
-    """The tabs whose settings a link has."""
+    """The tabs whose settings are part of a link."""
 
     samples: SamplesPanel
     association: AssociationPanel
@@ -43,30 +43,30 @@ class LinkedPanels:
 
     @property
     def prediction(self) -> PredictionPanel:
-        """The tab of prediction, which is made for it."""
+        """The Prediction tab, created on demand."""
         return self.views.view(PredictionPanel.title)
 
     @property
     def made_prediction(self) -> PredictionPanel | None:
-        """The tab of prediction if somebody has needed it."""
+        """The Prediction tab if it was already created."""
         return self.views.made(PredictionPanel.title)
 
     def plot(self, tab: str) -> ManhattanPanel | None:
-        """Return the plot along the genome of a tab, by its name in links; None for no such."""
+        """Return the plot along the genome of a tab, by its name in links, or None."""
         if tab == PREDICTION:
             return self.prediction.effects
         return self.association.manhattan if tab == ASSOCIATION else None
 
 
 class LinkFollower:
-    """Follows a link step by step, as what it needs comes about.
+    """Applies a link step by step, as soon as each step is possible.
 
     Parameters
     ----------
     state
-        What the page shares.
+        Shared state of the page.
     panels
-        The tabs that follow a link too.
+        The tabs that apply parts of the link.
     """
 
     def __init__(self, state: GenotypeState, panels: LinkedPanels) -> None:
@@ -75,12 +75,12 @@ class LinkFollower:
         self._problems: list[str] = []
 
     def follow(self, link: Address, problem: str = "") -> None:
-        """Begin to follow a link, once its genotypes are open; a problem with it is known."""
+        """Start to apply a link once its genotypes are open; problems were already reported."""
         self._problems = [problem] if problem else []
         self._steps = self._iter_follow(link)
 
     def poll(self) -> None:
-        """Take the next step; called some twenty times a second."""
+        """Apply the next step; called some twenty times per second."""
         next(self._steps, None)
 
     def _iter_follow(self, link: Address) -> Iterator[None]:
@@ -119,7 +119,7 @@ class LinkFollower:
             state.session.complain(f"The link is not followed all the way: {words}.")
 
     def _apply_trait(self, trait: str) -> None:
-        """Take the trait, if the table has it."""
+        """Select the trait, if the table has it."""
         if not trait:
             return
         if trait in trait_names(self._state):
@@ -151,7 +151,7 @@ class LinkFollower:
             self._choose(self._panels.association.region.window, "window", window, labels)
 
     def _apply_model(self, link: Address) -> None:
-        """Take the model; a scan whose link names none was linear, as links were once."""
+        """Select the model; links without one are old links to linear scans."""
         form = self._panels.association.form
         model = link.model or (LINEAR if ASSOCIATION in link.results else "")
         if model in ("", *form.offered):
@@ -161,7 +161,7 @@ class LinkFollower:
             self._complain(f"model is {model!r}, needs {' or '.join(form.offered)}{why}")
 
     def _apply_zoom(self, link: Address) -> None:
-        """Zoom into the plot of the tab, if it is drawn or is being computed."""
+        """Zoom the plot of the tab if it has data, or will have them."""
         plot = self._panels.plot(link.tab)
         if link.zoom is None or plot is None:
             return
@@ -169,7 +169,7 @@ class LinkFollower:
             plot.zoom_to(link.zoom)
 
     def _compute(self, results: tuple[str, ...]) -> None:
-        """Begin the analyses whose results the link shows, unless they are done."""
+        """Start the analyses whose results the link shows, unless they are done."""
         state, panels = self._state, self._panels
         for result in results:
             if result == ASSOCIATION:
@@ -199,7 +199,7 @@ class LinkFollower:
 
 
 def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address:
-    """Return the address of what is looked at."""
+    """Return the address of the present view."""
     subject = state.subject
     if subject is None:
         return Address(tab=tab)
@@ -225,7 +225,7 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
 
 
 def slug_of(window: str) -> str:
-    """Return a size of the surroundings as links have it.
+    """Return the text form of a window size for links.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def slug_of(window: str) -> str:
 
 
 def find_variant(variants: VariantTable, name: str) -> int | None:
-    """Return the number of a variant by its ID, or contig:position (1-based); None for none."""
+    """Return the index of a variant by ID or contig:position (1-based); None if not found."""
     found = np.flatnonzero(variants.ids == name)
     place = PLACE.fullmatch(name)
     if not len(found) and place is not None:

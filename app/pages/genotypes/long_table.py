@@ -1,4 +1,4 @@
-"""Tables of millions of rows: searched and sorted on the server, a block of them at a time."""
+"""Tables of millions of rows, searched and sorted on the server and sent in blocks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tab
 
 
 class Rows(Protocol):
-    """What a table shows, however long it is.
+    """The rows of a table of any length.
 
     Attributes
     ----------
     noun
-        What a row is, in the plural.
+        Name of the rows, plural.
     """
 
     noun: str
@@ -35,22 +35,22 @@ class Rows(Protocol):
         """Return the number of rows."""
 
     def find(self, text: str) -> np.ndarray | None:
-        """Return which rows a search finds, bool; None for all."""
+        """Return a mask of the rows that match a search, bool; None for all."""
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
 
     def frame(self, rows: np.ndarray) -> pd.DataFrame:
-        """Return some rows as the table shows them."""
+        """Return some rows as a data frame for display."""
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Columns that have nothing to say."""
+        """Columns to hide."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Which rows are listed, in which order: int64."""
+    """The listed rows in order, int64."""
 
     source: Rows
     rows: np.ndarray
@@ -59,16 +59,16 @@ class Listed:
 def list_rows(
     source: Rows, among: np.ndarray | None, text: str, column: str, is_descending: bool
 ) -> Listed:
-    """Return the rows that are found, sorted; NaN comes last.
+    """Return the matching rows, sorted, with NaN last.
 
     Parameters
     ----------
     among
-        bool, shape (n_rows,): which rows may be listed; None for all.
+        bool, shape (n_rows,): the rows to search; None for all.
     text
-        What is searched for; empty for all.
+        The search text; empty for all.
     column, is_descending
-        What they are sorted by; "" for their own order.
+        Sort column and direction; "" for the original order.
     """
     found = source.find(text) if text.strip() else None
     if among is not None:
@@ -78,7 +78,7 @@ def list_rows(
 
 
 def sort_rows(source: Rows, rows: np.ndarray, column: str, is_descending: bool) -> np.ndarray:
-    """Return rows by a column; those that are alike there in their own order."""
+    """Sort rows by a column; ties keep their original order."""
     if not column:
         return rows
     keys = source.key(column)[rows]
@@ -90,25 +90,25 @@ def sort_rows(source: Rows, rows: np.ndarray, column: str, is_descending: bool) 
 
 
 class LongTable:
-    """A search field, a table, and buttons to the blocks before and after.
+    """A search field, a table, and buttons for the previous and next block.
 
     Parameters
     ----------
     session
-        Whose jobs sort and search.
+        Runs the jobs that sort and search.
     columns
         The columns.
     placeholder
-        What the search field says.
+        Placeholder of the search field.
     on_row
-        Called with the number that the row which is clicked has among all, not among those listed.
+        Called with the index of the clicked row among all rows, not only the listed ones.
 
     Attributes
     ----------
     listed
-        The rows that are listed, or None.
+        The listed rows, or None.
     search, table, said, panel
-        Panel objects: the field, the table, how many rows there are, and all of it.
+        Panel objects: search field, table, number of rows, and all of these.
     """
 
     def __init__(
@@ -163,12 +163,12 @@ class LongTable:
         return button
 
     def show(self, source: Rows | None, among: np.ndarray | None = None) -> None:
-        """Show other rows, or those of them that may be listed."""
+        """Replace the rows, or the subset of them to list."""
         self._source, self._among = source, among
         self._ask()
 
     def make(self, place: pmui.Column) -> None:
-        """Have the browser make the table at a place that it shows by now, once it has rows."""
+        """Create the table in its visible container, once there are rows."""
         if self.listed is not None and not len(place):
             place.append(self.table.place)
 

@@ -1,4 +1,4 @@
-"""The page of genotypes: files and numbers at the side; quality, samples and models under tabs."""
+"""The Genotypes page: files and statistics in the sidebar; quality, samples and models in tabs."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class GenotypesPage(Page):
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """The content of the sidebar."""
         return side_column(
             self.picker.panel,
             self.reading.panel,
@@ -112,16 +112,16 @@ class GenotypesPage(Page):
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """The content of the main area."""
         return self._card
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         return write_state(self.state, self._linked, self.views.slug if self.views.shown else "")
 
     def follow(self, link: Address) -> None:
-        """Show what a link asks for."""
+        """Show the view of a link."""
         problem = ""
         if link.tab:
             self.views.show(link.tab)
@@ -130,7 +130,7 @@ class GenotypesPage(Page):
         self.follower.follow(link, problem)
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         self.follower.poll()
         self.views.poll()
 
@@ -149,7 +149,7 @@ class GenotypesPage(Page):
             )
 
     def _unlinked(self) -> list[str]:
-        """Return what a link to the page leaves out, one sentence each."""
+        """Return what a link to the page does not include, one sentence each."""
         state, files = self.state, self._session.genotypes
         said = []
         if state.opened is not None and not state.opened.source:
@@ -162,7 +162,7 @@ class GenotypesPage(Page):
 
 
 def _say_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
-    """Return what is done with X, Y, XY and MT, or why their numbers cannot be read."""
+    """Return how X, Y, XY and MT are treated, or why chromosome codes cannot be interpreted."""
     try:
         said = describe_chromosomes(genotypes) + note_counted(genotypes)
     except ParameterError as error:
@@ -172,13 +172,13 @@ def _say_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
 
 
 class ReadingFields:
-    """Fields of the sidebar that are seen once genotypes are open, or a table waits for an answer.
+    """Sidebar fields that are visible once genotypes are open, or a table needs an answer.
 
     Attributes
     ----------
     autosomes, by_row_order, panel
-        The number of autosomes, the button that takes rows in the order of the samples, and the
-        Panel object.
+        The number of autosomes, the button that matches rows to samples by order, and the Panel
+        object.
     """
 
     def __init__(self, session: Session) -> None:
@@ -215,7 +215,7 @@ class ReadingFields:
 
 
 class Facts:
-    """Numbers of the data; follows the state.
+    """Summary of the data, synchronized with the state.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ class Facts:
 
 
 def facts_html(state: GenotypeState) -> str:
-    """Return a list of numbers of the data; empty while nothing is open."""
+    """Return summary statistics of the data as a list; empty while nothing is open."""
     if state.opened is None:
         return ""
     genotypes = state.opened.genotypes
@@ -262,12 +262,12 @@ def _of(n: int, total: int) -> str:
 
 
 class GenotypePicker:
-    """Three ways to genotypes and their phenotypes, and how far their opening is.
+    """Three ways to open genotypes and their phenotypes, and the progress of opening.
 
     Parameters
     ----------
     session
-        Whose genotypes they are, and where problems are told.
+        The tab's session, which reports problems.
 
     Attributes
     ----------
@@ -300,7 +300,7 @@ class GenotypePicker:
 
     @cached_property
     def path(self) -> pmui.TextInput:
-        """The field for genotypes on the server."""
+        """The input for a path of genotypes on the server."""
         return path_field(
             "Genotypes on the server",
             "/data/mice.bed",
@@ -310,7 +310,7 @@ class GenotypePicker:
 
     @cached_property
     def table_path(self) -> pmui.TextInput:
-        """The field for phenotypes on the server."""
+        """The input for a path of phenotypes on the server."""
         return path_field(
             "Phenotypes on the server",
             "/data/mice.pheno.csv",
@@ -325,7 +325,7 @@ class GenotypePicker:
 
     @cached_property
     def upload(self) -> UploadField:
-        """The place to drop files."""
+        """The upload area."""
         return upload_field(self._files.open_uploads, multiple=True)
 
     def _open_path(self) -> None:
@@ -335,7 +335,7 @@ class GenotypePicker:
         self._files.open_phenotypes(written_path(self.table_path))
 
     def _open_both(self) -> None:
-        """Open what is written in the two fields, unless it is open already."""
+        """Open the files of both path fields unless they are open already."""
         genotypes = written_path(self.path).strip()
         table = written_path(self.table_path).strip()
         if genotypes and genotypes != self._files.source:

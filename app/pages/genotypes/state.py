@@ -1,4 +1,4 @@
-"""What the parts of the page share: the data, their quality, what is kept of them and computed."""
+"""Shared state of the page: data, quality, filtered data, and results."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Quality:
 
 
 def iter_measure(genotypes: Genotypes) -> Iterator[Progress]:
-    """Yield progress, of which the last has the `Quality`."""
+    """Yield progress; the last one has the `Quality`."""
     steps = iter_variant_statistics(genotypes)
     variants = yield from report_last(steps, 0.0, 0.3, what="measuring variants")
-    # Kept by the statistics, and so not computed while the page is drawn.
+    # The statistics cache these, so the page does not compute them while drawing.
     yield from report_last(variants.iter_hwe_p(), 0.3, 0.5)
     steps = iter_sample_statistics(genotypes)
     samples = yield from report_last(steps, 0.5, 1.0, what="measuring samples")
@@ -57,16 +57,16 @@ def iter_measure(genotypes: Genotypes) -> Iterator[Progress]:
 
 
 class GenotypeState(param.Parameterized):
-    """The data and what is looked at; parts of the page watch it.
+    """The data and the view; parts of the page watch it.
 
-    Analyses run on `subject`: all genotypes, or those that the thresholds keep. Indices of samples
-    and variants count those of the subject. What was computed is forgotten when the subject
-    changes. A panel makes a `Question` by `new_question` for each long computation of its own.
+    Analyses run on `subject`, which is all genotypes or those that pass the thresholds. Indices of
+    samples and variants refer to the subject. Results are dropped when the subject changes. Panels
+    call `new_question` for their long computations.
 
     Parameters
     ----------
     session
-        Whose page it is.
+        The session of the page's tab.
     """
 
     opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="What is open.")
@@ -105,53 +105,53 @@ class GenotypeState(param.Parameterized):
         self._follow_files()
 
     def new_question(self, title: str, on_answer: Callable[[Any], None]) -> Question:
-        """Return a long computation of a panel, which is dropped when the genotypes change."""
+        """Create a long computation for a panel, dropped when the genotypes change."""
         question = Question(self.session, title, on_answer, pool=KERNELS)
         self._questions.append(question)
         return question
 
     @property
     def subject(self) -> Genotypes | None:
-        """The genotypes that analyses run on; None while nothing is open."""
+        """The genotypes that analyses use; None while nothing is open."""
         if self.kept is not None:
             return self.kept.genotypes
         return None if self.opened is None else self.opened.genotypes
 
     @property
     def sample_indices(self) -> np.ndarray:
-        """int64, the subject's samples among those that are open."""
+        """int64, indices of the subject's samples among the open ones."""
         if self.kept is not None:
             return self.kept.sample_indices
         return np.arange(0 if self.opened is None else self.opened.genotypes.n_samples)
 
     def column(self, name: str) -> np.ndarray | None:
-        """Return a column of the table for the subject's samples, or None if it has no such."""
+        """Return a table column for the subject's samples, or None if it does not exist."""
         if self.table is None or name not in self.table.columns:
             return None
         values = self.table.columns[name]
         return values if self.kept is None else values[self.kept.sample_indices]
 
     def want_quality(self) -> None:
-        """Measure the quality of what is open, unless that is done or under way."""
+        """Measure the quality of the open genotypes unless that is done or running."""
         if self.opened is not None and self._measured is not self.opened:
             self._measured = self.opened
             self.measuring.ask(iter_measure, self.opened.genotypes)
 
     def keep(self, thresholds: Thresholds, *, samples: np.ndarray | None = None) -> None:
-        """Begin to apply thresholds, to all samples or to some of those that are open."""
+        """Start to apply thresholds, to all samples or to some of the open ones."""
         if self.opened is None:
             return
         self.param.update(thresholds=thresholds, only=samples)
         self.filtering.ask(_iter_filter, self.opened.genotypes, thresholds, samples)
 
     def keep_all(self) -> None:
-        """Run analyses on everything that is open."""
+        """Use all open genotypes for analyses."""
         self.filtering.drop()
         self.param.update(thresholds=Thresholds(), only=None)
         self._change_subject(None)
 
     def choose_variant(self, variant: int | None) -> None:
-        """Choose a variant, and show its surroundings on all pages."""
+        """Select a variant, and show its neighbourhood on all pages."""
         self.variant = variant
         if variant is None:
             return

@@ -1,4 +1,4 @@
-"""The page on which k-mers are counted and found, along a genome or on the paths of a graph."""
+"""The K-mers page: counts and locates k-mers in a genome or on the paths of a graph."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_LINK = 1500
 
 
 class KmersPage(Page):
-    """Count and find any k-mer."""
+    """Count and locate any k-mer."""
 
     slug = "kmers"
     title = "K-mers"
@@ -87,12 +87,12 @@ class KmersPage(Page):
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """The content of the sidebar."""
         return side_column(self.picker.panel, self.saving.panel, self.notices)
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """The content of the main area."""
         grow = {"flex": "1 1 0", "min-height": "0"}
         return pmui.Column(
             pmui.Paper(
@@ -108,7 +108,7 @@ class KmersPage(Page):
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         state = self.state
         text = state.text if len(state.text) <= LONGEST_LINK else ""
         return Address(
@@ -119,7 +119,7 @@ class KmersPage(Page):
         )
 
     def follow(self, link: Address) -> None:
-        """Ask what a link asks, once its index is open."""
+        """Run the query of a link once its index is open."""
         state = self.state
         if link.strand in state.param.strand.objects:
             state.strand = link.strand
@@ -141,7 +141,7 @@ class KmersPage(Page):
         self._link = link
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         self._follow_link()
         self._watch_building()
         self.query.poll()
@@ -149,7 +149,7 @@ class KmersPage(Page):
         self.views.poll()
 
     def write_example(self) -> None:
-        """Ask for some bases from a place by chance."""
+        """Query some bases from a random position."""
         index = self.state.index
         if index is None:
             return
@@ -162,7 +162,7 @@ class KmersPage(Page):
                 return
 
     def _follow_link(self) -> None:
-        """Index the graph of a link, once it is open."""
+        """Index the graph of a link once it is open."""
         link = self._link
         if link is None:
             return
@@ -176,7 +176,7 @@ class KmersPage(Page):
                     self.picker.open_graph()
 
     def _watch_building(self) -> None:
-        """Show how the first index is built, if that takes a while."""
+        """Show the progress of the first index if it is slow to build."""
         now = time.monotonic()
         if self.state.index is not None or not self._session.indexes.is_opening:
             self._building_since = now

@@ -1,4 +1,4 @@
-"""The choice of k: a field with a slider, and the tab of distinct and unique k-mers of every k."""
+"""The choice of k: a field with a slider, and the tab of distinct and unique k-mers by k."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 
 
 class KField:
-    """A field and a slider that follow the k of the page."""
+    """A field and a slider, synchronized with the page's k."""
 
     def __init__(self, state: KmerState) -> None:
         self._state = state
@@ -95,7 +95,7 @@ class ChooseKPanel:
         state.param.watch(self._follow_index, "index")
 
     def poll(self) -> None:
-        """Bring the tab up to date."""
+        """Update the tab."""
         if not self.is_shown or self._state.index is None:
             return
         self._repeats.want()
@@ -133,7 +133,7 @@ class ChooseKPanel:
 
 
 def describe_k(distinct: np.ndarray, unique: np.ndarray, k: int) -> str:
-    """Return in words what a k means; curves begin at k = 1."""
+    """Describe the effect of a k; curves start at k = 1."""
     words = "Click in the chart to choose k. "
     if k <= len(distinct):
         n, once = int(distinct[k - 1]), int(unique[k - 1])

@@ -1,4 +1,4 @@
-"""Counting the k-mers that a person has written, with the time that it took."""
+"""Counts k-mers from user input, and measures the time."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class CountAnswer:
     Attributes
     ----------
     kmers
-        What was requested.
+        The requested k-mers.
     strand
-        What was counted: ``"both"``, ``"forward"`` or ``"canonical"``.
+        Counting mode: ``"both"``, ``"forward"`` or ``"canonical"``.
     counts, forward
-        int64, shape (n,): hits of each, and those on the forward strand.
+        int64, shape (n,): hits of each k-mer, and those on the forward strand.
     seconds
-        How long the counting took.
+        Duration of counting.
     problem
-        Why nothing was counted; "" if it was.
+        Why nothing was counted; "" on success.
     """
 
     kmers: tuple[Kmer, ...] = ()
@@ -48,7 +48,7 @@ class CountAnswer:
 
 
 def iter_count_text(built: BuiltIndex, text: str, strand: str) -> Generator[Any, None, CountAnswer]:
-    """Return the counts of k-mers, or why there are none; yields now and then."""
+    """Return the counts of k-mers, or an error message; yields repeatedly."""
     try:
         _check_length(text)
         kmers = parse_kmers(text)
@@ -78,7 +78,7 @@ def _check_length(text: str) -> None:
 def _count(
     built: BuiltIndex, kmers: Sequence[Kmer], strand: str
 ) -> Generator[Any, None, np.ndarray]:
-    """Return the hits of k-mers on all contigs, or on all paths of a graph; stop now and then."""
+    """Return the hits of k-mers on all contigs, or on all paths of a graph; yields repeatedly."""
     if built.pangenome is not None:
         counts = yield from iter_count_per_path(built.pangenome, kmers, strand=strand)
         return counts.sum(axis=1)
@@ -91,7 +91,7 @@ def _count(
 
 
 def canonical(kmer: Kmer) -> Kmer:
-    """Return a k-mer or its reverse complement, whichever is first in the alphabet.
+    """Return the lexicographically smaller of a k-mer and its reverse complement.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def canonical(kmer: Kmer) -> Kmer:
 
 
 def say_seconds(seconds: float) -> str:
-    """Return a time in the unit that suits it.
+    """Format a duration in a suitable unit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the figures along the genome show: bins of hits and of counts."""
+"""Data of the figures along the genome: bins of hits and of counts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ PIXELS_PER_BIN = 2
 
 @dataclass(frozen=True)
 class GenomeView:
-    """What is shown.
+    """A view of the figures.
 
     Attributes
     ----------
     contig
-        Number of the contig, or -1 for all of them in a row.
+        Index of the contig, or -1 for all contigs concatenated.
     start, end
-        The stretch that is shown; bp of the contig, or of all in a row.
+        Visible interval; bp of the contig, or of all contigs concatenated.
     width
-        Width of the figure in pixels.
+        Width of the figure, px.
     """
 
     contig: int
@@ -45,11 +45,11 @@ class GenomeBins:
     Attributes
     ----------
     view
-        For what they were made.
+        The view they were computed for.
     bin_bp
         Size of a bin.
     hits, counts
-        Columns for the figures; None for what there is nothing of.
+        Columns for the figures; None for missing data.
     """
 
     view: GenomeView
@@ -59,7 +59,7 @@ class GenomeBins:
 
 
 def choose_bins(view: GenomeView, length: int) -> tuple[np.ndarray, int]:
-    """Return edges of bins, multiples of a round size, and the size; int64, bp."""
+    """Return bin edges at multiples of a round size, and the size; int64, bp."""
     wanted = max((view.end - view.start) * PIXELS_PER_BIN / max(view.width, 1), 1.0)
     size = round_size(wanted)
     first = max(int(view.start) // size, 0) * size
@@ -76,7 +76,7 @@ def iter_make_bins(
     k: int,
     strand: KmerStrand = "forward",
 ) -> Generator[float, None, GenomeBins]:
-    """Return what figures show of a view; yields what share of the counting is done."""
+    """Return the data of a view; yields the fraction of counting that is done."""
     is_whole = view.contig < 0
     length = axis.total if is_whole else int(axis.lengths[view.contig])
     edges, size = choose_bins(view, length)
@@ -125,7 +125,7 @@ def _count_columns(
 def bin_counts(
     track: MultiplicityTrack, axis: GenomeAxis, contig: int, edges: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and highest count of the k-mers that begin in each bin; 0 where none does."""
+    """Return mean and maximum count of the k-mers that start in each bin; 0 for empty bins."""
     if contig >= 0:
         found = track.bins(contig, edges)
         return found.means, found.maxima
@@ -147,7 +147,7 @@ def bin_counts(
 
 
 def say_places(axis: GenomeAxis, contig: int, left: np.ndarray, right: np.ndarray) -> list[str]:
-    """Return stretches as people write them, from 1; of all contigs, where each begins."""
+    """Format intervals, 1-based; with all contigs, by the contig of each end."""
     if contig >= 0:
         ids, first = np.full(len(left), contig), left
     else:

@@ -1,4 +1,4 @@
-"""The tab along the genome: hits on both strands, k-mer counts, contigs and the region."""
+"""The Genome tab: hits on both strands, k-mer counts, contigs and the region."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class GenomePanel:
     Attributes
     ----------
     title, panel
-        Name and Panel object.
+        Title and Panel object.
     figures
         The figures.
     shown
-        What was drawn last, or None.
+        The bins drawn last, or None.
     """
 
     title = "Along the genome"
@@ -125,14 +125,14 @@ class GenomePanel:
 
     @property
     def contig_id(self) -> int:
-        """Number of the contig that is shown; -1 for all."""
+        """Index of the displayed contig; -1 for all."""
         if self._axis is None or self.contig.value in (ALL, None):
             return -1
         return self._labels.index(self.contig.value)
 
     @property
     def length(self) -> int:
-        """Length of what can be shown, bp."""
+        """Length of the whole axis, bp."""
         if self._axis is None:
             return 1
         contig = self.contig_id
@@ -140,7 +140,7 @@ class GenomePanel:
 
     @property
     def view(self) -> GenomeView:
-        """The contig and the stretch of it that are shown, and the width in pixels."""
+        """Displayed contig, visible interval, and width in pixels."""
         x_range = self.figures.x_range
         start, end = self._wanted or (float(x_range.start), float(x_range.end))
         return GenomeView(self.contig_id, start, end, self._width)
@@ -150,12 +150,12 @@ class GenomePanel:
         return "forward" if self._state.strand == "forward" else "canonical"
 
     def show_whole(self) -> None:
-        """Show the contig, or all of them, from end to end."""
+        """Show the whole contig, or all contigs."""
         self._wanted = (0.0, float(self.length))
         self._redraw()
 
     def zoom(self, factor: float) -> None:
-        """Show ``factor`` times as much around the same middle."""
+        """Change the visible length by ``factor`` around the same centre."""
         view = self.view
         half = max((view.end - view.start) * factor, SMALLEST_VIEW) / 2
         middle = (view.start + view.end) / 2
@@ -163,7 +163,7 @@ class GenomePanel:
         self._redraw()
 
     def poll(self) -> None:
-        """Bring the figures up to date; called some twenty times a second."""
+        """Update the figures; called some twenty times per second."""
         if not self.is_shown or self._axis is None:
             return
         self._repeats.want(self._axis is not None and self._state.index.built.graph is None)
@@ -268,7 +268,7 @@ class GenomePanel:
             self._redraw()
 
     def _on_tap(self, event: Any) -> None:
-        """Make the bin under the pointer, or the hit in it, the place of all pages."""
+        """Make the clicked bin, or its hit, the current position on all pages."""
         axis, bins = self._axis, self.shown
         if axis is None or bins is None or not 0 <= event.x < self.length:
             return
@@ -282,7 +282,7 @@ class GenomePanel:
 
 
 def tell_apart(names: list[str]) -> list[str]:
-    """Return names of which no two are the same.
+    """Return names with duplicates numbered, so that all are unique.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def tell_apart(names: list[str]) -> list[str]:
 
 
 def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> None:
-    """Draw where contigs end and the names that have room, if all contigs are in a row."""
+    """Draw contig borders and the names that fit, if all contigs are concatenated."""
     if view.contig >= 0 or len(axis.names) < 2:
         figures.show_contigs(np.empty(0), {})
         return
@@ -323,7 +323,7 @@ def show_contigs(figures: GenomeFigures, axis: GenomeAxis, view: GenomeView) -> 
 
 
 def lit_of_view(sets: Iterable[Lit], axis: GenomeAxis, view: GenomeView) -> dict[str, Any]:
-    """Return the bars of what is lit up in a view, at the lower edge of the figure."""
+    """Return the highlight bars of a view, at the bottom of the figure."""
     if view.contig >= 0:
         rows = [(axis.names[view.contig], 0.0, LIT_LEVEL)]
     else:
@@ -337,7 +337,7 @@ def lit_of_view(sets: Iterable[Lit], axis: GenomeAxis, view: GenomeView) -> dict
 def show_region(
     figures: GenomeFigures, axis: GenomeAxis, view: GenomeView, region: PathRegion | None
 ) -> None:
-    """Draw the region as a band, if it is on what is shown."""
+    """Draw the region as a band if it is on the displayed axis."""
     if region is None or region.path not in axis.names:
         figures.show_region(None)
         return

@@ -1,4 +1,4 @@
-"""Where a k-mer is: its hits on contigs or paths, as rows of a table, as files, as regions."""
+"""Hits of a k-mer on contigs or paths, as table rows, files and regions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ HEAD = "contig\tstart\tend\tstrand\tkmer\n"
 
 @dataclass(frozen=True, eq=False)
 class GenomeAxis:
-    """What hits lie on: contigs or paths, one after the other.
+    """Contigs or paths, concatenated.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class GenomeAxis:
     lengths
         int64, shape (n,), bp.
     offsets
-        int64, shape (n + 1,): where each begins when all are in a row.
+        int64, shape (n + 1,): start of each on the concatenated axis.
     """
 
     names: Sequence[str]
@@ -76,30 +76,30 @@ class GenomeAxis:
 
     @property
     def total(self) -> int:
-        """Length of all, bp."""
+        """Total length, bp."""
         return int(self.offsets[-1])
 
 
 @dataclass(frozen=True, eq=False)
 class HitSet:
-    """The hits of one k-mer; in the order of the genome, unless there are very many.
+    """The hits of one k-mer, in genome order unless there are very many.
 
     Attributes
     ----------
     kmer
-        What was looked for.
+        The k-mer.
     n_hits
-        How many hits there are; more than are here when `is_cut`.
+        Number of hits; larger than the number of located hits if `is_cut`.
     ids
-        int32, shape (n,): contig or path of each.
+        int32, shape (n,): contig or path of each hit.
     starts
-        int64, shape (n,): its first base, 0-based.
+        int64, shape (n,): first base of each hit, 0-based.
     strands
         int8, shape (n,): 1 forward, -1 reverse.
     forward, reverse
-        int64, ascending: first bases of the hits of a strand, of all contigs in a row.
+        int64, ascending: first bases of the hits on a strand, on the concatenated axis.
     node_offsets, nodes
-        Of a graph: hit ``i`` is on ``nodes[node_offsets[i] : node_offsets[i + 1]]``.
+        For a graph: hit ``i`` is on ``nodes[node_offsets[i] : node_offsets[i + 1]]``.
     """
 
     kmer: Kmer
@@ -114,7 +114,7 @@ class HitSet:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there are more hits than were located."""
+        """Whether only some of the hits were located."""
         return len(self.ids) < self.n_hits
 
     def __len__(self) -> int:
@@ -124,7 +124,7 @@ class HitSet:
 def iter_find_hits(
     built: BuiltIndex, kmer: Kmer, strand: str, limit: int = MAX_LOCATED
 ) -> Generator[Any, None, HitSet]:
-    """Return the hits of a k-mer, at most ``limit``; yields now and then."""
+    """Return the hits of a k-mer, at most ``limit``; yields repeatedly."""
     if built.pangenome is not None:
         found = yield from iter_locate_on_paths(built.pangenome, kmer, strand=strand, limit=limit)
         ids, nodes = found.paths, (found.node_offsets, found.nodes)
@@ -137,12 +137,12 @@ def iter_find_hits(
 
 
 def bin_hits(positions: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return how many of the ascending positions are in each bin; int64, exact."""
+    """Return the number of ascending positions in each bin; int64, exact."""
     return np.diff(np.searchsorted(positions, edges))
 
 
 def hit_rows(built: BuiltIndex, hits: HitSet, first: int) -> TableRows:
-    """Return a block of hits as rows; positions are written from 1, both ends included."""
+    """Return a block of hits as rows; positions are 1-based, both ends included."""
     axis = GenomeAxis.of(built)
     block = slice(first, first + BLOCK)
     ids, starts, strands = hits.ids[block], hits.starts[block], hits.strands[block]
@@ -175,7 +175,7 @@ def hit_rows(built: BuiltIndex, hits: HitSet, first: int) -> TableRows:
 
 
 def node_texts(built: BuiltIndex, hits: HitSet, block: slice) -> list[str]:
-    """Return the nodes of hits, in the order of the path, as far as there is room."""
+    """Return the nodes of hits in path order, as far as they fit."""
     names, texts = built.graph.node_names, []
     offsets = hits.node_offsets[block.start : block.stop + 1].tolist()
     for first, last in itertools.pairwise(offsets):
@@ -186,7 +186,7 @@ def node_texts(built: BuiltIndex, hits: HitSet, block: slice) -> list[str]:
 
 
 def _context(before: str, match: str, after: str, strand: int) -> tuple[str, int]:
-    """Return the bases around a hit with the match marked, and how far it is soft-masked."""
+    """Return the bases around a hit with the match marked, and how much is soft-masked."""
     mask = 0 if match.isupper() else 2 if match.islower() else 1
     if len(match) > LONGEST_MATCH:
         half = LONGEST_MATCH // 2
@@ -201,9 +201,9 @@ def _context(before: str, match: str, after: str, strand: int) -> tuple[str, int
 
 
 def iter_write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> Iterator[int]:
-    """Write all hits that were located: TSV with a header, or BED6; both 0-based, half-open.
+    """Write all located hits: TSV with a header, or BED6; both 0-based, half-open.
 
-    Yields now and then.
+    Yields repeatedly.
     """
     with path.open("w", encoding="utf-8") as file:
         if hits.is_cut:
@@ -215,7 +215,7 @@ def iter_write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> Iterator[int]
 
 
 def iter_lines(hits: HitSet, axis: GenomeAxis, *, is_bed: bool) -> Iterator[str]:
-    """Yield the lines of hits, many at a time."""
+    """Yield the lines of hits in batches."""
     letters = hits.kmer.letters
     k = len(letters)
     name = (hits.kmer.name or letters[:255]).replace("\t", " ")
@@ -236,7 +236,7 @@ def iter_lines(hits: HitSet, axis: GenomeAxis, *, is_bed: bool) -> Iterator[str]
 
 
 def shorten_kmer(letters: str) -> str:
-    """Return a k-mer that has room in a line.
+    """Shorten a k-mer to fit into a line.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def shorten_kmer(letters: str) -> str:
 
 
 def highlight_of(built: BuiltIndex, hits: HitSet) -> Highlight:
-    """Return all hits that were located, to be lit up."""
+    """Return all located hits as a highlight."""
     starts, ids = np.asarray(hits.starts, np.int64), np.asarray(hits.ids, np.int32)
     letters = hits.kmer.letters
     intervals = Intervals(tuple(GenomeAxis.of(built).names), ids, starts, starts + len(letters))
@@ -261,7 +261,7 @@ def highlight_of(built: BuiltIndex, hits: HitSet) -> Highlight:
 
 
 def share_place(session: Session, built: BuiltIndex, contig: int, start: int, end: int) -> None:
-    """Make a stretch the region of all pages: on a path of the open graph, where it has it."""
+    """Make an interval the region of all pages, on a path of the open graph if possible."""
     name = GenomeAxis.of(built).names[contig]
     session.region = on_graph(_graph(session), PathRegion(name, start, end))
 

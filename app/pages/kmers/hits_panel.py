@@ -1,4 +1,4 @@
-"""The tab of hits: the k-mers that were requested, and a table of where one of them is."""
+"""The Hits tab: the requested k-mers, and a table of the hits of one of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LIST_COLUMNS = (
 
 
 class KmerList:
-    """A narrow table beside the hits; hidden for a single k-mer."""
+    """A narrow table of k-mers next to the hits; hidden for a single k-mer."""
 
     def __init__(self, state: KmerState) -> None:
         self._state = state
@@ -71,7 +71,7 @@ class KmerList:
 
 
 def list_rows(answer: CountAnswer) -> TableRows:
-    """Return the k-mers as rows, at most as many as a table holds."""
+    """Return the k-mers as rows, up to the table's limit."""
     kmers = answer.kmers[:MAX_ROWS]
     letters = [kmer.letters for kmer in kmers]
     frame = pd.DataFrame(
@@ -96,7 +96,7 @@ class HitsPanel:
     Attributes
     ----------
     title, panel
-        Name and Panel object.
+        Title and Panel object.
     table
         The table of hits.
     """
@@ -151,7 +151,7 @@ class HitsPanel:
         return button
 
     def poll(self) -> None:
-        """Say that hits are being found, if that takes a while."""
+        """Show progress if the search for hits is slow."""
         if self._state.hits is None:
             waiting = self._state.session.waiting
             words = f"{FINDING} {waiting}" if waiting else FINDING
@@ -161,7 +161,7 @@ class HitsPanel:
                 self._clear(FINDING)
 
     def _lit(self) -> Callable[[], Highlight]:
-        """Return what makes a highlight of all hits that were located."""
+        """Return a function that makes a highlight of all located hits."""
         hits, index = self._state.hits, self._state.index
         if hits is None or index is None:
             raise GenovizError("there are no hits to highlight; enter a k-mer first")
@@ -216,7 +216,7 @@ class HitsPanel:
             self.said.object = words
 
     def _on_row(self, row: int) -> None:
-        """Make a hit the place of all pages."""
+        """Make a hit the current position on all pages."""
         hits, index = self._state.hits, self._state.index
         if hits is None or index is None:
             return

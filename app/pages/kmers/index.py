@@ -1,4 +1,4 @@
-"""The index: where it comes from, its facts, buttons that save it, and how it was built."""
+"""The index: sources, facts, saving, and how it was built."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ p { margin: 6px 0; opacity: 0.85; }
 
 
 class IndexPicker(SequencePicker):
-    """Four ways to an index, and how far its building is.
+    """Four ways to open or build an index, and the progress of building.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class IndexPicker(SequencePicker):
         self._show_graph()
 
     def open_graph(self) -> None:
-        """Build the index of the graph that is open."""
+        """Build the index of the open graph."""
         if self._session.opened is None:
             self._session.problem = "No graph is open. Open one on the Pangenome page first."
         else:
@@ -94,7 +94,7 @@ class IndexPicker(SequencePicker):
 
 
 class SaveIndex:
-    """Part of the sidebar: what is open, and buttons that keep it."""
+    """The sidebar section on the open index, with buttons to save it."""
 
     def __init__(self, state: KmerState) -> None:
         self._state = state
@@ -174,7 +174,7 @@ def _iter_write(built: BuiltIndex, path: Path) -> Iterator[IndexFileProgress]:
 
 
 def iter_write_and_say(index: OpenIndex, path: Path) -> Generator[Any, None, str]:
-    """Write an index, and return what to say of it; yields how far it is."""
+    """Write an index, and return a message on it; yields progress."""
     try:
         yield from _iter_write(index.built, path)
         size = path.stat().st_size
@@ -184,12 +184,12 @@ def iter_write_and_say(index: OpenIndex, path: Path) -> Generator[Any, None, str
 
 
 def check_target(text: str, folders: tuple[Path, ...]) -> Path:
-    """Return where an index is to be written, or say why it cannot be there.
+    """Return the path to write an index to.
 
     Raises
     ------
     ParameterError
-        If the name does not end in .gvfm, or lies where the server does not write.
+        If the name does not end in .gvfm, or the server does not write to that folder.
     """
     if not text.endswith(INDEX_ENDING):
         raise ParameterError(f"the name {text!r} needs to end in {INDEX_ENDING}")
@@ -200,7 +200,7 @@ def check_target(text: str, folders: tuple[Path, ...]) -> Path:
 
 
 def facts_html(index: OpenIndex) -> str:
-    """Return the numbers of an index."""
+    """Return the statistics of an index as HTML."""
     built, text = index.built, index.built.index.text
     n_bases = int(text.contig_lengths.sum())
     rows = []
@@ -249,7 +249,7 @@ class BuildPanel:
 
 
 def build_html(report: BuildReport, opened: OpenIndex | None) -> str:
-    """Return how an index came about, or how far it is."""
+    """Return how an index was built, or the progress of building, as HTML."""
     parts = ['<div class="build">']
     if opened is not None:
         parts.append(f"<p><b>{escape(opened.title)}</b>: {_memory_text(opened.built)}</p>")
@@ -280,7 +280,7 @@ def _stages_html(report: BuildReport) -> str:
     is_done = not report.stage and not report.is_read
     if is_done and report.n_symbols and building > 1e-6:
         speed = f" for {report.n_symbols:,} bases"
-        if total >= LONG_SECONDS:  # the rate of a short job says how long it takes to begin
+        if total >= LONG_SECONDS:  # start-up dominates short jobs
             speed += f", built at {report.n_symbols / building / 1e6:.2f} million a second"
     verb = "Read" if report.is_read else "Time by stage"
     return (

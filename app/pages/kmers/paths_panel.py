@@ -1,4 +1,4 @@
-"""The tab of paths: how often each k-mer is on each path or contig, also as a file."""
+"""The Paths tab: counts of k-mers by path or contig, also as a file."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 def iter_path_counts(
     built: BuiltIndex, answer: CountAnswer, n_kmers: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield the first k-mers of an answer, some at a time, and how often each path has them.
+    """Yield the first k-mers of an answer in batches, with their counts by path.
 
-    The counts are int64, shape (n_kmers, n_paths), of the k-mers so far; contigs are the paths of a
+    Counts are int64, shape (n_kmers, n_paths), for the k-mers so far; contigs are the paths of a
     genome. All hits are counted, however many there are.
     """
     n_paths = len(GenomeAxis.of(built).names)
@@ -70,7 +70,7 @@ def _count_on_contigs(built: BuiltIndex, kmers: tuple[Kmer, ...], strand: str) -
 
 
 def write_path_counts(path: Path, built: BuiltIndex, answer: CountAnswer) -> None:
-    """Write the counts of all k-mers on all paths or contigs as TSV."""
+    """Write the counts of all k-mers by path or contig as TSV."""
     with path.open("w", encoding="utf-8") as file:
         file.write("\t".join(["name", "kmer", "hits", *GenomeAxis.of(built).names]) + "\n")
         for rows, counts in iter_path_counts(built, answer, len(answer.kmers)):
@@ -91,7 +91,7 @@ class Matrix:
     rows, columns
         Names of the k-mers and of the paths or contigs.
     n_kmers, n_columns
-        How many there are in all: more than are shown where there are too many.
+        Total numbers, which are larger than the shown ones if there are too many.
     """
 
     counts: np.ndarray
@@ -102,7 +102,7 @@ class Matrix:
 
 
 def count_matrix(built: BuiltIndex, answer: CountAnswer) -> Matrix:
-    """Return the counts of the first k-mers on the paths of a graph, or contigs of a genome."""
+    """Count the first k-mers by path of a graph, or by contig of a genome."""
     kmers, axis = answer.kmers[:MAX_KMERS], GenomeAxis.of(built)
     counts = np.concatenate([part for _, part in iter_path_counts(built, answer, len(kmers))])
     columns = list(axis.names[:MAX_COLUMNS])
@@ -148,7 +148,7 @@ class PathsPanel:
         )
 
     def poll(self) -> None:
-        """Bring the tab up to date."""
+        """Update the tab."""
         answer = self._state.answer
         if self.is_shown and answer is not self._asked:
             self._asked = answer
@@ -239,7 +239,7 @@ class PathsPanel:
 
 
 def where_html(matrix: Matrix, noun: str) -> str:
-    """Return on which paths the first k-mer is, or is not where these are fewer."""
+    """Return the paths that contain the first k-mer, or those that lack it if fewer."""
     is_there = matrix.counts[0] > 0
     n, n_there = len(is_there), int(np.count_nonzero(is_there))
     if n_there in (0, n):

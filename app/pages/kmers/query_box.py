@@ -1,4 +1,4 @@
-"""The field of k-mers, which strands count, and the counts as one types."""
+"""The input for k-mers and strands, with counts that update while typing."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ NO_QUERY = "<p>Enter a k-mer; its hits are counted as you type.</p>"
 
 
 class QueryBox:
-    """The bar above the views.
+    """The toolbar above the views.
 
     Attributes
     ----------
     field, strand, readout
-        The k-mers, the choice of strands, and what was counted.
+        The k-mers, the menu of strands, and the counts.
     panel
         The Panel object.
     """
@@ -94,13 +94,13 @@ class QueryBox:
         self._show()
 
     def write(self, text: str) -> None:
-        """Put k-mers into the field and ask for them at once."""
+        """Set the k-mers and count them at once."""
         self._seen = text
         self.field.param.update(value=text, value_input=text)
         self._state.param.update(text=text, chosen=0)
 
     def poll(self) -> None:
-        """Ask for what was typed, once the typing rests; for what was pasted or cleared at once."""
+        """Count typed k-mers once typing pauses; pasted or cleared input at once."""
         is_resting = time.monotonic() - self._changed_at > REST_SECONDS
         if self._seen != self._state.text and is_resting:
             self._state.param.update(text=self._seen, chosen=0)
@@ -138,7 +138,7 @@ class QueryBox:
 
 
 def readout_html(answer: CountAnswer) -> str:
-    """Return the counts in words; or what is wrong with the k-mers."""
+    """Return the counts as HTML, or what is wrong with the k-mers."""
     if answer.problem:
         return f'<p class="problem" role="alert">{escape(answer.problem)}.</p>'
     n_hits, n_forward = int(answer.counts.sum()), int(answer.forward.sum())

@@ -1,4 +1,4 @@
-"""The tab that shows how an FM-index searches: backward, base by base, drawn with arrows."""
+"""The tab that explains the backward search in an FM-index, step by step, with drawings."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ b.match { color: var(--match); } b.lead { color: var(--arrow); }
 
 
 def step_html(step: SearchStep, kmer: str) -> str:
-    """Return a step as HTML: the k-mer, what happens, and the drawing."""
+    """Return a search step as HTML: the k-mer, an explanation, and a drawing."""
     return (
         f'<div class="steps">{_query_html(step, kmer)}{_words_html(step)}{_drawing_svg(step)}</div>'
     )
@@ -112,7 +112,7 @@ def _drawing_svg(step: SearchStep) -> str:
 
 
 def _places(rows: tuple[Row, ...]) -> dict[int, float]:
-    """Return the height of each row; rows that are left out leave a gap."""
+    """Return the y coordinate of each row; omitted rows leave a gap."""
     places, y, last = {}, float(TOP), None
     for row in rows:
         if last is not None and row.row != last + 1:
@@ -189,7 +189,7 @@ def _arrow(y_from: float, y_to: float) -> str:
 
 
 def sizes_svg(sizes: tuple[int, ...], step: int) -> str:
-    """Return how many rows are left after each base, as small bars on a logarithmic scale."""
+    """Return the number of remaining rows after each base, as small bars on a log scale."""
     from math import log10
 
     if not sizes:
@@ -256,7 +256,7 @@ class SearchPanel:
         return button
 
     def poll(self) -> None:
-        """Bring the tab up to date."""
+        """Update the tab."""
         if not self.is_shown:
             return
         kmer, index = self._state.kmer, self._state.index

@@ -1,4 +1,4 @@
-"""The tab of the spectrum: bars of how many k-mers occur how often, and the k-mers behind them."""
+"""The Spectrum tab: a histogram of k-mer multiplicities, and the k-mers of its bars."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ class SpectrumPanel:
         state.param.watch(self._follow_index, "index")
 
     def poll(self) -> None:
-        """Bring the tab up to date."""
+        """Update the tab."""
         if not self.is_shown or self._state.index is None:
             return
         if len(self._side) == 1:
-            self._side.append(self.table.place)  # a table needs a place that is seen
+            self._side.append(self.table.place)  # a table needs a visible container
         self._repeats.want()
         repeats = self._repeats.value
         if repeats is None:
@@ -164,7 +164,7 @@ class SpectrumPanel:
             self._list(int(first), int(last))
 
     def _list(self, first: int, last: int) -> None:
-        """List the k-mers behind bars."""
+        """List the k-mers of the selected bars."""
         first, last = max(first, 0), min(last, len(self.bins) - 1)
         repeats = self._repeats.value
         if first > last or repeats is None or self.spectrum is None:
@@ -180,7 +180,7 @@ class SpectrumPanel:
         self.table.show(found[1])
 
     def _on_row(self, row: int) -> None:
-        """Look for the k-mer of a row."""
+        """Query the k-mer of a row."""
         self._query.write(self.kmers[row])
 
     def _file(self) -> tuple[str, Any]:
@@ -199,8 +199,8 @@ class SpectrumPanel:
 def iter_kmers_behind(
     repeats: KmerRepeats, k: int, low: int, high: int, n: int, strand: str
 ) -> Generator[float, None, tuple[list[str], TableRows]]:
-    """Return the k-mers that occur so often, and rows of them; yields what share is done."""
-    yield from repeats.iter_spectrum(k, strand)  # kept for the next step, if it was another's
+    """Return the k-mers with these multiplicities as rows; yields the fraction done."""
+    yield from repeats.iter_spectrum(k, strand)  # cached by ``repeats``
     found = repeats.kmers_with(k, low, high, limit=BEHIND, strand=strand)
     letters = list(found.kmers)
     gc = [100 * (text.count("G") + text.count("C")) / max(len(text), 1) for text in letters]
@@ -222,9 +222,9 @@ def spectrum_bins(
     Parameters
     ----------
     multiplicities, n_kmers
-        int64, ascending: how often k-mers occur, and how many occur that often.
+        int64, ascending: multiplicities, and the number of k-mers with each of them.
     limit
-        What is beyond it is in the last bar; 0 for none.
+        Larger multiplicities are in the last bar; 0 for no limit.
     """
     if not len(multiplicities):
         return ()
@@ -244,7 +244,7 @@ def spectrum_bins(
 
 
 def bin_edges(top: int) -> list[int]:
-    """Return where bins begin: 1, 2, ..., then so many per decade."""
+    """Return lower bin edges: 1, 2, ..., then a fixed number per decade."""
     edges = list(range(1, N_EXACT + 1))
     exponent = BINS_PER_DECADE * np.log10(N_EXACT)
     step = int(np.floor(exponent)) + 1
@@ -257,7 +257,7 @@ def bin_edges(top: int) -> list[int]:
 
 
 def bin_ticks(bins: tuple[Bin, ...], limit: int) -> dict[float, str]:
-    """Return where the axis has ticks, and what is written there."""
+    """Return tick positions of the axis with their labels."""
     ticks, last = {}, -2
     for place, (low, high, _kmers, _mass) in enumerate(bins):
         if limit and low > limit:

@@ -1,4 +1,4 @@
-"""What the parts of the page share: the index, its repeats, the k-mers and where they are."""
+"""Shared state of the page: index, repeats, k-mers and hits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LONG_SECONDS = 0.4
 
 
 class KmerState(param.Parameterized):
-    """What is asked, and the answers; parts of the page watch it.
+    """The query and its results; parts of the page watch it.
 
     Parameters
     ----------
     session
-        Whose page it is.
+        The session of the page's tab.
     """
 
     index = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index.")
@@ -51,7 +51,7 @@ class KmerState(param.Parameterized):
 
     @property
     def kmer(self) -> Kmer | None:
-        """The k-mer that is looked at, or None."""
+        """The selected k-mer, or None."""
         answer = self.answer
         if answer is None or not answer.kmers:
             return None
@@ -59,22 +59,22 @@ class KmerState(param.Parameterized):
 
     @property
     def is_counting(self) -> bool:
-        """Whether the counts are not here yet."""
+        """Whether counting is in progress."""
         return self._counting.is_open
 
     @property
     def is_finding(self) -> bool:
-        """Whether hits are still being counted or found."""
+        """Whether counting or locating of hits is in progress."""
         return self._finding.is_open or self.is_counting
 
     def poll(self) -> None:
-        """Drop hits once those of another k-mer take long; called some twenty times a second."""
+        """Drop old hits if those of a new k-mer are slow; called some twenty times per second."""
         waited = max(self._counting.seconds_open, self._finding.seconds_open)
         if waited > LONG_SECONDS and self.hits is not None:
             self.hits = None
 
     def _follow_index(self, *_events: Any) -> None:
-        # What was found in the index before says nothing of the contigs of this one.
+        # Results from another index do not apply to the contigs of this one.
         self._counting.drop()
         self._finding.drop()
         index = self.session.indexes.opened
@@ -106,14 +106,14 @@ class KmerState(param.Parameterized):
 
 
 class RepeatsOf:
-    """The repeats of the index that is open; they are made once for everybody.
+    """The repeats of the open index, computed once for all panels.
 
     Attributes
     ----------
     value
         The repeats, or None.
     text
-        How far their making is; "" when idle.
+        Progress of the computation; "" when idle.
     """
 
     def __init__(self, state: KmerState) -> None:
@@ -127,11 +127,11 @@ class RepeatsOf:
 
     @property
     def is_making(self) -> bool:
-        """Whether they are being made."""
+        """Whether the computation is running."""
         return self._job is not None
 
     def want(self, is_wanted: bool = True) -> None:
-        """Begin to make them, unless they are here."""
+        """Start the computation unless it is done."""
         index = self._state.index
         is_idle = self.value is None and self._job is None and not self._has_failed
         if is_wanted and index is not None and is_idle:
@@ -144,13 +144,13 @@ class RepeatsOf:
             )
 
     def has_changed(self, asker: object) -> bool:
-        """Return whether the value has changed since the same object last asked."""
+        """Return whether the value has changed since the previous call by the same object."""
         is_new = self._seen.get(id(asker), None) is not self.value
         self._seen[id(asker)] = self.value
         return is_new
 
     def _on_job(self, job: Job) -> None:
-        """Take them when they are ready."""
+        """Take the result of the job."""
         if job is not self._job or not job.has_ended:
             return
         self._job, self.text = None, ""
@@ -167,7 +167,7 @@ class RepeatsOf:
 
 
 def stored_words(index: OpenIndex | None) -> str:
-    """Return what to say of counts in the text of a graph's index."""
+    """Return a note on counts in the stored text of a graph's index."""
     if index is None or index.built.pangenome is None:
         return ""
     n = index.built.pangenome.max_k - 1

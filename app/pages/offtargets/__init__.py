@@ -1,4 +1,4 @@
-"""The page of off-targets: guides searched in a genome, and a browser of their hits."""
+"""The Off-targets page: searches guides in a genome or graph, and browses the hits."""
 
 from genoviz_app.pages.offtargets.page import OffTargetsPage
 

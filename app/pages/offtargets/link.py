@@ -1,4 +1,4 @@
-"""What a link to the page says: the search, and which hits are listed."""
+"""Links to the page: the search, and the filter and order of its hits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SORTABLE = tuple(column.title for column in COLUMNS if column.is_sortable)
 
 @dataclass(frozen=True)
 class LinkedHits:
-    """The hits that a link lists, as it is written: ``guide:1;mismatches:0-2;sort:-CFD``."""
+    """Filter and order of hits as in a link: ``guide:1;mismatches:0-2;sort:-CFD``."""
 
     text: str
 
@@ -48,7 +48,7 @@ class LinkedHits:
         return dict(part.partition(":")[::2] for part in self.text.split(";") if part)
 
     def reference_of(self, genome: OpenGenome) -> str:
-        """Return what hits are compared with: that of the link, else the usual one; or ""."""
+        """Return the reference of the link, or else the default one; may be ""."""
         if not genome.is_graph:
             return ""
         name = self._said.get("reference", "")
@@ -57,10 +57,10 @@ class LinkedHits:
 
     @property
     def order(self) -> HitOrder:
-        """How they are sorted; raises `ParameterError` if there is no such column."""
+        """The sort order; raises `ParameterError` if there is no such column."""
         text = self._said.get("sort", "")
         column = text.removeprefix(DOWNWARDS)
-        column = REFERENCE if column == "In ref." else column  # as links had it
+        column = REFERENCE if column == "In ref." else column  # name in old links
         if not text:
             return HitOrder()
         if column not in SORTABLE:
@@ -68,7 +68,7 @@ class LinkedHits:
         return HitOrder(column, text.startswith(DOWNWARDS))
 
     def resolve(self, result: SearchResult) -> HitFilter:
-        """Return the filter; raises `ParameterError` if something is not of the result."""
+        """Return the filter; raises `ParameterError` if the result has no such item."""
         said = self._said
         for name in said.keys() - set(HIT_KEYS):
             raise ParameterError(f"hits have {name!r}, need one of {', '.join(HIT_KEYS)}")
@@ -91,7 +91,7 @@ class LinkedHits:
 
 
 def write_hits(chosen: HitFilter, order: HitOrder, result: SearchResult) -> str:
-    """Return which hits are listed, and how, as links have it; "" for all in the usual order."""
+    """Return filter and order for a link; "" for all hits in the default order."""
     said = {
         "guide": str(chosen.guide + 1) if chosen.guide >= 0 else "",
         "mismatches": "-".join(map(str, chosen.mismatches)) if chosen.mismatches else "",
@@ -109,7 +109,7 @@ def write_hits(chosen: HitFilter, order: HitOrder, result: SearchResult) -> str:
 
 
 def write_search(query: OffTargetQuery) -> dict[str, str]:
-    """Return the fields of an address that name a search; none where it is too long."""
+    """Return the address fields of a search; empty if it is too long."""
     lines = guide_lines((guide.name, guide.letters) for guide in query.guides)
     text = ";".join(line.replace(";", " ") for line in lines)
     if len(text) > LONGEST_LINK:
@@ -119,7 +119,7 @@ def write_search(query: OffTargetQuery) -> dict[str, str]:
 
 
 def read_search(link: Address) -> OffTargetQuery | None:
-    """Return the search of a link, or None without guides; raises `ParameterError`."""
+    """Parse the search of a link; None without guides; raises `ParameterError`."""
     if not link.guides:
         return None
     guides = parse_guides(link.guides.replace(";", "\n"))
@@ -136,7 +136,7 @@ def read_search(link: Address) -> OffTargetQuery | None:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether a text is a whole number from 0, and no endless one."""
+    """Return whether a text is a non-negative integer of limited length."""
     return text.isascii() and text.isdigit() and len(text) < MAX_DIGITS
 
 
@@ -186,7 +186,7 @@ def _parse_kind(text: str, query: OffTargetQuery) -> int:
 
 
 def _write_reference(result: SearchResult) -> str:
-    """Return what hits on a graph are compared with, where that is not the usual reference."""
+    """Return the reference of hits on a graph if it is not the default one."""
     if result.sites is None:
         return ""
     answer = result.sites.reference

@@ -1,4 +1,4 @@
-"""The page on which guides are searched in a genome, and their hits browsed."""
+"""The page that searches guides in a genome or graph, and browses the hits."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ NO_SEARCH = (
 
 
 class OffTargetsPage(Page):
-    """Search guides in a genome and browse where else they fit."""
+    """Search guides in a genome or graph and browse their off-targets."""
 
     slug = "offtargets"
     title = "Off-targets"
@@ -100,7 +100,7 @@ class OffTargetsPage(Page):
         self.hits = HitTable(self.state)
         self.card = HitCard(self.state, lambda: self.places.view)
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        # As at the left, which is out of sight on a phone and where the page is docked.
+        # Repeats the button on the left, which is out of view on phones and in a docked page.
         self.take_graph = pmui.Button(
             label="Search the open graph", icon="hub", variant="outlined", margin=8, visible=False
         )
@@ -117,12 +117,12 @@ class OffTargetsPage(Page):
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """The content of the sidebar."""
         return side_column(self.picker.panel, self.form.panel, self.genes.panel, self.notices)
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """The content of the main area."""
         return pmui.Column(
             self.nothing,
             self.panel,
@@ -133,7 +133,7 @@ class OffTargetsPage(Page):
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         result, asked = self.state.result, self._asked
         genome = self._session.genomes.source
         if result is None:
@@ -145,12 +145,12 @@ class OffTargetsPage(Page):
 
     @property
     def _genes(self) -> str:
-        """What opens the genes again."""
+        """The source of the genes, for a link."""
         files = self.state.gene_files
         return self._asked.genes if files.is_opening and self._asked else files.source
 
     def follow(self, link: Address) -> None:
-        """Search for what a link asks for, once its genome is open."""
+        """Run the search of a link once its genome is open."""
         if link.region is not None and self._session.region is None:
             self._session.region = link.region
         if link.genome == GRAPH_SOURCE:
@@ -169,21 +169,21 @@ class OffTargetsPage(Page):
             self._asked = Address(**{name: getattr(link, name) for name in SAID})
 
     def try_example(self) -> None:
-        """Search guides of the genome that is open, or of the sample."""
+        """Search guides in the open genome, or in the sample."""
         if self.state.genome is None:
             super().try_example()
         else:
             self.form.write_example(then_search=True)
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         self.graph.poll()
         self._follow_link()
         self.places.poll()
         self.hits.poll()
 
     def _follow_link(self) -> None:
-        """Begin the search of a link, unless it is a long one."""
+        """Start the search of a link, unless it would take long."""
         genome = self.state.genome
         if self._linked is None or genome is None or self.graph.is_awaited:
             return
@@ -205,7 +205,7 @@ class OffTargetsPage(Page):
             self._session.complain(f"The link is not followed all the way: {error}.")
 
     def _use_open_sequences(self, *_events: Any) -> None:
-        """Take the sequences that are open elsewhere in the tab, unless a genome is open here."""
+        """Use the sequences that are open on other pages, unless a genome is open here."""
         indexes, genomes = self._session.indexes, self._session.genomes
         if genomes.opened is not None or genomes.is_opening:
             return
@@ -218,7 +218,7 @@ class OffTargetsPage(Page):
     def _follow(self, *_events: Any) -> None:
         genome, result = self.state.genome, self.state.result
         hits = self._linked_hits
-        # What a link names, such as a PAM, may be among the hits to come.
+        # Later hits may have what the link names, such as a PAM.
         if result is not None and hits is not None and not result.is_growing:
             self._linked_hits = None
             self._list(hits)
@@ -230,7 +230,7 @@ class OffTargetsPage(Page):
 
 
 def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.Column:
-    """Return guides and figures above, the hits and the card of one below; hidden at first."""
+    """Arrange guides and figures on top, hits and the card below; hidden at first."""
     grow = {"flex": "1 1 0", "min-height": "0"}
     paper = PICTURE_CARD
     top = pmui.Row(
@@ -284,7 +284,7 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
 
 
 def nothing_html(has_genome: bool) -> str:
-    """Return what to do while there are no hits."""
+    """Return instructions for a page without hits."""
     words = NO_SEARCH if has_genome else NO_GENOME
     return (
         '<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; '

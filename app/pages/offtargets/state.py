@@ -1,4 +1,4 @@
-"""What the parts of the page share: the search, its result, and which hits are listed."""
+"""Shared state of the page: the search, its result, and the listed hits."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ SHOWN_EVERY = 0.5
 
 
 class OffTargetState(param.Parameterized):
-    """The search and what is looked at; parts of the page watch it.
+    """The search and the view of its hits; parts of the page watch it.
 
     Parameters
     ----------
     session
-        Whose page it is.
+        The session of the page's tab.
 
     Attributes
     ----------
     is_continued
-        Whether the result is of the same search as the one before, which went on.
+        Whether the result continues the previous one, of the same search.
     """
 
     genome = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="What is searched in.")
@@ -74,18 +74,18 @@ class OffTargetState(param.Parameterized):
 
     @property
     def is_searching(self) -> bool:
-        """Whether a search goes on."""
+        """Whether a search is running."""
         return self._job is not None
 
     def run(self, query: OffTargetQuery, *, chosen: HitFilter | None = None) -> None:
-        """Begin a search; what was found before stays until there are results.
+        """Start a search; earlier results stay until there are new ones.
 
         Parameters
         ----------
         query
-            What to search for.
+            The parameters of the search.
         chosen
-            Which hits are listed at first; all by default.
+            Filter of the first list; by default, all hits.
         """
         self.cancel()
         if self.genome is None:
@@ -113,7 +113,7 @@ class OffTargetState(param.Parameterized):
             self.step = SearchStep(0.0, 0, len(self.result), 0.0)
 
     def cancel(self) -> None:
-        """Stop the search that is under way; what it has found is kept."""
+        """Cancel the running search and keep its hits."""
         job, self._job = self._job, None
         if job is not None:
             job.cancel()
@@ -121,14 +121,14 @@ class OffTargetState(param.Parameterized):
         self.step = None
 
     def change(self, **changes: Any) -> None:
-        """Change what is listed; a hit of another guide is left."""
+        """Change the filter, and deselect a hit of another guide."""
         guide = changes.get("guide", -1)
         if self.hit != NO_HIT and guide >= 0 and self.result.hits.guide_ids[self.hit] != guide:
             self.hit = NO_HIT
         self.filter = replace(self.filter, **changes)
 
     def choose_hit(self, row: int) -> None:
-        """Choose a hit, and show its place on all pages."""
+        """Select a hit, and show its position on all pages."""
         self.hit = row
         if row == NO_HIT:
             return
@@ -137,15 +137,15 @@ class OffTargetState(param.Parameterized):
         self.session.region = on_graph(graph.graph if graph is not None else None, region)
 
     def _on_job(self, job: Job) -> None:
-        """Take what a search has come to."""
-        if job is not self._job:  # it was cancelled, or another one took its place
+        """Handle progress and end of a search."""
+        if job is not self._job:  # it was cancelled or replaced
             return
         step = job.snapshot
         if not job.has_ended:
             if step is not None:
                 self.step = step
                 rests = time.monotonic() - self._shown_at > SHOWN_EVERY
-                # The browser has shown what came before.
+                # The browser has rendered the previous result.
                 is_asked = self._filtering.is_open or self._annotating.is_open
                 if step.result not in (None, self.result) and rests and not is_asked:
                     self._take(step.result)
@@ -159,7 +159,7 @@ class OffTargetState(param.Parameterized):
         self.step = None
 
     def _take(self, result: SearchResult) -> None:
-        """Show a result: anew, or as what the one before has become."""
+        """Show a result, either new or as a continuation of the previous one."""
         before, self._shown_at = self.result, time.monotonic()
         self.is_continued = before is not None and before.is_growing
         if not self.is_continued:
@@ -167,14 +167,14 @@ class OffTargetState(param.Parameterized):
             self.param.update(hit=NO_HIT, found=None, filter=chosen, result=result)
             return
         chosen, hit = self.filter, self.hit
-        if chosen.pam >= 0:  # they are counted, and the most frequent come first
+        if chosen.pam >= 0:  # PAM numbers are by frequency, and may change
             name, names = before.pams.names[chosen.pam], result.pams.names
             chosen = replace(chosen, pam=names.index(name) if name in names else -1)
         hit = NO_HIT if hit == NO_HIT else result.row_of(before, hit)
         self.param.update(hit=hit, filter=chosen, result=result)
 
     def _keep(self, job: Job) -> None:
-        """Keep what a search has found that does not go on."""
+        """Keep the partial result of a search that stopped."""
         result = None if job.snapshot is None else job.snapshot.result
         if result is not None and result.is_growing:
             self._take(replace(result, is_growing=False))
@@ -197,14 +197,14 @@ class OffTargetState(param.Parameterized):
         is_current = genes is not None and genes.result is result
         if result is None:
             self._filtering.drop()
-        # What arrives is listed once its genes are known: else their column would come and go.
+        # Wait for the genes of new hits, or else their column would flicker.
         elif is_current or not result.is_growing or self.gene_files.opened is None:
             self._filtering.ask(
                 filter_hits, result, self.filter, self.order, genes if is_current else None
             )
 
     def _annotate(self, *_events: Any) -> None:
-        """Find the genes of other hits, or by another file; those before are out of date."""
+        """Find genes for new hits or of a new file; the previous genes are out of date."""
         result, file = self.result, self.gene_files.opened
         if result is not None and file is not None:
             self._annotating.ask(find_genes, result, file)

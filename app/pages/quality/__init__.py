@@ -1,4 +1,4 @@
-"""The page that says how good a layout is, and where it is not."""
+"""The page of layout quality: path stress as a whole, by place and in comparison."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ out the example, which is the open graph if there is one.</p>"""
 
 
 class QualityPage(Page):
-    """Stress of a layout: where it is bad, by what, and compared."""
+    """Stress of a layout: the worst places, its distribution, and comparisons."""
 
     slug = "quality"
     title = "Quality"
@@ -88,7 +88,7 @@ class QualityPage(Page):
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """The content of the sidebar."""
         state = self.state
         return side_column(
             pn.pane.HTML(EXPLAINED, stylesheets=[WORDS], sizing_mode="stretch_width"),
@@ -100,7 +100,7 @@ class QualityPage(Page):
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """The content of the main area."""
         grow = {"flex": "1 1 0", "min-height": "0"}
         return pmui.Column(
             pmui.Paper(self.nothing, self.views.panel, **PICTURE_CARD, styles=grow),
@@ -111,7 +111,7 @@ class QualityPage(Page):
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         return Address(tab=self.views.slug if self.views.shown else "")
 
     def follow(self, link: Address) -> None:
@@ -123,7 +123,7 @@ class QualityPage(Page):
                 self._session.complain(words)
 
     def try_example(self) -> None:
-        """Lay out the graph that is open, or the sample."""
+        """Lay out the open graph, or the sample."""
         session = self._session
         if session.opened is None:
             session.runs.unfold_next()
@@ -132,7 +132,7 @@ class QualityPage(Page):
             session.runs.run.run()
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         state = self.state
         has_layout = state.has_layout
         self.nothing.show(not has_layout)
@@ -144,7 +144,7 @@ class QualityPage(Page):
         self.views.poll()
 
     def make_ready(self) -> None:
-        """Measure a layout that has come to rest; called while the page is shown."""
+        """Measure a finished layout; called while the page is shown."""
         state, runs = self.state, self.state.runs
         if not state.has_layout or runs.is_moving or state.graph.n_steps > MAX_UNASKED:
             return

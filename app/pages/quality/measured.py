@@ -1,4 +1,4 @@
-"""What was measured of the layout that is shown, and where it is bad; panels watch it."""
+"""Measurements of the current layout, including its worst places; panels watch them."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ MAX_UNASKED = 3_000_000
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """How good one layout is.
+    """The quality of one layout.
 
     Attributes
     ----------
     graph, layout
-        The graph along whose paths it was measured, and the layout.
+        The layout, and the graph whose paths it was measured along.
     near, distances, sampled
-        Stress by step, node and path; by distance; and of all together.
+        Stress by step, node and path; by distance; and in total.
     worst
-        The worst places as rows; the index has their nodes.
+        The worst places as rows, indexed by node.
     """
 
     graph: PangenomeGraph
@@ -61,7 +61,7 @@ class Measured:
 
 
 def iter_measure(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
-    """Yield how far measuring is; the last progress has what was `Measured`."""
+    """Yield the progress of the measurement; the last one has the `Measured`."""
     yield Progress("finding worst places", 0.0)
     measured = graph_to_measure(graph)
     near = near_stress(measured, layout)
@@ -75,13 +75,13 @@ def iter_measure(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progre
 
 
 def iter_exact(graph: PangenomeGraph, layout: GraphLayout) -> Generator[Progress, None, None]:
-    """Yield how far the exact path stress is; the last progress has it."""
+    """Yield the progress of the exact path stress; the last one has the result."""
     for step in iter_path_stress(graph_to_measure(graph), layout, weighting="steps"):
         yield Progress("all pairs of steps", step.n_done / max(step.n_total, 1), step.stress)
 
 
 def worst_frame(graph: PangenomeGraph, layout: GraphLayout, near: NearStress) -> pd.DataFrame:
-    """Return the worst places as rows, by their nodes."""
+    """Return the worst places as rows, indexed by node."""
     steps = near.find_worst(graph, N_WORST)
     paths = np.searchsorted(graph.path_offsets, steps, side="right") - 1
     nodes = (graph.steps[steps] >> 1).astype(np.int64)
@@ -104,7 +104,7 @@ def worst_frame(graph: PangenomeGraph, layout: GraphLayout, near: NearStress) ->
 
 
 def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
-    """Return the stress of each path in two layouts, the greatest difference first."""
+    """Return the stress of each path in two layouts, the largest difference first."""
     a, b = shown.near.paths, other.near.paths
     order = np.argsort(-np.nan_to_num(np.abs(a - b), nan=-1.0), kind="stable")
     better = np.where(a < b, "shown", np.where(b < a, "file", ""))
@@ -119,7 +119,7 @@ def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
 
 
 def say_stress(stress: PathStress) -> str:
-    """Return a stress with its interval.
+    """Format a stress with its interval.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def find_reasons(
     paths: np.ndarray,
     is_torn: np.ndarray,
 ) -> list[str]:
-    """Return in words what is to be seen of nodes, as places of paths, that explains stress."""
+    """Describe possible reasons for the stress of nodes on paths, as text."""
     ends = layout.coordinates[nodes]
     drawn = np.hypot(*(ends[:, 1] - ends[:, 0]).T)
     lengths = graph.node_lengths[nodes]
@@ -172,7 +172,7 @@ def find_reasons(
 def find_worst_pairs(
     graph: PangenomeGraph, layout: GraphLayout, steps: np.ndarray, reach: int
 ) -> list[str]:
-    """Return in words which of the next steps each step has the largest stress with."""
+    """Return, for each step, the following step with which it has the largest stress, as text."""
     last = graph.path_offsets[np.searchsorted(graph.path_offsets, steps, side="right")] - 1
     worst = np.full(len(steps), -1.0)
     found = np.zeros((3, len(steps)))  # step, bp along the path, bp in the layout
@@ -195,7 +195,7 @@ def find_worst_pairs(
 def _ends(
     graph: PangenomeGraph, layout: GraphLayout, steps: np.ndarray, which: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return where steps begin (0) or end (1): bp along their paths, and in the layout."""
+    """Return the start (0) or end (1) of steps: bp along their paths, and in the layout."""
     handles = graph.steps[steps]
     nodes = (handles >> 1).astype(np.int64)
     positions = graph.position_index.positions_of(steps) + which * graph.node_lengths[nodes]
@@ -207,16 +207,16 @@ def _bp(length: float) -> str:
 
 
 class QualityState(param.Parameterized):
-    """What was measured of the open graph; panels watch it.
+    """The measurements of the open graph; panels watch them.
 
     Attributes
     ----------
     measured, exact
-        Of the layout that is shown; None before.
+        Of the current layout; None before measuring.
     other
-        Of the layout that was opened from a file, to compare with.
+        Of the layout file to compare with.
     measuring, exacting, comparing
-        The questions.
+        The running computations.
     """
 
     measured = param.ClassSelector(class_=Measured, allow_None=True)
@@ -234,44 +234,44 @@ class QualityState(param.Parameterized):
 
     @property
     def graph(self) -> PangenomeGraph | None:
-        """The graph that is open."""
+        """The open graph."""
         opened = self.session.opened
         return None if opened is None else opened.graph
 
     @property
     def runs(self) -> LayoutRuns:
-        """The layout of the tab, and its runs."""
+        """The tab's layout and its runs."""
         return self.session.runs
 
     @property
     def layout(self) -> GraphLayout | None:
-        """The layout that is shown; None before there is one."""
+        """The current layout, or None."""
         return self.runs.layout
 
     @property
     def has_layout(self) -> bool:
-        """Whether there is something to measure."""
+        """Whether there is a layout to measure."""
         return self.runs.has_layout
 
     def measure(self) -> None:
-        """Measure the layout as it is now."""
+        """Measure the current layout."""
         graph, layout = self.graph, self.layout
         if graph is not None and layout is not None:
             self.exact = None
             self.measuring.ask(iter_measure, graph, layout)
 
     def measure_exactly(self) -> None:
-        """Take all pairs of the layout that was measured."""
+        """Compute the exact stress of the measured layout, over all pairs."""
         if self.measured is not None:
             self.exacting.ask(iter_exact, self.measured.graph, self.measured.layout)
 
     def compare(self) -> None:
-        """Measure the layout of the file, too."""
+        """Measure the layout file too."""
         if self.session.layout is not None and self.graph is not None:
             self.comparing.ask(iter_measure, self.graph, self.session.layout.layout)
 
     def go_to(self, node: int) -> None:
-        """Show a node on the layout."""
+        """Show a node in the layout."""
         self.session.picked = np.array([node], np.int64)
         self.session.wanted_page = LAYOUT_PAGE
         self.session.highlights.want(LitSet.of_found(None, self.session.picked))

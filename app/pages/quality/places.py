@@ -1,4 +1,4 @@
-"""Where a layout is bad: its stress measured, the worst places, the paths, and by distance."""
+"""Tabs on where a layout is bad: worst places, paths, and stress by distance."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PATH_COLUMNS = (
 
 
 class WorstPlaces:
-    """The tab of the nodes of the largest stress."""
+    """The tab of the nodes with the largest stress."""
 
     title = "Worst places"
     has_figure = False
@@ -88,7 +88,7 @@ class WorstPlaces:
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=torn_words(measured)))
 
     def poll(self) -> None:
-        """Say what is awaited, where nothing was measured."""
+        """Show what is missing while there are no measurements."""
         waits = BEING_MEASURED if self._state.measuring.is_open else RESTS_FIRST
         if waits != self._waits:
             self._waits = waits
@@ -115,12 +115,12 @@ class WorstPlaces:
 
 
 def table_file(name: str, frame: pd.DataFrame | None) -> tuple[str, Writer]:
-    """Return name and writer of a table of what was measured.
+    """Return name and writer of a table of the measurements.
 
     Raises
     ------
     GenovizError
-        If nothing was.
+    If nothing was measured.
     """
     if frame is None:
         raise GenovizError("no measurement yet; press Measure first")
@@ -128,12 +128,12 @@ def table_file(name: str, frame: pd.DataFrame | None) -> tuple[str, Writer]:
 
 
 def torn_words(measured: Measured) -> str:
-    """Return how many joints are torn."""
+    """Return the number of torn joints as text."""
     return f"{measured.near.n_torn:,} of {measured.near.n_joints:,} joints are torn"
 
 
 class PathRanking:
-    """The tab of the paths, the worst first."""
+    """The tab of paths, the worst first."""
 
     title = "Paths"
     has_figure = False

@@ -1,4 +1,4 @@
-"""Layouts compared: the runs of this tab, a layout of a file, other options, other machines."""
+"""Comparisons of layouts: runs of this tab, a layout file, other options, other machines."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Pangenome page with other parameters. Click a name to hide its curve.</p>"
         self._turn.ask()
 
     def poll(self) -> None:
-        """Draw again when a run has come further."""
+        """Redraw if a run has progressed."""
         version = self._state.runs.version
         if version != self._seen:
             self._seen = version
@@ -85,7 +85,7 @@ Pangenome page with other parameters. Click a name to hide its curve.</p>"
         last = max((run.history[-1][0] for run in kept), default=0) or 1
         self.figure.show(
             [
-                # What was opened has no iterations: it is a line across.
+                # A layout from a file has no iterations and is drawn as a horizontal line.
                 (f"{n + 1}: {run.title}", run.history if run.n_iterations else
                  [(iteration, run.history[-1][1]) for iteration in (0, last)])
                 for n, run in enumerate(kept)
@@ -94,7 +94,7 @@ Pangenome page with other parameters. Click a name to hide its curve.</p>"
 
 
 class TwoLayouts:
-    """The tab that compares the layout that is shown with one of a file."""
+    """The tab that compares the current layout with one from a file."""
 
     title = "Two layouts"
     has_figure = False
@@ -150,7 +150,7 @@ def _what_to_do(state: QualityState) -> str:
 
 
 class SpeedAndQuality:
-    """The tab that tries options: a dot for each, by its time and its stress."""
+    """The tab that tries options; each is a dot by its time and stress."""
 
     title = "Speed and quality"
     has_figure = True
@@ -184,7 +184,7 @@ SGD. The current layout is not changed.</p>"
         self._turn.ask()
 
     def start(self) -> None:
-        """Lay the graph out by all options, one after the other."""
+        """Lay out the graph with all options, one after the other."""
         if self._state.graph is None:
             self._state.session.complain("No graph is open.")
             return
@@ -192,13 +192,13 @@ SGD. The current layout is not changed.</p>"
         self._question.ask(iter_try, self._state.graph, self.tried)
 
     def poll(self) -> None:
-        """Draw what has been tried so far."""
+        """Draw the results so far."""
         if len(self.tried) != self._n_seen:
             self._n_seen = len(self.tried)
             self._turn.ask()
 
     def _on_end(self, _tried: list[Tried]) -> None:
-        """All were tried; `poll` draws them."""
+        """Finish; `poll` draws the results."""
 
     def _forget(self, *_events: Any) -> None:
         self._question.drop()
@@ -206,7 +206,7 @@ SGD. The current layout is not changed.</p>"
 
 
 class FromThePapers:
-    """The tab of the papers' figures, each drawn from a small run on this machine."""
+    """The tab of figures from papers, each drawn from a small run on this machine."""
 
     title = "From the papers"
     has_figure = False
@@ -253,7 +253,7 @@ published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
         )
 
     def _show_graphs(self, *_events: Any) -> None:
-        """Offer the open graph for figures about layouts; a large one has to be chosen."""
+        """Offer the open graph for figures about layouts; a large one has to be selected."""
         opened = self._state.session.opened
         self.graph.visible = find_figure(self.which.value).takes_graph
         names = [SIMULATED] if opened is None else [SIMULATED, f"Open: {opened.title}"]
@@ -263,7 +263,7 @@ published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
         self.graph.param.update(options=names, value=names[-1] if is_quick else SIMULATED)
 
     def draw(self) -> None:
-        """Measure the figure that is chosen, of the graph that is chosen."""
+        """Measure the selected figure on the selected graph."""
         is_open = self.graph.visible and self.graph.value != SIMULATED
         graph = self._state.graph if is_open else None
         self._question.ask(iter_drawn, self.which.value, graph)
@@ -284,7 +284,7 @@ published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
 
 
 def iter_drawn(name: str, graph: PangenomeGraph | None) -> Generator[Progress, None, None]:
-    """Measure a figure of a paper and draw it: `Reproduced`, and the figure as SVG."""
+    """Measure and draw a figure of a paper; yields `Reproduced`, and the figure as SVG."""
     for progress in iter_reproduce(name, small=True, graph=graph):
         if progress.result is None:
             yield progress
@@ -293,7 +293,7 @@ def iter_drawn(name: str, graph: PangenomeGraph | None) -> Generator[Progress, N
 
 
 def write_drawn(found: Reproduced, path: Path) -> None:
-    """Write a figure, or its numbers."""
+    """Write a figure, or its values."""
     if path.suffix == ".tsv":
         path.write_text("\n".join([f"# {found.caption}", *found.lines, ""]), encoding="utf-8")
     else:
@@ -301,7 +301,7 @@ def write_drawn(found: Reproduced, path: Path) -> None:
 
 
 class MeasuredElsewhere:
-    """The tab of measurements of other machines, against other tools."""
+    """The tab of benchmarks from other machines, against other tools."""
 
     title = "Measured elsewhere"
     has_figure = True
@@ -336,8 +336,8 @@ a bar to see the machine and the tool.</p>"
 
 @cache
 def measured_elsewhere(path: Path = MEASURED_ELSEWHERE) -> dict[str, list[tuple[str, float, str]]]:
-    """Return the published measurements that have a peer: cases by title, ratio and words."""
-    if not path.exists():  # an installed package has none
+    """Return published benchmarks that have a competitor: case, ratio and text, by title."""
+    if not path.exists():  # an installed package does not include them
         return {}
     groups: dict[str, dict[str, tuple[str, float, str]]] = {}
     for run in json.loads(path.read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""The page of tracks along a contig or a path."""
+"""The Tracks page: tracks along a contig or a path."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ at the left, or a graph on the Pangenome page to see its paths here.</p>"""
 
 
 class TracksPage(Page):
-    """Look at reads, signals and features along a contig or a path."""
+    """Browse reads, signals and features along a contig or a path."""
 
     slug = "tracks"
     title = "Tracks"
@@ -91,7 +91,7 @@ class TracksPage(Page):
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """The content of the sidebar."""
         return side_column(
             self.picker.panel,
             self.settings.panel,
@@ -102,7 +102,7 @@ class TracksPage(Page):
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """The content of the main area."""
         return pmui.Column(
             pmui.Paper(
                 self.navigation.panel,
@@ -119,21 +119,21 @@ class TracksPage(Page):
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         return replace(self._link.address, lower=self.dock.height)
 
     def follow(self, link: Address) -> None:
-        """Show what a link asks for, once its files are open."""
+        """Show the view of a link once its files are open."""
         self._link.follow(link)
         self.dock.follow(link.lower)
 
     def revisit(self, link: Address) -> None:
-        """Go where a link points, and leave the tracks as they are."""
+        """Go to the position of a link, and keep the tracks."""
         if link.region is not None:
             self.navigation.go_to(link.region)
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         if self._is_changed:
             self._is_changed = False
             self._show_tracks()
@@ -148,23 +148,23 @@ class TracksPage(Page):
         self.browser.flush()
 
     def complete(self) -> None:
-        """Say what to do, where nothing is open."""
+        """Show instructions while nothing is open."""
         super().complete()
         self._is_changed = True
 
     def _show_lit(self) -> None:
-        """Have what is lit up found on the contig, when either is another."""
+        """Look up the highlights on the contig when either has changed."""
         seen = (self._session.highlights.shown, self.browser.contig)
         if seen != self._seen_lit:
             self._seen_lit = seen
             self._lit.ask(lit_along, *seen)
 
     def stay_low(self, is_low: bool) -> None:
-        """Fold the panels under the picture away, or open them again."""
+        """Collapse or expand the panels below the picture."""
         self.dock.fold(is_low)
 
     def close(self) -> None:
-        """Stop drawing: the tab is closed."""
+        """Stop drawing, because the tab was closed."""
         self.browser.close()
 
     def _on_change(self) -> None:
@@ -184,7 +184,7 @@ class TracksPage(Page):
         self._show_notes()
 
     def _follow_region(self) -> None:
-        """Go where the other pages are, if there is such a contig or path here."""
+        """Go to the region of the other pages, if this page has its contig or path."""
         region = self._session.region
         self._region_waits = region is not None and self.navigation.known(region.path) is None
         is_other = region != self.browser.region
@@ -192,7 +192,7 @@ class TracksPage(Page):
             self.navigation.follow(region)
 
     def _go_to_lit(self, event: Any) -> None:
-        """Show all that a set has on the contig that is shown, or else its first place."""
+        """Show all of a set on the current contig, or else its first position."""
         lit, navigation = event.new, self.navigation
         if lit is None:
             return
@@ -201,7 +201,7 @@ class TracksPage(Page):
             contig = navigation.known(name)
             stretches = lit.stretches(contig) if contig else ()
             if len(stretches):
-                # The layout beside it shows all places of the set, of which this is one.
+                # The layout next to it shows all positions of the set, including this one.
                 go = navigation.follow if self._session.is_split else navigation.go_to
                 go(region_around(contig, stretches))
                 return

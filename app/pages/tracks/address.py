@@ -1,6 +1,6 @@
-"""The page's part of a link: where it is, which depths there are, and how tracks look.
+"""Links to the page: position, depth tracks, and track styles.
 
-Of the tracks a link has the order, colours, heights, scales, overlays, and which are hidden.
+A link contains the order, colours, heights, scales, overlays and visibility of tracks.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COLOUR = re.compile("[0-9a-fA-F]{6}")
 
 
 class TracksLink:
-    """Writes links, and follows one as soon as all is open that it names."""
+    """Writes links, and applies a link once everything it names is open."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class TracksLink:
 
     @property
     def address(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         return Address(
             region=self._browser.region,
             looks=write_looks(self._tracks.tracks, self._session.tracks.sources),
@@ -60,11 +60,11 @@ class TracksLink:
         )
 
     def follow(self, link: Address) -> None:
-        """Follow a link as soon as that is possible."""
+        """Start to apply a link."""
         self._waiting, self._n_asked = link, self._navigation.n_asked
 
     def poll(self) -> bool:
-        """Follow the link once all is open; return whether tracks have changed."""
+        """Apply the link once everything is open; return whether tracks have changed."""
         link = self._waiting
         if link is None or self._session.is_opening or self._session.tracks.is_opening:
             return False
@@ -72,7 +72,7 @@ class TracksLink:
         complaints = [*self._follow_depths(link)]
         sources = self._session.tracks.sources
         complaints += follow_looks(self._tracks.tracks, sources, link.looks)
-        # Where its person has gone meanwhile is the better place.
+        # If the user has moved meanwhile, stay there.
         if link.region is not None and self._navigation.n_asked == self._n_asked:
             contig = self._navigation.known(link.region.path)
             if contig is None:
@@ -97,10 +97,9 @@ class TracksLink:
 
 
 def track_keys(tracks: Sequence[Track], sources: Sequence[str]) -> dict[str, Track]:
-    """Return the tracks that a link can name, in the order that they have without one.
+    """Return the tracks that a link can name, in their default order.
 
-    Files are named by their number among those of the link, 1 the first; what the graph has by a
-    word, or its title.
+    Files are named by their number in the link, from 1; tracks of the graph by a keyword or title.
     """
     found: dict[str, Track] = {}
     for track in tracks:
@@ -117,10 +116,10 @@ def track_keys(tracks: Sequence[Track], sources: Sequence[str]) -> dict[str, Tra
 
 
 def write_looks(tracks: Sequence[Track], sources: Sequence[str]) -> tuple[str, ...]:
-    """Return what is not as it would be without a link, an item for each track.
+    """Return the differences from the default styles, one item per track.
 
-    An item is the track's name, and its settings: ``2,height:120,log``. All tracks are listed, in
-    their order, where this is not the usual one.
+    An item is the track's name and its settings: ``2,height:120,log``. If the order is not the
+    default one, all tracks are listed in order.
     """
     keys = track_keys(tracks, sources)
     names = {id(track): key for key, track in keys.items()}
@@ -131,7 +130,7 @@ def write_looks(tracks: Sequence[Track], sources: Sequence[str]) -> tuple[str, .
 
 
 def follow_looks(tracks: list[Track], sources: Sequence[str], items: Sequence[str]) -> list[str]:
-    """Give tracks the order and the looks of a link; return what is wrong, in sentences."""
+    """Apply order and styles of a link to tracks; return errors as sentences."""
     keys, complaints = track_keys(tracks, sources), []
     wanted: dict[str, list[str]] = {}
     for item in items:

@@ -1,6 +1,6 @@
-"""Files of what is seen, or of a whole contig: pictures, values, features, bins.
+"""Exports of the view or of a whole contig: figures, values, features and bins.
 
-A file that takes a while is made by a job, with progress, and can be stopped.
+Slow exports run as jobs, which show progress and can be cancelled.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ BYTES_TO_COMPRESS = 5_000_000
 
 
 class FileJob(param.Parameterized):
-    """A button, and how far its file is.
+    """An export button, with the progress of its file.
 
     Parameters
     ----------
     prepare
-        Called by the press: returns the file's name, and a generator function that writes it to
-        a path and yields progress.
+        Called on a click. Returns the file name, and a generator function that writes the file to a
+        path and yields progress.
 
     Attributes
     ----------
@@ -92,12 +92,12 @@ class FileJob(param.Parameterized):
         self.progress = bar.panel
 
     def cancel(self) -> None:
-        """Make no file."""
+        """Cancel the export."""
         if self._job is not None:
             self._job.cancel()
 
     async def make(self, _event: Any = None) -> None:
-        """Make the file and hand it over; the session says why if there is none."""
+        """Create and download the file, or report why that is impossible."""
         if self._job is not None:
             return
         try:
@@ -123,14 +123,14 @@ class FileJob(param.Parameterized):
 
 
 class Exports:
-    """Fields that say what is wanted, and a button that makes it.
+    """Menus of exports, and a button that creates the file.
 
     Attributes
     ----------
     what, track, ending, extent, bin_bp
         The fields.
     job
-        The button, and how far its file is.
+        The button and its progress.
     panel
         The Panel object.
     """
@@ -168,7 +168,7 @@ class Exports:
         self.what.param.watch(lambda _: self.follow(), "value")
 
     def follow(self) -> None:
-        """Offer the tracks and kinds of files that there are."""
+        """Offer the available tracks and formats."""
         what = self.what.value
         formats = FORMATS[what]
         if self.ending.options != formats:
@@ -191,7 +191,7 @@ class Exports:
         return by_title(track for track in ready if track.data.kind is TrackKind.FEATURES)
 
     def prepare(self) -> tuple[str, Writer]:
-        """Return the name of the wanted file, and what writes it.
+        """Return the name and the writer of the selected file.
 
         Raises
         ------
@@ -243,7 +243,7 @@ def _write_once(make: Callable[[], bytes]) -> Writer:
 
 
 def stem_of(region: PathRegion) -> str:
-    """Return a region as part of a file's name; 1-based."""
+    """Return a region as part of a file name; 1-based."""
     return file_stem(f"{region.path}_{region.start + 1}-{region.end}")
 
 

@@ -1,6 +1,6 @@
-"""Places on contigs: as people write them, by the name of a feature, and where a person has been.
+"""Places on contigs: parsing of regions, search for features, and the history of the view.
 
-People count bases from 1, include both ends, and write commas: ``chr7:27,100,000-27,300,000``.
+Displayed regions are 1-based and inclusive, with commas: ``chr7:27,100,000-27,300,000``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REST_SECONDS = 0.7
 
 
 def region_around(contig: str, stretches: np.ndarray) -> PathRegion:
-    """Return the region that shows all of some stretches, with a margin.
+    """Return the smallest region that contains some intervals, with a margin.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def region_around(contig: str, stretches: np.ndarray) -> PathRegion:
 
 
 def describe_extent(region: PathRegion | None, bin_bp: int) -> str:
-    """Return how much is shown and what a bin means, as HTML; empty without a region.
+    """Describe visible length and bin size as HTML; empty without a region.
 
     Examples
     --------
@@ -53,24 +53,24 @@ def describe_extent(region: PathRegion | None, bin_bp: int) -> str:
 def parse_place(
     text: str, *, contigs: Mapping[str, int], shown: str, find: FindFeature
 ) -> PathRegion:
-    """Return the region that a person asks for.
+    """Return the region that a text names.
 
     Parameters
     ----------
     text
-        ``chr7:27,100,000-27,300,000``, a contig, a stretch or one base of the shown contig, or
+        ``chr7:27,100,000-27,300,000``, a contig, an interval or a base of the displayed contig, or
         the name of a feature.
     contigs
-        Length of each contig by its name.
+        Length of each contig by name.
     shown
-        The contig that is shown.
+        The displayed contig.
     find
-        Returns where the feature of a name lies, or None.
+        Returns the region of a feature by name, or None.
 
     Raises
     ------
     ParameterError
-        If there is no such place.
+        If the place does not exist.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def parse_place(
 
 
 def known_contig(name: str, contigs: Mapping[str, int]) -> str | None:
-    """Return a contig by its name or by another way to write it, or None."""
+    """Return a contig by its name or an equivalent spelling, or None."""
     if name in contigs:
         return name
     return next((other for other in aliases(name) if other in contigs), None) if name else None
@@ -117,13 +117,13 @@ def _stretch_of(text: str, contig: str, length: int, match: re.Match) -> PathReg
 
 
 def with_margin(region: PathRegion, length: int) -> PathRegion:
-    """Return a region with some room on both sides, to see a feature whole."""
+    """Return a region with margins on both sides."""
     margin = max(int(region.length * FEATURE_MARGIN), SMALLEST_VIEW // 2)
     return PathRegion(region.path, max(region.start - margin, 0), min(region.end + margin, length))
 
 
 def busiest_contig(tracks: TrackList, contigs: Mapping[str, int]) -> str:
-    """Return the contig with the most intervals, or else the first; "" without any."""
+    """Return the contig with the most intervals, or else the first; "" without contigs."""
     counts = dict.fromkeys(contigs, 0)
     for track in tracks:
         is_whole = track.data is not None and len(track.data.contigs) > 1
@@ -135,7 +135,7 @@ def busiest_contig(tracks: TrackList, contigs: Mapping[str, int]) -> str:
 
 
 def data_region(tracks: TrackList, contig: str, length: int) -> PathRegion:
-    """Return the stretch of a contig that has intervals; a path of a graph as a whole."""
+    """Return the interval of a contig that has data; a path of a graph in full."""
     graph = tracks.graph
     if graph is not None and contig in graph.path_names:
         return PathRegion(contig, 0, length)
@@ -153,12 +153,12 @@ def data_region(tracks: TrackList, contig: str, length: int) -> PathRegion:
 def find_feature(
     tracks: TrackList, name: str, contigs: Mapping[str, int], shown: str
 ) -> PathRegion | None:
-    """Return where a feature lies, with some room around, or None.
+    """Return the region of a feature with a margin, or None.
 
     Parameters
     ----------
     contigs
-        Length of each contig that can be shown; the shown one comes first where several have it.
+        Length of each displayable contig; the displayed one takes precedence.
     """
     for track in tracks:
         table = track.data.features if track.data is not None else None
@@ -175,7 +175,7 @@ def find_feature(
 
 
 def suggest(tracks: TrackList, text: str, contigs: Mapping[str, int], *, limit: int) -> list[str]:
-    """Return names of features and contigs that begin with a text."""
+    """Return names of features and contigs that start with a text."""
     wanted = text.strip().lower()
     if not wanted or ":" in wanted:
         return []
@@ -195,7 +195,7 @@ def suggest(tracks: TrackList, text: str, contigs: Mapping[str, int], *, limit: 
 
 
 class History:
-    """Regions that were looked at for a while.
+    """The history of regions, like that of a browser.
 
     Examples
     --------
@@ -214,27 +214,27 @@ class History:
 
     @property
     def can_go_back(self) -> bool:
-        """Whether there is a region before."""
+        """Whether there is a previous region."""
         return self._at > 0
 
     @property
     def can_go_forward(self) -> bool:
-        """Whether there is a region after."""
+        """Whether there is a next region."""
         return self._at < len(self._places) - 1
 
     def visit(self, region: PathRegion) -> None:
-        """Note a region; what was ahead is forgotten."""
+        """Append a region, and drop the regions after the current one."""
         if self._places and region == self._places[self._at]:
             return
         self._places = [*self._places[: self._at + 1], region][-MAX_PLACES:]
         self._at = len(self._places) - 1
 
     def back(self) -> PathRegion | None:
-        """Return the region before, or None."""
+        """Return the previous region, or None."""
         return self._move(-1) if self.can_go_back else None
 
     def forward(self) -> PathRegion | None:
-        """Return the region after, or None."""
+        """Return the next region, or None."""
         return self._move(1) if self.can_go_forward else None
 
     def _move(self, step: int) -> PathRegion:
@@ -243,14 +243,14 @@ class History:
 
 
 class Visits:
-    """Notes regions at which the view rests for a while.
+    """Adds regions to the history when the view rests on them.
 
     Attributes
     ----------
     history
-        These regions.
+        The history.
     seen
-        The region that was seen last.
+        The region seen last.
     """
 
     def __init__(self) -> None:
@@ -259,25 +259,25 @@ class Visits:
         self._seen_since, self._is_noted = 0.0, True
 
     def is_other(self, region: PathRegion | None, now: float) -> bool:
-        """Return whether the view is at another region than before; ``now`` is in seconds."""
+        """Return whether the view has moved since the last call; ``now`` is in seconds."""
         if region == self.seen:
             return False
         self.seen, self._seen_since, self._is_noted = region, now, False
         return True
 
     def comes_to_rest(self, now: float) -> bool:
-        """Return whether the view has just come to rest; its region is noted then."""
+        """Return whether the view has just come to rest, and record its region then."""
         if self._is_noted or self.seen is None or now - self._seen_since <= REST_SECONDS:
             return False
         self.settle()
         return True
 
     def settle(self) -> None:
-        """Note the region that is seen, as if the view had come to rest there."""
+        """Record the current region, as if the view had come to rest."""
         if not self._is_noted and self.seen is not None:
             self._is_noted = True
             self.history.visit(self.seen)
 
     def revisit(self, region: PathRegion) -> None:
-        """Take note that a region of the history is shown again."""
+        """Note that a region of the history is shown again, so that it is not recorded."""
         self.seen, self._is_noted = region, True

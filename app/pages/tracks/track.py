@@ -1,4 +1,4 @@
-"""One track of the page: what it shows and how."""
+"""One track of the page: data and style."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_HEIGHT, MAX_HEIGHT = 34, 320
 
 
 class Scale(StrEnum):
-    """What the largest value of the y axis is taken from."""
+    """Determines the maximum of the y axis."""
 
     VIEW = "view"
     CONTIG = "contig"
@@ -28,7 +28,7 @@ class Scale(StrEnum):
 
 @dataclass
 class TrackLook:
-    """How a track is drawn.
+    """The style of a track.
 
     Attributes
     ----------
@@ -37,23 +37,23 @@ class TrackLook:
     height
         Pixels.
     scale
-        Where the y axis ends.
+        How the upper limit of the y axis is chosen.
     floor, limit
-        Lowest and highest value of a fixed scale.
+        Limits of a fixed scale.
     percentile
-        How many of 100 bases in view are not above a scale by percentile.
+        Percentile of the bases in view at which a percentile scale ends.
     is_log
-        Whether heights are log(1 + value).
+        Whether log(1 + value) is drawn.
     is_cpm
-        Whether depth is per million of the file's reads or features.
+        Whether depth is counts per million of the file's reads or features.
     is_mirrored
-        Whether forward and reverse strands are drawn up and down.
+        Whether the forward strand is drawn upwards and the reverse strand downwards.
     as_depth
-        Whether features are drawn as their depth.
+        Whether the depth of features is drawn.
     is_overlay
-        Whether the track is drawn in the lane of the track above, with its scale.
+        Whether the track is drawn over the track above, with the same scale.
     is_hidden
-        Whether the track is not drawn.
+        Whether the track is hidden.
     """
 
     colour: str
@@ -77,15 +77,15 @@ class Track:
     Attributes
     ----------
     title
-        What people call it.
+        Display name.
     data
-        What it holds; None while it is being made.
+        The data; None until they are available.
     look
-        How it is drawn.
+        The style.
     file
-        The file that it is from, or None for a track of the open graph.
+        The source file, or None for a track of the open graph.
     is_waiting
-        Whether data are being made if there are none.
+        Whether data are still to come if there are none.
     """
 
     title: str
@@ -96,10 +96,10 @@ class Track:
     _found: dict[str, tuple[str, int] | None] = field(default_factory=dict, repr=False)
 
     def find_contig(self, contig: str) -> tuple[str, int] | None:
-        """Return the track's own name of a contig, and where base 0 of the contig is there.
+        """Return the track's own name of a contig, and the position of the contig's base 0 there.
 
-        A path of a graph, such as ``grch38#chr6:31972046-32055647``, is where the track has that
-        path, or else its contig, under any of its names.
+        A path of a graph, such as ``grch38#chr6:31972046-32055647``, is mapped to that path in the
+        track, or else to its contig, under any of its names.
         """
         if self.data is None:
             return None
@@ -108,12 +108,12 @@ class Track:
         return self._found[contig]
 
     def forget(self) -> None:
-        """Look anew for contigs: the data is another."""
+        """Clear cached contig names because the data have changed."""
         self._found = {}
 
 
 def by_title(tracks: Iterable[Track]) -> dict[str, Track]:
-    """Return tracks by their titles, those of one title numbered: ``reads``, ``reads (2)``."""
+    """Return tracks by title; duplicate titles are numbered: ``reads``, ``reads (2)``."""
     found: dict[str, Track] = {}
     for track in tracks:
         title, n = track.title, 2
@@ -124,7 +124,7 @@ def by_title(tracks: Iterable[Track]) -> dict[str, Track]:
 
 
 def find_contig(data: TrackData, contig: str) -> tuple[str, int] | None:
-    """As `Track.find_contig`."""
+    """Like `Track.find_contig`."""
     known = data.counts
     for name in (contig, *aliases(contig)):
         if name in known:
@@ -137,5 +137,5 @@ def find_contig(data: TrackData, contig: str) -> tuple[str, int] | None:
 
 
 def new_look(kind: TrackKind, n_before: int) -> TrackLook:
-    """Return how a new track is drawn after so many others."""
+    """Return the style of a new track, given the number of existing ones."""
     return TrackLook(COLOURS[n_before % len(COLOURS)], HEIGHTS[kind])

@@ -1,4 +1,4 @@
-"""The tracks of the page: files, and what the open graph has; their order and shared lanes."""
+"""The list of tracks, from files and the open graph, with their order and shared lanes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DEPTH_TITLE, ANNOTATIONS_TITLE = "Depth of paths", "Annotations"
 
 
 class TrackList:
-    """The tracks, kept in step with the session.
+    """The tracks, synchronized with the session.
 
     Parameters
     ----------
     session
-        Whose files and graph they are of.
+        Has the files and the graph.
     changed
-        Called when there are other tracks, or one has become ready.
+        Called when tracks have changed, or one has become ready.
     """
 
     def __init__(self, session: Session, changed: Callable[[], None]) -> None:
@@ -61,9 +61,9 @@ class TrackList:
         return None if opened is None else opened.graph
 
     def contigs(self) -> dict[str, int]:
-        """Return the length of each contig and path that can be shown, in bp.
+        """Return the length of each displayable contig and path, bp.
 
-        A contig that two files name differently is here once, as the first file names it.
+        A contig that two files name differently appears once, under the name in the first file.
         """
         found: dict[str, int] = {}
         busy = [track for track in self.tracks if track.file is not None and track.data]
@@ -80,7 +80,7 @@ class TrackList:
         return {name: length for name, length in found.items() if length > 0}
 
     def show_path(self, contig: str) -> None:
-        """Have the depth of the open graph's paths counted along one of them."""
+        """Compute the depth of the open graph's paths along one of them."""
         graph = self.graph
         if graph is None or self._depth is None or contig == self._path:
             return
@@ -103,12 +103,12 @@ class TrackList:
         self._changed()
 
     def overlay(self, track: Track, other: Track) -> None:
-        """Draw a track in the lane of another one."""
+        """Draw a track over another one, in its lane."""
         put_over(self.tracks, track, other)
         self._changed()
 
     def remove(self, track: Track) -> None:
-        """Take a track away; its file is closed."""
+        """Remove a track and close its file."""
         take_out(self.tracks, track)
         if track.file is not None:
             self._session.tracks.close(track.file)
@@ -172,7 +172,7 @@ def _depth_along(graph: PangenomeGraph, path: str) -> TrackData:
 
 
 def annotation_data(placed: PlacedAnnotations) -> TrackData:
-    """Return placed annotations as features of their paths."""
+    """Convert placed annotations to features on their paths."""
     annotations = placed.annotations
     intervals = Intervals(
         placed.graph.path_names,
@@ -196,13 +196,13 @@ def annotation_data(placed: PlacedAnnotations) -> TrackData:
 
 
 def put(tracks: list[Track], track: Track, place: int) -> None:
-    """Move a track to a place among the others; it gets a lane of its own."""
+    """Move a track to an index among the others, and give it its own lane."""
     take_out(tracks, track)
     track.look.is_overlay = False
     follower = tracks[place] if place < len(tracks) else None
     tracks.insert(place, track)
     if follower is not None and follower.look.is_overlay:
-        # It came between tracks of one lane: those below would be drawn over it.
+        # It was inserted into a shared lane; the tracks below would be drawn over it.
         follower.look.is_overlay = False
 
 
@@ -215,7 +215,7 @@ def put_before(tracks: list[Track], track: Track, other: Track | None) -> None:
 
 
 def put_over(tracks: list[Track], track: Track, other: Track) -> None:
-    """Move a track behind another one, and draw it in its lane."""
+    """Move a track after another one, and draw it in the same lane."""
     if track is other:
         return
     take_out(tracks, track)
@@ -225,7 +225,7 @@ def put_over(tracks: list[Track], track: Track, other: Track) -> None:
 
 
 def take_out(tracks: list[Track], track: Track) -> None:
-    """Take a track away; what was drawn over it keeps the lane."""
+    """Remove a track; tracks drawn over it keep the lane."""
     place = tracks.index(track)
     tracks.pop(place)
     if place < len(tracks) and not track.look.is_overlay:

@@ -1,4 +1,4 @@
-"""The sidebar's fields: open a track file; how the chosen track is drawn, and where it stands."""
+"""The sidebar: opens track files, and edits style and position of the selected track."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TICK: dict[str, Any] = {"size": "small", "margin": (2, 0)}
 
 
 class TrackPicker(FilePicker):
-    """Two ways to open a track file, and how far the opening is."""
+    """Two ways to open a track file, and the progress of opening."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(
@@ -46,12 +46,12 @@ class TrackPicker(FilePicker):
 
 
 class TrackSettings:
-    """Fields for the chosen track.
+    """Fields for the selected track.
 
     Attributes
     ----------
     track
-        The choice of the track.
+        The menu of tracks.
     panel
         The Panel object.
     """
@@ -133,11 +133,11 @@ class TrackSettings:
 
     @property
     def chosen(self) -> Track | None:
-        """The track that the fields are of."""
+        """The track that the fields refer to."""
         return self._browser.chosen
 
     def _lit(self) -> Highlight:
-        """Return all features or reads of the chosen track as a highlight."""
+        """Return all features or reads of the selected track as a highlight."""
         track = self.chosen
         if track is None or track.data is None or track.data.kind is TrackKind.SIGNAL:
             raise ParameterError("a signal has values everywhere; choose a track of features")
@@ -145,7 +145,7 @@ class TrackSettings:
         return Highlight(track.title, noun, track.data.intervals)
 
     def follow(self) -> None:
-        """Offer the tracks that there are."""
+        """Offer the current tracks."""
         tracks = list(self._tracks)
         names = by_title(tracks)
         chosen = self.chosen if self.chosen in tracks else (tracks[0] if tracks else None)
@@ -199,7 +199,7 @@ class TrackSettings:
         self._browser.refresh()
 
     def _freeze(self, track: Track) -> None:
-        """Let a fixed scale begin as the one that is seen."""
+        """Start a fixed scale with the limits of the current one."""
         drawing = self._browser.drawing
         row = next((r for r in drawing.rows if r.track is track), None) if drawing else None
         if row is not None and row.parts:

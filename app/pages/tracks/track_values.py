@@ -1,4 +1,4 @@
-"""Files of tracks: exact values (bedGraph, bigWig), features (BED), bins of all tracks (TSV)."""
+"""Track exports: exact values (bedGraph, bigWig), features (BED), bins of all tracks (TSV)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MAX_ROWS = 2_000_000
 
 
 def place_of(track: Track, region: PathRegion) -> tuple[str, int]:
-    """Return the track's own name of a contig, and where base 0 of the contig is there.
+    """Return the track's own name of a contig, and the position of the contig's base 0 there.
 
     Raises
     ------
     ParameterError
-        If the track has nothing there, or is not ready.
+        If the track has no data on the contig, or is not ready.
     """
     own = track.find_contig(region.path)
     if own is None:
@@ -40,10 +40,10 @@ def place_of(track: Track, region: PathRegion) -> tuple[str, int]:
 
 
 def iter_values(track: Track, region: PathRegion) -> Iterator[tuple[Intervals, float]]:
-    """Yield the steps of a track in a region, those of depth 0 left out, and the share done.
+    """Yield the steps of a track in a region, without depth 0, and the fraction done.
 
-    Positions are those of the region's contig; scores are depth, or the values of a signal.
-    Neighbours differ in depth.
+    Positions are those of the region's contig. Scores are depth, or values of a signal. Adjacent
+    steps differ in depth.
     """
     contig, shift = place_of(track, region)
     waiting: Columns = (np.empty(0, np.int64),) * 2 + (np.empty(0),)
@@ -74,7 +74,7 @@ def _steps(data: TrackData, contig: str, start: int, end: int) -> Columns:
 
 
 def _join(before: Columns, after: Columns) -> Columns:
-    """Return steps with the following ones; a depth that goes on is one step."""
+    """Append steps to the previous ones; a constant depth across the boundary is one step."""
     goes_on = (
         len(before[0]) > 0
         and len(after[0]) > 0
@@ -96,7 +96,7 @@ def _intervals(contig: str, shift: int, columns: Columns) -> Intervals:
 
 
 def iter_write_bedgraph(path: Path, track: Track, region: PathRegion) -> Iterator[OpeningProgress]:
-    """Write the exact values as bedGraph, compressed where the name ends so; yields progress."""
+    """Write exact values as bedGraph, compressed if the file name says so; yields progress."""
     parts: list[bytes] = []
     for steps, share in iter_values(track, region):
         parts.extend(iter_bedgraph(steps))
@@ -107,17 +107,17 @@ def iter_write_bedgraph(path: Path, track: Track, region: PathRegion) -> Iterato
 def iter_write_bigwig(
     path: Path, track: Track, region: PathRegion, length: int
 ) -> Iterator[OpeningProgress]:
-    """Write the exact values as bigWig; yields progress.
+    """Write exact values as bigWig; yields progress.
 
     Parameters
     ----------
     length
-        Of the contig, bp.
+        Length of the contig, bp.
 
     Raises
     ------
     ParameterError
-        If there is no value in the region.
+        If the region has no values.
     """
     parts = []
     for steps, share in iter_values(track, region):
@@ -141,10 +141,10 @@ def iter_write_bigwig(
 
 
 def iter_write_features(path: Path, track: Track, region: PathRegion) -> Iterator[OpeningProgress]:
-    """Write the features that touch a region, whole, as BED; yields progress.
+    """Write the features that overlap a region, in full, as BED; yields progress.
 
-    Positions are those of the region's contig. What begins before it, as it can on a path that is
-    part of a chromosome, is cut off there.
+    Positions are those of the region's contig. Features that begin before it, which is possible on
+    a path that covers a part of a chromosome, are truncated.
 
     Raises
     ------
@@ -186,12 +186,12 @@ def _features(
 
 
 def bin_edges(region: PathRegion, bin_bp: int) -> np.ndarray:
-    """Return edges of bins from the start of a region to its end; the last bin may be shorter.
+    """Return edges of bins over a region; the last bin may be shorter.
 
     Raises
     ------
     ParameterError
-        If there would be too many.
+        If there are too many.
     """
     n_bins = -(-region.length // max(bin_bp, 1))
     if bin_bp < 1 or n_bins > MAX_ROWS:
@@ -205,15 +205,15 @@ def bin_edges(region: PathRegion, bin_bp: int) -> np.ndarray:
 def iter_write_bins(
     path: Path, tracks: Sequence[Track], region: PathRegion, bin_bp: int
 ) -> Iterator[OpeningProgress]:
-    """Write mean, minimum and maximum of each track in each bin as TSV; yields progress.
+    """Write mean, minimum and maximum of each track by bin as TSV; yields progress.
 
-    Positions are 0-based, half-open. A signal has an empty field where no base has a value; of
-    reads and features there is also the number of intervals that overlap the bin.
+    Positions are 0-based, half-open. A signal has an empty field in bins without values. For reads
+    and features, there is also the number of intervals that overlap the bin.
 
     Raises
     ------
     ParameterError
-        If no track has the contig, or there would be too many bins.
+        If no track has the contig, or there are too many bins.
     """
     there = [track for track in tracks if track.find_contig(region.path) is not None]
     if not there:

@@ -1,1 +1,1 @@
-"""Association scans, and what is around a variant."""
+"""Association scans and the neighbourhood of a variant."""

@@ -1,4 +1,4 @@
-"""The trait, covariates and surroundings that a person chose, as the library takes them."""
+"""Converts the selected trait, covariates and window for the analyses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_TRAIT = (
 
 @dataclass(frozen=True)
 class Model:
-    """How a trait is tested: as the choice has it, and in a sentence."""
+    """A model of the trait: its name in the menu, and its description."""
 
     label: str
     text: str
@@ -44,7 +44,7 @@ MODELS = {
 
 @dataclass(frozen=True)
 class Window:
-    """How much is shown around a variant: so many bp or, if ``is_count``, variants, each way."""
+    """Range shown on each side of a variant, in bp or, if ``is_count``, in variants."""
 
     size: int
     is_count: bool = False
@@ -63,7 +63,7 @@ WINDOWS = {
 
 
 def trait_names(state: GenotypeState) -> list[str]:
-    """Return the columns that can be a trait: those of numbers, and those of two categories."""
+    """Return the columns that can be a trait: numeric ones, and those with two categories."""
     table = state.table
     if table is None:
         return []
@@ -72,7 +72,7 @@ def trait_names(state: GenotypeState) -> list[str]:
 
 
 def covariate_names(state: GenotypeState) -> list[str]:
-    """Return the columns that can be covariates, and the components that have been computed."""
+    """Return the columns that can be covariates, and the computed components."""
     table, components = state.table, state.components
     n = 0 if components is None else min(components.scores.shape[1], N_COMPONENTS)
     names = [] if table is None else [*table.numeric_names, *table.category_names]
@@ -80,12 +80,12 @@ def covariate_names(state: GenotypeState) -> list[str]:
 
 
 def iter_components(subject: Genotypes) -> Iterator[Any]:
-    """Yield how far the first principal components are; the last progress has them.
+    """Yield the progress of the first principal components; the last one has the result.
 
     Raises
     ------
     ParameterError
-        At once, if there are too few samples or variants for two components.
+    Immediately, if there are too few samples or variants for two components.
     """
     from genoviz.analyses.genotypes.components import iter_principal_components
 
@@ -101,14 +101,14 @@ def iter_components(subject: Genotypes) -> Iterator[Any]:
 def chosen_design(
     state: GenotypeState, *, trait: str | None = None, with_covariates: bool = True
 ) -> Design:
-    """Return the trait and the covariates that are chosen; notes say how they were read.
+    """Return the selected trait and covariates, with notes on how they were parsed.
 
-    ``trait`` names another one than the chosen.
+    ``trait`` overrides the selected trait.
 
     Raises
     ------
     ParameterError
-        If there is nothing to explain, or too few samples to do so; says what is needed.
+        If the trait does not vary or there are too few samples.
     """
     if state.subject is None:
         raise ParameterError("no genotypes are open; open a file at the left")
@@ -124,7 +124,7 @@ def chosen_design(
 
 
 def chosen_covariates(state: GenotypeState) -> dict[str, np.ndarray]:
-    """Return the columns of the covariates that are chosen, as numbers by name."""
+    """Return the columns of the selected covariates, as numeric arrays by name."""
     columns: dict[str, np.ndarray] = {}
     for name in state.covariates:
         columns |= _covariate(state, name)
@@ -132,7 +132,7 @@ def chosen_covariates(state: GenotypeState) -> dict[str, np.ndarray]:
 
 
 def why_no_cases(state: GenotypeState) -> str:
-    """Return why the trait is not one of cases and controls, a clause; "" if it is."""
+    """Return why the trait is not a case-control trait, as a clause; "" if it is."""
     values = state.column(state.trait) if state.trait else None
     if values is None:
         return "no trait is chosen"
@@ -149,13 +149,13 @@ def why_no_cases(state: GenotypeState) -> str:
 
 
 def trait_of(state: GenotypeState, values: np.ndarray, name: str | None = None) -> Trait:
-    """Return a column as the trait that is chosen, or another one; see `read_trait`."""
+    """Return a column as the selected trait, or as another one; see `read_trait`."""
     name = state.trait if name is None else name
     return read_trait(as_numbers(values), name, state.trait_types.get(name, "auto"))
 
 
 def _covariate(state: GenotypeState, name: str) -> dict[str, np.ndarray]:
-    """Return a column of the table or a component as columns by name."""
+    """Return numeric columns by name for a column of the table or for a component."""
     number = name.removeprefix("PC")
     if number != name and number.isdigit() and state.components is not None:
         scores = state.components.scores

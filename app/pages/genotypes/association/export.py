@@ -1,4 +1,4 @@
-"""A scan as a table of its strongest associations, and as files: variants, and plots on white."""
+"""Results of a scan: a table of the strongest associations, and exports of table and plots."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ScanRows:
     Attributes
     ----------
     variants, scan
-        What was tested, and what came of it.
+        The tested variants and the scan.
     """
 
     variants: VariantTable
@@ -81,11 +81,11 @@ class ScanRows:
         return len(self.order)
 
     def find(self, text: str) -> np.ndarray:
-        """Return the rows at a place, or whose ID has a text; bool."""
+        """Return a mask of the rows at a position, or whose ID contains a text; bool."""
         return VariantRows(self.variants, None, self.order).find(text)[self.order]
 
     def strong(self, minimum: float) -> np.ndarray:
-        """Return which rows have a -log10 p of at least this, bool."""
+        """Return a mask of the rows with at least this -log10 p; bool."""
         return self.scan.minus_log10_p[self.order] >= minimum
 
     @cached_property
@@ -104,11 +104,11 @@ class ScanRows:
         }
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
         return self._keys[column][self.order]
 
     def frame(self, rows: np.ndarray) -> pd.DataFrame:
-        """Return some rows; positions are counted from 1."""
+        """Return some rows, with 1-based positions."""
         variants, chosen = self.variants, self.order[rows]
         columns: dict[str, Any] = {name: values[chosen] for name, values in self._keys.items()}
         columns["Variant"] = [variants.label(variant) for variant in chosen.tolist()]
@@ -118,12 +118,12 @@ class ScanRows:
 
 
 class AssociationTable:
-    """A table with its search field and limit; a click picks a variant.
+    """A table with search field and limit; a click selects a variant.
 
     Attributes
     ----------
     table, limit, rows, panel
-        The table, the largest p-value that is listed, what it lists, and the Panel object.
+        The table, the menu of maximum p-values, the rows, and the Panel object.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -147,7 +147,7 @@ class AssociationTable:
 
     @property
     def listed(self) -> np.ndarray:
-        """int64: the variants that are listed, in their order."""
+        """int64: the listed variants, in order."""
         if self.rows is None or self.table.listed is None:
             return np.empty(0, np.int64)
         return self.rows.order[self.table.listed.rows]
@@ -178,12 +178,12 @@ class AssociationTable:
 def write_scan(
     path: Path, variants: VariantTable, scan: AssociationScan, rows: np.ndarray | None = None
 ) -> None:
-    """Write results as the table of ``genoviz geno gwas``, a row for each variant.
+    """Write results in the format of ``genoviz geno gwas``, one row per variant.
 
     Parameters
     ----------
     rows
-        int64: which variants, in this order; all by default.
+        int64: the variants to write, in this order; by default all.
     """
     rows = np.arange(len(variants)) if rows is None else rows
     columns = {name: values[rows] for name, values in (variants.columns | scan.columns).items()}
@@ -192,7 +192,7 @@ def write_scan(
 
 
 def printed_track(track: Track, share: float = 1.0) -> PrintedPlot:
-    """Return dots along the genome as a plot on white."""
+    """Return a print version of the Manhattan plot."""
     axis = track.axis
     start, end = axis.extent
     view = View(start - axis.room, end + axis.room, PRINT.width, PRINT.height)
@@ -214,7 +214,7 @@ def printed_track(track: Track, share: float = 1.0) -> PrintedPlot:
 
 
 def printed_quantiles(scan: AssociationScan) -> PrintedPlot:
-    """Return observed against expected p-values as a plot on white."""
+    """Return a print version of the Q-Q plot."""
     found = scan_quantiles(scan.minus_log10_p)
     right = 1.05 * float(found.expected.max(initial=1.0))
     top = 1.05 * float(max(found.observed.max(initial=1.0), found.high.max(initial=1.0)))
@@ -227,7 +227,7 @@ def printed_quantiles(scan: AssociationScan) -> PrintedPlot:
 
 
 def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) -> bytes:
-    """Return Manhattan and quantile plot as a file of a kind: ``".png"`` or ``".svg"``."""
+    """Return Manhattan and Q-Q plot as a file of type ``".png"`` or ``".svg"``."""
     n_tested = int(np.isfinite(scan.minus_log10_p).sum())
     title = f"Association with {trait} ({MODELS[scan.model].text})"
     caption = (
@@ -239,7 +239,7 @@ def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) ->
 
 
 def write_bytes(make: Callable[[], bytes]) -> Writer:
-    """Return what writes the bytes that ``make`` returns."""
+    """Return a writer of the bytes that ``make`` returns."""
 
     def write(path: Path) -> None:
         path.write_bytes(make())
@@ -248,7 +248,7 @@ def write_bytes(make: Callable[[], bytes]) -> Writer:
 
 
 def axis_of(variants: VariantTable, known: dict[int, tuple[Any, GenomeAxis]]) -> GenomeAxis:
-    """Return the axis of variants; that of the last table is kept in ``known``."""
+    """Return the axis of variants; ``known`` caches the one of the last table."""
     key = id(variants)
     if key not in known:
         known.clear()

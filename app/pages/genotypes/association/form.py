@@ -1,4 +1,4 @@
-"""What to scan for: trait, covariates and model; and how far a scan is."""
+"""The form of a scan: trait, covariates and model; and the progress of the scan."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168, "model": 132}
 
 
 class TraitFields:
-    """Fields for the trait and its covariates, which all tabs share through the state.
+    """Fields for trait and covariates, which all tabs share through the state.
 
     Attributes
     ----------
@@ -125,23 +125,23 @@ class TraitFields:
 
 
 class AssociationForm:
-    """A bar with fields; a press on Run begins a scan.
+    """A bar with fields; the Run button starts a scan.
 
     Parameters
     ----------
     state
-        What is scanned.
+        State of the page.
     others
-        What else stands in the bar, at its end.
+        Further elements at the end of the bar.
 
     Attributes
     ----------
     fields, model, run_button, cancel_button, adjust_button, panel
         The fields and buttons, and the Panel object.
     task, components
-        The scan that goes on, and the components that one waits for.
+        The running scan, and the computation of components it waits for.
     design
-        Of the newest scan, or None.
+        Design of the latest scan, or None.
     """
 
     def __init__(self, state: GenotypeState, *others: Any) -> None:
@@ -199,11 +199,11 @@ class AssociationForm:
 
     @property
     def offered(self) -> list[str]:
-        """The models that fit the trait."""
+        """The models applicable to the trait."""
         return [name for name in MODELS if name not in self.model.disabled_options]
 
     def run(self) -> None:
-        """Begin a scan, or say why there can be none."""
+        """Start a scan, or show why it is impossible."""
         from genoviz.analyses.genotypes.association.scan import iter_associate
 
         try:
@@ -224,7 +224,7 @@ class AssociationForm:
         self.task.ask(lambda: steps, title=f"association with {design.trait}")
 
     def adjust(self) -> None:
-        """Run again with the first components as covariates, which are computed if need be."""
+        """Rerun with the first components as covariates, and compute those if necessary."""
         if self._state.components is not None:
             self._run_adjusted()
             return
@@ -263,7 +263,7 @@ class AssociationForm:
         self._show()
 
     def _on_model(self, event: Any) -> None:
-        if not self.why_linear:  # it stays the choice for other traits of cases
+        if not self.why_linear:  # it stays selected for other binary traits
             self._of_cases = event.new
 
     def _show(self, *_events: Any) -> None:
@@ -289,7 +289,7 @@ class AssociationForm:
 
     @property
     def _is_inflated(self) -> bool:
-        """Whether p values are too small, and no component is a covariate."""
+        """Whether p-values are inflated and no component is a covariate."""
         scan, design = self._state.scan, self.design
         if scan is None or design is None or not scan.lambda_gc > INFLATED:
             return False

@@ -1,4 +1,4 @@
-"""The surroundings of the picked variant: association, genes, and linkage as a triangle."""
+"""The neighbourhood of the selected variant: association, genes, and a linkage triangle."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ NOTHING = "Click a variant to see the variants around it and their linkage diseq
 
 @dataclass(frozen=True, eq=False)
 class Neighbourhood:
-    """Variants around one, in order of position.
+    """Variants around the selected one, in order of position.
 
     Attributes
     ----------
     variant, rows
-        The one, and all of them (int64, shape (n,)).
+        The selected variant, and all variants (int64, shape (n,)).
     x
-        float64, shape (n,): positions from 1, or numbers in the file where none are known.
+        float64, shape (n,): 1-based positions, or indices in the file if positions are unknown.
     r2
-        float64, shape (n, n): between all pairs.
+        float64, shape (n, n): r² between all pairs.
     ends
-        Where the stretch begins and ends on the axis of ``x``.
+        Limits of the interval on the axis of ``x``.
     contig
-        The contig; "" where positions are not known.
+        The contig; "" if positions are unknown.
     n_more
-        How many variants of the stretch are left out, the furthest ones.
+        Number of variants in the interval that are left out, the most distant ones.
     """
 
     variant: int
@@ -70,14 +70,14 @@ class Neighbourhood:
 
     @property
     def place(self) -> int:
-        """Which of ``rows`` the variant is."""
+        """Index of the selected variant in ``rows``."""
         return int(np.flatnonzero(self.rows == self.variant)[0])
 
 
 def find_neighbours(
     variants: VariantTable, variant: int, window: Window, maximum: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, float], str, int]:
-    """Return rows, x, ends, contig and how many more there are; see `Neighbourhood`."""
+    """Return rows, x, ends, contig and number of omitted variants; see `Neighbourhood`."""
     contig_id = int(variants.contig_ids[variant])
     rows = np.flatnonzero(variants.contig_ids == contig_id)
     positions = variants.positions[rows]
@@ -108,7 +108,7 @@ def find_neighbours(
 
 
 def make_neighbourhood(genotypes: Genotypes, variant: int, window: Window) -> Neighbourhood:
-    """Return the surroundings of a variant with linkage between all pairs."""
+    """Return the neighbourhood of a variant, with linkage between all pairs."""
     from genoviz.analyses.genotypes.linkage import linkage
 
     maximum = int(np.clip(MAX_DOSAGES // max(genotypes.n_samples, 1), MIN_VARIANTS, MAX_VARIANTS))
@@ -118,7 +118,7 @@ def make_neighbourhood(genotypes: Genotypes, variant: int, window: Window) -> Ne
 
 
 def genes_near(tables: list[FeatureTable], near: Neighbourhood) -> tuple[dict[str, Any], int]:
-    """Return the columns of the genes in a stretch for `RegionFigure`, and their rows."""
+    """Return columns of the genes in an interval for `RegionFigure`, and their rows."""
     names = ("left", "right", "bottom", "top", "y", "label_x", "name", "says")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     free = [-np.inf] * MAX_ROWS
@@ -160,16 +160,16 @@ def region_figure(
     genes: dict[str, Any],
     ending: str,
 ) -> bytes:
-    """Return a variant's surroundings as a file of a kind: ``".png"`` or ``".svg"``.
+    """Return the neighbourhood of a variant as a file of type ``".png"`` or ``".svg"``.
 
     Parameters
     ----------
     near, name
-        The surroundings, and the name of the variant.
+        The neighbourhood, and the name of the variant.
     scan, trait
-        The scan whose p-values are drawn, and of what; None draws all variants at 0.
+        The scan whose p-values are drawn, and its trait; None draws all variants at 0.
     genes
-        Columns of `RegionFigure`.
+        Columns for `RegionFigure`.
     """
     values = np.zeros(len(near.rows)) if scan is None else scan.minus_log10_p[near.rows]
     values = np.nan_to_num(values)
@@ -186,14 +186,14 @@ def region_figure(
 
 
 class LinkagePanel:
-    """Two figures with their bar; a click picks another variant.
+    """Two figures with their toolbar; a click selects another variant.
 
     Attributes
     ----------
     window, region, triangle, panel
-        The choice of size, the figures, and Panel objects.
+        The menu of window sizes, the figures, and Panel objects.
     near
-        What is shown, or None.
+        The shown neighbourhood, or None.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -246,12 +246,12 @@ class LinkagePanel:
         self._turn.ask()
 
     def figure(self, trait: str, ending: str) -> tuple[str, Callable[[], bytes]]:
-        """Return the name of the variant, and what makes the picture of its surroundings.
+        """Return the variant's name, and a function that draws its neighbourhood.
 
         Raises
         ------
         GenovizError
-            If none is picked.
+            If no variant is selected.
         """
         near, subject, scan = self.near, self._state.subject, self._state.scan
         if near is None or subject is None:
@@ -282,7 +282,7 @@ class LinkagePanel:
         scan = self._state.scan
         values = np.zeros(len(near.rows)) if scan is None else scan.minus_log10_p[near.rows]
         r2 = near.r2[near.place]
-        order = np.argsort(np.nan_to_num(r2, nan=-1.0), kind="stable")  # the linked ones above
+        order = np.argsort(np.nan_to_num(r2, nan=-1.0), kind="stable")  # linked variants on top
         texts = ["no scan yet"] * len(names) if scan is None else p_texts(values)
         dots = {
             "x": near.x[order],
@@ -307,7 +307,7 @@ class LinkagePanel:
             self.region.show_genes(genes, n_rows)
 
     def _feature_tables(self) -> list[FeatureTable]:
-        """Return the features of the open tracks, and of the annotations of the graph."""
+        """Return the features of the open tracks and of the graph's annotations."""
         session = self._state.session
         tables = [file.data.features for file in session.tracks.files]
         for file in session.annotation_files.files:

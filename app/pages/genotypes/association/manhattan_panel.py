@@ -1,4 +1,4 @@
-"""A Manhattan plot that follows zooming: as many variants as can be seen, and each is clickable."""
+"""A zoomable Manhattan plot with clickable variants, at the resolution of the screen."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ LONG = 1_000
 
 
 class ManhattanPanel:
-    """A figure along the genome.
+    """A Manhattan plot along the genome.
 
     Parameters
     ----------
     session
-        Whose jobs the drawings are.
+        Runs the drawing jobs.
     figure
-        What is drawn in.
+        The figure to draw in.
     pick
-        Called with the variant that is clicked.
+        Called with the clicked variant.
     nothing
-        What is said while there is nothing to draw.
+        Note while there are no data.
 
     Attributes
     ----------
     track
-        What is drawn, or None.
+        The drawn data, or None.
     shown
-        The columns that were drawn last, or None.
+        The columns drawn last, or None.
     panel
         The Panel object.
     """
@@ -86,14 +86,14 @@ class ManhattanPanel:
 
     @property
     def view(self) -> View:
-        """What is shown, or is about to be."""
+        """The current view, or the one about to be shown."""
         x_range = self.figure.plot.x_range
         start, end = self._wanted or (float(x_range.start), float(x_range.end))
         return View(start, end, *self._size)
 
     @property
     def zoom(self) -> tuple[float, float] | None:
-        """Ends of the part that is shown, or is to be once there is a track; None for all."""
+        """Limits of the current or pending view; None for the whole axis."""
         if self.track is None:
             return self._linked
         view, axis = self.view, self.track.axis
@@ -103,7 +103,7 @@ class ManhattanPanel:
         return None if is_whole else (round(view.start, digits), round(view.end, digits))
 
     def zoom_to(self, zoom: tuple[float, float]) -> None:
-        """Show a part; if there is no track yet, once there is."""
+        """Show a part of the axis, as soon as there are data."""
         self._linked = zoom
         if self.track is not None:
             self._follow_link()
@@ -116,7 +116,7 @@ class ManhattanPanel:
             self._wanted, self._is_stale = (start, end), True
 
     def show(self, track: Track | None) -> None:
-        """Draw something else; the view stays if it is along the same variants."""
+        """Replace the data; the view is kept if the variants are the same."""
         before, self.track = self.track, track
         if track is None:
             self._dots.drop()
@@ -131,7 +131,7 @@ class ManhattanPanel:
         self._find_lit()
 
     def _find_lit(self) -> None:
-        """Find which variants are lit up."""
+        """Look up the highlighted variants."""
         sets = self._highlights.shown
         if self.track is not None and sets:
             self._lit.ask(lit_points, self.track, sets)
@@ -157,7 +157,7 @@ class ManhattanPanel:
             self._is_stale = True
 
     def poll(self) -> None:
-        """Bring the figure up to date; called some twenty times a second."""
+        """Update the figure; called some twenty times per second."""
         rests = time.monotonic() - self._changed_at > REST_SECONDS
         if not self._is_stale or not rests or self._dots.is_open or self.track is None:
             return

@@ -1,4 +1,4 @@
-"""Which dots of a Manhattan plot can be seen: one for each few pixels, the highest there."""
+"""Visible dots of a Manhattan plot: the highest in each cell of a few pixels."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ MAX_LIT = 2000
 
 @dataclass(frozen=True, eq=False)
 class GenomeAxis:
-    """Contigs side by side.
+    """An axis of concatenated contigs.
 
     Attributes
     ----------
     names
-        The contigs that have variants, in the order of the file.
+        The contigs that have variants, in file order.
     starts, ends
-        float64, shape (n_contigs,): where each is on the axis, bp.
+        float64, shape (n_contigs,): interval of each contig on the axis, bp.
     ranks
-        int32, shape (n_variants,): the contig of each variant, among those.
+        int32, shape (n_variants,): index of each variant's contig in ``names``.
     places
-        float64, shape (n_variants,): where each variant is on the axis.
+        float64, shape (n_variants,): coordinate of each variant on the axis.
     has_positions
-        bool, shape (n_contigs,): whether places are positions; otherwise variants without known
-        positions stand one beside the other.
+        bool, shape (n_contigs,): whether coordinates derive from positions; variants of contigs
+        without positions are evenly spaced.
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class GenomeAxis:
 
     @classmethod
     def of(cls, variants: VariantTable) -> GenomeAxis:
-        """Return the axis of variants."""
+        """Create the axis of variants."""
         used, ranks = np.unique(variants.contig_ids, return_inverse=True)
         n = len(used)
         highest, lowest = np.full(n, -1, np.int64), np.full(n, np.iinfo(np.int64).max)
@@ -71,41 +71,41 @@ class GenomeAxis:
 
     @property
     def length(self) -> float:
-        """Where the last contig ends."""
+        """End of the last contig."""
         return float(self.ends[-1]) if len(self.ends) else 1.0
 
     @cached_property
     def extent(self) -> tuple[float, float]:
-        """What is shown of it at first: a locus of one contig begins where its variants do."""
+        """The initial view; for a locus of one contig it starts at the first variant."""
         is_locus = len(self.names) == 1 and bool(self.has_positions[0])
         start = float(self.places.min()) if is_locus else 0.0
         return (start, self.length) if start > self.length / 2 else (0.0, self.length)
 
     @property
     def room(self) -> float:
-        """How much is shown beyond the ends."""
+        """Padding beyond both ends."""
         return 0.01 * (self.extent[1] - self.extent[0])
 
     @cached_property
     def order(self) -> np.ndarray:
-        """int64: the variants by place."""
+        """int64: the variants by coordinate."""
         return np.argsort(self.places, kind="stable")
 
     @cached_property
     def sorted_places(self) -> np.ndarray:
-        """The places of `order`."""
+        """The coordinates of `order`."""
         return self.places[self.order]
 
     def within(self, start: float, end: float) -> np.ndarray:
-        """Return the variants from ``start`` to ``end`` on the axis, int64, by place."""
+        """Return the variants from ``start`` to ``end`` on the axis, int64, by coordinate."""
         first, stop = np.searchsorted(self.sorted_places, [start, end], side="left")
         return self.order[first : int(stop) + 1]
 
 
 def lit_points(track: Track, sets: Iterable[Lit]) -> dict[str, Any]:
-    """Return where variants that are lit up are drawn, and in which colours; the last set on top.
+    """Return coordinates and colours of highlighted variants, with the last set on top.
 
-    Of a set with more than 2,000 of them, those with the largest values.
+    A set with more than 2,000 of them is reduced to those with the largest values.
     """
     axis, places = track.axis, track.axis.sorted_places
     xs, ys, colours = [np.empty(0)], [np.empty(0)], []
@@ -128,24 +128,24 @@ def lit_points(track: Track, sets: Iterable[Lit]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """What is drawn along the genome.
+    """Data drawn along the genome.
 
     Attributes
     ----------
     variants, axis
-        The variants, and where each is.
+        The variants, and their axis.
     values
         float64, shape (n_variants,); NaN is not drawn.
     say
-        Returns what tooltips say of some variants' values.
+        Returns the tooltip text for the values of some variants.
     label
-        Of the y axis.
+        Label of the y axis.
     lines
-        Dashed lines across: their values and colours.
+        Dashed horizontal lines: values and colours.
     strong
-        From which value on dots stand out.
+        Dots from this value on are emphasized.
     min_top
-        To which value the y axis goes at least.
+        Minimum upper limit of the y axis.
     """
 
     variants: VariantTable
@@ -159,13 +159,13 @@ class Track:
 
     @cached_property
     def by_value(self) -> np.ndarray:
-        """int64: the variants that have a value, the greatest last."""
+        """int64: the variants with a value, in ascending order of value."""
         order = np.argsort(np.abs(self.values), kind="stable")
         return order[np.isfinite(self.values[order])]
 
     @cached_property
     def y_ends(self) -> tuple[float, float]:
-        """Ends of the y axis."""
+        """Limits of the y axis."""
         found = self.values[self.by_value]
         high = max(float(found.max(initial=0.0)), self.min_top)
         low = float(found.min(initial=0.0))
@@ -175,7 +175,7 @@ class Track:
 
 @dataclass(frozen=True)
 class View:
-    """What a figure shows: ends on the axis, and its size in pixels."""
+    """The view of a figure: limits on the axis, and size in pixels."""
 
     start: float
     end: float
@@ -184,7 +184,7 @@ class View:
 
 
 def thin(track: Track, view: View) -> np.ndarray:
-    """Return the variants that are drawn, int64: in each cell of pixels the greatest value."""
+    """Return the variants to draw, int64: the largest value in each cell of pixels."""
     axis, values = track.axis, track.values
     low, high = track.y_ends
     n_columns = max(view.width // CELL, 1)
@@ -201,12 +201,12 @@ def thin(track: Track, view: View) -> np.ndarray:
     cells = np.clip(column, 0, n_columns - 1).astype(np.int64) * n_rows
     cells += np.clip(row, 0, n_rows - 1).astype(np.int64)
     highest = np.full(n_columns * n_rows, -1, np.int64)
-    highest[cells] = rows  # of several, the last stays: the one with the greatest value
+    highest[cells] = rows  # the last assignment to a cell wins, which is the largest value
     return highest[highest >= 0]
 
 
 def make_dots(track: Track, view: View) -> dict[str, Any]:
-    """Return the columns that `ManhattanFigure` draws of a view."""
+    """Return the columns that `ManhattanFigure` draws for a view."""
     rows = thin(track, view) if len(track.by_value) else np.empty(0, np.int64)
     values = track.values[rows]
     shades = (track.axis.ranks[rows] & 1).astype(np.uint8)
@@ -222,7 +222,7 @@ def make_dots(track: Track, view: View) -> dict[str, Any]:
 
 
 def nearest(track: Track, view: View, x: float, y: float) -> int | None:
-    """Return the variant whose dot is nearest to a point, or None if none is near it."""
+    """Return the variant of the dot nearest to a point, or None if none is close."""
     per_pixel = (view.end - view.start) / max(view.width, 1)
     rows = track.axis.within(x - NEAR_PIXELS * per_pixel, x + NEAR_PIXELS * per_pixel)
     rows = rows[np.isfinite(track.values[rows])]
@@ -237,7 +237,7 @@ def nearest(track: Track, view: View, x: float, y: float) -> int | None:
 
 
 def names_of(variants: VariantTable, rows: np.ndarray) -> list[str]:
-    """Return what people call variants: ID and place."""
+    """Return display names of variants: ID and position."""
     ids = variants.ids[rows].tolist()
     contigs = variants.contig_ids[rows].tolist()
     positions = variants.positions[rows].tolist()
@@ -248,7 +248,7 @@ def names_of(variants: VariantTable, rows: np.ndarray) -> list[str]:
 
 
 def say_variant(name: str, contig: str, position: int) -> str:
-    """Return ID and place of a variant; positions are written from 1.
+    """Return ID and 1-based position of a variant.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The tab of association: a scan, its two plots, and what is around a variant."""
+"""The Association tab: a scan, its two plots, and the neighbourhood of a variant."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
 
 class QuantilePanel:
-    """A figure of quantiles; a click picks the variant of a dot.
+    """A Q-Q plot; a click selects the variant of a dot.
 
     Attributes
     ----------
     figure, quantiles, panel
-        The figure, what it shows, and the Panel object.
+        The figure, its data, and the Panel object.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -115,11 +115,11 @@ class AssociationPanel:
     Attributes
     ----------
     title, panel
-        Name and Panel object.
+        Title and Panel object.
     form, manhattan, quantiles, table, region, card
         The parts.
     exports
-        The menu of files.
+        The export menu.
     """
 
     title = "Association"
@@ -189,13 +189,13 @@ class AssociationPanel:
         return pmui.Column(self.form.panel, plots, below, **GROW, styles=whole)
 
     def poll(self) -> None:
-        """Bring the tab up to date; called some twenty times a second."""
+        """Update the tab; called some twenty times per second."""
         if self.is_shown:
             self.manhattan.poll()
 
     @property
     def track(self) -> Track | None:
-        """What the Manhattan plot shows."""
+        """The data of the Manhattan plot."""
         return self.manhattan.track
 
     def _follow(self, *_events: Any) -> None:
@@ -203,7 +203,7 @@ class AssociationPanel:
         self.manhattan.choose(self._state.variant)
 
     def _pick_strongest(self, event: Any) -> None:
-        """Choose the variant of the strongest association, unless one is chosen already."""
+        """Select the variant with the smallest p-value unless one is selected."""
         scan = event.new
         if scan is not None and self._state.variant is None and np.isfinite(scan.beta).any():
             self._state.variant = int(np.nanargmax(scan.minus_log10_p))
@@ -238,10 +238,10 @@ class AssociationPanel:
             self.region.window.visible = not is_table
             self._offer_files()
             if is_table and not len(self._table_place):
-                self._table_place.append(self.table.panel)  # a table needs a place that is seen
+                self._table_place.append(self.table.panel)  # a table needs a visible container
 
     def _offer_files(self) -> None:
-        """Offer what is seen, and what is always there."""
+        """Offer exports of the results that are shown, and those that are always available."""
         hidden = "region" if self.view.value == TABLE else "listed"
         self.exports.offer(name for name, ending in FILES.items() if not ending.startswith(hidden))
 

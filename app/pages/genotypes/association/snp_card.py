@@ -1,4 +1,4 @@
-"""The card of the variant that is picked."""
+"""The card of the selected variant."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ h4 { margin: 0 0 3px; font-size: 13.5px; font-weight: 600; overflow-wrap: anywhe
 
 
 class SnpCard:
-    """Facts, boxes of the trait by genotype, and buttons that lead to other pages.
+    """Facts, box plots of the trait by genotype, and buttons that lead to other pages.
 
     Attributes
     ----------
     head, text, boxes, paths, tracks_button, layout_button, panel
-        Panel objects, and the figure, which is seen in a low window too: facts are scrolled.
+        Panel objects, and the figure, which stays visible in a low window while the facts scroll.
     facts
-        Of the variant that is shown, or None.
+        Facts of the shown variant, or None.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -115,7 +115,7 @@ class SnpCard:
 
     @property
     def region(self) -> PathRegion | None:
-        """The base where the variant is, or None."""
+        """The position of the variant, or None."""
         subject, variant = self._state.subject, self._state.variant
         if subject is None or variant is None or subject.variants.positions[variant] < 0:
             return None
@@ -125,7 +125,7 @@ class SnpCard:
 
     @property
     def placed(self) -> PathRegion | None:
-        """The same on a path of the open graph, or None if the graph does not have it."""
+        """The position on a path of the open graph, or None if no path covers it."""
         graph, region = self._state.session.opened, self.region
         return None if graph is None or region is None else place_on_graph(graph.graph, region)
 
@@ -141,7 +141,7 @@ class SnpCard:
         self._state.session.wanted_page = "tracks"
 
     def show_layout(self) -> None:
-        """Light the variant up, go to its nodes on the layout, and ask which paths have what."""
+        """Highlight the variant, go to its nodes in the layout, and look up the paths' alleles."""
         placed, graph = self.placed, self._state.session.opened
         if placed is None:
             self._state.session.problem = f"{NOT_ON_GRAPH[0].upper()}{NOT_ON_GRAPH[1:]}."
@@ -192,7 +192,7 @@ class SnpCard:
             return
         try:
             groups = facts.groups(trait_of(state, values).values)
-        except ParameterError:  # of another type than it is read as; the form says so
+        except ParameterError:  # the column has another type than selected; the form says so
             groups = []
         if not any(map(len, groups)):
             self.boxes.show_nothing()
@@ -225,7 +225,7 @@ class SnpCard:
             self._allow_layout()
 
     def _allow_layout(self) -> None:
-        """Offer the layout where the open graph has the place of the variant."""
+        """Show the layout button if the open graph covers the variant."""
         no_graph = "open a graph on the Pangenome page first"
         lacks = no_graph if self._state.session.opened is None else NOT_ON_GRAPH
         allow(self.layout_button, lacks if self.placed is None else "")

@@ -1,4 +1,4 @@
-"""What there is to say of one variant: genotypes, test with p in words, paths with its alleles."""
+"""Facts on one variant: genotypes, test results as text, and paths with its alleles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_GENOTYPES = 3
 
 
 def p_text(minus_log10_p: float) -> str:
-    """Return a p-value from its -log10, however small it is.
+    """Format a p-value from its -log10, however small it is.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def p_text(minus_log10_p: float) -> str:
 
 
 def p_texts(minus_log10_p: np.ndarray) -> list[str]:
-    """Return p-values as words."""
+    """Format p-values."""
     return [p_text(value) for value in minus_log10_p.tolist()]
 
 
 def inflation_text(lambda_gc: float) -> str:
-    """Return a genomic inflation factor as words.
+    """Format a genomic inflation factor.
 
     Examples
     --------
@@ -64,18 +64,18 @@ def inflation_text(lambda_gc: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class GraphAlleles:
-    """A site of a graph at the place of a variant.
+    """The site of a graph at the position of a variant.
 
     Attributes
     ----------
     region
-        The place on a path of the graph.
+        The position on a path of the graph.
     alleles
-        What the paths have there; None if the graph has no site at that place.
+        Alleles of the paths; None if the graph has no site there.
     names
         Names of all paths.
     sites
-        All sites along that path, which the next question needs.
+        All sites along that path, kept for the next lookup.
     """
 
     region: PathRegion
@@ -85,7 +85,7 @@ class GraphAlleles:
 
 
 def variants_highlight(variants: VariantTable, rows: np.ndarray, title: str = "") -> Highlight:
-    """Return variants to be lit up, of which those without a position are left out."""
+    """Return variants as a highlight, without those of unknown position."""
     rows = rows[variants.positions[rows] >= 0]
     starts = variants.positions[rows].astype(np.int64)
     ids = variants.contig_ids[rows].astype(np.int32)
@@ -96,7 +96,7 @@ def variants_highlight(variants: VariantTable, rows: np.ndarray, title: str = ""
 
 
 def place_on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion | None:
-    """Return a region on a path of the graph, by any name of its contig; None if it has none."""
+    """Map a region to a path of the graph by any name of its contig; None if there is none."""
     if graph is None:
         return None
     placed = on_graph(graph, region)
@@ -108,7 +108,7 @@ def place_on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegi
 def find_graph_alleles(
     graph: PangenomeGraph, region: PathRegion, sites: VariationSites | None
 ) -> GraphAlleles:
-    """Return the innermost site at a place of a path; ``sites`` are those known of a path."""
+    """Return the innermost site at a position of a path; ``sites`` are cached sites of a path."""
     reference = graph.path_names.index(region.path)
     if sites is None or sites.reference != reference:
         sites = find_sites(graph, reference)
@@ -121,7 +121,7 @@ def find_graph_alleles(
 
 
 def paths_html(found: GraphAlleles, first: str, second: str) -> str:
-    """Return which paths carry each allele of the graph; those of the variant are named."""
+    """Return the paths that carry each allele of the graph; the variant's alleles are named."""
     if found.alleles is None:
         return (
             f"<p>The graph does not vary at {escape(str(found.region))}: all paths there are "
@@ -151,13 +151,13 @@ class SnpFacts:
     Attributes
     ----------
     variant
-        Its number.
+        Index of the variant.
     dosages
-        int8, shape (n_samples,): counts of A1, -1 where missing.
+        int8, shape (n_samples,): number of copies of A1, -1 if missing.
     hwe_p
-        p-value of the exact test for Hardy-Weinberg equilibrium; NaN if there is none.
+        p-value of the exact test for Hardy-Weinberg equilibrium; NaN if undefined.
     frequency
-        Share of A1 among the copies there are; NaN if no genotype is known.
+        Frequency of A1; NaN if all genotypes are missing.
     """
 
     variant: int
@@ -181,24 +181,24 @@ class SnpFacts:
 
     @property
     def counts(self) -> np.ndarray:
-        """int64, shape (3,): samples with two, one and no copies of A1."""
+        """int64, shape (3,): numbers of samples with two, one and no copies of A1."""
         return np.bincount(self.dosages[self.dosages >= 0], minlength=N_GENOTYPES)[::-1]
 
     @property
     def n_missing(self) -> int:
-        """Samples without a genotype."""
+        """Number of samples without a genotype."""
         return int((self.dosages < 0).sum())
 
     def groups(self, phenotype: np.ndarray) -> list[np.ndarray]:
-        """Return the values of a trait of samples with two, one and no copies of A1."""
+        """Return the trait values of samples with two, one and no copies of A1."""
         is_known = np.isfinite(phenotype)
         return [phenotype[is_known & (self.dosages == n)] for n in (2, 1, 0)]
 
 
 def genotype_names(genotypes: Genotypes, variant: int) -> list[str]:
-    """Return the genotypes with two, one and no copies of A1, as they are written.
+    """Return the names of the genotypes with two, one and no copies of A1.
 
-    Alleles of one letter stand side by side, as in AG; others with a stroke between.
+    Alleles of one letter are adjacent, as in AG; longer ones are separated by a slash.
     """
     first, second = (short(str(name[variant])) for name in _alleles(genotypes))
     stroke = "" if len(first) == len(second) == 1 else "/"
@@ -206,7 +206,7 @@ def genotype_names(genotypes: Genotypes, variant: int) -> list[str]:
 
 
 def short(allele: str, maximum: int = 8) -> str:
-    """Return an allele, cut off if it is long.
+    """Truncate an allele if it is long.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def short(allele: str, maximum: int = 8) -> str:
 
 
 def head_html(genotypes: Genotypes, facts: SnpFacts) -> str:
-    """Return the name of a variant and its genotypes with their counts as HTML."""
+    """Return name and genotype counts of a variant as HTML."""
     variants, variant = genotypes.variants, facts.variant
     names = genotype_names(genotypes, variant)
     cells = "".join(
@@ -229,7 +229,7 @@ def head_html(genotypes: Genotypes, facts: SnpFacts) -> str:
 
 
 def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
-    """Return the facts of a variant as HTML; ``scan`` may be None."""
+    """Return the facts on a variant as HTML; ``scan`` may be None."""
     variant = facts.variant
     n_samples = genotypes.n_samples
     frequency, share = facts.frequency, 100 * facts.n_missing / max(n_samples, 1)
@@ -247,12 +247,12 @@ def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
 
 
 def scan_rows(scan: Any, variant: int) -> dict[str, str]:
-    """Return effect, its interval and its p-value."""
+    """Return the effect, its interval and its p-value."""
     beta, error = float(scan.beta[variant]), float(scan.standard_error[variant])
     if np.isnan(beta):
         return {"Association": "not tested: monomorphic"}
     rows = {"β per copy of A1": f"{beta:.4g} ± {error:.2g} (SE)"}
-    if scan.model not in (LINEAR, SADDLE_POINT):  # of a saddle point β is one step, so too large
+    if scan.model not in (LINEAR, SADDLE_POINT):  # SPA's one-step β is too large
         ends = np.exp(beta + np.array([-1.96, 1.96]) * error)
         rows["Odds ratio"] = f"{np.exp(beta):.3g} ({ends[0]:.3g} to {ends[1]:.3g})"
     rows["p"] = p_text(float(scan.minus_log10_p[variant]))

@@ -1,1 +1,1 @@
-"""Predictions of breeding values, and how good they are."""
+"""Prediction of breeding values, and its accuracy."""

@@ -1,4 +1,4 @@
-"""A prediction as a person asks for it, and the generator of the library that computes it."""
+"""A requested prediction, and the generator that computes it."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ PRECONDITIONERS = {"Diagonal": "diagonal", "Block": "block", "None": "none"}
 
 @dataclass(frozen=True)
 class BlupRequest:
-    """How to predict.
+    """The settings of a prediction.
 
     Attributes
     ----------
     method
         `SNP_BLUP`, `GBLUP`, or a key of `SINGLE_STEP`.
     heritability, preconditioner, tolerance
-        As the library has them.
+        As in the library.
     polygenic_weight
-        Of single-step methods.
+        Polygenic weight of single-step methods.
     is_estimated
         Whether the heritability is estimated.
     others
-        Names of other traits, which are predicted at the same time.
+        Names of further traits, predicted jointly.
     covariances
-        Path of their covariances; "" if they are estimated, or from an upload.
+        Path of their covariance table; "" if covariances are estimated or from an upload.
     gamma
         Relationships of metafounders: ``"estimate"``, numbers, or a path; "" for none.
     base
-        What the variances are of, as `base_share` has it.
+        The population that the variances refer to, as in `base_share`.
     """
 
     method: str = SNP_BLUP
@@ -67,7 +67,7 @@ class BlupRequest:
 
     @property
     def assumed(self) -> str:
-        """The shares of the variance that predictions depend on, and who chose them, in words."""
+        """The variance shares that the predictions assume, and their origin, as text."""
         words = []
         if not (self.is_estimated or self.others):
             words.append(_chosen("heritability", self.heritability, BlupRequest.heritability))
@@ -83,22 +83,23 @@ def _chosen(what: str, value: float, usual: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class BlupRun:
-    """A prediction that was begun: who is predicted, from what.
+    """A running prediction: its individuals and data.
 
     Attributes
     ----------
     request, design
-        What was asked for.
+        The request and the design.
     ids, family_ids
-        str, shape (n,): those who get a breeding value, samples or animals of a pedigree.
+        str, shape (n,): individuals with a breeding value, which are samples or animals of a
+        pedigree.
     phenotypes
-        float64, shape (n, n_traits): NaN where none is known.
+        float64, shape (n, n_traits): NaN if unknown.
     is_genotyped
         bool, shape (n,).
     steps
-        The generator of `Preparation`, and of snapshots.
+        The generator of `Preparation`, then of snapshots.
     groups
-        Names of the pedigree's groups of unknown parents.
+        Names of the groups of unknown parents in the pedigree.
     """
 
     request: BlupRequest
@@ -117,13 +118,13 @@ class BlupRun:
 
     @property
     def phenotype(self) -> np.ndarray:
-        """float64, shape (n,): of the first trait."""
+        """float64, shape (n,): phenotypes of the first trait."""
         return self.phenotypes[:, 0]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How far the estimate of variances is, in words."""
+    """Progress of the estimation of variances, as text."""
 
     words: str
 
@@ -136,23 +137,23 @@ def begin_blup(
     others: Mapping[str, float] | None = None,
     gamma: np.ndarray | None = None,
 ) -> BlupRun:
-    """Return a prediction of one trait that is ready to run.
+    """Prepare a prediction of one trait; its `BlupRun` is ready to run.
 
     Parameters
     ----------
     genotypes, design, request
-        From whom, what and how to predict.
+        The data, the trait and the settings.
     pedigree
-        Of single-step methods: samples, and animals without genotypes.
+        For single-step methods: samples, and animals without genotypes.
     others
-        Phenotypes of animals without genotypes, by name.
+        Phenotypes of animals without genotypes, by ID.
     gamma
-        Relationships of metafounders; None to estimate them, or if the request has none.
+        Relationships of metafounders; None to estimate them, or if there are no metafounders.
 
     Raises
     ------
     ParameterError
-        If a single-step method has no pedigree, or one without the samples.
+        If a single-step method has no pedigree, or the pedigree lacks samples.
     """
     options: dict[str, Any] = {
         "preconditioner": request.preconditioner,
@@ -183,7 +184,7 @@ def begin_together(
     pedigree: Pedigree | None,
     gamma: np.ndarray | None = None,
 ) -> BlupRun:
-    """Return a prediction of several traits that is ready to run; see `begin_blup`."""
+    """Prepare a joint prediction of several traits; see `begin_blup`."""
     designs, covariates = together.designs, together.covariates
     if request.method in SINGLE_STEP:
         rows = rows_in_pedigree(request.method, pedigree, genotypes.samples)
@@ -224,12 +225,12 @@ def _run_of(
 def iter_heritability(
     genotypes: Genotypes, design: Design
 ) -> Generator[Preparation, None, tuple[float, str]]:
-    """Yield how far REML is, and return the heritability and a sentence on it.
+    """Yield the progress of REML, and return the heritability and a sentence on it.
 
     Raises
     ------
     ParameterError
-        If nothing can be predicted from it.
+        If the estimate does not allow predictions.
     """
     from genoviz.analyses.genotypes.variances.estimate import iter_reml
 
@@ -327,7 +328,7 @@ def _relate(
     *,
     is_estimated: bool | None = None,
 ) -> tuple[Pedigree, float, list[str]]:
-    """Return the pedigree, maybe with metafounders, what variances are divided by, and notes."""
+    """Return the pedigree with any metafounders, the divisor of the variances, and notes."""
     from genoviz.analyses.genotypes.prediction.metafounders import base_share, relate_groups
 
     if not request.gamma:

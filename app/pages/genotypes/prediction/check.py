@@ -1,4 +1,4 @@
-"""Cross-validation: how well those are predicted whose phenotypes were hidden."""
+"""Cross-validation: the accuracy of predictions for hidden phenotypes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ FIELD: dict[str, Any] = {"size": "small", "width": 84, "margin": (8, 8, 0, 0)}
 
 
 class PredictionCheck:
-    """Fields, a button, and what came of it.
+    """Fields, a button, and the result.
 
     Attributes
     ----------
     folds, repeats, button, said, panel
         Panel objects.
     result, design
-        The newest `CrossValidation`, and of what; None at first.
+        The latest `CrossValidation` and its design; None at first.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class PredictionCheck:
         )
 
     def begin(self) -> None:
-        """Begin, or say why that cannot be."""
+        """Start cross-validation, or show why it is impossible."""
         try:
             design = chosen_design(self._state)
         except GenovizError as error:

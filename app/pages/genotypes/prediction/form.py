@@ -1,4 +1,4 @@
-"""How to predict: trait, heritability, method; and the run of the solver."""
+"""The prediction form: trait, heritability and method; and control of the solver."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
 
 
 class BlupQuestion(Question):
-    """A question that can be paused; its snapshots stay."""
+    """A `Question` that can be paused; its snapshots are kept."""
 
     @property
     def is_paused(self) -> bool:
-        """Whether the run is held."""
+        """Whether the run is paused."""
         return self._job is not None and self._job.state == "paused"
 
     def pause(self) -> None:
-        """Hold the run, or go on with it."""
+        """Pause or resume the run."""
         if self._job is None:
             return
         if self.is_paused:
@@ -64,7 +64,7 @@ class BlupQuestion(Question):
 
 
 class PredictionForm:
-    """Fields one below the other, and buttons.
+    """Fields in a column, and buttons.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class PredictionForm:
     run_button, pause_button, cancel_button, panel
         Buttons, and the Panel object.
     pedigree_source
-        The path that opens the pedigree again; "" for an upload, and for that of the .fam file.
+        The path of the pedigree, to reopen it; "" for an upload, and for the .fam file's pedigree.
     run
-        The prediction that was begun last, or None.
+        The latest prediction, or None.
     task
-        The question that runs it.
+        The `BlupQuestion` that runs it.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -160,7 +160,7 @@ class PredictionForm:
 
     @property
     def request(self) -> BlupRequest:
-        """What the fields ask for."""
+        """The settings in the fields."""
         return BlupRequest(
             self.method.value,
             preconditioner=self.preconditioner.value,
@@ -184,11 +184,11 @@ class PredictionForm:
         return self._reads.is_open
 
     def open_pedigree(self, source: str) -> None:
-        """Begin to read the pedigree of a path on the server."""
+        """Start to read a pedigree from a path on the server."""
         self._reads.ask(_read_served, source, self._state.session.folders)
 
     def begin(self) -> None:
-        """Begin a prediction, or say why there can be none."""
+        """Start a prediction, or show why it is impossible."""
         state = self._state
         try:
             run = self._begin()
@@ -216,11 +216,11 @@ class PredictionForm:
         return begin_together(state.subject, together, request, pedigree, gamma)
 
     def complain(self, problem: str) -> None:
-        """Say what is wrong with the fields."""
+        """Show what is wrong with the fields."""
         self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'
 
     def _others(self, design: Design) -> dict[str, float]:
-        """Return phenotypes of animals that were never genotyped."""
+        """Return the phenotypes of animals without genotypes."""
         state, phenotypes = self._state, self._state.session.genotypes.phenotypes
         table = None if phenotypes is None else phenotypes.whole
         return phenotypes_of_others(table, design, state.opened.genotypes.samples)
@@ -243,7 +243,7 @@ class PredictionForm:
         self._follow_method()
 
     def _on_own_pedigree(self) -> None:
-        """Take the pedigree of the samples' own parents, or keep why there is none."""
+        """Use the pedigree of the samples' parents, or remember why there is none."""
         subject = self._state.subject
         self._pedigree, self._why_none = None, "the .fam file has no parents"
         try:
@@ -259,7 +259,7 @@ class PredictionForm:
             is_one = len(self.model.traits) == 1
             self.preconditioner.visible = is_one
             if not is_one and self.method.value == GBLUP:
-                self.method.value = SNP_BLUP  # of the same values
+                self.method.value = SNP_BLUP  # an equivalent model
             self.method.disabled_options = [] if is_one else [GBLUP]
             self.model.show(is_single)
         self._show()

@@ -1,4 +1,4 @@
-"""Samples among the animals of a pedigree, and what is known of their traits."""
+"""Maps samples to animals of a pedigree, with their phenotypes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """Traits that are predicted at the same time.
+    """Traits that are predicted jointly.
 
     Attributes
     ----------
     designs
-        Of the traits.
+        Designs of the traits.
     covariates, names
-        float64, shape (n_samples, c), and what its columns are called.
+        float64, shape (n_samples, c), and names of its columns.
     others
-        Of each trait phenotypes of animals without genotypes, by name.
+        For each trait, phenotypes of animals without genotypes, by ID.
     file
         Table of covariances; None if they are estimated.
     """
@@ -42,12 +42,12 @@ class Together:
 
 
 def rows_in_pedigree(method: str, pedigree: Pedigree | None, samples: SampleTable) -> np.ndarray:
-    """Return the row of each sample in the pedigree that a method needs, int64.
+    """Return the row of each sample in the pedigree required by a method, int64.
 
     Raises
     ------
     ParameterError
-        If there is none, or it has not all samples.
+        If there is no pedigree, or it lacks a sample.
     """
     if pedigree is None:
         raise ParameterError(
@@ -63,7 +63,7 @@ def spread_phenotypes(
     designs: Sequence[Design],
     others: Sequence[Mapping[str, float]],
 ) -> np.ndarray:
-    """Return traits of all animals: float64, shape (n_animals, n_traits)."""
+    """Expand traits to all animals: float64, shape (n_animals, n_traits)."""
     names = pedigree.ids.tolist()
     columns = []
     for design, known in zip(designs, others, strict=True):
@@ -74,7 +74,7 @@ def spread_phenotypes(
 
 
 def spread_rows(n: int, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return values of samples as rows of n animals; 0 of others."""
+    """Expand values of samples to rows of n animals; others get 0."""
     spread = np.zeros((n, values.shape[1]))
     spread[rows] = values
     return spread
@@ -83,9 +83,9 @@ def spread_rows(n: int, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
 def phenotypes_of_others(
     table: PhenotypeTable | None, design: Design, samples: SampleTable
 ) -> dict[str, float]:
-    """Return the trait of those of a table who are not samples, by name.
+    """Return the trait of individuals of a table that are not samples, by ID.
 
-    There are none with covariates, which are known of samples alone, and of categories.
+    Empty with covariates, which are known for samples only, and for categorical traits.
     """
     values = None if table is None else table.columns.get(design.trait)
     if values is None or values.dtype.kind != "f" or design.names:
@@ -100,7 +100,7 @@ def find_animals(pedigree: Pedigree, samples: SampleTable) -> np.ndarray:
     Raises
     ------
     ParameterError
-        If one is not there.
+        If a sample is missing.
     """
     row_of = {name: row for row, name in enumerate(pedigree.ids.tolist())}
     rows = np.array([row_of.get(name, -1) for name in samples.ids.tolist()], np.int64)
@@ -114,12 +114,12 @@ def find_animals(pedigree: Pedigree, samples: SampleTable) -> np.ndarray:
 
 
 def pedigree_of(samples: SampleTable) -> Pedigree | None:
-    """Return the pedigree that the samples' own parents make, or None if none are known.
+    """Return the pedigree formed by the samples' own parents, or None if all are unknown.
 
     Raises
     ------
     ParameterError
-        If they make none.
+        If they do not form a valid pedigree.
     """
     from genoviz.model.genotypes.pedigree import Pedigree, is_unknown_parent
 

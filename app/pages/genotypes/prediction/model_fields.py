@@ -1,6 +1,6 @@
-"""What else a model of breeding values has: other traits, variances, and parents that are unknown.
+"""Fields for the model of breeding values: further traits, variances and unknown parents.
 
-The fields, and how they are told.
+Also texts on groups of unknown parents.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ FOUNDERS = {"Unrelated, or in groups": "", "Metafounders, Γ estimated": ESTIMAT
 
 
 class ModelFields:
-    """Fields of a prediction that depend on each other.
+    """Interdependent fields of a prediction.
 
     Attributes
     ----------
     others, source, heritability, covariances, upload
-        Other traits; where variances come from, and these: a heritability, or a table.
+        Further traits; the source of variances; and a heritability or a table of covariances.
     founders, gamma, base
-        How unknown parents are related, and of whom the variances are.
+        The treatment of unknown parents, and the population that the variances refer to.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -97,7 +97,7 @@ class ModelFields:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """Names of the traits, the chosen one first."""
+        """Names of the traits, the main one first."""
         return (self._state.trait, *self.others.value)
 
     @property
@@ -117,7 +117,7 @@ class ModelFields:
         Raises
         ------
         ParameterError
-            If it may not be read.
+            If the server does not allow to read it.
         """
         if len(self.traits) == 1 or self.is_estimated:
             return None
@@ -126,12 +126,12 @@ class ModelFields:
         return check_path(self._written_path, self._state.session.folders)
 
     def read_gamma(self, pedigree: Pedigree | None) -> np.ndarray | None:
-        """Return the relationships of metafounders, float64; None to estimate them, or of none.
+        """Return the relationships of metafounders, float64; None to estimate them, or for none.
 
         Raises
         ------
         ParameterError, FileFormatError
-            If they are neither numbers nor a file that may be read.
+            If they are neither numbers nor a readable file.
         """
         text = self.chosen["gamma"]
         if text in ("", ESTIMATE) or pedigree is None:
@@ -154,12 +154,12 @@ class ModelFields:
                 "numbers, needs as many rows as numbers in each"
             )
         found = np.array(numbers)
-        pedigree.with_gamma(found)  # tells what is wrong with it
+        pedigree.with_gamma(found)  # raises an error if invalid
         return found
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What the fields ask for, by the names of a `BlupRequest`."""
+        """The settings in the fields, by the names of `BlupRequest`."""
         gamma = self.founders.value if self._is_single_step else ""
         if gamma == GIVEN:
             written = (self.gamma.value_input or self.gamma.value or "").strip()
@@ -175,7 +175,7 @@ class ModelFields:
         }
 
     def take(self, request: BlupRequest) -> None:
-        """Show what a request asks for."""
+        """Set the fields to a request."""
         self._uploaded = None
         known = [name for name in request.others if name in self.others.options]
         is_word = request.gamma in ("", ESTIMATE)
@@ -191,7 +191,7 @@ class ModelFields:
             self.show(request.method in SINGLE_STEP)
 
     def show(self, is_single_step: bool) -> None:
-        """Show the fields that count."""
+        """Show the applicable fields."""
         self._is_single_step = is_single_step
         is_one = len(self.traits) == 1
         has_gamma = is_single_step and self.founders.value != ""
@@ -233,7 +233,7 @@ class ModelFields:
 
 
 def tell_groups(groups: tuple[str, ...], traits: tuple[str, ...], effects: np.ndarray) -> list[str]:
-    """Return sentences on the breeding values of groups of unknown parents, one a trait."""
+    """Return sentences on the breeding values of groups of unknown parents, one per trait."""
     said = []
     for k, trait in enumerate(traits if len(effects) else ()):
         values = of_trait(effects, k).tolist()

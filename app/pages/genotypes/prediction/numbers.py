@@ -1,4 +1,4 @@
-"""How well predictions agree with what was observed."""
+"""Agreement of predicted and observed values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MAX_DOTS = 4_000
 
 @dataclass(frozen=True)
 class Agreement:
-    """Correlation of observed with predicted values, and the line through them.
+    """Correlation of observed and predicted values, and the regression line.
 
     Attributes
     ----------
     n
-        How many have both.
+        Number of individuals with both values.
     correlation, slope, intercept
-        Of observed on predicted; NaN where either does not vary.
+        From the regression of observed on predicted; NaN if either is constant.
     """
 
     n: int
@@ -47,11 +47,11 @@ class Agreement:
 
     @property
     def has_line(self) -> bool:
-        """Whether there is a line to draw."""
+        """Whether the regression line is defined."""
         return bool(np.isfinite(self.slope))
 
     def line(self, low: float, high: float) -> dict[str, list[float]]:
-        """Return the ends of the line between two predictions."""
+        """Return the points of the line at two predicted values."""
         if not self.has_line:
             return {"x": [], "y": []}
         return {"x": [low, high], "y": [self.intercept + self.slope * x for x in (low, high)]}
@@ -60,7 +60,7 @@ class Agreement:
 def scatter_dots(
     predicted: np.ndarray, observed: np.ndarray, ids: np.ndarray
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Return the dots of those who have both values, and who they are; of many, some by chance."""
+    """Return dots of individuals with both values, and their indices; of many, a sample."""
     rows = np.flatnonzero(np.isfinite(predicted) & np.isfinite(observed))
     if len(rows) > MAX_DOTS:
         rows = np.sort(np.random.default_rng(0).choice(rows, MAX_DOTS, replace=False))
@@ -68,7 +68,7 @@ def scatter_dots(
 
 
 def rank_high(values: np.ndarray) -> np.ndarray:
-    """Return ranks from 1 for the highest value, int64.
+    """Return descending ranks, 1 for the highest value, int64.
 
     Examples
     --------
@@ -81,5 +81,5 @@ def rank_high(values: np.ndarray) -> np.ndarray:
 
 
 def of_trait(values: np.ndarray, k: int) -> np.ndarray:
-    """Return values of one trait, of those of one or of several in columns."""
+    """Return the values of one trait, from a vector or a matrix with a column per trait."""
     return values[:, k] if values.ndim == 2 else values

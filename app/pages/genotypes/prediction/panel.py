@@ -1,4 +1,4 @@
-"""The tab of prediction: breeding values in a table, the solver, and how good they are."""
+"""The Prediction tab: table of breeding values, solver, and accuracy."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FILES = {
 
 
 def columns_of(numbers: dict[str, np.ndarray]) -> tuple[Column, ...]:
-    """Return the columns of a table: breeding values of several traits stand side by side."""
+    """Return the columns of a table; breeding values of several traits are in adjacent columns."""
     columns = [
         Column(title, is_number=True, share=80, format=format_of(values))
         for title, values in numbers.items()
@@ -60,7 +60,7 @@ def columns_of(numbers: dict[str, np.ndarray]) -> tuple[Column, ...]:
 
 
 def format_of(values: np.ndarray) -> str:
-    """Return how numbers are written, with four decimals, fewer where they are large.
+    """Return a number format with four decimals, or fewer for large values.
 
     Examples
     --------
@@ -72,24 +72,24 @@ def format_of(values: np.ndarray) -> str:
 
 
 def titles_of(traits: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the titles of traits, which a table takes for HTML; no two are the same."""
+    """Return unique column titles of traits, escaped for HTML."""
     taken = {RANK.title, SAMPLE.title, SNPS, "index"}
     return tuple(escape(f"{name} value" if name in taken else name) for name in traits)
 
 
 @dataclass(frozen=True, eq=False)
 class BreedingRows:
-    """Those who have a breeding value; row 0 has the highest.
+    """Individuals with breeding values; row 0 has the highest.
 
     Attributes
     ----------
     ids
         str, shape (n,).
     numbers
-        float64, shape (n,), by the titles of columns: breeding values of each trait, or of one
-        trait and its phenotype, which may be NaN.
+        float64, shape (n,), by column title: breeding values of all traits, or of one trait with
+        its phenotype, which may be NaN.
     ranked
-        The column that ranks are of.
+        The column that determines the ranks.
     is_genotyped
         bool, shape (n,).
     """
@@ -102,7 +102,7 @@ class BreedingRows:
 
     @classmethod
     def of(cls, run: BlupRun, values: np.ndarray, shown: int) -> BreedingRows:
-        """Return the rows of a prediction, ranked by one of its traits."""
+        """Create the rows of a prediction, ranked by one of its traits."""
         if len(run.traits) == 1:
             numbers = dict(zip(VALUES, (values, run.phenotype), strict=True))
         else:
@@ -111,29 +111,29 @@ class BreedingRows:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """int64: who is in each row."""
+        """int64: the individual of each row."""
         return np.argsort(self.ranks, kind="stable")
 
     @cached_property
     def ranks(self) -> np.ndarray:
-        """int64, from 1."""
+        """int64, ranks from 1."""
         return rank_high(self.numbers[self.ranked])
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Columns that have nothing to say."""
+        """Columns to hide."""
         return (SNPS,) if self.is_genotyped.all() else ()
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def find(self, text: str) -> np.ndarray:
-        """Return the rows whose name has a text, bool."""
+        """Return a mask of the rows whose ID contains a text, bool."""
         names = np.char.lower(self.ids[self.order].astype(str))
         return np.char.find(names, text.strip().lower()) >= 0
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
         keys = {RANK.title: self.ranks, SAMPLE.title: self.ids, SNPS: self.is_genotyped}
         return (keys | self.numbers)[column][self.order]
 
@@ -156,7 +156,7 @@ class PredictionPanel:
     Attributes
     ----------
     title, panel
-        Name and Panel object.
+        Title and Panel object.
     form, check, residuals, scatter, effects, table
         The parts.
     """
@@ -242,11 +242,11 @@ class PredictionPanel:
         return pn.pane.Bokeh(figure.plot, sizing_mode="stretch_both", margin=0)
 
     def poll(self) -> None:
-        """Bring the tab up to date; called some twenty times a second."""
+        """Update the tab; called some twenty times per second."""
         if not self.is_shown:
             return
         if not len(self._table_place) and self._turn.is_laid_out:
-            self._table_place.append(self.table.panel)  # a table needs a place that is seen
+            self._table_place.append(self.table.panel)  # a table needs a visible container
         self.effects.poll()
         self._show_table()
 
@@ -283,7 +283,7 @@ class PredictionPanel:
         )
 
     def _show_table(self) -> None:
-        """List breeding values, but not those of every iteration."""
+        """List breeding values, but not after every iteration."""
         snapshot, run = self._state.blup, self.form.run
         if snapshot is self._tabled or (snapshot is not None and self.form.task.is_open):
             return

@@ -1,4 +1,4 @@
-"""How links write a request for a prediction."""
+"""Text form of prediction requests in links."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NAMES = {
 
 
 def write_request(request: BlupRequest) -> str:
-    """Return a request as links have it; "" for the usual one.
+    """Return the text form of a request; "" for the default one.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def _write(name: str, value: Any) -> str:
 
 
 def read_request(text: str) -> BlupRequest:
-    """Return the request of a link.
+    """Parse the request of a link.
 
     Raises
     ------
     ParameterError
-        If there is no such setting, or none of that value.
+        If a setting or its value is unknown.
     """
     found: dict[str, Any] = {}
     for part in filter(None, text.split(";")):

@@ -1,4 +1,4 @@
-"""Predicted against observed values, of all data or of hidden folds; and predictions as files."""
+"""Predicted against observed values, from all data or hidden folds; and exports."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ TOGGLE: dict[str, Any] = {
 def write_values(
     path: Path, run: BlupRun, snapshot: BlupSnapshot | MultiTraitSnapshot, shown: int = 0
 ) -> None:
-    """Write breeding values as a table with tabs, the highest first; then those of groups.
+    """Write breeding values as a tab-separated table, highest first, followed by the groups.
 
-    Of several traits each has columns of its own, and the highest are those of one of them.
+    With several traits, each has its own columns, and one of them determines the order.
     """
     values = of_trait(snapshot.breeding_values, shown)
     order = np.argsort(-values, kind="stable")
@@ -83,7 +83,7 @@ def write_values(
 
 
 def _endings(run: BlupRun) -> list[str]:
-    """Return the ends of the titles of each trait's columns."""
+    """Return the column title suffixes of the traits."""
     return [""] if len(run.traits) == 1 else [f"_{name}" for name in run.traits]
 
 
@@ -93,7 +93,7 @@ def write_effects(
     run: BlupRun,
     snapshot: BlupSnapshot | MultiTraitSnapshot,
 ) -> None:
-    """Write effects of variants on each trait as a table with tabs; positions from 1."""
+    """Write variant effects on each trait as a tab-separated table with 1-based positions."""
     frame = pd.DataFrame(
         {
             "contig": np.array(variants.contigs, object)[variants.contig_ids],
@@ -113,7 +113,7 @@ def write_effects(
 def prediction_figure(
     run: BlupRun, predicted: np.ndarray, track: Track, ending: str, shown: int = 0
 ) -> bytes:
-    """Return scatter and effects of a trait as a file of a kind: ``".png"`` or ``".svg"``."""
+    """Return scatter and effect plots of a trait as a file of type ``".png"`` or ``".svg"``."""
     observed, trait = run.phenotypes[:, shown], run.traits[shown]
     agreement = Agreement.of(predicted, observed)
     dots, _ = scatter_dots(predicted, observed, run.ids)
@@ -134,14 +134,14 @@ def prediction_figure(
 
 
 class PredictionScatter:
-    """A figure, and a choice of what it shows.
+    """A scatter plot and menus of its data.
 
     Attributes
     ----------
     figure, source, trait, said, panel
-        The figure, what it shows and of which trait, how well both agree, and the Panel object.
+        The figure, its data source and trait, the agreement as text, and the Panel object.
     person
-        Who is marked, or None.
+        Index of the marked individual, or None.
     """
 
     def __init__(self, state: GenotypeState, form: PredictionForm, check: PredictionCheck) -> None:
@@ -175,18 +175,18 @@ class PredictionScatter:
         state.param.watch(self._follow_blup, "blup")
 
     def mark(self, person: int | None) -> None:
-        """Mark one of those that are predicted; None marks none."""
+        """Mark an individual with a prediction; None removes the mark."""
         self.person = person
         self._mark_person()
 
     @property
     def shown(self) -> int:
-        """Which of the traits is shown."""
+        """Index of the shown trait."""
         return self.trait.value or 0
 
     @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray, str] | None:
-        """Predicted and observed values of the scatter plot, and what the prediction is."""
+        """Predicted and observed values of the scatter plot, and a label of the prediction."""
         snapshot, run = self._state.blup, self._form.run
         if self.source.value == CHECKED and self._check.result is not None:
             result = self._check.result

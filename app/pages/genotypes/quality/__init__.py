@@ -1,1 +1,1 @@
-"""Quality of variants and samples, and their thresholds."""
+"""Quality of variants and samples, and thresholds."""

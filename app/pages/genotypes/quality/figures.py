@@ -1,4 +1,4 @@
-"""The histograms of quality, of variants and of samples, and the fields of their thresholds."""
+"""Histograms of the quality of variants and samples, and fields for their thresholds."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ OF_SAMPLES = ("sample_missing", "heterozygosity")
 
 
 class ThresholdBar:
-    """Four fields in a row; what they say is applied by a button.
+    """Four fields in a row, which a button applies.
 
     Parameters
     ----------
     state
-        What the page shares.
+        Shared state of the page.
     on_change
-        Called when a draft of thresholds has changed.
+        Called when the draft of thresholds has changed.
 
     Attributes
     ----------
     draft
-        What the fields say.
+        The thresholds in the fields, not yet applied.
     fields, apply_button, all_button, panel
         Panel objects.
     """
@@ -122,13 +122,13 @@ class ThresholdBar:
         return field
 
     def change(self, **changes: float) -> None:
-        """Change the draft, as by a dragged line, and write it to the fields."""
+        """Change the draft, e.g. after a line was dragged, and update the fields."""
         self.draft = replace(self.draft, **changes)
         self._write()
         self._on_change()
 
     def apply(self) -> None:
-        """Have the draft applied."""
+        """Apply the draft."""
         if any(field.error_state for field in self.fields.values()):
             self._state.session.problem = "A threshold is invalid; see the marked field."
             return
@@ -167,7 +167,7 @@ class ThresholdBar:
         self._is_following = False
 
     def _say(self) -> None:
-        """Say how much passes the draft."""
+        """Show how many variants and samples pass the draft."""
         state, quality = self._state, self._state.quality
         is_applied = self.draft == state.thresholds
         no_quality = "the genotypes are still being measured" if quality is None else ""
@@ -194,20 +194,20 @@ class ThresholdBar:
 
 
 class QualityFigures:
-    """Five histograms in a row; their lines are the thresholds of the bar.
+    """Five histograms in a row, whose lines show the draft thresholds.
 
     Parameters
     ----------
     state
-        What the page shares.
+        Shared state of the page.
     on_bar
-        Called with whether it is of samples, the column of the table, the bins, and the place of
-        the one whose bar is clicked.
+        Called with whether the bar is of samples, the table column, the bins, and the index of the
+        clicked bar.
 
     Attributes
     ----------
     bar, figures, panel
-        The fields of the thresholds, the histograms by name, and the Panel object.
+        The threshold fields, the histograms by name, and the Panel object.
     """
 
     def __init__(
@@ -244,23 +244,23 @@ class QualityFigures:
 
     @property
     def is_laid_out(self) -> bool:
-        """Whether the browser has them at their place."""
+        """Whether the browser has finished their layout."""
         return self._turn.is_laid_out
 
     def poll(self) -> None:
-        """Take lines that were dragged; called some twenty times a second."""
+        """Apply dragged lines to the draft; called some twenty times per second."""
         for figure in self.figures.values():
             figure.poll()
 
     def _draw(self) -> None:
-        """Draw the histograms of what is open."""
+        """Draw the histograms of the open genotypes."""
         quality = self._state.quality
         for name, (values, low, high, unit) in _measures(quality).items():
             self.figures[name].show(bin_values(values, low, high), unit=unit)
         self._place_lines()
 
     def _place_lines(self) -> None:
-        """Put the lines where the thresholds of the fields are."""
+        """Move the lines to the thresholds of the fields."""
         if not hasattr(self, "bar") or self._state.quality is None:
             return
         draft = self.bar.draft
@@ -275,7 +275,7 @@ class QualityFigures:
             self.figures[name].place_line(place)
 
     def _on_threshold(self, name: str, value: float) -> None:
-        """Take a dragged line; at the end of the figure it lets everything pass."""
+        """Apply a dragged line to the draft; at the edge of the figure, remove the threshold."""
         end = self.figures[name].end
         nothing = Thresholds()
         if name == "maf":
@@ -289,7 +289,7 @@ class QualityFigures:
 
 
 def _measures(quality: Any) -> dict[str, tuple[np.ndarray, float, float, str]]:
-    """Return values, the ends of the axis, and the unit, by figure."""
+    """Return values, axis limits and unit by figure."""
     nothing = np.empty(0)
     if quality is None:
         return dict.fromkeys(TABLE_COLUMNS, (nothing, 0.0, 1.0, ""))

@@ -1,4 +1,4 @@
-"""The tab of quality: histograms with thresholds, and the tables of variants and samples."""
+"""The Quality tab: histograms with thresholds, and tables of variants and samples."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class QualityPanel:
     Attributes
     ----------
     rows
-        All variants and all samples, as the tables have them; None until they are measured.
+        All variants and all samples as table rows; None until they are measured.
     figures, variants, samples, which, chip, panel
-        The histograms, the two tables, which of them is seen, the bar of a histogram that they
-        are narrowed to, and the Panel object.
+        The histograms, the two tables, the selector of the table, the histogram bar that filters
+        it, and the Panel object.
     """
 
     title = "Quality"
@@ -89,7 +89,7 @@ class QualityPanel:
         self._follow()
 
     def poll(self) -> None:
-        """Bring the tab up to date."""
+        """Update the tab."""
         if self.is_shown:
             self._state.want_quality()
             self._make_table()
@@ -100,7 +100,7 @@ class QualityPanel:
         self._list()
 
     def _list(self) -> None:
-        """List the variants and samples of the bar that is clicked, or all."""
+        """List the variants and samples of the selected bar, or all."""
         state, quality = self._state, self._state.quality
         if quality is None:
             self.rows = (None, None)
@@ -128,14 +128,14 @@ class QualityPanel:
         self.samples.show(self.rows[1], of_samples)
 
     def _on_bar(self, *bar: Any) -> None:
-        """Narrow a table to the bar of a histogram; the same bar again lists all."""
+        """Filter a table by a histogram bar; a second click on the bar removes the filter."""
         self._bar = None if bar == self._bar else bar
         if self._bar is not None:
             self.which.value = SAMPLES if bar[0] else VARIANTS
         self._list()
 
     def _make_table(self) -> None:
-        """Have the browser make the table that is shown, once its place and its rows are there."""
+        """Create the selected table in the browser once its container and rows exist."""
         table, place = self._tables[self.which.value], self._places[self.which.value]
         self._waited = self._waited + 1 if self.figures.is_laid_out else 0
         if self._waited > PATIENCE:
@@ -168,7 +168,7 @@ def _mask(n: int, indices: np.ndarray | None) -> np.ndarray:
 
 
 def _place_in(indices: np.ndarray | None, row: int) -> int | None:
-    """Return where a row is among those that are kept, or None if it is not."""
+    """Return the index of a row among the kept ones, or None if it is filtered out."""
     if indices is None:
         return row
     found = np.flatnonzero(indices == row)

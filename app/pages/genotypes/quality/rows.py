@@ -1,4 +1,4 @@
-"""Variants and samples as rows of tables, with their measures of quality."""
+"""Variants and samples as table rows, with their quality measures."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ SMALLEST = 1e-300
 
 
 def minus_log10(p: np.ndarray) -> np.ndarray:
-    """Return −log10 of probabilities, float64; those of 0 count as 1e-300."""
+    """Return −log10 of probabilities, float64; 0 counts as 1e-300."""
     return -np.log10(np.maximum(p, SMALLEST))
 
 
 @dataclass(frozen=True, eq=False)
 class VariantRows:
-    """Variants, with statistics and whether they are kept.
+    """Variants, with statistics and whether they pass the thresholds.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class VariantRows:
         return len(self.variants)
 
     def find(self, text: str) -> np.ndarray:
-        """Return the variants at a place (``chr:start-end``, 1-based), or whose ID has a text."""
+        """Return a mask of the variants in ``chr:start-end`` (1-based), or whose ID has a text."""
         place = PLACE.match(text)
         if place is not None and place[1] in self.variants.contigs:
             start = int(place[2].replace(",", "")) - 1
@@ -82,7 +82,7 @@ class VariantRows:
         return np.char.find(np.char.lower(self.variants.ids), text.strip().lower()) >= 0
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
         variants, statistics = self.variants, self.statistics
         if column == "Contig":
             return variants.contig_ids
@@ -95,7 +95,7 @@ class VariantRows:
         return variant_measures(statistics)[column]
 
     def frame(self, rows: np.ndarray) -> pd.DataFrame:
-        """Return some variants; positions are counted from 1."""
+        """Return some variants, with 1-based positions."""
         variants = self.variants
         contigs = np.array(variants.contigs, object)
         columns = {
@@ -112,7 +112,7 @@ class VariantRows:
 
 
 def variant_measures(statistics: Any) -> dict[str, np.ndarray]:
-    """Return the measures of variants as the table has them, float64 by column."""
+    """Return the measures of variants for the table, float64 by column."""
     return {
         "A1 freq.": statistics.a1_frequency,
         "MAF": statistics.minor_allele_frequency,
@@ -124,7 +124,7 @@ def variant_measures(statistics: Any) -> dict[str, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """Samples, with statistics and whether they are kept.
+    """Samples, with statistics and whether they pass the thresholds.
 
     Attributes
     ----------
@@ -146,18 +146,18 @@ class SampleRows:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Families and sexes, if none is known."""
+        """The columns of families and sexes, if all are unknown."""
         families, ids = self.samples.family_ids, self.samples.ids
         has_families = bool(((families != "0") & (families != ids)).any())
         names = {"Family": has_families, "Sex": bool(self.samples.sexes.any())}
         return tuple(name for name, is_known in names.items() if not is_known)
 
     def find(self, text: str) -> np.ndarray:
-        """Return the samples whose ID has a text."""
+        """Return a mask of the samples whose ID contains a text."""
         return np.char.find(np.char.lower(self.samples.ids), text.strip().lower()) >= 0
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
         samples = self.samples
         others = {
             "Sample": samples.ids,
@@ -183,7 +183,7 @@ class SampleRows:
 
 
 def sample_measures(statistics: Any) -> dict[str, np.ndarray]:
-    """Return the measures of samples as the table has them, float64 by column."""
+    """Return the measures of samples for the table, float64 by column."""
     return {
         "Missing %": 100 * statistics.missing_rate,
         "Het. %": 100 * statistics.heterozygosity,

@@ -1,4 +1,4 @@
-"""Thresholds of quality: what passes them, and how links write them."""
+"""Quality thresholds: which data pass, and their text form in links."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from genoviz.errors import ParameterError
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What variants and samples need; the defaults let everything pass.
+    """Thresholds for variants and samples; with the defaults, everything passes.
 
     Attributes
     ----------
     min_maf
-        The lowest frequency of the rarer allele, 0 to 0.5.
+        Minimum minor allele frequency, 0 to 0.5.
     max_variant_missing, max_sample_missing
-        The highest share of missing genotypes, 0 to 1.
+        Maximum missing rate, 0 to 1.
     min_hwe_p
-        The lowest p of the test of Hardy-Weinberg equilibrium.
+        Minimum p-value of the test for Hardy-Weinberg equilibrium.
     """
 
     min_maf: float = 0.0
@@ -47,7 +47,7 @@ LINK_NAMES = {
 def passing_variants(statistics: Any, thresholds: Thresholds) -> np.ndarray:
     """Return which variants pass, bool, shape (n_variants,).
 
-    A variant without any genotype has no frequency, and passes where none is requested.
+    A variant without genotypes has no frequency, and passes only without a minimum frequency.
     """
     passes = statistics.missing_rate <= thresholds.max_variant_missing
     if thresholds.min_maf > 0:
@@ -61,7 +61,7 @@ def passing_samples(statistics: Any, thresholds: Thresholds) -> np.ndarray:
 
 
 def write_thresholds(thresholds: Thresholds) -> str:
-    """Return thresholds as links have them; "" for none.
+    """Return the text form of thresholds for links; "" for none.
 
     Examples
     --------
@@ -78,12 +78,12 @@ def write_thresholds(thresholds: Thresholds) -> str:
 
 
 def read_thresholds(text: str) -> Thresholds:
-    """Return the thresholds of a link.
+    """Parse the thresholds of a link.
 
     Raises
     ------
     ParameterError
-        If there is no such threshold, or one is out of range.
+        If a threshold does not exist or is out of range.
     """
     found: dict[str, float] = {}
     for part in filter(None, text.split(";")):
@@ -95,21 +95,21 @@ def read_thresholds(text: str) -> Thresholds:
 
 
 def read_threshold(name: str, text: str, *, scale: float = 1.0) -> float:
-    """Return a threshold as it was written; empty for the default.
+    """Parse a threshold; an empty text is the default.
 
     Parameters
     ----------
     name
-        Which field of `Thresholds`.
+        Name of a field of `Thresholds`.
     text
-        A number.
+        The number.
     scale
-        How much a unit of the text is: 0.01 for per cent.
+        Unit of the number: 0.01 for per cent.
 
     Raises
     ------
     ParameterError
-        If it is not a number in range.
+        If it is not a number within the range.
     """
     if not text.strip():
         return getattr(Thresholds(), name)

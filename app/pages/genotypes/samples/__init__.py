@@ -1,1 +1,1 @@
-"""Samples: principal components, relationships, lists."""
+"""Samples: principal components, relationships, and the list of samples."""

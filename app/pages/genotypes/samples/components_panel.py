@@ -1,4 +1,4 @@
-"""The principal components: drawn two at a time in colours of the samples, samples picked."""
+"""Scatter plot of two principal components, with coloured and selectable samples."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class SampleColours:
     Attributes
     ----------
     values
-        float32, shape (n_samples,): the colour of each on the palette, NaN for none.
+        float32, shape (n_samples,): value of each sample on the colour scale, NaN for none.
     palette, ends
-        Colours, and the values of the first and the last.
+        Colours, and the values of the first and the last one.
     says
-        str, shape (n_samples,): what each sample is.
+        str, shape (n_samples,): tooltip text of each sample.
     legend, legend_palette
-        What the colours mean.
+        Legend of the colours.
     """
 
     values: np.ndarray
@@ -58,7 +58,7 @@ class SampleColours:
 
 
 def colour_by(name: str, values: np.ndarray | None, n_samples: int) -> SampleColours:
-    """Return the colours of samples by a column; all are alike without one."""
+    """Return the colours of samples by a column; without one, all are the same."""
     if values is None:
         one = np.zeros(n_samples, np.float32)
         return SampleColours(one, (DARK.colour(1),), (0.0, 1.0), np.full(n_samples, ""), None)
@@ -73,7 +73,7 @@ def colour_by(name: str, values: np.ndarray | None, n_samples: int) -> SampleCol
 
 
 def _by_group(name: str, values: np.ndarray) -> SampleColours:
-    """Return a colour for each of the largest groups, in the order of their names."""
+    """Return a colour for each of the largest groups, in alphabetical order."""
     names, groups, counts = np.unique(values, return_inverse=True, return_counts=True)
     is_named = names != ""
     largest = np.argsort(np.where(is_named, -counts, 1), kind="stable")
@@ -95,7 +95,7 @@ def _by_group(name: str, values: np.ndarray) -> SampleColours:
 
 
 def _by_number(name: str, values: np.ndarray, finite: np.ndarray) -> SampleColours:
-    """Return colours from the first to the last per cent, so that outliers do not blind."""
+    """Return colours from the 1st to the 99th percentile, so that outliers do not dominate."""
     low, high = (float(value) for value in np.quantile(finite, (0.01, 0.99)))
     if not high > low:
         low, high = float(finite.min()), float(finite.max())
@@ -106,7 +106,7 @@ def _by_number(name: str, values: np.ndarray, finite: np.ndarray) -> SampleColou
 
 
 def lit_samples(sets: Iterable[LitSet], ids: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Return which samples are lit up, int64, and in which colours."""
+    """Return the highlighted samples, int64, and their colours."""
     rows, colours = [np.empty(0, np.int64)], []
     for lit in sets:
         rows.append(np.flatnonzero(lit.among(ids)))
@@ -115,14 +115,14 @@ def lit_samples(sets: Iterable[LitSet], ids: np.ndarray) -> tuple[np.ndarray, li
 
 
 class ComponentsPanel:
-    """A scatter with its fields.
+    """A scatter plot with its fields.
 
     Attributes
     ----------
     colour
-        Name of the column that samples are coloured by; empty for none.
+        Name of the column for the colours; empty for none.
     figure, x, y, by, run_button, said, panel
-        The figure, the fields, how exact the components are, and the Panel object.
+        The figure, the fields, the accuracy of the components, and the Panel object.
     """
 
     def __init__(self, state: GenotypeState) -> None:
@@ -170,11 +170,11 @@ class ComponentsPanel:
 
     @property
     def is_laid_out(self) -> bool:
-        """Whether the browser has the scatter at its place."""
+        """Whether the browser has finished the layout of the scatter plot."""
         return self._turn.is_laid_out
 
     def want(self) -> None:
-        """Compute the components of what is kept, unless that is done or takes long."""
+        """Compute the components of the subject unless that is done or takes long."""
         subject = self._state.subject
         if subject is None or subject is self._wanted:
             return
@@ -183,7 +183,7 @@ class ComponentsPanel:
             self.run()
 
     def run(self) -> None:
-        """Compute the components of what is kept."""
+        """Compute the components of the subject."""
         subject = self._state.subject
         if subject is None:
             return
@@ -209,7 +209,7 @@ class ComponentsPanel:
         self._turn.ask()
 
     def _offer(self, *_events: Any) -> None:
-        """Offer the columns of the table as colours, the first of few groups first."""
+        """Offer the columns of the table as colours; the first with few groups comes first."""
         table = self._state.table
         names = () if table is None else table.names
         options = {"none": ONE_COLOUR, **{name: name for name in names}}
@@ -219,7 +219,7 @@ class ComponentsPanel:
         self.by.param.update(options=options, value=value)
 
     def _draw(self) -> None:
-        """Draw all samples, in colours."""
+        """Draw all samples, coloured."""
         components = self._state.components
         with pn.io.hold():
             self.legend.object = ""
@@ -262,7 +262,7 @@ class ComponentsPanel:
             self.legend.object = f'<div class="strip">{html}</div>'
 
     def _mark(self) -> None:
-        """Point out the samples that are chosen, and those that are lit up."""
+        """Mark the selected and the highlighted samples."""
         state, components = self._state, self._state.components
         self.figure.mark(state.chosen)
         sets = state.session.highlights.shown
@@ -274,7 +274,7 @@ class ComponentsPanel:
         self.figure.lit.data = points
 
     def _select(self, chosen: np.ndarray) -> None:
-        """Pick samples; a browser that is behind may still have points that are gone."""
+        """Select samples, ignoring obsolete points from a browser that is behind."""
         components = self._state.components
         n = 0 if components is None else len(components.scores)
         self._state.chosen = chosen[chosen < n]

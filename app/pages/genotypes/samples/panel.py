@@ -1,4 +1,4 @@
-"""The tab of samples: their components and relationships, and the list of those that are picked."""
+"""The Samples tab: components, relationships, and the list of selected samples."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ PATIENCE = 3
 
 @dataclass(frozen=True, eq=False)
 class SubjectRows:
-    """Samples, with their group and components as far as these are known.
+    """Samples, with group and components if known.
 
     Attributes
     ----------
     ids, family_ids
         str, shape (n,).
     groups
-        str or float64, shape (n,), or None: the column that samples are coloured by.
+        str or float64, shape (n,), or None: the column for the colours.
     scores
         float64, shape (n, c), or None.
     """
@@ -62,7 +62,7 @@ class SubjectRows:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Columns that are not known, except for scores, which come later."""
+        """The unknown columns, except for scores, which are computed later."""
         has_families = bool(((self.family_ids != "0") & (self.family_ids != self.ids)).any())
         return (
             *(() if has_families else ("Family",)),
@@ -70,7 +70,7 @@ class SubjectRows:
         )
 
     def find(self, text: str) -> np.ndarray:
-        """Return the samples whose ID or group has a text."""
+        """Return a mask of the samples whose ID or group contains a text."""
         wanted = text.strip().lower()
         found = np.char.find(np.char.lower(self.ids), wanted) >= 0
         if self.groups is not None and self.groups.dtype.kind != "f":
@@ -78,7 +78,7 @@ class SubjectRows:
         return found
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
         others = {"Sample": self.ids, "Family": self.family_ids, GROUP: self.groups}
         if column in others:
             return others[column]
@@ -102,7 +102,7 @@ class SubjectRows:
 
 
 class SampleList:
-    """A table with buttons for the samples that are picked.
+    """A table with buttons for the selected samples.
 
     Attributes
     ----------
@@ -144,12 +144,12 @@ class SampleList:
         state.param.watch(self.follow, ["opened", "table", "kept", "components", "chosen"])
 
     def colour_by(self, name: str) -> None:
-        """List the values of another column."""
+        """Show the values of another column."""
         self.group = name
         self.follow()
 
     def follow(self, *_events: Any) -> None:
-        """List the samples that are picked, or all."""
+        """List the selected samples, or all."""
         state, subject = self._state, self._state.subject
         if subject is None:
             self.table.show(None)
@@ -170,7 +170,7 @@ class SampleList:
             self.table.show(rows, among)
 
     def poll(self, *, is_shown: bool) -> None:
-        """Bring the table up to date; the browser makes it when it is first shown."""
+        """Update the table, which is created when it is first shown."""
         if is_shown:
             self.table.make(self._place)
 
@@ -178,7 +178,7 @@ class SampleList:
         self._state.chosen = np.array([row], np.int64)
 
     def _lit(self) -> Highlight:
-        """Return the picked samples as a highlight."""
+        """Return the selected samples as a highlight."""
         subject, chosen = self._state.subject, self._state.chosen
         names = tuple(str(subject.samples.ids[sample]) for sample in chosen.tolist())
         title = names[0] if len(names) == 1 else n_words(len(names), "picked sample")
@@ -226,7 +226,7 @@ class SamplesPanel:
         )  # fmt: skip
 
     def poll(self) -> None:
-        """Bring the tab up to date."""
+        """Update the tab."""
         is_there = self.is_shown and self.components.is_laid_out
         self._waited = self._waited + 1 if is_there else 0
         if self.is_shown:
@@ -238,7 +238,7 @@ class SamplesPanel:
 
 
 def _row(left: Any, right: Any, *, grow: int, border: str = "none") -> pmui.Row:
-    """Return two halves."""
+    """Return a row with two halves."""
     half = {"flex": "1 1 0", "min-width": "0", "min-height": "0"}
     return pmui.Row(
         pmui.Column(left, sizing_mode="stretch_both", margin=0, styles=half),

@@ -1,4 +1,4 @@
-"""The relationship matrix: computed by a button, its heat map, histogram and related pairs."""
+"""The relationship matrix, computed on demand: heat map, histogram and related pairs."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class PairRows:
     Attributes
     ----------
     pairs
-        The pairs; numbers count the samples of the matrix.
+        The pairs, as indices of the matrix's samples.
     ids
-        str: names of these samples.
+        str: IDs of these samples.
     """
 
     pairs: RelatedPairs
@@ -63,12 +63,12 @@ class PairRows:
         return len(self.pairs.first)
 
     def find(self, text: str) -> np.ndarray:
-        """Return the pairs of which a sample's ID has a text."""
+        """Return a mask of the pairs in which a sample's ID contains a text."""
         found = np.char.find(np.char.lower(self.ids), text.strip().lower()) >= 0
         return found[self.pairs.first] | found[self.pairs.second]
 
     def key(self, column: str) -> np.ndarray:
-        """Return what a column is sorted by."""
+        """Return the sort key of a column."""
         if column == "Sample 1":
             return self.ids[self.pairs.first]
         if column == "Sample 2":
@@ -94,7 +94,7 @@ class RelationshipPanel:
     Attributes
     ----------
     view, minimum
-        What is looked at, or None, and the smallest relationship of pairs that are listed.
+        The current `RelationshipView` or None, and the minimum relationship of listed pairs.
     matrix, histogram, pairs
         The figures and the table.
     heat_panel, pairs_panel
@@ -171,7 +171,7 @@ class RelationshipPanel:
         )  # fmt: skip
 
     def want(self) -> None:
-        """Compute the matrix of what is kept, unless that is done or takes long."""
+        """Compute the matrix of the subject unless that is done or takes long."""
         subject = self._state.subject
         if subject is None or subject is self._wanted:
             return
@@ -180,7 +180,7 @@ class RelationshipPanel:
             self.run()
 
     def run(self) -> None:
-        """Compute the matrix of what is kept, or of the picked samples; of many, of some."""
+        """Compute the matrix of the subject or the selected samples; of many, a subsample."""
         subject, chosen = self._state.subject, self._state.chosen
         if subject is None:
             return
@@ -193,7 +193,7 @@ class RelationshipPanel:
         self.task.ask(iter_relate, subject, self.method.value, samples)
 
     def poll(self, *, is_shown: bool) -> None:
-        """Bring the panel up to date."""
+        """Update the panel."""
         self.histogram.poll()
         if is_shown:
             self.pairs.make(self._pairs_place)
@@ -225,7 +225,7 @@ class RelationshipPanel:
             turn.ask()
 
     def _draw(self) -> None:
-        """Show the whole matrix; its cells are drawn as soon as they are read."""
+        """Show the whole matrix; its cells are drawn once they are computed."""
         view = self.view
         with pn.io.hold():
             if view is None:
@@ -244,7 +244,7 @@ class RelationshipPanel:
             self.histogram.place_line(self.minimum if view is not None else 0.0)
 
     def _look(self, ends: tuple[float, float, float, float]) -> None:
-        """Bin the part that is looked at anew."""
+        """Bin the visible part again."""
         if self.view is None:
             return
         n = len(self.view.samples)

@@ -1,4 +1,4 @@
-"""A relationship matrix as it is looked at: relatives side by side, binned, and as pairs."""
+"""View of a relationship matrix: ordered by relatedness, binned, and as pairs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ ROWS = 512
 
 @dataclass(frozen=True, eq=False)
 class RelationshipView:
-    """A matrix, and what its pictures need.
+    """A matrix, and the data of its figures.
 
     Attributes
     ----------
     matrix
         The matrix.
     samples
-        int64, shape (n,): which samples of the subject it has.
+        int64, shape (n,): the subject's samples in the matrix.
     order
-        int64, shape (n,): the samples of the matrix, relatives side by side.
+        int64, shape (n,): order of the matrix's samples that puts relatives next to each other.
     edges, counts
-        Of the histogram of pairs: float64 (n_bins + 1,), int64 (n_bins,).
+        Histogram over pairs: float64 (n_bins + 1,), int64 (n_bins,).
     ends
-        Relationships of the first and the last colour.
+        Relationships at the ends of the colour scale.
     """
 
     matrix: RelationshipMatrix
@@ -49,20 +49,20 @@ class RelationshipView:
 
     @property
     def lowest_listed(self) -> float:
-        """The lowest threshold that lists at most a million pairs."""
+        """The lowest threshold that lists at most one million pairs."""
         above = np.cumsum(self.counts[::-1])[::-1]
         is_few = above <= MAX_PAIRS
         return float(self.edges[:-1][is_few][0]) if is_few.any() else float(self.edges[-2])
 
     @property
     def minimum(self) -> float:
-        """The threshold of pairs to begin with."""
+        """The initial threshold for pairs."""
         return max(USUAL_LEAST, self.lowest_listed)
 
     def cells(
         self, bounds: tuple[int, int, int, int], maximum: int
     ) -> tuple[np.ndarray, tuple[int, int, int, int]]:
-        """Return means of bins of a part, float32 (rows, columns), and where they begin and end."""
+        """Return binned means of a part, float32 (rows, columns), and the limits of the bins."""
         x_low, x_high, y_low, y_high = bounds
         columns, rows = self.order[x_low:x_high], self.order[y_low:y_high]
         return bin_means(self.matrix.values, rows, columns, maximum), bounds
@@ -71,7 +71,7 @@ class RelationshipView:
 def bin_means(
     values: np.ndarray, rows: np.ndarray, columns: np.ndarray, maximum: int
 ) -> np.ndarray:
-    """Return means of bins of rows and columns in an order, float32, at most ``most`` each way."""
+    """Return means of bins of ordered rows and columns, float32, at most ``most`` each way."""
     row_starts, column_starts = _starts(len(rows), maximum), _starts(len(columns), maximum)
     cells = np.empty((len(row_starts), len(column_starts)), np.float32)
     ends = np.append(row_starts[1:], len(rows))
@@ -89,7 +89,7 @@ def _starts(n: int, maximum: int) -> np.ndarray:
 def iter_relate(
     genotypes: Genotypes, method: str, samples: np.ndarray | None
 ) -> Iterator[Progress]:
-    """Compute a matrix and what its pictures need; the last step has the `RelationshipView`."""
+    """Compute a matrix and the data of its figures; the last step has the `RelationshipView`."""
     for step in iter_relationship_matrix(genotypes, method=method, samples=samples):
         if step.result is None:
             yield replace(step, fraction=0.8 * step.fraction)
@@ -99,7 +99,7 @@ def iter_relate(
 
 
 def view_of(matrix: RelationshipMatrix, samples: np.ndarray | None = None) -> RelationshipView:
-    """Return what the pictures of a matrix need."""
+    """Return the data of a matrix's figures."""
     n = len(matrix.values)
     low, high = _pair_ends(matrix.values)
     edges = np.linspace(low, high, N_HISTOGRAM_BINS + 1)
@@ -117,7 +117,7 @@ def view_of(matrix: RelationshipMatrix, samples: np.ndarray | None = None) -> Re
 
 
 def _pair_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest relationship of two different samples."""
+    """Return the minimum and maximum relationship of two different samples."""
     low, high = np.inf, -np.inf
     for start in range(len(values)):
         rest = values[start, start + 1 :]
@@ -138,7 +138,7 @@ def _quantile_of(edges: np.ndarray, counts: np.ndarray, share: float) -> float:
 
 
 def pick_evenly(n: int, maximum: int) -> np.ndarray | None:
-    """Return ``maximum`` of ``n`` numbers at even steps, int64; None if that is all.
+    """Return ``maximum`` evenly spaced indices below ``n``, int64; None if that is all.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def pick_evenly(n: int, maximum: int) -> np.ndarray | None:
 
 
 def degree_of(relationship: Any) -> np.ndarray:
-    """Return what pairs of this relationship usually are, str."""
+    """Return the usual degree of relatedness for this relationship, str."""
     values = np.asarray(relationship)
     names = np.array(["unrelated", "3rd degree", "2nd degree", "1st degree", "twins"])
     return names[np.searchsorted([2**-3.5, 2**-2.5, 2**-1.5, 2**-0.5], values)]

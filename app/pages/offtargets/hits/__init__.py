@@ -1,1 +1,1 @@
-"""The hits: table, filters, card, figures, files."""
+"""Hits of a search: table, filters, card, figures and files."""

@@ -1,4 +1,4 @@
-"""Alignments of hits as HTML: dots where guide and site agree, coloured letters elsewhere."""
+"""Alignments of hits as HTML: dots for matches, coloured letters for differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_COLOUR, DOT, GAP = "#9a6fd0", "·", "−"
 
 @lru_cache(maxsize=8)
 def protospacers_of(query: OffTargetQuery) -> list[Protospacer]:
-    """Return where the protospacer of each guide is; to be read only."""
+    """Return the interval of the protospacer in each guide, read-only."""
     places: list[Protospacer] = [Protospacer(0, 0, False)] * len(query.guides)
     for group in query.groups:
         for number, guide in zip(group.ids.tolist(), group.guides, strict=True):
@@ -25,7 +25,7 @@ def protospacers_of(query: OffTargetQuery) -> list[Protospacer]:
 
 
 def aligned_protospacer(place: Protospacer, alignment: Alignment) -> slice:
-    """Return where the protospacer is in the lines of an alignment, gaps included."""
+    """Return the interval of the protospacer in an alignment, including gaps."""
     n_gaps = alignment.guide.count("-")
     if place.is_pam_first:
         return slice(place.start, None)
@@ -33,7 +33,7 @@ def aligned_protospacer(place: Protospacer, alignment: Alignment) -> slice:
 
 
 def dots_html(alignment: Alignment, place: Protospacer) -> str:
-    """Return one line: dots for matches, letters for mismatches, what bulges marked, the PAM."""
+    """Return one line: dots for matches, letters for mismatches, marked bulges, and the PAM."""
     part = aligned_protospacer(place, alignment)
     pairs = list(zip(alignment.guide[part], alignment.site[part], strict=True))
     parts = []
@@ -62,7 +62,7 @@ def _mark(pair: tuple[str, str]) -> str:
 
 
 def stacked_html(alignment: Alignment, place: Protospacer) -> str:
-    """Return three lines: the guide, what agrees, and the site."""
+    """Return three lines: guide, matches and site."""
     part = aligned_protospacer(place, alignment)
     first, stop = part.start or 0, part.stop if part.stop is not None else len(alignment.guide)
     top, middle, bottom = [], [], []

@@ -1,4 +1,4 @@
-"""Kinds of bulges, by number: none, and DNA and RNA by size."""
+"""Kinds of bulges by number: none, DNA bulges and RNA bulges by size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KIND_SIZES = 16
 
 
 def kinds_of(query: OffTargetQuery) -> dict[int, str]:
-    """Return the kinds of bulges of a search, by number, and their names."""
+    """Return the bulge kinds of a search by number, and their names."""
     kinds = {0: "No bulge"}
     for kind, most in ((BulgeType.DNA, query.dna_bulge), (BulgeType.RNA, query.rna_bulge)):
         for size in range(1, most + 1):
@@ -21,13 +21,13 @@ def kinds_of(query: OffTargetQuery) -> dict[int, str]:
 
 
 def kind_of(result: SearchResult, rows: np.ndarray | slice) -> np.ndarray:
-    """Return the number of the kind of bulge of each hit; int64."""
+    """Return the bulge kind of each hit; int64."""
     hits = result.hits
     return hits.bulge_types[rows].astype(np.int64) * KIND_SIZES + hits.bulge_sizes[rows]
 
 
 def short_kind(name: str) -> str:
-    """Return the name of a kind of bulge as a table has room for it.
+    """Abbreviate the name of a bulge kind for table cells.
 
     Examples
     --------

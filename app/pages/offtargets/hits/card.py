@@ -1,4 +1,4 @@
-"""The card of one hit: its alignment, scores, gene, the bases around it, and its haplotypes."""
+"""The card of one hit: its alignment, scores, gene, flanking bases and haplotypes."""
 
 from __future__ import annotations
 
@@ -53,18 +53,17 @@ MAX_LISTED = 200
 
 
 class HitCard:
-    """A card at the right, with the files of hits below.
+    """The card on the right, with the exports of hits below.
 
     Parameters
     ----------
     shown_view
-        Returns what the figure of places shows, for the file of it.
+        Returns the view of the figure of places, for its export.
 
     Attributes
     ----------
     text, flank, copy, panel
-        Panel objects: the facts, how much is shown around the hit, the button that copies it,
-        and all of it.
+        Panel objects: the facts, the size of the flanks, the copy button, and the whole card.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class HitCard:
         state.param.watch(self._pick_nodes, "hit")
 
     def _lit(self) -> Callable[[], Highlight]:
-        """Return what makes a highlight of the hit."""
+        """Return a function that makes a highlight of the hit."""
         result, row = self._state.result, self._state.hit
         if result is None or row == NO_HIT:
             raise ParameterError("no hit is selected; click one in the table")
@@ -131,7 +130,7 @@ class HitCard:
                 self.tools.visible = True
 
     def _pick_nodes(self, *_events: Any) -> None:
-        """Pick the nodes of a hit that was found on the graph that is open."""
+        """Select the nodes of a hit that was found on the open graph."""
         result, row, opened = self._state.result, self._state.hit, self._state.session.opened
         if row == NO_HIT or result is None or result.sites is None or opened is None:
             return
@@ -152,12 +151,12 @@ def _facts_of(
 
 @dataclass(frozen=True)
 class Flank:
-    """The bases around a hit, on the strand of the hit.
+    """A hit and its flanking bases, on the strand of the hit.
 
     Attributes
     ----------
     before, site, after
-        Letters; soft-masked ones are in lower case.
+        Bases; soft-masked ones are in lower case.
     """
 
     before: str
@@ -166,12 +165,12 @@ class Flank:
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The concatenated bases."""
         return self.before + self.site + self.after
 
 
 def flank_of(result: SearchResult, row: int, n_bases: int) -> Flank:
-    """Return the bases of a hit and up to ``n_bases`` on both sides, within its contig."""
+    """Return a hit with up to ``n_bases`` on both sides, within its contig."""
     hits, planes = result.hits, result.genome.planes
     contig, start = int(hits.contig_ids[row]), int(hits.positions[row])
     end = start + int(hits.lengths[row])
@@ -190,7 +189,7 @@ def flank_of(result: SearchResult, row: int, n_bases: int) -> Flank:
 
 
 def masked_in(masked: np.ndarray, low: int, high: int) -> np.ndarray:
-    """Return which bases of a stretch are soft-masked; bool, shape (high - low,)."""
+    """Return a mask of soft-masked bases; bool, shape (high - low,)."""
     is_masked = np.zeros(high - low, bool)
     first = int(np.searchsorted(masked[:, 1], low, side="right"))
     last = int(np.searchsorted(masked[:, 0], high, side="left"))
@@ -200,7 +199,7 @@ def masked_in(masked: np.ndarray, low: int, high: int) -> np.ndarray:
 
 
 def card_html(result: SearchResult, row: int, flank: Flank, genes: HitGenes | None = None) -> str:
-    """Return the facts of a hit as HTML."""
+    """Return the facts on a hit as HTML."""
     hits, query = result.hits, result.query
     rows = np.array([row])
     part = hits.take(rows)
@@ -237,7 +236,7 @@ def card_html(result: SearchResult, row: int, flank: Flank, genes: HitGenes | No
 
 
 def gene_facts(genes: HitGenes | None, row: int) -> dict[str, str]:
-    """Return the gene of a hit in words; none without genes."""
+    """Describe the gene of a hit; empty without genes."""
     if genes is None:
         return {}
     where, name = genes.labels(np.array([row]))[0], genes.names(np.array([row]))[0]
@@ -264,7 +263,7 @@ def _scores(result: SearchResult, row: int, part: OffTargetHits) -> dict[str, st
 
 
 def haplotypes_html(result: SearchResult, row: int) -> str:
-    """Return the places of a site on paths, counted from 1; "" where it is not of a graph."""
+    """Return the 1-based positions of a site on paths; "" if it is not from a graph."""
     sites = result.sites
     if sites is None:
         return ""

@@ -1,4 +1,4 @@
-"""The listed hits as files: tables, BED6, rows as Cas-OFFinder writes them, and a figure."""
+"""Exports of the listed hits: tables, BED6, Cas-OFFinder output, and a figure."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ BAR = "#e6ebf2"
 def export_menu(
     state: OffTargetState, shown_view: Callable[[], PlaceView | None], **look: Any
 ) -> ExportMenu:
-    """Return a menu that hands the listed hits, or the figures of them, to the browser.
+    """Return a menu that downloads the listed hits, or figures of them.
 
     Parameters
     ----------
     shown_view
-        Returns what the figure of places shows, or None.
+        Returns the view of the figure of places, or None.
     """
 
     def prepare_of(ending: str) -> Prepare:
@@ -84,9 +84,9 @@ def export_menu(
 
 
 def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
-    """Write all hits that are listed, in their order; the ending of the name tells how.
+    """Write all listed hits in their order; the file extension selects the format.
 
-    Yields the path now and then.
+    Yields the path repeatedly.
     """
     result, ending = found.result, path.suffix.removeprefix(".")
     query = result.query
@@ -110,7 +110,7 @@ def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
 def _iter_groups(
     result: SearchResult, rows: np.ndarray
 ) -> Iterator[tuple[list[int], np.ndarray, OffTargetHits]]:
-    """Yield numbers of the guides of each length, their hits among rows, and these hits."""
+    """Yield, by guide length, the guide numbers, the rows of their hits, and these hits."""
     hits = result.hits.take(rows)
     if not isinstance(hits, MixedHits):
         yield list(range(len(hits.guides))), rows, hits
@@ -120,7 +120,7 @@ def _iter_groups(
 
 
 def columns_of(found: FoundHits, rows: np.ndarray, hits: OffTargetHits) -> dict[str, np.ndarray]:
-    """Return what tables of hits have beside the hits: cuts, scores, seed, genes, haplotypes."""
+    """Return additional columns of hit tables: cuts, scores, seed, genes, haplotypes."""
     result, genes = found.result, found.genes
     columns = {"cut_site": cut_sites(hits)} if result.query.pam.letters else {}
     if result.cfd is not None:
@@ -140,7 +140,7 @@ def _scores_of(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what tables say of hits on a graph; -1 mismatches: the reference has no such place."""
+    """Return table columns of hits on a graph; -1 mismatches: no such place in the reference."""
     sites = result.sites
     columns = {
         "haplotypes": sites.n_with[rows],
@@ -153,12 +153,12 @@ def graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, np.ndarra
 
 
 def write_figure(path: Path, found: FoundHits, view: PlaceView | None) -> None:
-    """Write the figure of the hits that are listed; the ending of the name tells how.
+    """Write the figure of the listed hits; the file extension selects the format.
 
     Parameters
     ----------
     view
-        What the figure of places shows; None for all contigs.
+        View of the figure of places; None for all contigs.
     """
     if view is None:
         longest = int(np.diff(found.result.genome.planes.offsets).max(initial=1))
@@ -186,7 +186,7 @@ def draw_hits(found: FoundHits, bins: PlaceBins, differences: Differences) -> Tr
 
 
 def caption_of(found: FoundHits) -> str:
-    """Return how the hits were found, and how many are drawn."""
+    """Return a caption on how the hits were found and how many are drawn."""
     query, n, total = found.result.query, len(found), len(found.result)
     bulges = f", DNA bulge {query.dna_bulge} and RNA bulge {query.rna_bulge} nt"
     listed = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
@@ -204,7 +204,7 @@ def caption_of(found: FoundHits) -> str:
 
 
 class Sheet:
-    """Parts of a figure; lengths are given in pixels of 96 to the inch."""
+    """Parts of a print figure, with lengths in CSS pixels (1/96 inch)."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -212,11 +212,11 @@ class Sheet:
     def text(
         self, x: float, y: float, text: str, size: float = SMALL, anchor: str = "start"
     ) -> None:
-        """Add words."""
+        """Add text."""
         self.parts.append(Text(x * SCALE, y * SCALE, text, size * SCALE, LIGHT.ink, anchor))
 
     def box(self, x: float, y: float, width: float, height: float, colour: str) -> None:
-        """Add a filled rectangle, wide enough to be seen."""
+        """Add a filled rectangle with a minimum width that keeps it visible."""
         self.parts.append(
             Box(x * SCALE, y * SCALE, max(width * SCALE, 1.5), height * SCALE, colour)
         )
@@ -227,7 +227,7 @@ class Sheet:
 
 
 def draw_places(sheet: Sheet, bins: PlaceBins, top: float) -> float:
-    """Draw bins in rows, and an axis; return where they end."""
+    """Draw bins in rows, and an axis; return the lower edge."""
     left, right, (start, end) = EDGE + NAMES, WIDTH - EDGE, (bins.view.start, bins.view.end)
     high = max(bins.rows, default=0) + 0.5
     bottom = top + (high - min(bins.rows, default=0) + 0.5) * ROW
@@ -262,7 +262,7 @@ def draw_places(sheet: Sheet, bins: PlaceBins, top: float) -> float:
 
 
 def draw_kinds(sheet: Sheet, found: FoundHits, top: float) -> float:
-    """Draw the table of hits by bulge and mismatches; return where it ends."""
+    """Draw the table of hits by bulge and mismatches; return the lower edge."""
     counts = found.kind_counts
     left, most = EDGE + NAMES, max(float(np.log1p(counts).max(initial=0)), 1.0)
     sheet.text(left, top - 10, "Hits by bulge and mismatches")
@@ -281,7 +281,7 @@ def draw_kinds(sheet: Sheet, found: FoundHits, top: float) -> float:
 
 
 def draw_differences(sheet: Sheet, differences: Differences, top: float) -> float:
-    """Draw the heat map of kinds of mismatches by position; return where it ends."""
+    """Draw the heat map of mismatch types by position; return the lower edge."""
     counts, most = differences.kinds.counts, max(int(differences.kinds.counts.max(initial=0)), 1)
     width = min(NARROW, (WIDTH / 2 - 2 * EDGE - 60) / max(counts.shape[1], 1))
     left = WIDTH - EDGE - width * counts.shape[1]

@@ -1,4 +1,4 @@
-"""The figures of the listed hits: where they are, and how many by mismatches and bulge."""
+"""Figures of the listed hits: positions, and numbers by mismatches and bulge."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ EDGE, CHOSEN_EDGE = "#151d28", "#ffb454"
 
 
 class PlacesPanel:
-    """A figure with its bar.
+    """The figure of places with its toolbar.
 
     Attributes
     ----------
     mode, figure, panel
-        The choice of rows, the figure, and the Panel object.
+        The menu of row types, the figure, and the Panel object.
     shown
-        What was drawn last, or None.
+        The bins drawn last, or None.
     is_selecting
-        Whether dragging lists the hits of a stretch.
+        Whether dragging filters hits by an interval.
     """
 
     def __init__(self, state: OffTargetState) -> None:
@@ -100,7 +100,7 @@ class PlacesPanel:
 
     @property
     def length(self) -> int:
-        """How much can be shown, bp."""
+        """Length of the whole axis, bp."""
         genome = self._state.genome
         if genome is None:
             return 1
@@ -110,16 +110,16 @@ class PlacesPanel:
 
     @property
     def view(self) -> PlaceView | None:
-        """What the figure shows, or None before it shows something."""
+        """The current view, or None before the first drawing."""
         return None if self.shown is None else self.shown.view
 
     def show_whole(self) -> None:
-        """Show all, from end to end."""
+        """Show the whole axis."""
         self._wanted = (0.0, float(self.length))
         self._redraw()
 
     def poll(self) -> None:
-        """Bring the figure up to date; called some twenty times a second."""
+        """Update the figure; called some twenty times per second."""
         rests = time.monotonic() - self._changed_at > REST_SECONDS
         if not self._is_stale or not rests or self._bins.is_open:
             return
@@ -139,7 +139,7 @@ class PlacesPanel:
 
     def _follow_result(self, *_events: Any) -> None:
         result = self._state.result
-        if self._state.is_continued:  # as it is looked at; the bins come with the listed hits
+        if self._state.is_continued:  # keeps the view; the bins arrive with the listed hits
             return
         self.shown = None
         with pn.io.hold():
@@ -192,14 +192,14 @@ class PlacesPanel:
             self._redraw()
 
     def turn_selecting(self) -> None:
-        """Have dragging list the hits of a stretch, or move along again."""
+        """Make dragging list the hits of an interval, or pan."""
         self.is_selecting = not self.is_selecting
         self.figure.drag_selects(self.is_selecting)
         colour = {"color": "primary.main"} if self.is_selecting else {}
         self.select_button.sx = {**ICON["sx"], **colour}
 
     def _on_tap(self, event: Any) -> None:
-        """List the hits of the bin under the pointer."""
+        """List the hits of the clicked bin."""
         bins = self.shown
         if bins is None or event.x is None:
             return
@@ -216,7 +216,7 @@ class PlacesPanel:
             self._list_stretch((box["y0"] + box["y1"]) / 2, int(box["x0"]), int(box["x1"]) + 1)
 
     def _list_stretch(self, level: float, start: int, end: int) -> None:
-        """List the hits of a stretch."""
+        """List the hits of an interval."""
         bins, genome = self.shown, self._state.genome
         if bins is None or genome is None:
             return
@@ -234,12 +234,12 @@ class PlacesPanel:
 
 
 class KindsPanel:
-    """A figure.
+    """Numbers of hits by bulge kind and mismatches.
 
     Attributes
     ----------
     figure, panel
-        The figure, and the Panel object.
+        The figure and the Panel object.
     """
 
     def __init__(self, state: OffTargetState) -> None:
@@ -313,7 +313,7 @@ def make_cells(found: FoundHits) -> dict[str, Any]:
 
 
 def _short(value: int) -> str:
-    """Return a count as a small cell has room for it."""
+    """Format a count to fit into a small cell."""
     if value < 1_000:
         return str(value)
     size, unit = next((s, u) for s, u in ((1_000_000, "M"), (1_000, "k")) if value >= s)

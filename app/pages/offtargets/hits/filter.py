@@ -1,4 +1,4 @@
-"""Which hits are listed, and in which order."""
+"""Filters on hits, and the hits that pass them."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from genoviz_app.pages.offtargets.search.running import SearchResult
 
 @dataclass(frozen=True)
 class HitFilter:
-    """What hits need to have to be listed.
+    """The conditions for listed hits.
 
     Attributes
     ----------
     guide
-        Number of the guide; -1 for all.
+        Number of the guide; -1 for all guides.
     mismatches
-        Minimum and maximum, or None.
+        Minimum and maximum number of mismatches, or None.
     kind
-        Kind of bulge, as `kinds_of` numbers them; -1 for all.
+        Kind of bulge, numbered as in `kinds_of`; -1 for all.
     strand
         1 or -1; 0 for both.
     contig
-        Number of the contig; -1 for all.
+        Number of the contig; -1 for all contigs.
     stretch
-        Where sites need to be on the contig: half-open, they may hang over; or None.
+        Half-open interval on the contig that sites must overlap, or None.
     min_cfd
-        The lowest CFD score; 0 for all hits, also those without a score.
+        Minimum CFD score; 0 for all hits, including those without a score.
     max_seed
-        Maximum of mismatches in the seed; -1 for any.
+        Maximum number of mismatches in the seed; -1 for no limit.
     pam
-        Number of the PAM among those of the result; -1 for all.
+        Number of the PAM in the result; -1 for all PAMs.
     site_class
-        What hits lie in, a number of ``CLASSES``; -1 for all. Without genes all are let through.
+        Index into ``CLASSES`` of the gene region; -1 for all. Ignored without genes.
     """
 
     guide: int = -1
@@ -56,21 +56,21 @@ class HitFilter:
 
 @dataclass(frozen=True, eq=False)
 class FoundHits:
-    """The hits that are listed.
+    """The listed hits, and counts of hits for the filter's menus.
 
     Attributes
     ----------
     result, filter, order
-        What they are of.
+        Where the hits come from.
     rows
-        int64, shape (n,): which hits, in order.
+        int64, shape (n,): indices of the hits, in order.
     kind_counts
-        int64, shape (n_kinds, max_mismatches + 1): hits by kind of bulge and mismatches, whatever
-        the filter says of these two.
+        int64, shape (n_kinds, max_mismatches + 1): hits by bulge kind and mismatches, ignoring the
+        filter's conditions on these two.
     pam_counts
-        int64, shape (n_pams,): hits by PAM, whatever the filter says of it.
+        int64, shape (n_pams,): hits by PAM, ignoring the filter's PAM.
     class_counts
-        int64, shape (4,): hits by ``CLASSES``, likewise; None without genes.
+        int64, shape (4,): hits by ``CLASSES``, ignoring the filter's class; None without genes.
     genes
         The genes of the hits, or None.
     """
@@ -91,7 +91,7 @@ class FoundHits:
 def filter_hits(
     result: SearchResult, chosen: HitFilter, order: HitOrder, genes: HitGenes | None = None
 ) -> FoundHits:
-    """Return the hits that a filter lets through, in order."""
+    """Return the hits that pass a filter, in order."""
     span = slice(0, len(result))
     if chosen.guide >= 0:
         span = slice(*result.guide_offsets[chosen.guide : chosen.guide + 2].tolist())
@@ -117,7 +117,7 @@ def filter_hits(
 
 
 def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.ndarray:
-    """Return which hits of a guide pass the limits of strand, place, score and seed."""
+    """Return a mask of a guide's hits within the limits of strand, place, score and seed."""
     hits = result.hits
     is_there = np.ones(span.stop - span.start, bool)
     if chosen.strand:
@@ -129,14 +129,14 @@ def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.nda
             starts = hits.starts[span]
             is_there &= (starts < high) & (starts + hits.lengths[span] > low)
     if chosen.min_cfd and result.cfd is not None:
-        is_there &= result.cfd[span] >= chosen.min_cfd  # without a score: not there
+        is_there &= result.cfd[span] >= chosen.min_cfd  # comparisons with NaN are False
     if chosen.max_seed >= 0:
         is_there &= result.seeds[span] <= chosen.max_seed
     return is_there
 
 
 def _true_or(is_there: np.ndarray, is_chosen: bool, find: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return which of the hits that passed so far pass one more condition, if it is chosen."""
+    """Return a mask that combines the hits passed so far with one more condition, if set."""
     return is_there & find() if is_chosen else is_there
 
 

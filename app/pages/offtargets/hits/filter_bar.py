@@ -1,4 +1,4 @@
-"""What chooses the listed hits: fields, and buttons for PAMs and exons with their counts."""
+"""Filter controls for hits: fields, and buttons for PAMs and gene regions with their counts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LOOK: dict[str, Any] = {
 
 
 class FilterBar:
-    """Fields in a row; they follow the filter, and change it.
+    """A row of fields, synchronized with the filter.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class FilterBar:
     def __init__(self, state: OffTargetState) -> None:
         self._state = state
         self._is_following = False
-        self._result: SearchResult | None = None  # whose contigs are offered
+        self._result: SearchResult | None = None  # its contigs are the options
         look: dict[str, Any] = {"size": "small", "margin": (8, 5, 4, 0)}
         self.mismatches = pmui.Select(
             label="Mismatches", options={ALL: ANY}, value=ANY, width=108, **look
@@ -119,7 +119,7 @@ class FilterBar:
         self._state.change(contig=contig, stretch=stretch)
 
     def _follow(self, *_events: Any) -> None:
-        """Show the filter."""
+        """Update the fields from the filter."""
         state, result = self._state, self._state.result
         chosen = state.filter
         self._is_following = True
@@ -165,7 +165,7 @@ def _say_limits(limits: tuple[int, int]) -> str:
 
 
 class HitChips:
-    """Two rows of buttons, which are there if there is a choice.
+    """Two rows of buttons; a row is hidden if it has fewer than two options.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class HitChips:
                 ):
                     value = value if value in options.values() else NO_CHOICE
                     group.param.update(options=options, value=value, visible=len(options) > 2)
-                    # Where words change and the value does not, the browser keeps the old words.
+                    # If labels change and the value does not, the browser keeps the old labels.
                     group.param.trigger("value")
                 self.panel.visible = self.pams.visible or self.classes.visible
         finally:
@@ -222,7 +222,7 @@ class HitChips:
 
 
 def pam_options(found: FoundHits) -> dict[str, int]:
-    """Return the most frequent PAMs with their counts, and the one that is chosen."""
+    """Return the most frequent PAMs with their counts, and the selected one."""
     counts, names = found.pam_counts, found.result.pams.names
     shown = sorted({*range(min(len(names), MAX_CHIPS)), *([found.filter.pam] * (len(names) > 0))})
     words = {f"{names[k]} {short_number(int(counts[k]))}": k for k in shown if k != NO_CHOICE}
@@ -230,7 +230,7 @@ def pam_options(found: FoundHits) -> dict[str, int]:
 
 
 def class_options(found: FoundHits) -> dict[str, int]:
-    """Return what hits lie in with their counts; without genes there is nothing to choose."""
+    """Return gene regions with their counts; empty without genes."""
     counts = found.class_counts
     if counts is None:
         return {"All": NO_CHOICE}

@@ -28,7 +28,7 @@ MAX_LABELS = 32, 24
 
 
 class HitMatrix(Protocol):
-    """Counts of what the listed hits have.
+    """A table of counts over the listed hits.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class HitMatrix(Protocol):
     counts
         int64, shape (n_rows, n_columns).
     rows, columns
-        Their names.
+        Names of rows and columns.
     summary
-        All of it in a sentence.
+        A summary in one sentence.
     """
 
     found: FoundHits
@@ -49,29 +49,29 @@ class HitMatrix(Protocol):
     summary: str
 
     def describe(self, row: int, column: int) -> str:
-        """Return a cell in words, as HTML."""
+        """Describe a cell in HTML."""
 
 
 class MatrixPanel:
-    """A figure in the place of the table of hits.
+    """A heat map that replaces the table of hits.
 
     Parameters
     ----------
     state
-        Of the page.
+        State of the page.
     figure
-        What draws the matrix.
+        The figure that draws the matrix.
     find
-        Returns the matrix of the listed hits, or None where they have none.
+        Returns the matrix of the listed hits, or None if they have none.
     title
-        What is asked, for the list of jobs.
+        Title in the list of jobs.
 
     Attributes
     ----------
     figure, said, panel
-        The figure, what the pointer is on, and the Panel object.
+        The figure, the description of the cell under the pointer, and the Panel object.
     shown
-        What is drawn, or None.
+        The drawn matrix, or None.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class MatrixPanel:
         )
 
     def poll(self) -> None:
-        """Bring the figure up to date while it is seen."""
+        """Update the figure while it is visible."""
         found = self._state.found
-        # While a search goes on, hits may come faster than they are drawn.
+        # During a search, hits may arrive faster than they can be drawn.
         is_late = self._question.is_open and self._state.is_continued
         if self.panel.visible and found is not self._asked and not is_late:
             self._asked = found
@@ -133,7 +133,7 @@ class MatrixPanel:
             self._say()
 
     def _arrange_axes(self) -> None:
-        """Change the axes that the figure has chosen."""
+        """Adjust the axes that the figure created."""
 
     def _say(self) -> None:
         shown = self.shown
@@ -145,7 +145,7 @@ class MatrixPanel:
             self.said.object = shown.describe(*self._cell)
 
     def _cell_of(self, event: Any) -> tuple[int, int] | None:
-        """Return the cell that the pointer is on."""
+        """Return the cell under the pointer."""
         if self.shown is None or isinstance(event, MouseLeave) or event.x is None:
             return None
         row, column = int(np.floor(-event.y)), int(np.floor(event.x))
@@ -160,14 +160,14 @@ class MatrixPanel:
 
 @dataclass(frozen=True, eq=False)
 class HaplotypeMatrix:
-    """How often haplotypes have hits.
+    """Copy numbers of hits in haplotypes.
 
     Attributes
     ----------
     found
-        The hits that are listed.
+        The listed hits.
     counts
-        int64, shape (n_hits, n_haplotypes), of as many as are shown.
+        int64, shape (n_hits, n_haplotypes): copies of the hits and haplotypes that are shown.
     rows, columns
         Names of the hits and of the haplotypes.
     """
@@ -179,7 +179,7 @@ class HaplotypeMatrix:
 
     @property
     def summary(self) -> str:
-        """How many hits and haplotypes are shown."""
+        """The numbers of hits and haplotypes in the matrix."""
         n_rows, n_columns = self.counts.shape
         n_hits, n_all = len(self.found), self.found.result.sites.n_haplotypes
         rows = f"the first {n_rows:,} of {n_hits:,}"
@@ -193,14 +193,14 @@ class HaplotypeMatrix:
         )
 
     def describe(self, row: int, column: int) -> str:
-        """Return how often a haplotype has a hit, as HTML."""
+        """Describe the copy number of a hit in a haplotype, as HTML."""
         n = int(self.counts[row, column])
         times = {0: "lacks", 1: "has"}.get(n, f"has {n:,} times")
         return f"<b>{escape(self.columns[column])}</b> {times} the site {escape(self.rows[row])}"
 
 
 def make_matrix(found: FoundHits) -> HaplotypeMatrix | None:
-    """Return the first of the listed hits, in their order, on all haplotypes; None without any."""
+    """Return the first listed hits by haplotype; None if there are none."""
     result, rows = found.result, found.rows[:MAX_HITS]
     if result.sites is None:
         return None
@@ -216,13 +216,13 @@ def make_matrix(found: FoundHits) -> HaplotypeMatrix | None:
 
 
 def _copies(sites: GraphSites, rows: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Return the first haplotypes, and how often each has some sites."""
+    """Return the first haplotypes, and the copy numbers of some sites in them."""
     columns = list(sites.haplotypes.names[:MAX_COLUMNS])
     return columns, sites.count_copies(rows)[:, : len(columns)]
 
 
 class HaplotypesPanel(MatrixPanel):
-    """The listed hits on haplotypes; a click looks at a hit."""
+    """The listed hits by haplotype; a click selects a hit."""
 
     def __init__(self, state: OffTargetState) -> None:
         figure = MatrixFigure(name="offtarget-haplotypes", counted="Copies")
@@ -244,12 +244,12 @@ class HaplotypesPanel(MatrixPanel):
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Mismatches of the hits that are listed: a row for each kind, a column for each position.
+    """Mismatches of the listed hits: a row per type, a column per position.
 
     Attributes
     ----------
     found
-        The hits.
+        The listed hits.
     kinds
         Their mismatches.
     """
@@ -259,17 +259,17 @@ class Differences:
 
     @property
     def counts(self) -> np.ndarray:
-        """Mismatches of each kind at each position; int64."""
+        """Number of mismatches by type and position; int64."""
         return self.kinds.counts
 
     @property
     def rows(self) -> list[str]:
-        """Names of the kinds."""
+        """Names of the mismatch types."""
         return [kind.replace(">", " → ") for kind in KINDS]
 
     @property
     def columns(self) -> list[str]:
-        """Positions in the guide, or from the PAM where lengths differ."""
+        """Positions in the guide, or distances from the PAM if guide lengths differ."""
         query, n = self.found.result.query, self.counts.shape[1]
         if len(query.lengths) == 1 or query.pam.is_first:
             return [str(place) for place in range(1, n + 1)]
@@ -277,7 +277,7 @@ class Differences:
 
     @property
     def axis(self) -> str:
-        """What the columns are."""
+        """Label of the column axis."""
         query = self.found.result.query
         if len(query.lengths) == 1:
             return "Position in the guide, 5′ to 3′"
@@ -285,7 +285,7 @@ class Differences:
 
     @property
     def summary(self) -> str:
-        """How many mismatches there are."""
+        """The total number of mismatches."""
         total, others = int(self.counts.sum()), self.kinds.n_others
         more = f", and {others:,} with N or IUPAC letters" if others else ""
         return (
@@ -294,7 +294,7 @@ class Differences:
         )
 
     def describe(self, row: int, column: int) -> str:
-        """Return how many hits have a mismatch, as HTML."""
+        """Describe the number of hits with a mismatch, as HTML."""
         n = int(self.counts[row, column])
         share = 100 * n / self.kinds.n_hits
         return (
@@ -304,7 +304,7 @@ class Differences:
 
 
 def find_differences(found: FoundHits) -> Differences:
-    """Return the mismatches of the hits that are listed."""
+    """Return the mismatches of the listed hits."""
     return Differences(found, mismatch_kinds_of(found.result.hits.take(np.sort(found.rows))))
 
 

@@ -1,4 +1,4 @@
-"""The table of hits and its rows: sorted and filtered among all of them, shown some at a time."""
+"""The table of hits, sorted and filtered on the server and sent in blocks of rows."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ b { font-family: monospace; font-weight: 600; }
 
 
 def hit_rows(found: FoundHits, first: int) -> TableRows:
-    """Return a block of hits as rows; positions are written from 1."""
+    """Return a block of hits as rows with 1-based positions."""
     result = found.result
     hits, query = result.hits, result.query
     rows = found.rows[first : first + BLOCK]
@@ -105,7 +105,7 @@ def hit_rows(found: FoundHits, first: int) -> TableRows:
 
 
 def _hidden(found: FoundHits) -> tuple[str, ...]:
-    """Return the columns that have nothing to say of a search."""
+    """Return the columns that do not apply to a search."""
     result, query = found.result, found.result.query
     hidden = [] if len(kinds_of(query)) > 1 else ["Bulge"]
     if result.cfd is None:
@@ -113,11 +113,11 @@ def _hidden(found: FoundHits) -> tuple[str, ...]:
     if not query.pam.letters:
         hidden.append(SEED)
     if not query.pam.letters or result.sites is not None or found.genes is not None:
-        hidden.append("Cut")  # the card has it
+        hidden.append("Cut")  # the card shows it
     if result.sites is None:
         hidden.append(PRESENT)
     else:
-        # Of the first place alone; the card lists all.
+        # Of the first place only; the card lists all.
         hidden += [STRAND] if found.genes is None else [STRAND, "Contig", "Start"]
     if result.sites is None or result.sites.reference is None:
         hidden.append(REFERENCE)
@@ -129,7 +129,7 @@ def _hidden(found: FoundHits) -> tuple[str, ...]:
 
 
 def _seeds(result: SearchResult, rows: np.ndarray) -> np.ndarray:
-    """Return mismatches in the seed, for these rows alone."""
+    """Return the mismatches in the seed of these rows only."""
     return for_each_hit(result.hits.take(rows), count_seed_mismatches).astype(np.int64)
 
 
@@ -153,7 +153,7 @@ def _graph_columns(result: SearchResult, rows: np.ndarray) -> dict[str, Any]:
 
 
 def site_htmls(result: SearchResult, rows: np.ndarray) -> list[str]:
-    """Return the alignments of hits, a line each."""
+    """Return the alignments of hits, one line each."""
     hits = result.hits
     places = protospacers_of(result.query)
     guides = hits.guide_ids[rows].tolist()
@@ -164,13 +164,13 @@ def site_htmls(result: SearchResult, rows: np.ndarray) -> list[str]:
 
 
 class HitTable:
-    """A table with filters; a click looks at a hit.
+    """A table with filters; a click selects a hit.
 
     Attributes
     ----------
     filters, chips, table, differences, haplotypes, view, said, panel
-        The fields, the table, two figures of its hits and which of the three is seen, how many
-        hits there are, and the Panel object.
+        The filters, the table, the two figures of its hits, the selected one of these three, the
+        number of hits, and the Panel object.
     """
 
     def __init__(self, state: OffTargetState) -> None:
@@ -230,7 +230,7 @@ class HitTable:
         return button
 
     def poll(self) -> None:
-        """Bring the figures up to date."""
+        """Update the figures."""
         self.differences.poll()
         self.haplotypes.poll()
 
@@ -248,7 +248,7 @@ class HitTable:
             self.haplotypes.panel.visible = view == HAPLOTYPES
 
     def _lit(self) -> Callable[[], Highlight]:
-        """Return what makes a highlight of all hits that are listed."""
+        """Return a function that makes a highlight of all listed hits."""
         found = self._state.found
         if found is None or not len(found):
             raise ParameterError(NO_HIT)
@@ -307,7 +307,7 @@ class HitTable:
         hit = int(shown.rows[self._shown_first + row])
         if shown.result is result:
             self._state.choose_hit(hit)
-        elif shown.result.query is result.query:  # it went on since they were listed
+        elif shown.result.query is result.query:  # the same search has progressed
             self._state.choose_hit(result.row_of(shown.result, hit))
 
     def _follow_order(self, *_events: Any) -> None:
@@ -321,7 +321,7 @@ class HitTable:
 
 
 def _is_same_list(found: FoundHits | None, before: FoundHits | None) -> bool:
-    """Return whether hits are listed as those before were, of a search that went on since."""
+    """Return whether the list is that of an earlier state of the same search."""
     if found is None or before is None or not before.result.is_growing:
         return False
     is_same_search = found.result.query is before.result.query

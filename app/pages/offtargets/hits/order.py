@@ -1,4 +1,4 @@
-"""In which order hits are listed."""
+"""Sort order of hits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEED, GENE, CLASS = "Seed", "Gene", "In"
 
 @dataclass(frozen=True)
 class HitOrder:
-    """How hits are sorted: by a column, downwards or upwards."""
+    """Sort order of hits: a column, and whether it descends."""
 
     column: str = DIFFERENCES
     is_descending: bool = False
@@ -27,7 +27,7 @@ class HitOrder:
 def sort_rows(
     result: SearchResult, rows: np.ndarray, order: HitOrder, genes: HitGenes | None = None
 ) -> np.ndarray:
-    """Return rows by a column; those that are alike there by position."""
+    """Sort rows by a column; ties are sorted by position."""
     hits = result.hits
     if order.column == START and not order.is_descending:
         keys = hits.positions[rows]
@@ -64,7 +64,7 @@ def _key(result: SearchResult, rows: np.ndarray, column: str) -> np.ndarray | No
 
 
 def _gene_key(rows: np.ndarray, column: str, genes: HitGenes | None) -> np.ndarray | None:
-    """Return classes, or ranks of names of genes, of which "" is the last."""
+    """Return classes, or ranks of gene names, where "" is last."""
     if genes is None:
         return None
     if column == CLASS:

@@ -1,4 +1,4 @@
-"""What the figure of places shows: bins of hits, names of contigs, and the mark of one hit."""
+"""Data of the figure of places: bins of hits, contig names, and the mark of one hit."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ LIT_HEIGHT, LIT_SHARE = 0.2, 0.04
 
 @dataclass(frozen=True)
 class PlaceView:
-    """What is shown.
+    """A view of the figure of places.
 
     Attributes
     ----------
     mode
-        A row for each contig; or along all contigs one for each number of mismatches, or rows of
-        CFD scores.
+        One row per contig, or all contigs concatenated with one row per number of mismatches or per
+        class of CFD scores.
     start, end
-        The stretch, bp: of each contig, or of all contigs one after the other.
+        The visible interval, bp: of each contig, or of all contigs concatenated.
     width
-        Width of the figure in pixels.
+        Width of the figure, px.
     """
 
     mode: str
@@ -47,7 +47,7 @@ class PlaceView:
 
 @dataclass(frozen=True, eq=False)
 class PlaceBins:
-    """What the figure shows; see `genoviz_app.plots.offtarget_places.PlacesFigure.show`."""
+    """The data that `genoviz_app.plots.offtarget_places.PlacesFigure.show` draws."""
 
     view: PlaceView
     bin_bp: int
@@ -61,14 +61,14 @@ class PlaceBins:
 
 
 def shown_contigs(offsets: np.ndarray) -> np.ndarray:
-    """Return the contigs that have a row: the longest, in the order of the genome; int64."""
+    """Return the contigs that get a row: the longest, in genome order; int64."""
     lengths = np.diff(offsets)
     longest = np.argsort(-lengths, kind="stable")[:MAX_CONTIGS]
     return np.sort(longest[lengths[longest] > 0])
 
 
 def make_place_bins(found: FoundHits, view: PlaceView) -> PlaceBins:
-    """Return the bins of the hits that are listed."""
+    """Return the bins of the listed hits."""
     size = round_size(max((view.end - view.start) * PIXELS_PER_BIN / max(view.width, 1), 1.0))
     return (_by_contig if view.mode == CONTIGS else _along_genome)(found, view, size)
 
@@ -152,7 +152,7 @@ def _level_ticks(most: int) -> dict[float, str]:
 def _bin(
     rows: np.ndarray, positions: np.ndarray, mismatches: np.ndarray, view: PlaceView, size: int
 ) -> tuple[np.ndarray, ...]:
-    """Return row, bin, hits and fewest mismatches of each bin in the view that has hits."""
+    """Return row, bin, number of hits and fewest mismatches of each non-empty visible bin."""
     first, last = int(view.start) // size, max(int(np.ceil(view.end / size)), 1)
     bins = positions // size
     is_seen = (bins >= first) & (bins < last)
@@ -189,14 +189,14 @@ def _columns(
 
 
 def colour_of(level: int) -> str:
-    """Return the colour of a number of mismatches."""
+    """Return the colour for a number of mismatches."""
     return MISMATCH_COLOURS[level] if level < len(MISMATCH_COLOURS) else BAR_COLOUR
 
 
 def contig_names(
     names: tuple[str, ...], offsets: np.ndarray, ends: tuple[float, float], width: int
 ) -> dict[float, str]:
-    """Return the names of contigs that have room, at their middles; none for a single contig."""
+    """Return the names of contigs that fit, keyed by their middles; none for a single contig."""
     start, end = ends
     if len(names) < 2:
         return {}
@@ -216,12 +216,12 @@ def contig_names(
 
 
 def shorten(name: str) -> str:
-    """Return a name that has room beside an axis."""
+    """Shorten a name to fit beside an axis."""
     return name if len(name) <= 11 else f"{name[:10]}…"
 
 
 def lit_of_view(sets: Iterable[Lit], found: FoundHits, view: PlaceView) -> dict[str, Any]:
-    """Return the bars of what is lit up: below each contig, or below all rows."""
+    """Return the highlight bars: below each contig, or below all rows."""
     planes = found.result.genome.planes
     per_pixel = (view.end - view.start) / max(view.width, 1)
     if view.mode == CONTIGS:
@@ -240,7 +240,7 @@ def lit_of_view(sets: Iterable[Lit], found: FoundHits, view: PlaceView) -> dict[
 def mark_of(
     result: SearchResult | None, row: int, bins: PlaceBins | None
 ) -> dict[str, list[float]]:
-    """Return x and y of a hit above its row of the figure; nothing where it has no place."""
+    """Return x and y of a hit above its row of the figure; empty if it is not visible."""
     nowhere: dict[str, list[float]] = {"x": [], "y": []}
     if result is None or row < 0 or bins is None:
         return nowhere

@@ -1,4 +1,4 @@
-"""Places of hits and of filters, as they are written."""
+"""Positions of hits and filters as text and as regions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POSITION = re.compile(r"[0-9]{1,15}")
 
 
 def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] | None]:
-    """Return contig and stretch of ``chr1`` or ``chr1:1,000-2,000`` (from 1, both ends in).
+    """Parse ``chr1`` or ``chr1:1,000-2,000`` (1-based, inclusive) into contig and interval.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def parse_place(text: str, result: SearchResult) -> tuple[int, tuple[int, int] |
 
 
 def contigs_of(result: SearchResult) -> list[str]:
-    """Return the contigs to choose from, those with the most hits first, or else the longest."""
+    """Return contigs for a menu, those with the most hits first, then the longest."""
     planes = result.genome.planes
     counts = np.bincount(result.hits.contig_ids, minlength=len(planes.names))
     order = np.lexsort((-np.diff(planes.offsets), -counts))[:MAX_CONTIGS]
@@ -54,7 +54,7 @@ def contigs_of(result: SearchResult) -> list[str]:
 
 
 def place_text(chosen: HitFilter, result: SearchResult) -> str:
-    """Return the place of a filter as `parse_place` reads it; "" for everywhere."""
+    """Return the interval of a filter in the form that `parse_place` reads; "" for none."""
     if chosen.contig < 0:
         return ""
     name = result.genome.planes.names[chosen.contig]
@@ -64,7 +64,7 @@ def place_text(chosen: HitFilter, result: SearchResult) -> str:
 
 
 def region_of(result: SearchResult, row: int) -> PathRegion:
-    """Return where a hit is."""
+    """Return the region of a hit."""
     hits = result.hits
     start = int(hits.starts[row])
     name = result.genome.planes.names[int(hits.contig_ids[row])]
@@ -72,7 +72,7 @@ def region_of(result: SearchResult, row: int) -> PathRegion:
 
 
 def highlight_of(result: SearchResult, rows: np.ndarray) -> Highlight:
-    """Return hits to be lit up: on a graph at all their places, unless these are too many."""
+    """Return hits as a highlight; on a graph, at all their places unless there are too many."""
     hits, names = result.hits, tuple(result.genome.planes.names)
     guides = np.unique(hits.guide_ids[rows]).tolist()
     title = f"{len(guides):,} guides"

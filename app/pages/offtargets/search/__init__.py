@@ -1,1 +1,1 @@
-"""Searches: their guides, the genome or graph that is searched, and how they run."""
+"""Searches: guides, the searched genome or graph, and jobs."""

@@ -1,4 +1,4 @@
-"""The fields of a search: guides, PAM, limits; and how far the search is, in words."""
+"""The search form: guides, PAM, limits, and the progress of the search as text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ GROWS = "What is listed is of {}, and grows."
 
 
 class PamField:
-    """Two fields, of which the second is for letters of one's own.
+    """A menu of PAMs, and a field for a custom PAM.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class PamField:
 
     @property
     def value(self) -> Pam:
-        """The PAM; raises `ParameterError` if there are no letters, or wrong ones."""
+        """The PAM; raises `ParameterError` if the custom PAM is empty or invalid."""
         if self.preset.value != OWN:
             return Pam.parse(self.preset.value)
         text = (self.letters.value_input or self.letters.value or "").strip()
@@ -100,7 +100,7 @@ class PamField:
         return Pam.parse(text)
 
     def write(self, pam: Pam) -> None:
-        """Put a PAM into the fields."""
+        """Set the fields to a PAM."""
         if str(pam) in PRESETS.values():
             self.preset.value = str(pam)
         else:
@@ -112,12 +112,12 @@ class PamField:
 
 
 class SearchForm:
-    """The lower part of the sidebar.
+    """The search form in the sidebar.
 
     Parameters
     ----------
     search_for
-        Called with the search that a person asks for.
+        Called with the requested search.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class SearchForm:
 
     @property
     def query(self) -> OffTargetQuery:
-        """What the fields ask for; raises `ParameterError` with what is wrong."""
+        """The search in the fields; raises `ParameterError` if it is invalid."""
         text = self.guides.value_input or self.guides.value or ""
         return OffTargetQuery.of(
             parse_guides(text),
@@ -207,7 +207,7 @@ class SearchForm:
         )
 
     def write(self, query: OffTargetQuery) -> None:
-        """Put a search into the fields."""
+        """Set the fields to a search."""
         self.pam.write(query.pam)
         self.mismatches.value = query.max_mismatches
         self.dna_bulge.value, self.rna_bulge.value = query.dna_bulge, query.rna_bulge
@@ -218,7 +218,7 @@ class SearchForm:
         self.guides.param.update(value=text, value_input=text)
 
     def search(self) -> None:
-        """Search for what the fields ask for, or say what is wrong with them."""
+        """Run the search in the fields, or show what is wrong with it."""
         try:
             query = self.query
         except GenovizError as error:
@@ -231,7 +231,7 @@ class SearchForm:
             self.search()
 
     def write_example(self, *, then_search: bool = False) -> None:
-        """Write some protospacers of the genome, and search for them if that is requested."""
+        """Enter some protospacers of the genome, and search for them if requested."""
         genome, self._then_search = self._state.genome, then_search
         if genome is None:
             self._say("open a genome first")
@@ -256,12 +256,12 @@ class SearchForm:
             self._files.ask(_read_upload, path, event.new)
 
     def cancel(self) -> None:
-        """Stop the search that is under way, and say so."""
+        """Cancel the running search and show a message."""
         before = self._state.result
         self._state.cancel()
         result = self._state.result
         if result is not None and (result is not before or not result.is_whole):
-            return  # what was found is kept, and said
+            return  # its hits are kept, and another message says so
         is_before = result is not None
         self.said.object = f"<p>{CANCELLED}{LISTED if is_before else '.'}</p>"
 

@@ -1,4 +1,4 @@
-"""Genes of the page: the file that they are of, what it says of each hit, and their guides."""
+"""Genes of the page: the annotation file, the genes of hits, and guides designed for a gene."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ CLASSES = (*(kind.label for kind in SiteClass), "unknown")
 
 @dataclass(frozen=True, eq=False)
 class HitGenes:
-    """The genes of the hits of a search.
+    """The genes of a search's hits.
 
     Attributes
     ----------
     result, file
-        What was annotated, by what.
+        The annotated result, and the annotation file.
     annotation
         The gene of each hit.
     classes
-        uint8, shape (n_hits,): which of ``CLASSES`` each hit is in.
+        uint8, shape (n_hits,): index into ``CLASSES`` of each hit.
     """
 
     result: SearchResult
@@ -72,24 +72,24 @@ class HitGenes:
 
     @property
     def exon_counts(self) -> np.ndarray:
-        """Hits in exons of each guide; int64, shape (n_guides,)."""
+        """Number of hits of each guide in exons; int64, shape (n_guides,)."""
         guides = self.result.hits.guide_ids[self.classes == SiteClass.EXON]
         return np.bincount(guides, minlength=len(self.result.query.guides))
 
     def labels(self, rows: np.ndarray) -> list[str]:
-        """Return which of ``CLASSES`` hits are in."""
+        """Return the class names of hits."""
         return np.array(CLASSES, object)[self.classes[rows]].tolist()
 
     def names(self, rows: np.ndarray) -> list[str]:
-        """Return the gene that hits are in or nearest to; "" if none is known."""
+        """Return the gene that contains each hit, or the nearest one; "" if unknown."""
         names = np.array(self.annotation.gene_names(rows), object)
         return np.where(self.classes[rows] == UNKNOWN, "", names).tolist()
 
 
 def find_genes(result: SearchResult, file: AnnotationFile) -> HitGenes:
-    """Return the genes at the hits of a search.
+    """Annotate the hits of a search with genes.
 
-    On a graph, a hit's genes are those at its first place on a path that has annotations.
+    On a graph, a hit gets the genes at its first position on a path with annotations.
     """
     planes = result.genome.planes
     if not isinstance(planes, PathPlanes):
@@ -100,7 +100,7 @@ def find_genes(result: SearchResult, file: AnnotationFile) -> HitGenes:
 
 
 def iter_read_genes(path: Path) -> Iterator[OpeningProgress]:
-    """Read annotations; the last progress has them."""
+    """Read annotations; the last progress has the result."""
     yield OpeningProgress(f"Reading {path.name}")
     annotations = read_annotations(path)
     if not len(annotations):
@@ -114,12 +114,12 @@ GENES = FileCache(iter_read_genes, N_KEPT_FILES)
 
 
 class GeneFiles(OpeningFiles):
-    """The genes that a tab names hits by."""
+    """The annotation files of a tab, for the genes of hits."""
 
     opened = param.ClassSelector(class_=AnnotationFile, allow_None=True, doc="The file.")
 
     def open(self, source: str) -> None:
-        """Open a sample by name, or annotations on the server by path."""
+        """Open a sample by name, or a file on the server by path."""
         steps = iter_open_source(source, self._session.folders, _iter_open)
         self.begin(steps, Path(source).name or "genes")
 
@@ -129,12 +129,12 @@ class GeneFiles(OpeningFiles):
         self.begin(iter_after_writing(path, content, _iter_open(path, "", path.name)), path.name)
 
     def open_uploaded(self, name: str) -> None:
-        """Open a file that was uploaded before, by its name."""
+        """Open an earlier upload by name."""
         path = self._session.upload_path(name)
         self.begin(_iter_open(path, "", name), name)
 
     def use_annotations(self) -> None:
-        """Take all annotations of the open graph."""
+        """Use all annotations of the open graph."""
         files = self._session.annotation_files.files
         if files:
             self.cancel()
@@ -143,12 +143,12 @@ class GeneFiles(OpeningFiles):
 
     @property
     def at_hand(self) -> Annotations | None:
-        """The genes that hits are named by, or else the annotations of the open graph, if any."""
+        """The annotations in use, or else those of the open graph, if any."""
         files = self._session.annotation_files.files if self.opened is None else (self.opened,)
         return join_annotations([file.annotations for file in files]) if files else None
 
     def close(self) -> None:
-        """Name hits by no genes."""
+        """Stop using annotations."""
         self.cancel()
         self.opened = None
 
@@ -163,7 +163,7 @@ def _iter_open(path: Path, source: str, title: str) -> Iterator[OpeningProgress 
 
 @dataclass(frozen=True, eq=False)
 class BestGuides:
-    """The best guides of a gene or region, names and letters, and what is to be said of them."""
+    """The best guides of a gene or region, names and bases, with a message on their quality."""
 
     guides: list[tuple[str, str]]
     words: str
@@ -172,9 +172,9 @@ class BestGuides:
 def find_best_guides(
     genome: OpenGenome, text: str, genes: Annotations | None, pam: Pam, reference: str
 ) -> BestGuides | str:
-    """Return the best guides of a gene, or of ``CONTIG:START-END`` counted from 1.
+    """Design guides for a gene, or for ``CONTIG:START-END`` (1-based).
 
-    Where there is no such gene or region, or it has no guide, or too many, that is returned.
+    Returns a message instead if the gene or region does not exist, or has no guides or too many.
     """
     try:
         return _find_best(genome, text, genes, pam, reference)
@@ -230,7 +230,7 @@ def _find_target(
 
 
 def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
-    """Return how guides were ranked, and how good the best one is."""
+    """Return a message on the ranking of guides and the quality of the best one."""
     best, n = int(designed.order[0]), len(designed.order)
     counts, worst = designed.counts[best], float(designed.worst_cfd[best])
     by, says = "by ", []

@@ -1,4 +1,4 @@
-"""Which haplotypes of a graph have the hits of a search, and what a reference has of them."""
+"""Haplotypes with the hits of a search on a graph, and a comparison with a reference."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ HAPLOTYPE = "haplotype"
 
 @dataclass(frozen=True, eq=False)
 class ReferenceAnswer:
-    """What a reference has of the sites.
+    """The sites in a reference.
 
     Attributes
     ----------
     name
-        The sample or path.
+        Name of the sample or path.
     sites
-        What it has at each site.
+        State of each site in the reference.
     risks
-        The worst site of each guide in any haplotype, and in the reference.
+        Worst site of each guide in any haplotype, and in the reference.
     """
 
     name: str
@@ -37,18 +37,18 @@ class ReferenceAnswer:
 
 @dataclass(frozen=True, eq=False)
 class GraphSites:
-    """Sites on the paths of a graph, in the order of the hits of a result.
+    """Sites on the paths of a graph, in the order of a result's hits.
 
     Attributes
     ----------
     found
-        The sites and their places.
+        The sites and their positions.
     haplotypes
-        The paths in groups.
+        Paths grouped by haplotype.
     n_with
-        int64, shape (n_sites,): how many haplotypes have each.
+        int64, shape (n_sites,): number of haplotypes with each site.
     reference
-        What the reference has, or None where none is chosen.
+        The sites in the reference, or None without a reference.
     """
 
     found: PathOffTargets = field(repr=False)
@@ -58,20 +58,20 @@ class GraphSites:
 
     @property
     def n_haplotypes(self) -> int:
-        """How many haplotypes the graph has."""
+        """Number of haplotypes of the graph."""
         return len(self.haplotypes.names)
 
     @cached_property
     def n_of_chromosome(self) -> np.ndarray:
-        """How many haplotypes have the chromosome of each site; int64, shape (n_sites,)."""
+        """Number of haplotypes with the chromosome of each site; int64, shape (n_sites,)."""
         return count_haplotypes(self.found)
 
     @cached_property
     def n_with_target(self) -> np.ndarray:
-        """How many haplotypes have a perfect site of each guide; int64, shape (n_guides,)."""
+        """Number of haplotypes with a perfect site of each guide; int64, shape (n_guides,)."""
         hits, n = self.found.hits, self.n_haplotypes
         rows = np.flatnonzero((hits.mismatches == 0) & (hits.bulge_sizes == 0))
-        pairs = [np.empty(0, np.int64)]  # guide and haplotype, as one number
+        pairs = [np.empty(0, np.int64)]  # guide and haplotype, packed
         for part in self.found.iter_batches(rows):
             places = self.found.places(rows[part])
             groups = self.haplotypes.of_path[places.paths].astype(np.int64)
@@ -81,7 +81,7 @@ class GraphSites:
         return np.bincount(owners, minlength=len(hits.guides)).astype(np.int64)
 
     def count_copies(self, rows: np.ndarray) -> np.ndarray:
-        """Return how often haplotypes have sites; int64, shape (n_rows, n_haplotypes)."""
+        """Return the copy number of sites in haplotypes; int64, shape (n_rows, n_haplotypes)."""
         counts = np.zeros((len(rows), self.n_haplotypes), np.int64)
         for part in self.found.iter_batches(rows):
             places = self.found.places(rows[part])
@@ -91,14 +91,14 @@ class GraphSites:
         return counts
 
     def reference_words(self, rows: np.ndarray) -> list[str]:
-        """Return ``yes``, ``no``, or with how many mismatches; "" without a reference."""
+        """Return ``yes``, ``no`` or the number of mismatches; "" without a reference."""
         if self.reference is None:
             return [""] * len(rows)
         return self.reference.sites.labels(rows)
 
 
 def compare_sites(found: PathOffTargets, name: str, cfd: np.ndarray) -> ReferenceAnswer | None:
-    """Return what a reference has of sites; None where none is named."""
+    """Compare sites with a reference; None without a reference."""
     if not name:
         return None
     sites = compare_with_reference(found, name)

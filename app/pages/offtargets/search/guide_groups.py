@@ -1,4 +1,4 @@
-"""Hits of guides of several lengths: searched length by length, and listed together."""
+"""Guides of several lengths: searched by length, with hits merged into one list."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SIGNS = np.array([0, 1, -1])
 
 @dataclass(frozen=True, eq=False)
 class GuideGroup:
-    """Guides of one length.
+    """Guides of the same length.
 
     Attributes
     ----------
     guides, pattern
-        As they are searched, with N where the PAM is.
+        Guides and pattern for the search, with N in place of the PAM.
     ids
-        int64, shape (n,): their numbers among all guides, ascending.
+        int64, shape (n,): their indices among all guides, ascending.
     """
 
     guides: tuple[str, ...]
@@ -41,19 +41,19 @@ class GuideGroup:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedHits(OffTargetHits):
-    """Hits of guides that differ in length; ``pattern`` is that of the first.
+    """Hits of guides of different lengths; ``pattern`` is that of the first group.
 
     Attributes
     ----------
     groups
-        The guides by length.
+        Guides by length.
     """
 
     groups: tuple[GuideGroup, ...]
 
     @classmethod
     def join(cls, groups: Sequence[GuideGroup], found: Sequence[OffTargetHits]) -> MixedHits:
-        """Return the hits of each group as one, by guide, contig and position."""
+        """Merge the hits of all groups, sorted by guide, contig and position."""
         columns = {name: np.concatenate([getattr(hits, name) for hits in found])
                    for name in COLUMNS}  # fmt: skip
         ids = [group.ids[hits.guide_ids] for group, hits in zip(groups, found, strict=True)]
@@ -69,7 +69,7 @@ class MixedHits(OffTargetHits):
 
     @cached_property
     def _owners(self) -> np.ndarray:
-        """Group, and place in it, of each guide; int64, shape (2, n_guides)."""
+        """Group of each guide, and index in the group; int64, shape (2, n_guides)."""
         owners = np.zeros((2, len(self.guides)), np.int64)
         for number, group in enumerate(self.groups):
             owners[0, group.ids] = number
@@ -78,7 +78,7 @@ class MixedHits(OffTargetHits):
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Length of each site, PAM included; int64, shape (n,), bp."""
+        """Length of each site including the PAM; int64, shape (n,), bp."""
         of_guide = np.array([len(guide) for guide in self.guides], np.int64)
         return of_guide[self.guide_ids] + SIGNS[self.bulge_types] * self.bulge_sizes
 
@@ -92,7 +92,7 @@ class MixedHits(OffTargetHits):
             yield rows, OffTargetHits(group.guides, group.pattern, self.planes, **columns)
 
     def aligned_letters(self, rows: np.ndarray | slice = slice(None)) -> AlignedLetters:
-        """Return the letters of hits, 5' to 3' of the guide; for many hits, slice by slice."""
+        """Return the bases of hits, 5' to 3' of the guide; call it on slices if there are many."""
         hits = self.take(rows)
         parts = [(at, part.aligned_letters()) for at, part in hits.iter_groups()]
         shape = len(hits), max(letters.guides.shape[1] for _, letters in parts)
@@ -107,7 +107,7 @@ class MixedHits(OffTargetHits):
 
 
 def for_each_hit(hits: OffTargetHits, find: Callable[[OffTargetHits], np.ndarray]) -> np.ndarray:
-    """Return a value of each hit, found for the hits of one length at a time."""
+    """Compute a value of each hit by guide length, and merge the values."""
     if not isinstance(hits, MixedHits):
         return find(hits)
     parts = [(rows, find(part)) for rows, part in hits.iter_groups()]
@@ -131,7 +131,7 @@ def pams_of(hits: OffTargetHits) -> PamClasses:
 
 
 def mismatch_kinds_of(hits: OffTargetHits) -> MismatchKinds:
-    """Return mismatches by kind and position; of several lengths, ends with the PAM together."""
+    """Return mismatches by type and position; different lengths are aligned at the PAM."""
     if not isinstance(hits, MixedHits):
         return count_mismatch_kinds(hits)
     parts = [count_mismatch_kinds(part) for _, part in hits.iter_groups()]
@@ -144,7 +144,7 @@ def mismatch_kinds_of(hits: OffTargetHits) -> MismatchKinds:
 
 
 def summaries_of(hits: OffTargetHits, cfd: np.ndarray) -> GuideSummaries:
-    """Return what the hits of each guide amount to; see `summarise_guides`."""
+    """Return a summary of the hits of each guide; see `summarise_guides`."""
     if not isinstance(hits, MixedHits):
         return summarise_guides(hits, cfd=cfd)
     parts = [

@@ -1,4 +1,4 @@
-"""The table of guides: sites by mismatches, specificity, and which guide is listed."""
+"""The table of guides: sites by mismatches, specificity, and selection of a guide."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ COLUMNS = (
 
 
 class GuideTable:
-    """A table; a click lists the hits of one guide.
+    """A table of guides; a click lists the hits of one guide.
 
     Attributes
     ----------
     table, all_button, panel
-        The table, the button that lists the hits of all guides, and the Panel object.
+        The table, the button that lists hits of all guides, and the Panel object.
     """
 
     def __init__(self, state: OffTargetState) -> None:
@@ -116,7 +116,7 @@ class GuideTable:
 
 
 def definition_of(result: SearchResult) -> str:
-    """Return what the columns of a search mean."""
+    """Return the definitions of the columns of a search."""
     sites = result.sites
     if sites is None:
         return f"{WORST} {result.summaries.definition}"
@@ -133,13 +133,13 @@ def _rows_of(result: SearchResult, genes: HitGenes | None) -> tuple[SearchResult
 
 
 def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows:
-    """Return the guides of a search as rows, at most as many as a table holds."""
+    """Return the guides of a search as rows, up to the table's limit."""
     guides = result.query.guides[:MAX_ROWS]
     summaries, n_levels = result.summaries, result.query.max_mismatches + 1
     counts = np.zeros((len(guides), n_levels), np.int64)
     plain = summaries.counts[: len(guides)]
     counts[:, : plain.shape[1]] = plain
-    # Of alignments with bulges it is not known how many are of one site.
+    # With bulges, the number of alignments per site is unknown.
     if result.left_out is not None and not (result.query.dna_bulge or result.query.rna_bulge):
         counts += result.left_out[: len(guides)]
     frame = pd.DataFrame(
@@ -170,7 +170,7 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
     if sites is None:
         hidden.append(TARGET_IN)
     else:
-        # Alleles of a target are sites of their own: a sum over them says nothing.
+        # Alleles of a target are counted as separate sites, so their sum is meaningless.
         hidden += [SPECIFICITY, "Worst"] if sites.reference is None else [SPECIFICITY]
     if result.cfd is None or sites is None or sites.reference is None:
         hidden.append(IN_REFERENCE)
@@ -182,20 +182,20 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
              f"{n_twice:,} with several perfect copies" if n_twice else "")  # fmt: skip
     note = "; ".join(filter(None, notes))
     n_searched = len(guides) if result.n_guides is None else result.n_guides
-    # Of the others nothing is known: they would look as if they had no site.
+    # Nothing is known of the other guides; they would appear to have no sites.
     frame, words, rows = frame.iloc[:n_searched], words[:n_searched], np.arange(n_searched)
     widths = _minimum_widths(frame, guide_width(result.query))
     return TableRows(frame, words, rows, note, tuple(hidden), widths)
 
 
 def guide_width(query: OffTargetQuery) -> int:
-    """Return the width of a column of names of guides, px, as far as there is room for it."""
+    """Return the width of the guide name column, px, up to a limit."""
     longest = max(len(guide.name) for guide in query.guides)
     return min(max(PADDING + LETTER * longest, SHORT_NAME), LONG_NAME)
 
 
 def _minimum_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int], ...]:
-    """Return the widths that columns need, px: of their titles, and of all digits of counts."""
+    """Return the minimum widths of columns, px, that fit titles and all digits of counts."""
     whole = frame.select_dtypes("integer").max()
     needed = {name: _width_of(int(most)) for name, most in whole.items()}
     shares = {column.title: column.share for column in COLUMNS}
@@ -204,7 +204,7 @@ def _minimum_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int]
 
 
 def _target_words(result: SearchResult, n: int) -> list[str]:
-    """Return how many haplotypes have a perfect site; the words sort as their numbers."""
+    """Return the number of haplotypes with a perfect site; the text sorts numerically."""
     if result.sites is None:
         return [""] * n
     of_all = result.sites.n_haplotypes
@@ -219,7 +219,7 @@ def _width_of(number: int) -> int:
 
 
 def _worst(result: SearchResult, n: int) -> dict[str, np.ndarray]:
-    """Return the highest CFD of an off-target of each guide: in all, and in the reference."""
+    """Return the highest off-target CFD of each guide: overall, and in the reference."""
     sites = result.sites
     if sites is None or sites.reference is None:
         return {"Worst": result.summaries.worst_cfd[:n], IN_REFERENCE: np.full(n, np.nan)}

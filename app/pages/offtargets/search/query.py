@@ -1,4 +1,4 @@
-"""What is searched for: guides, PAM and limits, as they are written or picked by chance."""
+"""Parameters of a search: guides, PAM and limits, parsed from text or sampled from a genome."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STRETCH, N_TRIES = 20_000, 60
 
 @dataclass(frozen=True)
 class Guide:
-    """A guide: its name, and its protospacer without the PAM."""
+    """A guide: name, and protospacer without the PAM."""
 
     name: str
     letters: str
@@ -39,7 +39,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Pam:
-    """A PAM: its letters, and whether it is at the 5' end of the protospacer.
+    """A PAM: its bases, and whether it is 5' of the protospacer.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Pam:
 
     @classmethod
     def parse(cls, text: str) -> Pam:
-        """Return the PAM of a text: ``-NGG`` at the 3' end, ``TTTV-`` at the 5' end."""
+        """Parse a PAM: ``-NGG`` at the 3' end, ``TTTV-`` at the 5' end."""
         text = text.strip().upper().replace("U", "T")
         letters = text.strip("-")
         if text.lower() == NO_PAM or not letters:
@@ -70,18 +70,18 @@ class Pam:
 
 @dataclass(frozen=True)
 class OffTargetQuery:
-    """A search.
+    """The parameters of a search.
 
     Attributes
     ----------
     guides
-        Of one length or of several.
+        Guides of one or several lengths.
     pam
         The PAM.
     max_mismatches, dna_bulge, rna_bulge
         The limits; bulges in nt.
     note
-        What was left out of guides, "" where that is nothing.
+        Message on guides that were left out; "" if there are none.
     """
 
     guides: tuple[Guide, ...]
@@ -93,7 +93,7 @@ class OffTargetQuery:
 
     @classmethod
     def of(cls, guides: Sequence[Guide], pam: Pam, *limits: int) -> OffTargetQuery:
-        """Return a search for guides of which some may have been written with the PAM."""
+        """Return a search for guides, some of which may include the PAM."""
         names, letters = [guide.name for guide in guides], [guide.letters for guide in guides]
         found, note = guides_without_pam(
             letters, pam.letters, is_pam_first=pam.is_first, names=names
@@ -102,18 +102,18 @@ class OffTargetQuery:
 
     @property
     def options(self) -> SearchOptions:
-        """The limits as a search takes them."""
+        """The limits as keyword arguments of a search."""
         sizes = {"dna_bulge": self.dna_bulge, "rna_bulge": self.rna_bulge}
         return SearchOptions(max_mismatches=self.max_mismatches, **sizes)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The different lengths of the protospacers, nt, ascending."""
+        """Distinct lengths of the protospacers, nt, ascending."""
         return tuple(sorted({len(guide.letters) for guide in self.guides}))
 
     @cached_property
     def groups(self) -> tuple[GuideGroup, ...]:
-        """Guides with N where the PAM is, by length."""
+        """Guides by length, with N in place of the PAM."""
         groups = []
         for length in self.lengths:
             ids = [row for row, guide in enumerate(self.guides) if len(guide.letters) == length]
@@ -129,7 +129,7 @@ class OffTargetQuery:
 
     @property
     def patterns(self) -> tuple[list[str], str]:
-        """Guides of one length with N where the PAM is, and the pattern."""
+        """Guides of one length with N in place of the PAM, and the pattern."""
         if len(self.groups) > 1:
             raise ParameterError(
                 f"guides have {' and '.join(map(str, self.lengths))} nt; on the paths of a graph, "
@@ -139,17 +139,18 @@ class OffTargetQuery:
 
 
 def parse_guides(text: str) -> tuple[Guide, ...]:
-    r"""Return the guides that were written, one a line: a guide, or its name and the guide.
+    r"""Parse guides, one per line: a guide, or a name and a guide.
 
-    A text that begins with ``>`` is FASTA, read as `genoviz.io.offtargets.guide_files.read_guides`
-    does: a guide may take several lines, and its name is the first word after ``>``. Guides without
-    a name are numbered, and lines that begin with ``#`` are skipped.
+    A text that begins with ``>`` is parsed as FASTA, like
+    `genoviz.io.offtargets.guide_files.read_guides`: a guide may span several lines, and its name is
+    the first word after ``>``. Guides without a name are numbered. Lines that begin with ``#`` are
+    skipped.
 
     Raises
     ------
     ParameterError
-        If a line has no guide or several, a name of FASTA has no guide or fewer than 8 nt
-        below it, a guide is too long, or there are too many guides.
+        If a line has no guide or several, a FASTA name has no guide or one of fewer than 8 nt, a
+        guide is too long, or there are too many guides.
 
     Examples
     --------
@@ -209,7 +210,7 @@ def _read_lines(lines: Sequence[tuple[int, str]]) -> list[Guide]:
 
 
 def guide_lines(guides: Iterable[tuple[str, str]]) -> list[str]:
-    """Return names and letters of guides as lines that `parse_guides` reads.
+    """Format names and bases of guides as lines that `parse_guides` reads.
 
     Examples
     --------
@@ -224,14 +225,14 @@ def guide_lines(guides: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _split(words: Sequence[str], number: int) -> tuple[str, str]:
-    """Return name and guide of the words of a line."""
+    """Return name and guide from the words of a line."""
     are_guides = [LETTERS.issuperset(word.upper()) for word in words]
     if len(words) == 1 and not are_guides[0]:
         _check_letters(words[0].upper(), f"line {number}")
     place = max(range(len(words)), key=lambda i: (are_guides[i], len(words[i]), i))
     longest, n = max(words, key=len).upper(), len(words[place])
     if not are_guides[place] or n < min(SHORTEST_GUIDE, len(longest)):
-        # The longest word was meant to be a guide, and says why it is none.
+        # The longest word was probably meant as the guide; its error is the most useful one.
         wrong = next((i for i, letter in enumerate(longest) if letter not in LETTERS), 0)
         raise ParameterError(
             f"line {number} has no guide: letter {wrong + 1} of {longest[:40]} is "
@@ -269,12 +270,12 @@ def _check_guides(guides: Sequence[Guide]) -> None:
 def pick_guides(
     planes: GenomePlanes, pam: Pam, random: np.random.Generator
 ) -> list[tuple[str, str]]:
-    """Return names and letters of protospacers that stand beside a PAM on the forward strand.
+    """Sample protospacers next to a PAM on the forward strand; return names and bases.
 
     Raises
     ------
     ParameterError
-        If none is found in many places.
+        If none is found at many random positions.
     """
     guides: list[tuple[str, str]] = []
     for _ in range(N_TRIES):
@@ -288,7 +289,7 @@ def pick_guides(
             contig, last = planes.find_contigs(ends).tolist()
             if contig == last:
                 place = first + start - int(planes.offsets[contig]) + 1
-                # A haplotype's name is short and tells it apart; that of its path is long.
+                # The name of a haplotype is unambiguous and shorter than that of its path.
                 name = PathName.parse(planes.names[contig])
                 of = "#".join(filter(None, (name.sample, name.haplotype))) or name.text
                 guides.append((f"{of}:{place}", word))
@@ -300,7 +301,7 @@ def pick_guides(
 
 
 def _fitting(letters: np.ndarray, pam: Pam) -> np.ndarray:
-    """Return where a PAM and a protospacer of plain bases stand side by side; int64."""
+    """Return positions of a PAM next to a protospacer of A, C, G and T; int64."""
     length = GUIDE_LENGTH + len(pam.letters)
     if len(letters) < length:
         return np.empty(0, np.int64)

@@ -1,4 +1,4 @@
-"""A search as a job, in a genome or on all paths of a graph, and its result."""
+"""Search jobs, in a genome or on all paths of a graph, and their results."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ SHOWN_EVERY, COSTS = 0.5, 4.0
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a search found.
+    """The result of a search, or of a part of it while it is running.
 
     Attributes
     ----------
     genome, query
-        What was searched in, and for.
+        The searched genome, and the parameters.
     hits
-        All hits, by guide, contig and position.
+        All hits, sorted by guide, contig and position.
     counts
         int64, shape (n_guides, max_mismatches + 1): hits by mismatches.
     guide_offsets
-        int64, shape (n_guides + 1,): where the hits of each guide begin.
+        int64, shape (n_guides + 1,): index of the first hit of each guide.
     cfd
-        float64, shape (n,): the CFD score of each hit; None where it means nothing.
+        float64, shape (n,): CFD score of each hit; None if not applicable.
     summaries
-        What the hits of each guide amount to.
+        Summary of the hits of each guide.
     seconds
-        How long the search took.
+        Duration of the search.
     n_compared
-        Bases times strands times guides, with those of bulges: what the search stands for.
+        Number of comparisons: bases times strands times guides, including those with bulges.
     n_bases
-        Of the genome, from its start, whose hits these are.
+        Number of searched bases, from the start of the genome.
     sites
-        Which haplotypes have the hits, where they are of a graph; the hits are then sites, each at
-        its first place.
+        Haplotypes with the hits if they are from a graph; hits are then distinct sites, each at its
+        first position.
     is_growing
-        Whether the search goes on.
+        Whether the search is still running.
     most_differences
-        What hits have at most where they were too many to keep all; else None.
+        Maximum number of differences of the kept hits if there were too many; else None.
     left_out
-        int64, as ``counts``: hits that are not kept; of those with bulges all placements.
+        int64, shape as ``counts``: hits that were not kept, with all placements of their bulges.
     n_guides
-        Guides, from the first on, whose hits these are; None for all.
+        Number of searched guides, from the first on; None for all.
     """
 
     genome: OpenGenome
@@ -95,12 +95,12 @@ class SearchResult:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the genome was searched, for all guides."""
+        """Whether the whole genome was searched for all guides."""
         return self.n_guides is None and self.n_bases >= self.genome.planes.n_bases
 
     @property
     def searched_words(self) -> str:
-        """Of how much of the genome, or how many guides, the hits are; "" for all."""
+        """How much of the genome, or how many guides, were searched, as text; "" for all."""
         if self.is_whole:
             return ""
         if self.n_guides is not None:
@@ -111,7 +111,7 @@ class SearchResult:
         return f"the first {self.n_bases / unit:,.3g} of {n_all / unit:,.3g} Mb"
 
     def row_of(self, other: SearchResult, row: int) -> int:
-        """Return where a hit is that another result of the same search has; -1 if it is not."""
+        """Return the index of a hit from another result of the same search; -1 if absent."""
         hits, wanted = self.hits, other.hits
         span = slice(*self.guide_offsets[wanted.guide_ids[row] :][:2].tolist())
         ends = (np.searchsorted(hits.positions[span], wanted.positions[row], side)
@@ -123,31 +123,31 @@ class SearchResult:
 
     @cached_property
     def seeds(self) -> np.ndarray:
-        """Mismatches of each hit in the seed; uint8, shape (n,). Takes a while for millions."""
+        """Mismatches of each hit in the seed; uint8, shape (n,). Slow for millions of hits."""
         return for_each_hit(self.hits, count_seed_mismatches)
 
     @cached_property
     def pams(self) -> PamClasses:
-        """The PAM of each hit. Takes a while for millions, where the pattern leaves a choice."""
+        """The PAM of each hit. Slow for millions of hits if the pattern is ambiguous."""
         return pams_of(self.hits)
 
 
 @dataclass(frozen=True, eq=False)
 class SearchStep:
-    """Progress of a search.
+    """The progress of a search.
 
     Attributes
     ----------
     fraction
-        Share of the bases that are searched.
+        Fraction of the bases searched so far.
     n_bases
-        Bases times strands that were searched.
+        Bases times strands searched so far.
     n_found
-        Hits so far.
+        Number of hits so far.
     seconds
-        Time so far.
+        Duration so far.
     result
-        All that was found, with the last step; before, of a genome, what was found lately.
+        All hits with the last step; before, in a genome, a recent partial result.
     """
 
     fraction: float
@@ -160,9 +160,10 @@ class SearchStep:
 def iter_search(
     genome: OpenGenome, query: OffTargetQuery, *, max_hits: int = MAX_HITS
 ) -> Iterator[SearchStep]:
-    """Search a genome; the last step has the result, and those before what is found so far.
+    """Search a genome; earlier steps have partial results, the last one has the final result.
 
-    Of more than ``max_hits`` those with the fewest differences are kept, and the others counted.
+    If there are more than ``max_hits``, those with the fewest differences are kept, and the others
+    are only counted.
     """
     start, groups = time.perf_counter(), query.groups
     planes, options = genome.planes, query.options
@@ -191,7 +192,7 @@ def join_result(
     seconds: float,
     n_compared: int,
 ) -> SearchResult:
-    """Return what the pieces that have ended have."""
+    """Return the result of the finished pieces."""
     groups, kept, parts = query.groups, progress.kept, progress.kept.hits()
     hits = parts[0] if len(parts) == 1 else MixedHits.join(groups, parts)
     left_out = None
@@ -214,13 +215,13 @@ def make_result(
     n_compared: int,
     **others: Any,
 ) -> SearchResult:
-    """Return hits with what all parts of the page need of them; ``others`` as of `SearchResult`."""
+    """Return hits with all derived data of a `SearchResult`; ``others`` are its other fields."""
     n = len(query.guides)
     counts = np.zeros((n, query.max_mismatches + 1), np.int64)
     found = hits.count_by_mismatches()
     counts[:, : found.shape[1]] = found
     offsets = np.searchsorted(hits.guide_ids, np.arange(n + 1)).astype(np.int64)
-    _ = hits.contig_ids, hits.starts  # found here, beside the page, and kept
+    _ = hits.contig_ids, hits.starts  # computed and cached here, in the background
     cfd = for_each_hit(hits, cfd_scores)
     summaries = summaries_of(hits, cfd)
     has_cfd = any(has_scores(group.pattern) for group in query.groups)
@@ -235,10 +236,10 @@ def make_result(
 def iter_search_graph(
     genome: OpenGenome, query: OffTargetQuery, reference: str, *, max_sites: int = MAX_SITES
 ) -> Iterator[SearchStep]:
-    """Search the paths of a graph; the last step has the result, and those before some guides'.
+    """Search the paths of a graph; earlier steps have the results of some guides.
 
-    ``reference`` is the sample or path that sites are compared with; "" for none. More than
-    ``max_sites`` are a ParameterError.
+    ``reference`` is the sample or path to compare sites with; "" for none. The last step has the
+    final result. More than ``max_sites`` sites raise a ParameterError.
     """
     start = time.perf_counter()
     guides, pattern = query.patterns
@@ -284,7 +285,7 @@ def graph_result(
     seconds: float,
     **others: Any,
 ) -> SearchResult:
-    """Return sites on paths as a result; ``others`` as of `SearchResult`."""
+    """Return sites on paths as a result; ``others`` are fields of `SearchResult`."""
     hits, groups = PlacedHits.of(found, genome.planes), found.groups(HAPLOTYPE)
     sites = GraphSites(found, groups, n_with, compare_sites(found, reference, cfd_scores(hits)))
     n_compared = 2 * found.n_bases_searched * len(query.guides)
@@ -295,7 +296,7 @@ def graph_result(
 
 
 def iter_compare(result: SearchResult, reference: str) -> Iterator[SearchStep]:
-    """Compare the sites of a search with another reference; the last step has the result."""
+    """Compare a search's sites with another reference; the last step has the result."""
     yield SearchStep(0.5, 0, len(result), result.seconds)
     sites = result.sites
     answer = compare_sites(sites.found, reference, cfd_scores(result.hits))

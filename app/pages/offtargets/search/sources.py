@@ -1,4 +1,4 @@
-"""What the search uses of the open files: the graph with its reference, genes and their guides."""
+"""Inputs from open files: the graph with its reference, genes, and guides designed for genes."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ SAID = ":host { font-size: 12.5px; line-height: 1.45; } p { margin: 4px 0 0; opa
 
 
 class GraphSource:
-    """A button that takes the open graph, and a field for the reference.
+    """A button that uses the open graph, and a field for the reference.
 
     Attributes
     ----------
     button, said, reference
-        Panel objects; the second tells that hits are of another graph than the open one.
+        Panel objects; the second shows a message if the hits are from another graph.
     """
 
     def __init__(self, state: OffTargetState) -> None:
@@ -76,17 +76,17 @@ class GraphSource:
 
     @property
     def is_awaited(self) -> bool:
-        """Whether what a link searches in is still to be opened."""
+        """Whether a link's genome or graph is not open yet."""
         return self._is_linked or self._state.session.genomes.is_opening
 
     def join(self, picker: pmui.Column) -> None:
-        """Stand among the other sources, and below them."""
+        """Add the button to the other sources, and the field below them."""
         picker.insert(1, self.button)
         picker.insert(2, self.said)
         picker.append(self.reference)
 
     def open(self) -> None:
-        """Take the graph that is open."""
+        """Use the open graph."""
         session = self._state.session
         if session.opened is None:
             session.problem = "No graph is open. Open one on the Pangenome page first."
@@ -94,11 +94,11 @@ class GraphSource:
             session.genomes.open_graph(session.opened)
 
     def follow_link(self) -> None:
-        """Take the graph as soon as it is open."""
+        """Use the graph as soon as it is open."""
         self._is_linked = True
 
     def poll(self) -> None:
-        """Take the graph of a link."""
+        """Use the graph of a link once it is open."""
         session = self._state.session
         if self._is_linked and session.opened is not None and not session.is_opening:
             self._is_linked = False
@@ -108,7 +108,7 @@ class GraphSource:
                     self.open()
 
     def _follow_opened(self) -> None:
-        """Offer the graph that is open; say so where hits are of another one."""
+        """Offer the open graph; show a message if hits are from another graph."""
         genome, opened = self._state.genome, self._state.session.opened
         is_graph = genome is not None and genome.is_graph
         is_other = is_graph and opened is not None and genome.planes.graph is not opened.graph
@@ -147,12 +147,12 @@ class GraphSource:
 
 
 def _shorten(title: str) -> str:
-    """Return a title that has room on a button."""
+    """Shorten a title to fit on a button."""
     return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
 class GenePicker:
-    """A field with the files that are open, and two ways to another one.
+    """A menu of open annotation files, and two ways to open another one.
 
     Attributes
     ----------
@@ -193,11 +193,11 @@ class GenePicker:
         self._follow()
 
     def open(self) -> None:
-        """Open the file that is named."""
+        """Open the file in the path field."""
         self._files.open(self.path.value_input or self.path.value or "")
 
     def follow_link(self, source: str) -> None:
-        """Take the genes that a link names."""
+        """Use the genes that a link names."""
         if source == GRAPH_SOURCE:
             self._files.use_annotations()
         elif source and source != self._files.source:
@@ -221,7 +221,7 @@ class GenePicker:
             self._files.open_upload(self.upload.filename or "genes.bed", event.new)
 
     def _follow(self, *_events: Any) -> None:
-        """Offer what is open, and show what is taken."""
+        """Offer the open files, and show the one in use."""
         opened = self._files.opened
         options = {"None": NONE, **self._offered()}
         value = NONE if opened is None else _key_of(opened)
@@ -251,19 +251,19 @@ def _key_of(file: AnnotationFile) -> str:
 
 
 class GuideDesigner:
-    """A field for a gene or region, and a button that has its best guides found.
+    """A field for a gene or region, and a button that designs guides for it.
 
     Parameters
     ----------
     pam
         Returns the PAM; raises a `GenovizError`.
     take
-        Called with what was found.
+        Called with the designed guides.
 
     Attributes
     ----------
     target, button, said, panel
-        Panel objects; the third has what is wrong, or how good the guides are.
+        Panel objects; the third shows an error, or the quality of the guides.
     """
 
     def __init__(
@@ -296,7 +296,7 @@ class GuideDesigner:
         self._follow()
 
     def design(self) -> None:
-        """Find the best guides of what the field names, or say what is wrong with it."""
+        """Design guides for the target in the field, or show what is wrong with it."""
         state, region = self._state, self._state.session.region
         text = (self.target.value_input or self.target.value or "").strip()
         if self.button.disabled:
@@ -330,7 +330,7 @@ class GuideDesigner:
         self.said.object = f"<p>{escape(words[:1].upper() + words[1:])}{end}</p>"
 
     def _forget(self, *_events: Any) -> None:
-        self._best.drop()  # guides of another genome
+        self._best.drop()  # they are from another genome
         self.said.object = ""
         self._follow()
 

@@ -1,4 +1,4 @@
-"""How far a search is and what it came to, in words."""
+"""Progress and results of a search as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEAST_SECONDS = 1.0
 
 
 def short_amount(value: float, unit: str) -> str:
-    """Return a number with a prefix of its unit.
+    """Format a number with an SI prefix.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def short_amount(value: float, unit: str) -> str:
 
 
 def progress_words(step: SearchStep) -> str:
-    """Return how far a search is."""
+    """Describe the progress of a search."""
     hits = n_words(step.n_found, "hit")
     if step.fraction >= 1:
         return f"All searched; scores of {hits} are added up"
@@ -41,7 +41,7 @@ def progress_words(step: SearchStep) -> str:
 
 
 def lost_words(result: SearchResult) -> str:
-    """Return which guides have no site at all, or ""."""
+    """Return a message on guides without any site, or ""."""
     lost = np.flatnonzero(~result.summaries.is_found).tolist()
     if not lost or not result.is_whole:
         return ""
@@ -52,7 +52,7 @@ def lost_words(result: SearchResult) -> str:
 
 
 def left_out_words(result: SearchResult) -> str:
-    """Return which hits were too many to be kept, or ""."""
+    """Return a message on hits beyond the limit, or ""."""
     if result.left_out is None:
         return ""
     n, most = int(result.left_out.sum()), n_words(result.most_differences, "difference")
@@ -66,7 +66,7 @@ def left_out_words(result: SearchResult) -> str:
 
 
 def result_words(result: SearchResult) -> str:
-    """Return what a search came to."""
+    """Describe the result of a search."""
     n, n_guides = len(result), len(result.query.guides)
     seconds = max(result.seconds, 1e-6)
     words = f"{n_words(n, 'hit')} of {n_words(n_guides, 'guide')}"

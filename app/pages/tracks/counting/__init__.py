@@ -1,1 +1,1 @@
-"""What tracks have in regions."""
+"""Statistics of tracks in regions."""

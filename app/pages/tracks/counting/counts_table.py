@@ -1,6 +1,6 @@
-"""The table of what tracks have in the view, or in the regions of a track or a file.
+"""A table of track statistics in the view, or in the regions of a track or a file.
 
-The fields before it say in which regions, and which tracks.
+The fields above it select regions and tracks.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ UNCOUNTED = "Count: intervals that overlap, bases they cover, and the mean."
 
 
 class CountFields:
-    """The fields before the button Count.
+    """The fields next to the Count button.
 
     Attributes
     ----------
     regions, path, upload, against
-        The fields: where, the file, and which tracks (all, if none is chosen).
+        The fields: source of regions, file, and tracks to count (all, if none is selected).
     widgets
         All of them, in order.
     """
@@ -89,7 +89,7 @@ class CountFields:
         self.regions.param.watch(self._show_fields, "value")
 
     def follow(self) -> None:
-        """Offer the tracks that there are."""
+        """Offer the current tracks."""
         self._named = by_title(track for track in self._tracks if track.data is not None)
         of_tracks = [title for title, track in self._named.items() if _has_regions(track)]
         with pn.io.hold():
@@ -97,12 +97,12 @@ class CountFields:
             _offer(self.against, ["All tracks", *self._named])
 
     def prepare(self, view: PathRegion | None) -> Callable[[], RegionCounts]:
-        """Return what counts as the fields say; it is to be called in a job.
+        """Return a function that counts according to the fields, to be called in a job.
 
         Raises
         ------
         ParameterError
-            If there is nothing to count, or in nothing.
+            If there are no tracks or no regions.
         """
         where, chosen = self.regions.value, self.against.value
         counted: Titled = [
@@ -153,21 +153,21 @@ def _regions_of(path: Path, content: bytes | None = None) -> Intervals:
 
 
 class CountsTable:
-    """A panel for the dock.
+    """A panel of the dock.
 
     Parameters
     ----------
     go_to
-        Called with the region of a row that is clicked.
+        Called with the region of a clicked row.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     fields
-        What is counted in what.
+        Regions and tracks to count.
     found
-        What was counted last, or None.
+        The latest counts, or None.
     """
 
     title = "Counts"
@@ -199,14 +199,14 @@ class CountsTable:
         self._question = Question(session, "counts in regions", self._on_counts)
 
     def set_graph(self, _graph: Any) -> None:
-        """Nothing: tracks are followed by `follow`."""
+        """Do nothing, because `follow` sets the tracks."""
 
     def follow(self) -> None:
-        """Offer the tracks that there are."""
+        """Offer the current tracks."""
         self.fields.follow()
 
     def count(self) -> None:
-        """Begin to count; what cannot be counted is said."""
+        """Start to count, or report why that is impossible."""
         self._session.forget_problem()
         try:
             counting = self.fields.prepare(self._browser.region)
@@ -247,7 +247,7 @@ def _count(counting: Callable[[], RegionCounts]) -> tuple[RegionCounts, TableRow
 
 
 def table_rows(found: RegionCounts) -> TableRows:
-    """Return counts as rows, a row for each region and track."""
+    """Return counts as rows, one per region and track."""
     regions, n_tracks = found.regions, len(found.tracks)
     n = min(len(regions), MAX_ROWS // max(n_tracks, 1))
     places = [
@@ -284,7 +284,7 @@ def table_rows(found: RegionCounts) -> TableRows:
 
 
 def _min_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
-    """Return how wide columns have to be to show their texts, as far as a small screen has room."""
+    """Return widths at which columns show their texts, limited for small screens."""
     widths, room = [("Intervals", 96), ("Covered bp", 104)], ROOM_LETTERS
     for title, limit in MAX_LETTERS.items():
         longest = int(frame[title].str.len().max()) if len(frame) else 0
@@ -297,7 +297,7 @@ def _min_widths(frame: pd.DataFrame) -> tuple[tuple[str, int], ...]:
 
 
 def _rowwise(found: RegionCounts, column: str, n: int) -> np.ndarray:
-    """Return a column of all tracks, region by region."""
+    """Return a column of all tracks, ordered by region."""
     if not found.tracks:
         return np.empty(0)
     return np.stack([getattr(track, column)[:n] for track in found.tracks], axis=1).reshape(-1)

@@ -1,4 +1,4 @@
-"""Depth of sets of paths along the shown path, as tracks, and the fields that pick a set."""
+"""Tracks of the depth of path sets along the displayed path, and fields to select a set."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ WIDE: dict[str, Any] = {"size": "small", "sizing_mode": "stretch_width", "margin
 
 @dataclass(frozen=True)
 class PathSet:
-    """Paths by name, or by the sample or haplotype that they are of."""
+    """A set of paths, selected by path, sample or haplotype names."""
 
     by: str
     names: tuple[str, ...]
 
     @classmethod
     def parse(cls, text: str) -> PathSet:
-        """Return the set that a link names, as ``sample:HG002`` or ``path:a|b``.
+        """Parse a set in a link: ``sample:HG002`` or ``path:a|b``.
 
         Raises
         ------
         ParameterError
-            If it names none.
+            If it has no names.
         """
         by, _, names = text.partition(":")
         if by not in GROUPINGS or not names:
@@ -53,14 +53,14 @@ class PathSet:
 
     @property
     def title(self) -> str:
-        """What the track is called."""
+        """Title of the track."""
         if len(self.names) == 1:
             return f"Depth of {self.names[0].replace(',', ' ')}"
         first = self.names[0].replace(",", " ")
         return f"Depth of {first} and {len(self.names) - 1} more"
 
     def paths_of(self, graph: PangenomeGraph) -> list[int]:
-        """Return the paths of a graph that belong to the set.
+        """Return the paths of a graph in the set.
 
         Raises
         ------
@@ -72,12 +72,12 @@ class PathSet:
 
 
 def set_of_names(graph: PangenomeGraph, names: Sequence[str], by: str) -> PathSet:
-    """Return the set of names that a person has chosen or pasted.
+    """Create a set from names that the user selected or pasted.
 
     Raises
     ------
     ParameterError
-        If there are no names, or the graph has not all of them.
+        If there are no names, or the graph lacks some of them.
     """
     found = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
     if not found:
@@ -88,12 +88,12 @@ def set_of_names(graph: PangenomeGraph, names: Sequence[str], by: str) -> PathSe
 
 
 class PathDepths:
-    """The depth tracks that a person has added.
+    """The depth tracks added by the user.
 
     Parameters
     ----------
     changed
-        Called when there are other tracks, or one has become ready.
+        Called when tracks have changed, or one has become ready.
     """
 
     def __init__(self, session: Session, tracks: TrackList, changed: Callable[[], None]) -> None:
@@ -105,18 +105,18 @@ class PathDepths:
 
     @property
     def sets(self) -> tuple[PathSet, ...]:
-        """Of the tracks that exist, in their order."""
+        """Path sets of the existing tracks, in order."""
         return tuple(
             self._of_track[id(track)][1] for track in self._tracks if id(track) in self._of_track
         )
 
     def add(self, wanted: PathSet) -> None:
-        """Add a track, below the other depths.
+        """Add a track below the other depth tracks.
 
         Raises
         ------
         ParameterError
-            If there are too many, or the graph has no such paths.
+            If there are too many tracks, or the graph has no such paths.
         """
         graph = self._tracks.graph
         if graph is None:
@@ -136,7 +136,7 @@ class PathDepths:
         self._changed()
 
     def show_path(self, path: str) -> None:
-        """Have the depths counted along another path; called again and again."""
+        """Compute the depths along another path; called repeatedly."""
         graph = self._tracks.graph
         if graph is None or path == self._path:
             return
@@ -165,7 +165,7 @@ class PathDepths:
         self._questions[id(track)].ask(_depth_of, graph, path, wanted)
 
     def _forget(self) -> None:
-        """Take all tracks away: the graph is another."""
+        """Remove all tracks because the graph has changed."""
         for question in self._questions.values():
             question.drop()
         gone = {id(track) for track, _ in self._of_track.values()}
@@ -179,7 +179,7 @@ def _depth_of(graph: PangenomeGraph, path: str, wanted: PathSet) -> TrackData:
 
 
 class DepthPicker:
-    """Shown while a graph is open.
+    """Fields that add a depth track; visible while a graph is open.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class DepthPicker:
         self.pasted.param.watch(lambda _: self.add(), "enter_pressed")
 
     def follow(self) -> None:
-        """Show the fields for another graph."""
+        """Update the fields for another graph."""
         graph = self._tracks.graph
         if graph is self._graph:
             return
@@ -239,7 +239,7 @@ class DepthPicker:
         self._ask()
 
     def add(self) -> None:
-        """Add the track that the fields say; what is wrong is told."""
+        """Add the track described by the fields, or report an error."""
         if self._graph is None:
             return
         pasted = self.pasted.value_input or self.pasted.value or ""

@@ -1,4 +1,4 @@
-"""What tracks have in regions: intervals that overlap, covered bases, mean depth."""
+"""Statistics of tracks in regions: overlapping intervals, covered bases, mean depth."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ TSV_HEADER = (
 
 @dataclass(frozen=True, eq=False)
 class TrackCounts:
-    """What one track has in each region.
+    """Statistics of one track in each region.
 
     Attributes
     ----------
     title
         Name of the track.
     counts
-        int64, shape (n_regions,): intervals that overlap; reads that have a base there.
+        int64, shape (n_regions,): overlapping intervals; reads with at least one base there.
     covered_bases
-        int64, shape (n_regions,): bases that an interval covers.
+        int64, shape (n_regions,): bases covered by an interval.
     fractions
-        float64, shape (n_regions,): share of the region that is covered.
+        float64, shape (n_regions,): fraction of the region that is covered.
     means
-        float64, shape (n_regions,): depth over the region's bases; of a signal its mean over
-        those that have a value, NaN without any.
+        float64, shape (n_regions,): mean depth over the region; for a signal, the mean over bases
+        with a value, NaN without any.
     """
 
     title: str
@@ -48,14 +48,14 @@ class TrackCounts:
 
 @dataclass(frozen=True, eq=False)
 class RegionCounts:
-    """Regions, and what each track has in them.
+    """Statistics of all tracks in regions.
 
     Attributes
     ----------
     regions, tracks
-        These.
+        The regions, and the statistics of each track.
     notes
-        What is to be said of them: contigs of other names, regions that were left out.
+        Notes: contigs with other names, regions that were left out.
     """
 
     regions: Intervals
@@ -64,7 +64,7 @@ class RegionCounts:
 
 
 def count_view(region: PathRegion, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
-    """Return what tracks have in one region of a contig or path."""
+    """Return statistics of tracks in one region of a contig or path."""
     regions = Intervals.from_columns([region.path], [region.start], [region.end])
     found = []
     for title, data in tracks:
@@ -77,7 +77,7 @@ def count_view(region: PathRegion, tracks: Sequence[tuple[str, TrackData]]) -> R
 
 
 def count_regions(regions: Intervals, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
-    """Return what tracks have in many regions; contigs are known under their other names."""
+    """Return statistics of tracks in many regions; contigs may have alternative names."""
     found = tuple(_count(title, data, regions) for title, data in tracks)
     notes: dict[str, list[str]] = {}
     for title, data in tracks:
@@ -110,7 +110,7 @@ def _count(title: str, data: TrackData, regions: Intervals) -> TrackCounts:
 
 
 def _signal_means(regions: Intervals, steps: Intervals) -> np.ndarray:
-    """Return the mean of a signal over the bases of each region that have a value."""
+    """Return the mean of a signal over the bases with a value, by region."""
     scores = np.nan_to_num(steps.scores)
     means = np.full(len(regions), np.nan)
     ranks = {name: rank for rank, name in enumerate(steps.contigs)}
@@ -135,12 +135,12 @@ def _signal_means(regions: Intervals, steps: Intervals) -> np.ndarray:
 
 
 def _interleaved(sums: np.ndarray) -> np.ndarray:
-    """Return the sums at the start and at the end of each step."""
+    """Return cumulative sums at the start and end of each step, interleaved."""
     return np.stack([np.append(0.0, sums[:-1]), sums], axis=1).reshape(-1)
 
 
 def write_counts(path: Path, found: RegionCounts) -> None:
-    """Write counts as TSV, a line for each region and track; 0-based half-open."""
+    """Write counts as TSV, one line per region and track; 0-based, half-open."""
     regions = found.regions
     with path.open("w", encoding="utf-8") as file:
         file.write(TSV_HEADER)
@@ -158,7 +158,7 @@ def write_counts(path: Path, found: RegionCounts) -> None:
 
 
 def first_regions(regions: Intervals, limit: int) -> Intervals:
-    """Return the first regions, at most this many, with a note on the others."""
+    """Return at most the first ``limit`` regions, with a note on the others."""
     if len(regions) <= limit:
         return regions
     note = f"The first {limit:,} of {len(regions):,} regions are counted."

@@ -1,1 +1,1 @@
-"""The tracks as they are drawn and moved through."""
+"""Drawing of tracks, and navigation."""

@@ -1,7 +1,7 @@
-"""All tracks over one stretch of a contig: drawn anew as it moves, and what is done on the canvas.
+"""All tracks over one interval of a contig: drawing, and user actions on the canvas.
 
-A person moves the stretch, points at bases, clicks tracks and features, and moves, stretches, hides
-and removes tracks. Each of these is a message of the canvas, answered by one method here.
+The user moves the view, hovers over bases, clicks tracks and features, and moves, resizes, hides
+and removes tracks. The canvas sends a message for each action, which one method handles.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ RENDERER = ThreadPoolExecutor(max_workers=2, thread_name_prefix="genoviz-tracks"
 
 
 class TrackBrowser:
-    """The canvas of all tracks, and what it shows.
+    """The canvas of all tracks and its view.
 
-    What is set is drawn by the next `flush`: at once, or while a browser shows the canvas, in a
-    render thread.
+    The next `flush` draws all changes: immediately, or in a render thread while a browser shows the
+    canvas.
 
     Attributes
     ----------
     chosen
-        The track that a person has chosen, or None.
+        The selected track, or None.
     drawing
-        What was drawn last.
+        The latest drawing.
     feature
-        Name and place of the feature that was clicked last, or None.
+        Name and position of the last clicked feature, or None.
     n_drawn
-        How often the tracks were drawn.
+        Number of drawings so far.
     on_choose
-        Set by the owner: called when a person chooses a track, or changes its look on the canvas.
+        Set by the owner: called when the user selects a track, or changes its style on the canvas.
     canvas, panel
         The Panel object.
     frames
-        What feeds the canvas.
+        The loop that sends frames to the canvas.
     """
 
     def __init__(self, tracks: TrackList) -> None:
@@ -73,22 +73,22 @@ class TrackBrowser:
 
     @property
     def contig(self) -> str:
-        """The contig that is shown; "" for none."""
+        """The displayed contig; "" for none."""
         return self.canvas.contig
 
     @property
     def length(self) -> int:
-        """Its length in bp."""
+        """Length of the contig, bp."""
         return self.canvas.length
 
     @property
     def shown(self) -> tuple[float, float]:
-        """The stretch that is shown; 0-based, bp."""
+        """The visible interval; 0-based, bp."""
         return self.canvas.start, self.canvas.end
 
     @property
     def region(self) -> PathRegion | None:
-        """The stretch that is shown, in whole bases; None without a contig."""
+        """The visible region, rounded to whole bases; None without a contig."""
         if not self.contig:
             return None
         start, end = self.shown
@@ -97,11 +97,11 @@ class TrackBrowser:
 
     @property
     def view(self) -> View:
-        """What the canvas shows."""
+        """The current view of the canvas."""
         return self.canvas.view
 
     def look_at(self, region: PathRegion, length: int) -> None:
-        """Show a region of a contig of that length."""
+        """Show a region of a contig of this length."""
         length = max(length, 1)
         smallest = min(SMALLEST_VIEW, length)
         start, end = float(region.start), float(region.end)
@@ -112,7 +112,7 @@ class TrackBrowser:
         self._go(region.path, length, max(start, 0.0), min(end, float(length)))
 
     def zoom(self, factor: float) -> None:
-        """Show ``factor`` times as much, around the same middle."""
+        """Change the visible length by ``factor`` around the same centre."""
         start, end = self.shown
         middle, half = (start + end) / 2, max((end - start) * factor, SMALLEST_VIEW) / 2
         first, last = max(middle - half, 0.0), min(middle + half, float(self.length))
@@ -123,19 +123,19 @@ class TrackBrowser:
         self._go("", 1, 0.0, 1.0)
 
     def refresh(self) -> None:
-        """Draw anew: tracks or their looks are others."""
+        """Redraw because tracks or styles have changed."""
         self._is_stale = True
 
     def choose(self, track: Track | None) -> None:
-        """Mark a track as chosen."""
+        """Mark a track as selected."""
         self.chosen, self._is_stale = track, True
 
     def show_lit(self, lit: Sequence[LitAlong]) -> None:
-        """Draw what is lit up on the contig that is shown."""
+        """Draw the highlights of the displayed contig."""
         self._lit, self._is_stale = tuple(lit), True
 
     def flush(self) -> None:
-        """Draw what has changed; under the lock of the document that shows the canvas."""
+        """Draw pending changes; needs the lock of the canvas's document."""
         if self.frames.document is None:
             if self._is_stale:
                 self._is_stale = self._has_moved = False
@@ -150,11 +150,11 @@ class TrackBrowser:
         self.frames.pump()
 
     def close(self) -> None:
-        """Stop drawing: the tab is closed."""
+        """Stop drawing, because the tab was closed."""
         self.frames.detach()
 
     def row_at(self, y: float) -> TrackRow | None:
-        """Return the first track of the lane at a height of the canvas, or None."""
+        """Return the first track of the lane at a height on the canvas, or None."""
         return row_at(self.drawing, y)
 
     def _go(self, contig: str, length: int, start: float, end: float) -> None:
@@ -166,7 +166,7 @@ class TrackBrowser:
         return self._drawer.draw(tracks, self.view, self.length)
 
     def _make(self) -> tuple[Drawing, Message]:
-        """Draw, and say so to the browser; runs in a render thread."""
+        """Draw, and return the message to the browser; runs in a render thread."""
         with CORES.short():
             return self._make_frame()
 
@@ -203,7 +203,7 @@ class TrackBrowser:
             self.canvas.listen(kind, partial(self._on_track, act))
 
     def values_at(self, position: int) -> dict[str, str]:
-        """Return what each track has at a base, by the track's name in messages."""
+        """Return the value of each track at a base, keyed by the track's name in messages."""
         if self.drawing is None or not 0 <= position < self.length:
             return {}
         rows = self.drawing.rows
@@ -228,7 +228,7 @@ class TrackBrowser:
         self.flush()
 
     def _on_go(self, message: Message) -> None:
-        """Show a feature whole, with some room beside it."""
+        """Show a whole feature with a margin."""
         start, end = map(int, message["bounds"])
         room = max((end - start) // 10, 1)
         region = PathRegion(self.contig, max(start - room, 0), min(end + room, self.length))
@@ -236,7 +236,7 @@ class TrackBrowser:
         self.flush()
 
     def _on_track(self, act: Callable[[Track, Message], None], message: Message) -> None:
-        """Do something with the track that a message names, and choose it if it is still there."""
+        """Apply an action to the track of a message, and select it if it still exists."""
         track = self._find(message["track"])
         if track is None:
             return

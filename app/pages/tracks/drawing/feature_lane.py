@@ -1,4 +1,4 @@
-"""Features of a track in packed rows, with names, exons and strands."""
+"""Features of a track in packed rows, with labels, exons and strands."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ SIGNS = {1: "forward", -1: "reverse", 0: ""}
 
 @dataclass(frozen=True, eq=False)
 class PlacedFeatures:
-    """Features that are drawn; positions in bp of the contig that is shown.
+    """Features to draw; positions in bp of the displayed contig.
 
     Attributes
     ----------
     rows
-        int64, shape (n,): their rows of the table.
+        int64, shape (n,): their row numbers in the table.
     lefts, rights
         int64, shape (n,).
     tops
         int64, shape (n,), pixels below the top of the lane.
     colours
-        int32, shape (n,): 0xRRGGBB, -1 for that of the track.
+        int32, shape (n,): 0xRRGGBB, -1 for the track's colour.
     strands
         int8, shape (n,).
     have_blocks
-        bool, shape (n,): whether blocks are drawn on a line.
+        bool, shape (n,): whether the feature is drawn as blocks on a line.
     owners, begins, stops
-        int64, shape (n_boxes,): the feature of each box, and from where to where the box goes.
+        int64, shape (n_boxes,): the feature of each box, and the box's start and end.
     names
-        Features that have room for their names, and these.
+        Features with room for a label, and the labels.
     box_pixels
         Height of the boxes.
     n_hidden
-        Number of features in view that found no room.
+        Number of visible features without room.
     """
 
     rows: np.ndarray
@@ -59,7 +59,7 @@ class PlacedFeatures:
 
 @dataclass(eq=False)
 class FeatureLane:
-    """Places the features of one track."""
+    """Packs and places the features of one track."""
 
     _packer: Packer = field(default_factory=Packer, repr=False)
 
@@ -71,16 +71,16 @@ class FeatureLane:
         bounds: tuple[int, int],
         height: float,
     ) -> PlacedFeatures | None:
-        """Return the features that touch ``bounds``; None if too many have no room.
+        """Return the features that overlap ``bounds``; None if too many have no room.
 
         Parameters
         ----------
         own
-            The table's name of the contig, and where base 0 of the shown one is on it.
+            The table's name of the contig, and the position of the displayed contig's base 0 on it.
         bounds
-            From where to where they are placed, bp.
+            The interval to draw, bp.
         height
-            Of the lane, pixels.
+            Height of the lane, px.
         """
         packing = self._packer.find(table, own, view, height - 2 * INNER_GAP)
         if packing.hidden_share > MAX_HIDDEN:
@@ -112,7 +112,7 @@ class FeatureLane:
 def _boxes(
     table: FeatureTable, rows: np.ndarray, shift: int, lefts: np.ndarray, rights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return which features have blocks, and owner, begin and stop of each box."""
+    """Return which features have blocks, and owner, start and end of each box."""
     offsets = table.block_offsets
     n_blocks = np.diff(offsets)[rows] if offsets is not None else np.zeros(len(rows), np.int64)
     if int(n_blocks.sum()) > MAX_BLOCKS:
@@ -130,7 +130,7 @@ def _boxes(
 
 
 def describe_feature(table: FeatureTable, row: int) -> list[str]:
-    """Return what there is to say of a feature; positions 1-based, both ends included."""
+    """Describe a feature; positions are 1-based, both ends included."""
     found = table.intervals
     start, end = int(found.starts[row]), int(found.ends[row])
     parts = [f"{start + 1:,} to {end:,} ({end - start:,} bp)"]

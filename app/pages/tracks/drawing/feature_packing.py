@@ -1,4 +1,4 @@
-"""Which row each feature of a track takes, and how much room it has there."""
+"""Assigns rows and label space to the features of a track."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRANDS = {1: " ›", -1: " ‹", 0: ""}
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What is seen of a contig: from ``start`` to ``end`` bp, ``width`` pixels wide."""
+    """The visible interval of a contig: ``start`` to ``end`` bp, ``width`` pixels wide."""
 
     contig: str
     start: float
@@ -27,13 +27,13 @@ class View:
 
     @property
     def bp_per_pixel(self) -> float:
-        """Bases of a pixel."""
+        """Bases per pixel."""
         return (self.end - self.start) / max(self.width, 1)
 
 
 @dataclass(frozen=True)
 class RowStyle:
-    """Pixels from row to row, height of the boxes, and whether names stand below them."""
+    """Row pitch and box height, px, and whether labels are below the boxes."""
 
     pitch: int
     box: int
@@ -48,7 +48,7 @@ ROOMY = RowStyle(24, 18, False)
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Rows of the features of a window somewhat wider than the view."""
+    """Rows of the features in a window somewhat wider than the view."""
 
     key: tuple
     features: np.ndarray
@@ -58,23 +58,23 @@ class Packing:
 
     @property
     def hidden_share(self) -> float:
-        """Share of the features that found no room."""
+        """Fraction of the features without room."""
         return float((self.rows < 0).mean()) if len(self.rows) else 0.0
 
 
 @dataclass(eq=False)
 class Packer:
-    """Gives the features of one track their rows.
+    """Assigns rows to the features of one track.
 
-    Rows are chosen for windows that do not move with the view, so that features stay in their
-    rows while the view is dragged.
+    Rows are computed for windows on a fixed grid, so features keep their rows while the view is
+    dragged.
     """
 
     _packing: Packing | None = field(default=None, repr=False)
 
     def find(self, table: FeatureTable, own: tuple[str, int], view: View, height: float) -> Packing:
-        """Return rows for the features of a window around a view, ``height`` pixels high."""
-        # Steps of the scale: what changes in the last digits while dragging is not a zoom.
+        """Return rows for the features in a window around a view, for a lane ``height`` px high."""
+        # Round the scale, because dragging changes its last digits and must not repack.
         scale = 2 ** (round(8 * math.log2(max(view.bp_per_pixel, 1e-3))) / 8)
         span = scale * max(view.width, 1)
         place = math.floor(view.start / span)
@@ -91,7 +91,7 @@ class Packer:
             name_rights = lefts + LETTER_PIXELS * letters * style.has_names
             spare = 0 if style.has_names else style.pitch - style.box
             n_rows = max(int((height + spare) // style.pitch), 1)
-            # What touches without names stays in one row, as states along a chromosome do.
+            # Adjacent features without labels share a row, as in chromatin state tracks.
             least = lefts + 1 if style.has_names else rights
             box_gap = 1.0 if style.has_names else 0.0
             rows, are_named = first_fit_rows(
@@ -108,7 +108,7 @@ class Packer:
 
 
 def label_of(table: FeatureTable, row: int) -> str:
-    """Return what stands below a feature: its name, cut, and its strand."""
+    """Return the label below a feature: its truncated name, and its strand."""
     name = table.name_of(row)
     if len(name) > MAX_LETTERS:
         name = name[: MAX_LETTERS - 1] + "…"

@@ -1,4 +1,4 @@
-"""What is drawn of each track, and in which lane: tracks may share one."""
+"""Drawn content of each track, and its lane; tracks may share a lane."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ SCALE_WORDS = {
 
 @dataclass
 class TrackRow:
-    """What is drawn of one track.
+    """The drawn content of one track.
 
     Attributes
     ----------
     track
         The track.
     top, bottom
-        Of its lane, pixels from above.
+        Edges of its lane, pixels from the top.
     parts
-        Values, with the way they are drawn: up alone, or forward up and reverse down.
+        Values with their direction: up only, or forward up and reverse down.
     features
-        Features in rows, or None where values are drawn.
+        Features in rows, or None if values are drawn.
     scale
-        Lowest and highest value of the y axis.
+        Limits of the y axis.
     note
-        What there is to say: the scale, or how many features have no room.
+        A note on the scale, or on the number of features without room.
     place
-        Its place among the tracks of the lane; 0 for the first, whose look the lane has.
+        Index in the lane; the track with index 0 determines the style of the lane.
     """
 
     track: Track
@@ -52,13 +52,13 @@ class TrackRow:
 
 @dataclass
 class Lane:
-    """The rows that are drawn over one another, with one scale."""
+    """Rows drawn over one another with the same scale."""
 
     rows: list[TrackRow]
 
     @property
     def first(self) -> TrackRow:
-        """The row whose look the lane has."""
+        """The row that determines the style of the lane."""
         return self.rows[0]
 
     @property
@@ -68,19 +68,19 @@ class Lane:
 
     @property
     def is_mirrored(self) -> bool:
-        """Whether values go up and down from the middle."""
+        """Whether values extend up and down from the middle."""
         return any(is_down for _, is_down in self.parts)
 
 
 def stack(rows: Sequence[TrackRow], can_share: Sequence[bool]) -> tuple[list[Lane], int]:
-    """Return the lanes of rows, each given its top and bottom, and their height together.
+    """Group rows into lanes and set their vertical extent; return lanes and total height.
 
     Parameters
     ----------
     rows
-        In order.
+        The rows in order.
     can_share
-        Whether each row draws values: only those share a lane.
+        Whether each row draws values, which is required to share a lane.
     """
     lanes: list[Lane] = []
     top, is_open = 0, False
@@ -97,7 +97,7 @@ def stack(rows: Sequence[TrackRow], can_share: Sequence[bool]) -> tuple[list[Lan
 
 
 def describe_lane(lane: Lane) -> str:
-    """Return the y axis in words, as ``0 to 34, log``."""
+    """Describe the y axis, as in ``0 to 34, log``."""
     row, look = lane.first, lane.first.track.look
     low, high = row.scale
     words = [f"{short_number(low)} to {short_number(high)}"]

@@ -1,4 +1,4 @@
-"""What stands beside the tracks, and the values under the pointer."""
+"""Labels beside the tracks, and the values under the pointer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEATURE_PIXELS = 3
 
 
 def shorten(title: str) -> str:
-    """Return a title that has room: files of one set often differ at their ends.
+    """Shorten a title in the middle, because files of one data set often differ at the end.
 
     Examples
     --------
@@ -29,13 +29,13 @@ def shorten(title: str) -> str:
 
 
 def hint_of(row: TrackRow) -> str:
-    """Return all that is known of a track, as a sentence or two."""
+    """Describe a track in a sentence or two."""
     notes = row.track.data.notes if row.track.data is not None else ()
     return " ".join((f"{row.track.title}.", f"{row.note}." if row.note else "", *notes))
 
 
 def describe_value(row: TrackRow, contig: str, position: int | None) -> str:
-    """Return what a track has at a base, and in the bin around it."""
+    """Describe the value of a track at a base, and in its bin."""
     own = row.track.find_contig(contig) if position is not None else None
     if own is None:
         return ""
@@ -72,7 +72,7 @@ def row_at(drawing: Drawing | None, y: float) -> TrackRow | None:
 
 
 def feature_card(drawing: Drawing | None, position: float, y: float) -> dict | None:
-    """Return what the feature at a point is, as the browser takes it; None without one."""
+    """Return the description of the feature at a point for the browser; None without a feature."""
     row = row_at(drawing, y)
     if row is None or row.features is None:
         return None
@@ -82,7 +82,7 @@ def feature_card(drawing: Drawing | None, position: float, y: float) -> dict | N
     is_here = (found.lefts - near <= position) & (found.rights + near >= position)
     is_here &= (tops - 2 <= y) & (y <= tops + found.box_pixels + 2)
     if not is_here.any():
-        # The name stands below its box.
+        # The label is below its box.
         is_here = (found.lefts <= position) & (found.rights >= position)
         is_here &= (tops <= y) & (y <= tops + found.box_pixels + 14)
     places = np.flatnonzero(is_here)

@@ -1,4 +1,4 @@
-"""The bar above the tracks: contig, region or feature, back and forward, zoom."""
+"""The toolbar above the tracks: contig, region or feature, history, zoom."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ span { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width
 
 
 class PlaceField(pmui.AutocompleteInput):
-    """A text that may be anything; suggestions are requested, not held in the browser."""
+    """A free text field that requests suggestions from the server."""
 
-    # A text that is known at once is not written over by the place that the view has come to.
+    # Sent immediately, so that the position of the view does not overwrite typed text.
     _priority_changes: ClassVar[list[str]] = ["value", "value_input"]
-    # Names of features are looked up where they are; a list of all would not fit a page.
+    # Feature names are looked up on the server; a list of all of them would be too large.
     _suggest: Callable[[str], list[str]] | None = None
 
     def __init__(self, suggest: Callable[[str], list[str]], **params: Any) -> None:
@@ -74,10 +74,10 @@ class PlaceField(pmui.AutocompleteInput):
 
     @property
     def is_typed(self) -> bool:
-        """Whether the text is a person's, entered or not.
+        """Whether the text was typed by the user, entered or not.
 
-        An empty one is nobody's: the field says that it is empty as a browser first shows it. Nor
-        is one that was shown before: a browser may tell late that it shows it.
+        An empty text does not count, because the browser reports it when it first shows the field.
+        Nor does a text shown earlier, because the browser may report it late.
         """
         return self._is_persons(self.value_input)
 
@@ -85,7 +85,7 @@ class PlaceField(pmui.AutocompleteInput):
         return bool(text) and text not in self._shown
 
     def write(self, text: str) -> None:
-        """Show a text that nobody has typed."""
+        """Show a text that was not typed by the user."""
         self._is_own = True
         self._shown.append(text)
         self.value = text
@@ -93,12 +93,12 @@ class PlaceField(pmui.AutocompleteInput):
         self._is_own = False
 
     def _show(self, text: str) -> None:
-        """Show a text, which the field itself forgets once a browser shows it."""
+        """Set the text; the field itself would lose it when a browser first shows it."""
         with edit_readonly(self):
             self.value_input = text
 
     def on_type(self, act: Callable[[], None]) -> None:
-        """Call back when a person has typed something."""
+        """Register a callback for typed text."""
 
         def take(event: Any) -> None:
             if not self._is_own and self._is_persons(event.new):
@@ -107,7 +107,7 @@ class PlaceField(pmui.AutocompleteInput):
         self.param.watch(take, "value_input")
 
     def on_go(self, go: Callable[[str], None]) -> None:
-        """Call back with each text that is entered or chosen."""
+        """Register a callback for text that is entered or selected."""
 
         def take(event: Any) -> None:
             if not self._is_own and event.new:
@@ -121,18 +121,18 @@ class PlaceField(pmui.AutocompleteInput):
 
 
 class Navigation:
-    """The bar above the tracks.
+    """The toolbar above the tracks.
 
     Attributes
     ----------
     contig, place
-        The fields of the contig and of the region.
+        The fields for contig and region.
     contigs
-        Length of each contig by its name.
+        Length of each contig by name.
     n_asked
-        How often a person has asked for a place here.
+        Number of places requested by the user here.
     choices
-        Buttons for the places that a text may mean, below the fields.
+        Buttons for the possible meanings of a text, below the fields.
     panel
         The Panel object.
     """
@@ -199,12 +199,14 @@ class Navigation:
         return button
 
     def set_contigs(self, contigs: dict[str, int]) -> None:
-        """Offer other contigs; the one that is shown stays, if it is among them."""
+        """Replace the list of contigs; the current one stays if it is among them."""
         self.contigs, self._is_offering = contigs, True
         browser = self._browser
         self._is_own |= browser.canvas.is_moved
         is_kept = browser.contig in contigs and (self._is_own or self._visits.history.can_go_back)
-        is_kept = is_kept and browser.region.start < contigs[browser.contig]  # another graph's path
+        is_kept = (
+            is_kept and browser.region.start < contigs[browser.contig]
+        )  # may be another graph's path
         chosen = browser.contig if is_kept else busiest_contig(self._tracks, contigs)
         names = list(contigs)[:MAX_OPTIONS]
         if chosen and chosen not in names:
@@ -224,9 +226,9 @@ class Navigation:
             browser.look_at(browser.region, contigs[chosen])
 
     def go(self, text: str) -> None:
-        """Show the place that a text names; what cannot be found is said.
+        """Show the place that a text names, or report that it was not found.
 
-        While files are being opened, it is looked for until these are there.
+        If files are being opened, the search waits for them.
         """
         if not text.strip():
             return
@@ -258,7 +260,7 @@ class Navigation:
         self._publish(region)
 
     def _choose_or_complain(self, text: str, error: ParameterError) -> None:
-        """Show what else a text may mean on the graph: at once if it is one place."""
+        """Show what the text may mean on the graph; a single match is shown directly."""
         with suppress(ParameterError):
             found = find_everywhere(Openings.of(self._session), text)
             places = dict.fromkeys(f.region for f in found if f.region is not None)
@@ -272,14 +274,14 @@ class Navigation:
         self._session.complain(f"The region was not found: {error}.")
 
     def _offer(self, text: str, regions: Sequence[PathRegion]) -> None:
-        """Offer places that a text may mean, each as a button; none takes them away."""
+        """Offer possible places as buttons; an empty list removes them."""
         if not regions and not self.choices.visible:
             return
         words = f"{shorten(text, LONGEST_SAID)} may be:"
         title = pmui.Typography(plain_text(words), variant="caption", margin=(6, 8, 0, 0))
         buttons = [self._choice(region) for region in regions]
         self.choices.param.update(objects=[title, *buttons], visible=bool(regions))
-        if self.choices not in self.panel.objects:  # most never see it
+        if self.choices not in self.panel.objects:  # added on first use, which is rare
             self.panel.append(self.choices)
 
     def _choice(self, region: PathRegion) -> pmui.Button:
@@ -293,35 +295,35 @@ class Navigation:
         self._typed_at = self._browser.region
 
     def _is_moved(self, region: PathRegion | None) -> bool:
-        """Return whether a person has moved the view since they typed; tracks that come do not."""
+        """Return whether the user has moved the view since typing; new tracks do not count."""
         return region not in (self._arrived, self._typed_at)
 
     def _publish(self, region: PathRegion) -> None:
-        """Let the other pages follow to a region of a path."""
+        """Make the other pages go to a region of a path."""
         opened = self._session.opened
         if opened is not None and region.path in opened.graph.path_names:
             self._session.region = region
 
     def look_at(self, region: PathRegion) -> None:
-        """Show a region of a known contig, and stay there when tracks are added."""
+        """Show a region of a known contig, and keep it when tracks are added."""
         self._is_own, self._arrived, self._asked = True, None, ""
         self._show(region)
-        # A place that was requested is one to come back to, however soon it is left.
+        # A requested place is always added to the history, even if it is left at once.
         self._visits.history.visit(self._browser.region)
 
     def known(self, contig: str) -> str | None:
-        """Return a contig that can be shown by any of its names, or None."""
+        """Return the displayable contig with any of these names, or None."""
         return known_contig(contig, self.contigs)
 
     def go_to(self, region: PathRegion) -> None:
-        """Show a region that another page or a link names, as far as a contig has it."""
+        """Show a region from another page or a link, as far as a contig covers it."""
         contig = self.known(region.path)
         end = min(region.end, self.contigs.get(contig, 0))
         if contig is not None and region.start < end:
             self.look_at(PathRegion(contig, region.start, end))
 
     def follow(self, region: PathRegion) -> None:
-        """Show what is there of a region to which another page has gone, which knows of it."""
+        """Show the available part of another page's region, without notifying that page."""
         self.go_to(region)
         self._followed = self._browser.region
 
@@ -333,27 +335,27 @@ class Navigation:
         self.contig.value = region.path
 
     def show_whole(self) -> None:
-        """Show the contig from its first base to its last."""
+        """Show the whole contig."""
         if self._browser.contig:
             self.look_at(PathRegion(self._browser.contig, 0, self._browser.length))
 
     def show_data(self, contig: str = "") -> None:
-        """Show the stretch of a contig in which the tracks have something."""
+        """Show the interval of a contig in which the tracks have data."""
         contig = contig or self._browser.contig
         if contig:
             self.look_at(data_region(self._tracks, contig, self.contigs[contig]))
 
     def go_back(self) -> None:
-        """Show the region before."""
+        """Show the previous region of the history."""
         self._visits.settle()
         self._revisit(self._visits.history.back())
 
     def go_forward(self) -> None:
-        """Show the region that was left by going back."""
+        """Show the next region of the history."""
         self._revisit(self._visits.history.forward())
 
     def poll(self) -> None:
-        """Say where the view is, and note where it rests."""
+        """Display the position of the view, and add it to the history when it rests."""
         region, now = self._browser.region, time.monotonic()
         if now < self._next_look:
             return
@@ -381,7 +383,7 @@ class Navigation:
         )
 
     def _lit(self) -> Highlight:
-        """Return the feature that was clicked, or else the region, as a highlight."""
+        """Return the clicked feature, or else the region, as a highlight."""
         browser = self._browser
         if browser.region is None:
             raise ParameterError("no contig is shown; open tracks or a graph")

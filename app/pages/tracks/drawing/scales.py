@@ -1,4 +1,4 @@
-"""Where the y axes of the lanes begin and end."""
+"""Limits of the y axes of lanes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Range = tuple[float, float]
 
 
 class Scaler:
-    """Chooses scales; keeps what it has found of whole contigs."""
+    """Chooses scales; caches the ranges of whole contigs."""
 
     def __init__(self) -> None:
         self._ranges: dict[tuple[int, str], Range] = {}
 
     def set_scales(self, lanes: Sequence[Lane], view: View) -> None:
-        """Give the rows of each lane with values one scale, and words for it."""
+        """Set a common scale and its description for the value rows of each lane."""
         lanes = [lane for lane in lanes if lane.parts]
         seen = [range_in_view(lane.parts, view) for lane in lanes]
         group = [
@@ -65,7 +65,7 @@ class Scaler:
 
 
 def factor_of(track: Track) -> float:
-    """Return what turns the depth of a track into what is drawn."""
+    """Return the factor from a track's depth to the drawn values."""
     is_scaled = track.look.is_cpm and track.data.kind is not TrackKind.SIGNAL
     return track.data.cpm_factor if is_scaled else 1.0
 
@@ -75,7 +75,7 @@ def _seen(summary: Summary, view: View) -> np.ndarray:
 
 
 def range_in_view(parts: Sequence[tuple[Summary, bool]], view: View) -> Range:
-    """Return the minimum and maximum in view, without what is drawn beyond it; 0 is among them."""
+    """Return minimum and maximum of the visible values, without those beyond it; includes 0."""
     lows, highs = [0.0], [0.0]
     for summary, _ in parts:
         is_seen = _seen(summary, view)
@@ -87,9 +87,9 @@ def range_in_view(parts: Sequence[tuple[Summary, bool]], view: View) -> Range:
 def percentile_in_view(
     parts: Sequence[tuple[Summary, bool]], view: View, percentile: float
 ) -> float:
-    """Return the value that so many of 100 bases in view do not exceed.
+    """Return a percentile of the values over the bases in view.
 
-    The maximum of a bin counts for all its bases.
+    Each base counts with the maximum of its bin.
     """
     values, lengths = [np.zeros(0)], [np.zeros(0)]
     for summary, _ in parts:

@@ -1,4 +1,4 @@
-"""Depth and signals of a stretch, in bins or exact steps; of a whole contig for the overview."""
+"""Summaries of depth and signals: of an interval in bins or exact steps, and of a whole contig."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MAX_BYTE = 255
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Values along a stretch.
+    """Values along an interval.
 
     Attributes
     ----------
     edges
-        int64, shape (n + 1,), bp of the contig that is shown.
+        int64, shape (n + 1,), bp of the displayed contig.
     low, mean, high
         float64, shape (n,): minimum, mean and maximum of each bin.
     bin_bp
-        Length of the bins; 0 for exact steps.
+        Bin size, bp; 0 for exact steps.
     """
 
     edges: np.ndarray
@@ -39,11 +39,11 @@ class Summary:
 
     @property
     def is_exact(self) -> bool:
-        """Whether each step has one value."""
+        """Whether each step has a single value."""
         return self.bin_bp <= 1
 
     def scaled(self, factor: float) -> Summary:
-        """Return the values times a factor."""
+        """Return the values multiplied by a factor."""
         if factor == 1:
             return self
         return Summary(
@@ -52,10 +52,10 @@ class Summary:
 
 
 def choose_edges(start: int, end: int, width: int, length: int) -> tuple[np.ndarray, int]:
-    """Return edges of bins of equal length, about two pixels wide, and that length.
+    """Return edges of equal bins about two pixels wide, and the bin size.
 
-    Edges are its multiples, so that a bin keeps its place, and its values, while the view moves;
-    only the last bin of a contig, which has ``length`` bp, is shorter.
+    Edges are multiples of the bin size, so bins keep their positions and values while the view
+    moves. Only the last bin of a contig of ``length`` bp is shorter.
     """
     size = max(-(-(end - start) * PIXELS_PER_BIN // max(width, 1)), 1)
     edges = np.arange(start // size * size, min(end, length), size, dtype=np.int64)
@@ -65,14 +65,14 @@ def choose_edges(start: int, end: int, width: int, length: int) -> tuple[np.ndar
 def summarise(
     data: TrackData, contig: str, shift: int, start: int, end: int, width: int, length: int
 ) -> Summary:
-    """Return the values of a track from ``start`` to ``end``, drawn ``width`` pixels wide.
+    """Return the values of a track from ``start`` to ``end`` for a drawing of ``width`` px.
 
     Parameters
     ----------
     contig, shift
-        The track's own name of the contig, and where base 0 of the shown one is on it.
+        The track's own name of the contig, and the position of the displayed contig's base 0 on it.
     length
-        Of the contig that is shown, bp; ``start`` lies on it.
+        Length of the displayed contig, bp; ``start`` is on it.
     """
     index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
     return summarise_index(index, contig, shift, start, end, width, length)
@@ -87,7 +87,7 @@ def summarise_index(
     width: int,
     length: int,
 ) -> Summary:
-    """As `summarise`, of one index."""
+    """Like `summarise`, for one index."""
     if end - start <= EXACT_BP:
         found = _steps(index, contig, start + shift, end + shift)
         if len(found[1]) <= width:
@@ -115,7 +115,7 @@ def _steps(
 
 
 def value_at(data: TrackData, contig: str, position: int) -> float:
-    """Return depth or signal of one base; NaN where a signal has none."""
+    """Return depth or signal at one base; NaN if a signal has no value there."""
     place = np.array([position], np.int64)
     if data.kind is TrackKind.SIGNAL:
         return float(data.signal.values_at(contig, place)[0])
@@ -123,7 +123,7 @@ def value_at(data: TrackData, contig: str, position: int) -> float:
 
 
 def range_of_contig(data: TrackData, contig: str) -> tuple[float, float]:
-    """Return the minimum and the maximum of a whole contig."""
+    """Return minimum and maximum over a whole contig."""
     edges = np.array([0, max(data.contig_lengths[contig], 1)], np.int64)
     index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
     bins = index.bins(contig, edges)
@@ -131,19 +131,19 @@ def range_of_contig(data: TrackData, contig: str) -> tuple[float, float]:
 
 
 class OverviewStrip:
-    """Heights over a whole contig, of the first track that has it; kept until it is another."""
+    """Heights along a whole contig, from the first track that has it, cached."""
 
     def __init__(self) -> None:
         self._of: tuple = ()
 
     def forget(self) -> None:
-        """Send all of it next time."""
+        """Send all heights the next time."""
         self._of = ()
 
     def news(
         self, tracks: Sequence[Track], contig: str, length: int, width: int
     ) -> np.ndarray | None:
-        """Return the heights (uint8), or None if they are those of before."""
+        """Return the heights (uint8), or None if they are unchanged."""
         first = next((t for t in tracks if t.find_contig(contig) is not None), None)
         key = (contig, length, id(first.data) if first else 0, width)
         if key == self._of:
@@ -153,7 +153,7 @@ class OverviewStrip:
 
 
 def overview_heights(track: Track | None, contig: str, length: int, width: int) -> np.ndarray:
-    """Return the logarithm of a track's means along a contig, as uint8 up to 255."""
+    """Return log-scaled means of a track along a contig, uint8, up to 255."""
     if track is None:
         return np.zeros(1, np.uint8)
     name, shift = track.find_contig(contig)

@@ -1,6 +1,6 @@
-"""The canvas in the browser on which tracks are drawn, and what is sent to it.
+"""The browser's canvas for tracks, and the messages to it.
 
-The browser moves what it has about by itself and tells the view; frames bring what is missing.
+The browser moves its content by itself and reports the view; frames supply what is missing.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Arrays = dict[str, np.ndarray]
 
 
 def canvas_script() -> str:
-    """Return the browser's side as one module."""
+    """Return the browser code as a single module."""
     shared = [SHARED_SCRIPTS / f"{name}.js" for name in SHARED_NAMES]
     return join_scripts([*shared, *(SCRIPTS / f"{name}.js" for name in SCRIPT_NAMES)])
 
 
 class TrackCanvas(CanvasComponent):
-    """A canvas of tracks with their names, an overview, and what its person does.
+    """A canvas of tracks with their names, an overview, and reports of user actions.
 
     Kinds of messages are ``hello`` (a browser shows the canvas), ``resize``, ``view``, ``painted``,
     ``point``, ``leave``, ``click``, ``choose``, ``place``, ``height``, ``hide``, ``remove`` and
@@ -56,13 +56,13 @@ class TrackCanvas(CanvasComponent):
     Attributes
     ----------
     contig, length
-        What the canvas is to show, and its length in bp; "" for nothing.
+        The contig to show, and its length, bp; "" for none.
     start, end
-        The stretch, 0-based, bp: the person's own, as far as it has been told.
+        The interval, 0-based, bp: as last reported by the browser if the user moved it.
     width
         CSS pixels.
     is_moved
-        Whether its person has moved it.
+        Whether the user has moved the view.
     """
 
     summary = param.String("Tracks", doc="What a screen reader says of the picture.")
@@ -79,12 +79,12 @@ class TrackCanvas(CanvasComponent):
 
     @property
     def view(self) -> View:
-        """What the canvas shows."""
+        """The current view of the canvas."""
         return View(self.contig, self.start, self.end, self.width)
 
     @property
     def place(self) -> Message:
-        """What the browser is told of where to be."""
+        """The position that is sent to the browser."""
         return {
             "contig": self.contig,
             "length": self.length,
@@ -93,11 +93,11 @@ class TrackCanvas(CanvasComponent):
         }
 
     def look_at(self, contig: str, length: int, start: float, end: float) -> None:
-        """Go to a stretch; the browser is told by `send_place`."""
+        """Set the interval; `send_place` sends it to the browser."""
         self.contig, self.length, self.start, self.end = contig, length, start, end
 
     def send_place(self) -> None:
-        """Tell the browser where to be; it stays if its person moves at this moment."""
+        """Send the position to the browser, which ignores it while the user moves the view."""
         self.send({"kind": "view", **self.place})
 
     def _handle_msg(self, data: Message) -> None:
@@ -121,20 +121,20 @@ def frame_message(
     overview: np.ndarray | None = None,
     lit: Sequence[LitAlong] = (),
 ) -> Message:
-    """Return a frame.
+    """Return the message of a frame.
 
     Parameters
     ----------
     drawing
-        What is drawn.
+        The drawn tracks.
     chosen
-        The track that is marked.
+        The selected track.
     hidden
-        Tracks that are not drawn.
+        Hidden tracks.
     overview
-        Heights over the whole contig (uint8), or None if the browser has them.
+        Heights along the whole contig (uint8), or None if the browser has them.
     lit
-        What is lit up on the contig.
+        The highlights on the contig.
     """
     arrays: Arrays = {}
     if overview is not None:
@@ -152,7 +152,7 @@ def frame_message(
 
 
 def _lit(number: int, lit: LitAlong, drawing: Drawing, arrays: Arrays) -> Message:
-    """Add the stretches of a set; the browser makes each at least two pixels wide."""
+    """Add the intervals of a set; the browser draws each at least two pixels wide."""
     start, end = drawing.bounds
     rows = lit.between(start, end, drawing.view.bp_per_pixel)
     arrays[f"lit{number}"] = (rows[:, :2] - start).astype(np.float32).ravel()
@@ -160,14 +160,14 @@ def _lit(number: int, lit: LitAlong, drawing: Drawing, arrays: Arrays) -> Messag
 
 
 def describe_bins(bin_bp: int) -> str:
-    """Return what a line and the shade behind it are."""
+    """Describe what the line and the shading behind it show."""
     if bin_bp <= 1:
         return "Values base by base"
     return f"Mean and range of {length_text(bin_bp)} bins"
 
 
 def track_id(track: Track) -> str:
-    """Return what messages call a track."""
+    """Return the identifier of a track in messages."""
     return str(id(track))
 
 
@@ -206,7 +206,7 @@ def _row(row: TrackRow, is_chosen: bool, origin: int, arrays: Arrays) -> Message
 
 
 def _values(name: str, summary: Summary, is_down: bool, origin: int, arrays: Arrays) -> Message:
-    """Add the values of a part; bins of one length need no edges but the end of the last."""
+    """Add the values of a part; equal bins need no edges except the end of the last one."""
     arrays[f"{name}mean"] = summary.mean.astype(np.float32)
     if summary.bin_bp == 0:
         arrays[f"{name}edges"] = (summary.edges - origin).astype(np.int32)

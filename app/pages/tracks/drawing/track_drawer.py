@@ -1,4 +1,4 @@
-"""What all tracks look like in one view, and the same as a figure for print."""
+"""Draws all tracks in one view, and the same view as a print figure."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ PRINT_SCALE = 2.0
 
 @dataclass
 class Drawing:
-    """What is drawn of each track.
+    """All drawn tracks.
 
     Attributes
     ----------
     rows
-        A row for each track, in order.
+        One row per track, in order.
     lanes
-        The same rows by lane.
+        The same rows grouped by lane.
     height
-        Of all lanes, pixels.
+        Total height of the lanes, px.
     view
-        What it was drawn for.
+        The view they were drawn for.
     bounds
-        From where to where it is drawn; 0-based, bp.
+        Drawn interval, 0-based, bp.
     """
 
     rows: list[TrackRow]
@@ -52,19 +52,19 @@ class Drawing:
 
     @property
     def bin_bp(self) -> int:
-        """Length of the bins, in bp; 0 where all steps are exact, or there are none."""
+        """Bin size, bp; 0 if all steps are exact or there are none."""
         return max((s.bin_bp for row in self.rows for s, _ in row.parts), default=0)
 
 
 class TrackDrawer:
-    """Draws tracks; keeps the packing of features from one view to the next."""
+    """Draws tracks, and keeps the packing of features between views."""
 
     def __init__(self) -> None:
         self._packers: dict[int, FeatureLane] = {}
         self._scaler = Scaler()
 
     def draw(self, tracks: Sequence[Track], view: View, length: int) -> Drawing:
-        """Return what the tracks look like in a view of a contig of that length, in bp."""
+        """Draw the tracks in a view of a contig whose length is given in bp."""
         margin = (view.end - view.start) * MARGIN
         start = int(max(view.start - margin, 0))
         bounds = (start, max(int(np.ceil(min(view.end + margin, max(length, 1)))), start + 1))
@@ -122,12 +122,12 @@ def _summarise(
 
 
 def figure_of(tracks: Sequence[Track], view: View, length: int) -> TrackFigure:
-    """Return what tracks look like in a view of a contig of that length, on white.
+    """Return a print figure of a view of a contig whose length is given in bp.
 
     Raises
     ------
     ParameterError
-        If there is nothing to show.
+        If there is nothing to draw.
     """
     drawing = TrackDrawer().draw(tracks, view, length)
     if not drawing.lanes:
@@ -146,7 +146,7 @@ def figure_of(tracks: Sequence[Track], view: View, length: int) -> TrackFigure:
 
 
 def panel_of(lane: Lane, region: PathRegion) -> ValuePanel | FeaturePanel:
-    """Return a lane as a panel: its features in view, or its values."""
+    """Return a lane as a panel with its visible features or its values."""
     row = lane.first
     track, height = row.track, row.bottom - row.top
     if row.features is not None:
@@ -192,7 +192,7 @@ def _feature_panel(track: Track, region: PathRegion, height: float) -> FeaturePa
 
 
 def caption_of(drawing: Drawing) -> str:
-    """Return what bins mean, and what each track leaves out or treats in its own way."""
+    """Return a caption on the bins, and on omissions and special treatment of each track."""
     said = ["Heights are exact, base by base."]
     if drawing.bin_bp > 1:
         said = [f"Areas are means, shades ranges, of bins of {drawing.bin_bp:,} bp."]
