@@ -1,6 +1,6 @@
-// The browser's address: changed without loading the page anew, and told when a person walks
-// back or forward through what it was. Each entry has its number, so that one knows the ends.
-// And the files that come are saved, as a press on a link does.
+// The address bar: changes the address without a reload, and reports steps through the history.
+// History entries are numbered, so that both ends are known. Also saves files that the server
+// sends, like a click on a link.
 const ACTS = ["pointerdown", "click", "keydown", "wheel"]
 const ACT_MILLISECONDS = 250
 

@@ -1,6 +1,6 @@
-// Let what is inside a component be laid out once for all changes of a moment. Panel's components are
-// laid out, with all below them, whenever one of them comes up or any part has another size: hundreds
-// of times while a page is made, and each time the browser has to measure it.
+// Batch layouts. Panel lays out a component with all its descendants whenever one is added or
+// resized. That is hundreds of times while a page is created, and each time forces the browser to
+// measure.
 document.addEventListener("DOMContentLoaded", () => {
   const viewOf = (name) => Bokeh.Models.get(name).prototype.default_view.prototype
   const component = viewOf("panel.models.esm.ReactiveESM")
@@ -37,11 +37,11 @@ document.addEventListener("DOMContentLoaded", () => {
     paint.call(this)
   }
 
-  // Bokeh looks for variables of style sheets (--bk-...) wherever it draws or measures, and each time
-  // the browser has to bring all styles up to date. Nothing here sets any.
+  // Bokeh reads CSS variables (--bk-...) whenever it draws or measures, which forces a style
+  // recalculation. Nothing here sets such variables.
   Bokeh.require("core/visuals/visual").VisualProperties.prototype._get_css_value = () => ""
 
-  // A style sheet that is written anew, though nothing in it is new, has the browser begin anew.
+  // Rewriting a style sheet, even with the same text, forces a full style recalculation.
   let written = null
   const sheet = Bokeh.require("core/dom").InlineStyleSheet.prototype
   const write = sheet._update

@@ -1,5 +1,5 @@
-// All chromosomes of a genome as rows of a table: bar, picture of the layout, numbers. A click on a
-// row opens it, as does Enter on its name; what is typed above leaves those that are called so.
+// The table of all chromosomes: bar, layout thumbnail, figures. A click on a row, or Enter on its
+// name, opens it; the field above filters by name.
 
 const STYLE = `
 :host { color: inherit; }
@@ -87,7 +87,7 @@ function makeRow(model, item) {
     layout.title = item.missing;
   }
   for (const key of ["nodes", "paths", "depth", "stress"]) cell(row, key, item[key]);
-  // The button is in the row, so that its click comes here too.
+  // The button is inside the row, so its clicks arrive here too.
   row.addEventListener("click", () => {
     row.setAttribute("aria-busy", "true");
     model.send_msg({ act: "open", name: item.name });
@@ -172,7 +172,7 @@ export function render({ model }) {
   model.on("rows", show);
   model.on("status", sieve);
   for (const name of ["title", "length_head", "note"]) model.on(name, say);
-  // Who comes back by the keyboard goes on at the one that was left.
+  // Restore keyboard focus to the chromosome that was left.
   model.on("busy", () => {
     left = model.busy || left;
     for (const row of body.children) {

@@ -7,7 +7,7 @@ button[aria-disabled="true"] { opacity: 0.3; cursor: default; }
 `
 
 async function copy(text) {
-  // Without a secure context there is no clipboard: then an unseen field is copied.
+  // Insecure contexts have no clipboard; copy from a hidden field instead.
   if (navigator.clipboard && window.isSecureContext) return navigator.clipboard.writeText(text)
   const field = document.createElement("textarea")
   field.value = text

@@ -1,13 +1,12 @@
-// Let a button that cannot be pressed say why. A disabled element of the browser takes no focus, and
-// its tooltip never comes up; so it is one that is called disabled and looks so, no more. A press
-// of it does nothing: React hands on none where it has disabled the element itself. It is called
-// so until React has drawn it anew, which comes after its model has changed; else a press that comes
-// in between would be lost.
+// Let disabled buttons show a tooltip with the reason. A natively disabled element gets neither
+// focus nor tooltip, so these buttons only have aria-disabled and the disabled style. React ignores
+// clicks on them, because it disabled the element itself. The attribute stays until React has
+// rendered the change; otherwise a click in between would be lost.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {after_rendered} = component
 
-  // Buttons inside of fields have but a picture, and say nothing to those who do not see it.
+  // Buttons inside fields have only an icon; screen readers need a label.
   const name = (button, field) => {
     const place = button.closest(".MuiInputAdornment-root")
     if (place === null || button.ariaLabel || button.textContent.trim()) return
@@ -29,8 +28,8 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
-  // What a button does is known to whoever has pressed it, and its tooltip would hide what comes;
-  // why it cannot be pressed is not. The tooltip hears that the pointer has left.
+  // Hide the tooltip of an enabled button after a click, because it would cover the result.
+  // Tooltips of disabled buttons stay, because they give the reason.
   const rest = (event) => {
     const button = event.target.closest("button")
     if (event.detail > 0 && button !== null && button.getAttribute("aria-disabled") !== "true") {

@@ -1,5 +1,5 @@
-// The upper edge of the panels under a picture: dragged, or moved by keys; a double click brings
-// the usual height back. The browser remembers the height for tabs whose link says none.
+// The draggable upper edge of the dock. Keys resize it, and a double click restores the default
+// height. The browser stores the height for tabs whose link has none.
 
 import { SEPARATOR_STYLE, makeSeparator } from "./separator.js";
 

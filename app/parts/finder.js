@@ -1,4 +1,4 @@
-// The header's field: suggestions as one types, what was found below it, the way back, and help.
+// The header's search field with suggestions and results, the history buttons, and help.
 
 import { HELP_STYLE, PageHelp } from "./page_help.js";
 
@@ -76,14 +76,14 @@ function makeWay(label, shape, act) {
   return button;
 }
 
-// What a button does, or why it does nothing now.
+// Set a button's label, with the reason if it is disabled.
 function tell(button, words, whyNot) {
   button.setAttribute("aria-disabled", String(whyNot !== ""));
   button.title = whyNot ? `${words}: ${whyNot}` : words;
   button.setAttribute("aria-label", button.title);
 }
 
-// Where one is among the places that one was at; the address bar's script keeps count.
+// Current and last index in the history, as maintained by address_bar.js.
 function readPlace() {
   const at = window.history.state?.genoviz ?? 0;
   const top = Math.max(Number(window.sessionStorage.getItem("genoviz-top") ?? 0), at);
@@ -311,7 +311,7 @@ class Field {
     this.place();
   }
 
-  // Below the field, over whatever is there; the header would cut it off.
+  // Below the field as an overlay; inside the header it would be clipped.
   place() {
     const hasNames = this.names.length > 0;
     const hasFound = this.card.childElementCount > 0;

@@ -1,4 +1,4 @@
-// Three steps for whoever is here for the first time; once closed, they do not come again.
+// Three steps for new users; once closed, they are not shown again.
 
 const STYLE = `
 :host { container-type: inline-size; }
@@ -13,7 +13,7 @@ button { font: inherit; font-weight: 600; color: inherit; background: none; curs
   border: 1px solid currentColor; border-radius: 6px; padding: 2px 10px; flex: none; }
 button:focus-visible { outline: 2px solid #56b4e9; outline-offset: 1px; }
 `;
-// What is said in all windows, which is one line of all three, and what more there is room for.
+// The text for all windows, one line for the three steps, and further text for larger windows.
 const STEPS = [
   ["Run", "lays the graph out", " again and shows it live"],
   ["Zoom", "with the wheel", " or two fingers, down to the bases; drag to move", "; click a node",

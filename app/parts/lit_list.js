@@ -1,4 +1,4 @@
-// What is lit up, as a row of names with their counts. A name leads to its place.
+// The list of highlights as a row of names with counts; a click on a name goes to its position.
 
 const STYLE = `
 ul { display: flex; flex-wrap: wrap; gap: 4px 6px; margin: 0; padding: 0; list-style: none;

@@ -1,6 +1,6 @@
-// Let the browser itself load modules, from the address they have: it then keeps their compiled code.
-// Panel asks es-module-shims, which reads each script, and makes another one of it at an address that
-// is new in every tab. It does so for import maps, which nothing here needs.
+// Load modules natively from their real address, so that the browser caches their compiled code.
+// Panel uses es-module-shims, which rewrites each script under a new address in every tab. It does
+// so for import maps, which are not used here.
 window.importShim = async (address) => {
   const module = await import(new URL(address, document.baseURI).href)
   if (module.default?.createCache && !module.default.sharesStyles) shareStyles(module.default)
@@ -8,8 +8,8 @@ window.importShim = async (address) => {
 }
 window.importShim.addImportMap = () => {}
 
-// Let what MUI writes as a style be made into rules of CSS once for a page. Each component keeps its
-// styles in a shadow root of its own, under a name of its own, so that no two of them would be alike.
+// Serialize MUI's CSS rules once per page. By default, each component has its own shadow root with
+// a unique class prefix, which prevents sharing.
 function shareStyles(parts) {
   const {createCache} = parts
   const rulesOf = new Map()

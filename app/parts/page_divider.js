@@ -1,5 +1,5 @@
-// Between the layout and the page that is docked: a divider to drag or to move by keys, and above
-// that page the names of those that could be there, with buttons to see it full and to close it.
+// The divider between the layout and the docked page, which can be dragged or moved by keys. Above
+// that page are the names of the pages that can be docked, and buttons to maximize and close it.
 
 import { SEPARATOR_STYLE, makeSeparator } from "./separator.js";
 

@@ -1,4 +1,4 @@
-// What the pages in sight show, their steps, keys and mouse; made when a person asks for it.
+// Help on the visible pages: content, steps, keys and mouse; created on demand.
 
 export const HELP_STYLE = `
 dialog { color: #e6edf6; background: #16202e; border: 1px solid #3c4b61; border-radius: 10px;

@@ -1,6 +1,6 @@
-// Let a click on the name of another page be answered before the server hears of it: a page that is
-// there is shown at once, and for one that has to be made first there is a word in its place. A
-// page that is docked is shown with the first one, at the place that the style sheets give it.
+// Switch pages without waiting for the server: an existing page is shown at once, and a page to be
+// created is replaced by a message. A docked page is shown with the first one, positioned by the
+// style sheets.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {_on_mounted, connect_signals, remove} = component
@@ -12,7 +12,7 @@ document.addEventListener("DOMContentLoaded", () => {
   coming.className = "page-is-coming"
   coming.setAttribute("role", "status")
 
-  // What is docked beside or below the first page, which takes a wide window: number and side.
+  // The page docked beside or below the first page in a wide window: number and side.
   const isWide = matchMedia("(min-width: 900px)")
   const readSplit = (shown) => {
     const docks = place?.model.css_classes.find((each) => each.startsWith("docks-"))

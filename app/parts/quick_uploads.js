@@ -1,19 +1,19 @@
-// Let the files of an upload come together. As it is set up, each of them takes a second for show,
-// and two are on their way at a time.
+// Speed up uploads of several files: the default delays each by a second for show, and sends two at
+// a time.
 document.addEventListener("DOMContentLoaded", () => {
   window.FilePond?.setOptions({allowMinimumUploadDuration: false, maxParallelUploads: 100})
 })
 
-// Let a page at rest rest. FilePond looks at its fields and draws them sixty times a second for as
-// long as the page is open, which takes a twentieth of a processor, and the browser makes a picture
-// each time. It does so in each frame while something happens to a field, and else now and then.
+// Reduce idle CPU use. FilePond redraws its fields 60 times per second as long as the page is open,
+// which costs 5 % of a core and forces repaints. Here it redraws in each frame only while a field
+// is in use, and rarely otherwise.
 if (window.FilePond) {
   const AT_REST = 200, AWAKE = 1500, FRAME = 1000 / 60  // ms
   const ask = window.requestAnimationFrame.bind(window)
   const cancelFrame = window.cancelAnimationFrame.bind(window)
   let paint = null, end = 0, frame = 0, timer = 0
 
-  // It asks for its next frame once more when the tab is seen again, which tells which one is its.
+  // FilePond requests a new frame when the tab becomes visible, which identifies its callback.
   const whoAsks = () => {
     window.requestAnimationFrame = (callback) => {
       paint = callback

@@ -1,7 +1,7 @@
-// Let the open menu of a field be what it is called: a list box of options, one of them selected. Its
-// items are those of a menu, and names of groups stand bare among them. A menu that can be searched
-// has a field among its items, which a list box cannot have: the list box stands beside it then, and
-// owns its options; the field is a combo box, which it belongs to.
+// Correct the ARIA roles of open select menus: a list box of options, with the selected one marked.
+// The library renders menu items, with group names among them. A searchable menu has a field among
+// its items, which is invalid in a list box. There, the list box is a separate element that owns
+// the options, and the field is its combo box.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {after_rendered} = component
@@ -13,7 +13,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
-  // The field keeps its keys to itself, and with them those that lead out of it.
+  // The field would swallow all keys, including those that leave it.
   const onKey = (event, list) => {
     if (event.key === "Escape") {
       list.closest(".MuiPopover-root").querySelector(".MuiBackdrop-root").click()
@@ -39,7 +39,7 @@ document.addEventListener("DOMContentLoaded", () => {
         const isChosen = box === null ? item.textContent === chosen : box.checked
         if (box !== null) {
           box.ariaLabel = item.textContent
-          box.parentElement.inert = true  // a click is the item's, which tells it
+          box.parentElement.inert = true  // the click goes to the item, which reports it
         }
         set(item, {role: "option", "aria-selected": String(isChosen)})
       }

@@ -1,5 +1,5 @@
-// What separates two parts of a page: it is dragged, moved by keys, and a double click brings the
-// usual size back.
+// A separator between two parts of a page. It can be dragged or moved by keys, and a double click
+// restores the default size.
 
 export const SEPARATOR_STYLE = `
 .separator { pointer-events: auto; display: grid; place-content: center; touch-action: none; }
@@ -9,8 +9,8 @@ export const SEPARATOR_STYLE = `
 .separator:focus-visible { outline: 2px solid #3f9fd6; outline-offset: -2px; }
 `;
 
-// `follow(event)` is the size at the pointer, `findByKey(event)` the one that a key asks for, if
-// any; `show(size)` shows a size, and `tell()` says that it stays.
+// `follow(event)` returns the size at the pointer, `findByKey(event)` the size for a key, if any.
+// `show(size)` applies a size, and `tell()` reports the final one.
 export function makeSeparator(label, { usual, follow, findByKey, show, tell }) {
   const bar = document.createElement("div");
   bar.className = "separator";

@@ -1,5 +1,5 @@
-// A story: views with captions, each the link of what was shown and a picture of it. The story is
-// in the part of the address behind #, which no server sees; pictures stay in the browser.
+// A story: views with captions, each with its link and a picture. The story is in the URL fragment,
+// which is not sent to servers; pictures stay in the browser.
 
 const KEY = "#story=";
 const MAX_VIEWS = 100;
@@ -26,7 +26,7 @@ async function through(stream, bytes) {
   return new Uint8Array(await new Response(piped).arrayBuffer());
 }
 
-// The views as a text for an address, behind the number of the one that is shown.
+// Encode the views for a URL, after the index of the current one.
 export async function encodeStory(views, at) {
   const text = JSON.stringify(views.map(({ query, caption }) => [query, caption]));
   const bytes = await through(
@@ -37,7 +37,7 @@ export async function encodeStory(views, at) {
   return `${KEY}${at + 1}.${plain}`;
 }
 
-// What an address holds: the views and the number of the one that is shown; none if it is no story.
+// Decode views and current index from a URL; empty if it has no story.
 export async function decodeStory(hash) {
   const none = { views: [], at: 0 };
   if (!hash.startsWith(KEY)) return none;
@@ -59,13 +59,13 @@ export async function decodeStory(hash) {
   }
 }
 
-// The query of a view by itself, without that it is part of a story.
+// The query of a view without the story parameter.
 export function ownQuery(search) {
   const parts = search.replace(/^\?/, "").split("&").filter((part) => !/^story(=|$)/.test(part));
   return parts.join("&") ? `?${parts.join("&")}` : "";
 }
 
-// The query of a view of a story.
+// The query of a view with the story parameter.
 export function queryInStory(query) {
   return query ? `${query}&story=1` : "?story=1";
 }
@@ -73,7 +73,7 @@ export function queryInStory(query) {
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const escaped = (text) => text.replace(/[&<>"']/g, (letter) => ESCAPES[letter]);
 
-// A page that needs nothing else, and no script: picture, caption and link of each view.
+// A self-contained page without scripts: picture, caption and link of each view.
 export function storyPage(title, views, address) {
   const figures = views.map(({ query, caption, picture }, n) => {
     const link = escaped(`${address}${query}`);
@@ -99,7 +99,8 @@ ${figures.join("\n")}
 `;
 }
 
-// The part of the window below an element, as a PNG: canvases, images, grounds, lines and words.
+// Render the part of the window below an element as PNG: canvases, images, backgrounds, lines and
+// text.
 async function takePicture(host) {
   const { left, right, bottom } = host.getBoundingClientRect();
   const size = [right - left, window.innerHeight - bottom];
@@ -232,7 +233,7 @@ export function render({ model, el }) {
     });
     return button;
   };
-  // Let a button be pressed, or say why it cannot.
+  // Enable a button, or disable it with a reason.
   const allow = (button, whyNot) => {
     button.dataset.does ??= button.title;
     button.title = whyNot ? `${button.dataset.does}: ${whyNot}` : button.dataset.does;
@@ -248,7 +249,7 @@ export function render({ model, el }) {
     allow(back, none || (at <= 0 ? "this is the first" : ""));
     allow(next, none || (at + 1 >= views.length ? "this is the last" : ""));
   };
-  // What was written later may be packed earlier: only the last is kept.
+  // Compression is asynchronous and may finish out of order; keep only the last result.
   let turn = 0;
   const note = async () => {
     turn += 1;
@@ -258,7 +259,7 @@ export function render({ model, el }) {
     const { pathname, search } = window.location;
     window.history.replaceState(window.history.state, "", `${pathname}${search}${hash}`);
   };
-  // The browser's address follows what is shown a while later, so the server is asked.
+  // The address bar is updated with a delay, so ask the server.
   const asked = [];
   model.on("msg:custom", ({ query }) => asked.shift()?.(query));
   const here = async () => {

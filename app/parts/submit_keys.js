@@ -1,5 +1,4 @@
-// Let Ctrl+Enter, or Cmd+Enter, in a field of several lines do what Shift+Enter does in it: hand over
-// what is written.
+// Make Ctrl+Enter and Cmd+Enter in a multi-line field submit it, like Shift+Enter.
 document.addEventListener("keydown", (event) => {
   const field = event.composedPath()[0]
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || field.tagName !== "TEXTAREA") return

@@ -1,5 +1,5 @@
-// Let a figure that is being made be passed over: whatever changes its size meanwhile has all
-// figures measured, and one that is not drawn yet has nothing to measure and throws.
+// Skip figures that are being created. A resize measures all figures, and one that is not drawn yet
+// throws.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("Plot").prototype.default_view.prototype
   for (const step of ["_measure_layout", "_after_layout"]) {
@@ -10,9 +10,9 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 })
 
-// Let text that comes or goes while it is being made neither fail nor be lost: Panel's pane of HTML
-// reaches for what it is drawn in, and throws where there is nothing yet, by which all else that
-// came with the change is lost. When it is drawn it takes what its model says by then.
+// Keep text changes that arrive while an HTML pane is being created. Panel's pane throws if its
+// element does not exist yet, which drops all other changes of the message. When it is drawn, it
+// takes the current text of its model.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.markup.HTML").prototype.default_view.prototype
   const {connect} = view

@@ -1,8 +1,7 @@
-// Let what changes while a table is being made neither fail nor be lost. Panel's table takes over
-// the state of its model when it is made: before that it throws, by which all else that came with
-// the change is lost, and while it is under construction it drops rows. And let a name that is cut be
-// read: a table's own tooltips would take it for HTML. And let a page have as many rows as there is
-// room for: it had one where the first rows filled the room exactly.
+// Fixes for Panel's Tabulator. (1) Keep changes that arrive while a table is being created: Panel
+// throws before the table exists, which drops all other changes of the message, and loses rows
+// during construction. (2) Show truncated text in a tooltip; the library would render it as HTML.
+// (3) Compute the page size correctly; it was 1 if the first rows filled the height exactly.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
   const {connect, render, restore_scroll, tableBuilt} = view
@@ -11,20 +10,20 @@ document.addEventListener("DOMContentLoaded", () => {
     return connect.call(this, signal, (...change) => {
       const {tabulator} = this
       if (tabulator && !this._building) return react.apply(this, change)
-      this.tabulator = undefined // half a table takes no change
+      this.tabulator = undefined // an unfinished table cannot be updated
       try {
         react.apply(this, change)
       } catch {
       } finally {
         this.tabulator = tabulator
       }
-      // What the table itself changes is no news for it.
+      // Changes made by the table itself need no update.
       const isOwn = this._updating_page || this._updating_sort || this._updating_page_size
       this.isBehind ||= !isOwn
     })
   }
 
-  // It waits for a frame of the browser, in which there may still be no table.
+  // Panel calls it in an animation frame, when the table may not exist yet.
   view.restore_scroll = function (...ways) {
     if (this.tabulator) restore_scroll.apply(this, ways)
   }
@@ -57,8 +56,8 @@ document.addEventListener("DOMContentLoaded", () => {
     part.title = isCut ? part.innerText : ""
   }
 
-  // To those who hear it a grid has rows alone; the library's has the buttons of its pages, too, and
-  // what scrolls is between it and its rows.
+  // Correct the ARIA roles: a grid may contain only rows, but the library's grid includes paging
+  // buttons and a scroll container.
   const arrange = (place) => {
     const root = place.querySelector(".tabulator")
     const [header, rows] = [".tabulator-header", ".tabulator-tableholder"].map((part) => root?.querySelector(part))
@@ -70,9 +69,9 @@ document.addEventListener("DOMContentLoaded", () => {
     rows.setAttribute("aria-owns", header.id)
   }
 
-  // What the library calls a row by is a cell, too, which no one sees and which hears no click.
+  // The hidden index column is a cell too, but ignores clicks.
   const SEEN = ".tabulator-cell:not([tabulator-field=_index])"
-  // Rows are walked through with the arrows, and Enter does what a click does.
+  // Arrow keys move through the rows, and Enter acts like a click.
   const steps = {ArrowDown: 1, ArrowUp: -1}
   const walk = (event) => {
     const {currentTarget: holder, key} = event

@@ -1,6 +1,6 @@
-// Let the window be as its person has it: dark or light as the system until a person chooses, which
-// is remembered; and the drawer closed at first where it would cover what it belongs to, or leave two
-// pages side by side no room.
+// Restore window settings. The theme follows the system until the user chooses one, which is
+// stored. The drawer starts closed where it would cover the content or leave too little room for
+// two pages.
 document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {connect_signals} = component
@@ -18,7 +18,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   component.connect_signals = function () {
     const {data, class_name} = this.model
-    // Before anything is drawn, and without a word to the server, which had to hear it of each part.
+    // Before the first drawing, and without a message to the server for each component.
     if ("dark_theme" in (data?.attributes ?? {}) && data.dark_theme !== isDark()) {
       data.setv({dark_theme: isDark()}, HERE)
     }

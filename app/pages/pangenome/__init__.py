@@ -1,4 +1,4 @@
-"""The Pangenome page and its parts, one subject a module."""
+"""The Pangenome page and its parts."""
 
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.page import PangenomePage

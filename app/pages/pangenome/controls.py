@@ -1,4 +1,4 @@
-"""A run as a person sets and sees it: parameters, buttons, progress and numbers."""
+"""Controls of a layout run: parameters, buttons, progress and statistics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-# Below the picture, where there is no room beside it (see layout_view.py), they take little height.
+# In narrow pages the controls are below the picture (see layout_view.py) and must be low.
 BUTTONS_IN_A_LINE = """
 @media (min-width: 900px) { @container (max-width: 720px) {
   .MuiBox-root { flex-flow: row wrap !important; gap: 0 6px; }
@@ -56,7 +56,7 @@ NUMBERS_IN_LINES = """
 
 
 class RunControls:
-    """Run, Pause or Resume, Stop, Re-heat, Reset; and how far the run is."""
+    """Buttons Run, Pause or Resume, Stop, Re-heat and Reset, and the progress of the run."""
 
     def __init__(self, run: LayoutRun) -> None:
         self._run = run
@@ -153,7 +153,7 @@ def _button(label: str, icon: str, explanation: str, *, color: str = "default") 
 
 
 def numbers_html(state: RunState, progress: RunProgress | None) -> str:
-    """Return the numbers of a run as a small table."""
+    """Return the statistics of a run as an HTML table."""
     rows = [(STATE_NAME, STATE_TEXT[state], "")]
     if progress is None:
         rows += [(name, "–", "") for name in ("Iteration", "Speed", "Time left", "Path stress")]
@@ -187,7 +187,7 @@ def _stress_text(progress: RunProgress) -> tuple[str, str]:
 
 
 def plain(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, without an exponent where that reads well.
+    """Format a number with this many significant digits, without an exponent where readable.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def _table(rows: list[tuple[str, str, str]]) -> str:
 
 
 def _cell(name: str, text: str) -> str:
-    """Return a value; the state is read out when it changes."""
+    """Return a value as HTML; screen readers announce changes of the state."""
     return f'<span role="status">{escape(text)}</span>' if name == STATE_NAME else escape(text)
 
 
 def duration(seconds: float) -> str:
-    """Return a time span in words.
+    """Format a duration.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def duration(seconds: float) -> str:
 
 
 class SettingsForm:
-    """A field for each parameter, with its default and its explanation."""
+    """A field for each parameter, with default and explanation."""
 
     def __init__(self, run: LayoutRun) -> None:
         self._settings = settings = run.settings
@@ -285,7 +285,7 @@ class SettingsForm:
         )
 
     def _show_fields(self, _event: Any = None) -> None:
-        """Show what the chosen method takes."""
+        """Show the parameters of the selected method."""
         is_sgd = self._settings.method == "path_sgd"
         self.quality.visible = not is_sgd
         for field in self.of_sgd.values():
@@ -302,7 +302,7 @@ class SettingsForm:
         return self._bound(kind, name, start=low, end=high, **more)
 
     def _optional_number(self, name: str, kind: type) -> pmui.TextInput:
-        """Return a field that may be left empty; pmui's number fields show None as 0."""
+        """Return an optional number field; pmui's number fields show None as 0."""
         settings, parameter = self._settings, self._settings.param[name]
         value = getattr(settings, name)
         widget = pmui.TextInput(
@@ -329,7 +329,7 @@ class SettingsForm:
         return widget
 
     def _bound(self, kind: Callable, name: str, **more: Any) -> Any:
-        """Return a widget that shows and changes one parameter."""
+        """Return a widget that is bound to one parameter."""
         settings, parameter = self._settings, self._settings.param[name]
         default = f" Default: {parameter.default}." if parameter.default not in (None, []) else ""
         widget = kind(

@@ -1,4 +1,4 @@
-"""A part of the graph to take away: the region, the picked nodes, what is seen, an annotation."""
+"""Extracts a subgraph: of the region, the selected nodes, the view, or an annotation."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ Find = Callable[[], np.ndarray]
 
 @dataclass(frozen=True)
 class Around:
-    """What is kept beside the nodes themselves.
+    """The surroundings to keep.
 
     Attributes
     ----------
     detour_bp
-        Other alleles: stretches of paths that leave the nodes and come back within so many bp.
+        Other alleles: path segments that leave the nodes and return within this many bp.
     steps, bp
-        Nodes so many edges away, and nodes with a base so many bp away.
+        Nodes within this many edges, and nodes with a base within this many bp.
     """
 
     detour_bp: int = 0
@@ -72,18 +72,18 @@ class Around:
 
 @dataclass(frozen=True, eq=False)
 class KeptPart:
-    """Nodes to keep, and how much that is.
+    """Nodes to keep, with their statistics.
 
     Attributes
     ----------
     graph
-        The graph that they are of.
+        Their graph.
     nodes
         int64, ascending.
     length
-        Their bases together, bp.
+        Total length, bp.
     n_paths
-        Paths that visit them; None when that takes long to count.
+        Number of paths that visit them; None if counting would be slow.
     """
 
     graph: PangenomeGraph
@@ -103,12 +103,12 @@ def _count(n: int, what: str) -> str:
 def measure_part(
     graph: PangenomeGraph, find_nodes: Callable[[], np.ndarray], around: Around
 ) -> KeptPart:
-    """Return the nodes that are found, with what is around them.
+    """Return the nodes that ``find`` returns, with their surroundings.
 
     Raises
     ------
     ParameterError
-        If no node is found.
+        If there are no nodes.
     """
     nodes = find_detours(graph, np.unique(find_nodes()), max_bp=around.detour_bp)
     nodes = find_neighbourhood(graph, nodes, steps=around.steps, bp=around.bp)
@@ -152,12 +152,12 @@ FORMATS: dict[str, tuple[str, bool, Callable[[KeptPart, Path], None]]] = {
 
 
 def writer_of(part: KeptPart, kind: str) -> tuple[str, Callable[[Path], None]]:
-    """Return the ending of a kind of file, and what writes it.
+    """Return file extension and writer of a format.
 
     Raises
     ------
     ParameterError
-        If bases are requested and the graph has none.
+        If sequences are requested and the graph has none.
     """
     ending, needs_bases, write = FORMATS[kind]
     if needs_bases and part.graph.node_sequences is None:
@@ -166,14 +166,14 @@ def writer_of(part: KeptPart, kind: str) -> tuple[str, Callable[[Path], None]]:
 
 
 class CutAndKeep:
-    """What to keep, what of its surroundings, and as which file.
+    """Fields for what to keep, its surroundings, and the format.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     part
-        What would be kept, or None.
+        The current part, or None.
     """
 
     title = "Cut & keep"
@@ -219,7 +219,7 @@ class CutAndKeep:
         self.set_graph(None)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Take another graph, of which nothing is kept yet."""
+        """Set another graph, without a part."""
         self._graph, self._seen = graph, ()
         self._show(None, "")
         self._suggest()
@@ -227,14 +227,14 @@ class CutAndKeep:
         self._look()
 
     def poll(self) -> None:
-        """Measure the part again now and then; called while the panel is shown."""
+        """Update the part periodically; called while the panel is shown."""
         now = time.monotonic()
         if now >= self._next_look and not self._question.is_open:
             self._next_look = now + LOOK_SECONDS
             self._look()
 
     def pick(self) -> None:
-        """Pick the nodes that would be kept."""
+        """Select the nodes of the part."""
         if self.part is not None:
             self._session.picked = self.part.nodes
 
@@ -250,7 +250,7 @@ class CutAndKeep:
         )
 
     def _suggest(self, *_events: Any) -> None:
-        """Turn to what there is, where there is nothing of what is chosen."""
+        """Switch to an available source if the selected one is empty."""
         has = {REGION: self._session.region is not None, PICKED: len(self._session.picked) > 0}
         if not has.get(self.source.value, True):
             self.source.value = next((s for s, is_there in has.items() if is_there), REGION)
@@ -262,7 +262,7 @@ class CutAndKeep:
         self.place.param.update(options=options, value=next(iter(options.values()), None))
 
     def _look(self) -> None:
-        """Measure the part again if what it is made from has changed."""
+        """Measure the part again if its inputs have changed."""
         source = self.source.value
         around = Around(self.detour.value or 0, self.steps.value or 0, self.bp.value or 0)
         subject, find = self._find_source(source)
@@ -278,7 +278,7 @@ class CutAndKeep:
             self._question.ask(_measure, self._graph, find, around)
 
     def _find_source(self, source: str) -> tuple[Any, Find | None]:
-        """Return what tells that the source has changed, and what finds its nodes."""
+        """Return a value that identifies the source, and a function that finds its nodes."""
         graph, picture, session = self._graph, self._view.picture, self._session
         if source == REGION:
             region = session.region
@@ -327,7 +327,7 @@ def _place_title(placed: PlacedAnnotations, place: int) -> str:
 
 
 def _measure(graph: PangenomeGraph, find: Find, around: Around) -> KeptPart | str:
-    """Return the part, or in a sentence why there is none."""
+    """Return the part, or a message on why there is none."""
     try:
         return measure_part(graph, find, around)
     except ParameterError as error:

@@ -1,4 +1,4 @@
-"""Files to download: the layout as .lay and TSV, the view as PNG, SVG, PDF and HTML."""
+"""Downloads: the layout as .lay and TSV, the view as PNG, SVG, PDF and HTML."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ LAYOUTS = {"The layout, odgi's .lay (LAY)": ".lay", "The layout, as odgi's table
 
 
 class Downloads:
-    """A menu of files, and how pictures look.
+    """A menu of downloads, with options for pictures.
 
     Parameters
     ----------
     get_name
-        Returns a short name of the open graph, for the names of files.
+        Returns a short name of the open graph, for file names.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Downloads:
         self.offer()
 
     def offer(self) -> None:
-        """Offer files only when there is something to save."""
+        """Enable downloads only if there is something to save."""
         allow(self.exports, "there is no layout yet" if self._run.snapshot is None else "")
 
     def _prepare(self, ending: str, make: Callable[[str], bytes]) -> tuple[str, Writer]:
@@ -129,7 +129,7 @@ class Downloads:
 
 
 def _seen_on(theme: Theme, colour: str) -> str:
-    """Return a colour, or ink for one that is about that of the ground."""
+    """Return a colour, or the ink colour if it is too similar to the background."""
     pairs = zip(parse_colour(colour), parse_colour(theme.ground), strict=True)
     return theme.ink if sum(abs(a - b) for a, b in pairs) < 60 else colour
 

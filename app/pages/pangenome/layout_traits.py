@@ -1,4 +1,4 @@
-"""What a notebook sets and reads of a `LayoutWidget`: its traits, and what they may be."""
+"""Public traits of `LayoutWidget`, with their validation."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from genoviz_app.session.layout_run import LayoutRun
 
 
 class NodeNumbers(t.TraitType):
-    """Numbers of nodes of the widget's graph: int64, ascending, each once."""
+    """Indices of nodes of the widget's graph: int64, ascending, unique."""
 
     default_value = ()
     info_text = "numbers of nodes"
 
     def validate(self, obj: LayoutTraits, value: Any) -> np.ndarray:
-        """Return the numbers, if the graph has them."""
+        """Return the indices if all are valid."""
         nodes = np.atleast_1d(np.asarray(value))
         if nodes.size == 0:
             return np.empty(0, np.int64)
@@ -42,14 +42,14 @@ class NodeNumbers(t.TraitType):
         return nodes
 
     def set(self, obj: LayoutTraits, value: Any) -> None:
-        """Set the numbers, unless they are those already; arrays have no one equality."""
+        """Set the indices if they differ; the comparison of arrays is elementwise."""
         nodes = self._validate(obj, value)
         if not np.array_equal(nodes, self.get(obj, type(obj))):
             super().set(obj, nodes)
 
 
 class LayoutTraits(anywidget.AnyWidget):
-    """The traits of a widget; those with an underscore are for its browser alone."""
+    """The traits of a widget; those with an underscore are only for its browser."""
 
     _esm = canvas_script(is_widget=True)
 

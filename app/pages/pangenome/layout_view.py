@@ -1,4 +1,4 @@
-"""The live layout of one graph: picture, controls and stress. It needs no page around it."""
+"""The live layout of one graph with controls and stress chart, independent of a page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from genoviz_app.session.layout_settings import LayoutSettings
 POLL_MILLISECONDS = 40
 LOOK_SECONDS = 0.5
 ZOOM_STEP = 1.6
-# Where there is no room beside the picture, its controls are below it, and the chart is left out.
+# In narrow pages, the controls are below the picture, and the chart is omitted.
 BELOW_PICTURE = """
 @media (min-width: 900px) { @container (max-width: 720px) {
   .MuiBox-root { flex-direction: column !important; }
@@ -55,27 +55,27 @@ WITHOUT_CHART = """
   .child-wrapper:last-child > * { display: none !important; }
 }
 """
-# The wheel, fingers and keys zoom as well.
+# Hides buttons in little room; wheel, touch and keys zoom too.
 IN_LITTLE_ROOM = "@media (min-width: 900px) { @container (max-width: 480px) { :host { %s } } }"
 WHERE_THERE_IS_ROOM = IN_LITTLE_ROOM % "display: none !important;"
 SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
 class LayoutView(pn.viewable.Viewer):
-    """A graph that unfolds when Run is pressed, as a part of a Panel page.
+    """A graph with its layout controls, as a component of a Panel page.
 
-    In a notebook cell it shows itself as the `LayoutWidget` of its run.
+    In a notebook cell, it is displayed as the `LayoutWidget` of its run.
 
     Parameters
     ----------
     graph
         The graph, or None.
     submit
-        How to hand a generator to a job thread, where there is no ``run``.
+        Submits a generator to a job thread; required without ``run``.
     run
-        The layout that a tab has already, of its graph; without one, it is made.
+        An existing layout run of the graph; by default, one is created.
     height
-        CSS height of the whole.
+        CSS height of the component.
 
     Examples
     --------
@@ -108,23 +108,23 @@ class LayoutView(pn.viewable.Viewer):
             self.follow_graph()
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Take another graph and show where its nodes start."""
+        """Set another graph and show its initial layout."""
         self.run.set_graph(graph)
         self.follow_graph()
 
     def follow_graph(self) -> None:
-        """Show the graph of the run, which is another one."""
+        """Show the new graph of the run."""
         self.picture.follow_graph()
         self.bar.set_graph(self.run.graph)
         self.fit()
 
     def fit(self) -> None:
-        """Show all of a layout that is another one, in the shape that suits it."""
+        """Show the whole of a new layout, in a suitable shape."""
         self.picture.fitting.wish = None
         self.picture.fit()
 
     def poll(self) -> None:
-        """Bring everything up to date with the run; called some twenty times a second."""
+        """Update everything from the run; called some twenty times per second."""
         self.run.poll()
         self.picture.poll()
         self.bar.poll()
@@ -132,7 +132,7 @@ class LayoutView(pn.viewable.Viewer):
         self.chart.poll()
 
     def start_polling(self) -> None:
-        """Keep the view up to date by itself, where no page does it."""
+        """Keep the view up to date without a page that polls it."""
         pn.state.add_periodic_callback(self.poll, period=POLL_MILLISECONDS)
 
     def __panel__(self) -> Any:
@@ -140,7 +140,7 @@ class LayoutView(pn.viewable.Viewer):
         return self.panel
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return what a notebook cell shows; no server stands behind it."""
+        """Return the representation in a notebook cell, which needs no server."""
         try:
             from genoviz_app.pages.pangenome.layout_widget import LayoutWidget
         except ModuleNotFoundError as error:
@@ -151,7 +151,7 @@ class LayoutView(pn.viewable.Viewer):
         return self._widget._repr_mimebundle_(**options)
 
     def stay_low(self, is_low: bool) -> None:
-        """Take little height: there is no room for the chart then, unless the window is high."""
+        """Reduce the height; the chart is then hidden unless the window is high."""
         self._side.css_classes = ["beside-picture", *(["low"] if is_low else [])]
 
     def _show_start(self, *_events: Any) -> None:
@@ -194,7 +194,7 @@ class LayoutView(pn.viewable.Viewer):
 
 
 class StressChart:
-    """Sampled path stress of a run over its iterations."""
+    """Sampled path stress of a run by iteration."""
 
     def __init__(self, run: LayoutRun) -> None:
         self._run = run
@@ -205,13 +205,13 @@ class StressChart:
         self.pane = pn.pane.Bokeh(self._figure.figure, **place)
 
     def poll(self) -> None:
-        """Draw again when the run has a new value."""
+        """Redraw if the run has a new value."""
         now = time.monotonic()
         if now < self._next_look:
             return
         self._next_look = now + LOOK_SECONDS
         if self._figure.figure.document is None:
-            return  # nobody sees it yet
+            return  # not visible yet
         history = tuple(self._run.history)
         n_iterations = self._run.n_iterations
         if (id(self._run.history), len(history), n_iterations) != self._seen:
@@ -224,7 +224,7 @@ class StressChart:
 
 
 class PictureBar:
-    """What the picture is coloured by, and how it is looked at."""
+    """The toolbar of the picture: colours and view."""
 
     def __init__(self, picture: LivePicture) -> None:
         self._picture = picture
@@ -269,7 +269,7 @@ class PictureBar:
         self.colours.set_graph(graph)
 
     def poll(self) -> None:
-        """Show the legend of the picture, and say what is left out of it."""
+        """Update the legend of the picture and its message on omissions."""
         if self.colours.reading is not None:
             self.colours.poll()
         shown = self._picture.shown
@@ -311,7 +311,7 @@ def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
 
 
 def strip_html(shown: Shown, problem: str) -> str:
-    """Return what stands under a picture: its legend, and what one should know of it."""
+    """Return the strip below a picture: legend and messages."""
     picture = shown.picture
     legend = legend_html(shown.legend, shown.colouring.palette)
     distortion = shape_text(picture.viewport, picture.fold)
@@ -323,7 +323,7 @@ def strip_html(shown: Shown, problem: str) -> str:
 
 
 def progress_text(run: LayoutRun) -> str:
-    """Return in one line how far a run is."""
+    """Return the progress of a run in one line."""
     parts, progress = [STATE_TEXT[run.state]], run.progress
     if run.error is not None:
         return describe_problem(run.error)

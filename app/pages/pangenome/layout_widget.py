@@ -1,8 +1,8 @@
 """The live layout of one graph as a Jupyter widget: the canvas of the page, without a server.
 
-The picture, its frames and its run are those of a page. Their messages go through the kernel, whose
-own thread answers them, so what a cell sets and what a person does meet under one lock; the layout
-itself runs in the thread of all layouts, and goes on while a cell computes.
+Picture, frames and run are those of the page. Messages go through the kernel, which handles them in
+a thread of its own. A lock therefore serializes changes by cells and by the user. The layout runs
+in the common layout thread, even while a cell is executed.
 """
 
 from __future__ import annotations
@@ -48,50 +48,49 @@ WAIT_SECONDS = 0.02
 
 
 class LayoutWidget(LayoutTraits):
-    """A graph in a notebook: its layout runs, and one zooms, picks and colours as on the page.
+    """A graph in a notebook, with its running layout and the page's zoom, selection and colours.
 
     Parameters
     ----------
     graph
         The graph, or None.
     layout
-        Where its nodes are; without it, a graph that takes a moment is laid out at once, and others
-        wait for `run`.
+        The layout; without one, small graphs are laid out at once, and large ones wait for `run`.
     colour_by, shape, height
-        See below.
+        See the attributes.
     run
-        A layout that something else drives, in place of ``graph`` and ``layout``.
+        A layout that is controlled elsewhere, instead of ``graph`` and ``layout``.
     **options
-        Of the layout: ``method``, ``quality``, ``seed`` and all others of the page's settings.
+        Layout options: ``method``, ``quality``, ``seed`` and all other settings of the page.
 
     Attributes
     ----------
     graph
         The graph, or None.
     colour_by
-        What the nodes are coloured by, such as ``"density"``, ``"depth"``, ``"position"`` or
-        ``"stress"``; `colour` says more.
+        Colour mode of the nodes, such as ``"density"``, ``"depth"``, ``"position"`` or
+        ``"stress"``; `colour` takes further details.
     shape
         ``"true"``, ``"stretched"`` or ``"folded"``.
     height
-        Of the picture, pixels; its lower edge can be dragged too.
+        Height of the picture, px; the user can also drag its lower edge.
     selected
-        int64, the numbers of nodes that are picked, by a click, by a box that is drawn with Shift
-        held, or by setting them.
+        int64, indices of the selected nodes. They can be selected by a click, by drawing a box with
+        Shift held, or by assignment.
     region
-        A stretch of a path that is pointed out and looked at: a `PathRegion`, or
-        ``"path:start-end"``, 0-based and half-open; or None.
+        A path interval to mark and show: a `PathRegion`, or ``"path:start-end"``, 0-based and
+        half-open; or None.
     view
-        x_min, x_max, y_min, y_max, bp, of what is in sight; None before there is a picture.
+        x_min, x_max, y_min, y_max of the view, bp; None before there is a picture.
     state
-        Such as ``"running"`` or ``"finished"``.
+        State of the layout, such as ``"running"`` or ``"finished"``.
 
-    All of them are traits, which ``observe`` follows.
+    All attributes are traits, which can be observed with ``observe``.
 
     Raises
     ------
     ParameterError
-        If an argument is not what it should be.
+        If an argument is invalid.
 
     Examples
     --------
@@ -137,12 +136,12 @@ class LayoutWidget(LayoutTraits):
 
     @property
     def graph_layout(self) -> GraphLayout | None:
-        """Where the nodes are now; None before they have places."""
+        """The current layout; None before the nodes have positions."""
         with self._at_hand():
             return self._run.layout
 
     def run(self) -> None:
-        """Lay out the graph, or go on after a pause; returns at once."""
+        """Start or resume the layout; returns immediately."""
         with self._at_hand():
             if self._run.state.can_resume:
                 self._run.resume()
@@ -150,22 +149,22 @@ class LayoutWidget(LayoutTraits):
                 self._run.run()
 
     def pause(self) -> None:
-        """Hold the layout after its present slice; `run` goes on."""
+        """Pause the layout after the current slice; `run` resumes it."""
         with self._at_hand():
             self._run.pause()
 
     def stop(self) -> None:
-        """End the layout; the nodes stay where they are."""
+        """End the layout; the nodes keep their positions."""
         with self._at_hand():
             self._run.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the layout has ended, or is paused; return whether it has, within seconds.
+        """Wait until the layout ends or is paused; return whether it did so within the time limit.
 
         Raises
         ------
         Exception
-            What stopped the layout.
+            The error that ended the layout.
         """
         end = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -180,18 +179,18 @@ class LayoutWidget(LayoutTraits):
             time.sleep(WAIT_SECONDS)
 
     def fit(self) -> None:
-        """Show everything, and follow the layout while it moves."""
+        """Show the whole layout, and follow it while it moves."""
         with self._at_hand():
             self._picture.fit()
 
     def look_at(self, nodes: Sequence[int] | np.ndarray) -> None:
-        """Show these nodes (their numbers), and follow them while the layout moves."""
+        """Show the nodes with these indices, and follow them while the layout moves."""
         numbers = NodeNumbers().validate(self, nodes)
         with self._at_hand():
             self._picture.look_at_nodes(numbers)
 
     def colour(self, mode: str, **choice: Any) -> None:
-        """Colour by a mode, with the details of a `ColourChoice`, such as ``paths``."""
+        """Set the colour mode, with details of a `ColourChoice` such as ``paths``."""
         made = ColourChoice(mode, **choice)
         with self._at_hand():
             self._choice = made
@@ -199,13 +198,13 @@ class LayoutWidget(LayoutTraits):
             self._follow_choice()
 
     def light_up(self, nodes: Sequence[int] | np.ndarray, colour: str = "#56b4e9") -> None:
-        """Point out nodes (their numbers) so wide that each is seen in the whole layout."""
+        """Highlight nodes by index, wide enough to be visible in the whole layout."""
         numbers = NodeNumbers().validate(self, nodes)
         with self._at_hand():
             self._picture.set_mark("lit", Mark(numbers, colour, is_lit=True))
 
     def close(self) -> None:
-        """Take the widget away, and end the layout that it has begun."""
+        """Remove the widget, and end the layout that it started."""
         if self._picture is not None:
             with self.lock:
                 self._round += 1
@@ -216,7 +215,7 @@ class LayoutWidget(LayoutTraits):
 
     @contextmanager
     def _at_hand(self) -> Any:
-        """Hold the lock, see what the run has come to, and show what became of it."""
+        """Hold the lock, update from the run before and after, and show the changes."""
         with self.lock:
             self._run.poll()
             yield
@@ -273,7 +272,7 @@ class LayoutWidget(LayoutTraits):
 
     @contextmanager
     def _telling(self) -> Any:
-        """While this is held, traits say what is so, and change nothing."""
+        """Context in which traits report the state without changing it."""
         before, self._is_told = self._is_told, True
         try:
             yield
@@ -293,7 +292,7 @@ class LayoutWidget(LayoutTraits):
             self.run()
 
     def _on_hello(self, _message: Message) -> None:
-        """Look for news from now on, in the thread that answers this browser."""
+        """Start to poll in the thread that handles this browser's messages."""
         self._round += 1
         self._loop = KernelLoop(self.lock)
         self._tick(self._round)
@@ -311,7 +310,7 @@ class LayoutWidget(LayoutTraits):
         self._loop.call_later(seconds, lambda: self._tick(round_))
 
     def _show(self) -> None:
-        """Show state, numbers and legend."""
+        """Show state, statistics and legend."""
         run, shown = self._run, self._picture.shown
         self.set_trait("state", str(run.state))
         progress = run.progress
@@ -326,7 +325,7 @@ class LayoutWidget(LayoutTraits):
 def _make_run(
     graph: PangenomeGraph | None, layout: GraphLayout | None, options: dict[str, Any]
 ) -> LayoutRun:
-    """Return the run of a graph, which begins."""
+    """Create and start the run of a graph."""
     if graph is not None and not isinstance(graph, PangenomeGraph):
         raise ParameterError(
             f"graph is {graph!r}, needs a PangenomeGraph, as genoviz.read_gfa(path) returns it"

@@ -1,4 +1,4 @@
-"""The page on which a pangenome graph is laid out, and how links lead to what it shows."""
+"""The Pangenome page: lays out and explores a graph, and applies links."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from genoviz_app.session.session import Session
 
 
 class Paths(DockArea):
-    """All paths: listed, along the nodes, compared."""
+    """Views of all paths: a list, rows along the nodes, comparisons."""
 
     title, kinds = "Paths", (PathList, RowsPanel, Similarity, Growth)
 
@@ -59,7 +59,7 @@ UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF
 
 
 class PangenomePage(Page):
-    """Open a graph, lay it out, explore it."""
+    """Open, lay out and explore a graph."""
 
     slug = "pangenome"
     title = "Pangenome"
@@ -113,34 +113,34 @@ class PangenomePage(Page):
 
     @cached_property
     def form(self) -> SettingsForm:
-        """The section of parameters."""
+        """The section of layout parameters."""
         form = SettingsForm(self.view.run)
         form.offer(listed_paths(self.view.run.graph))
         return form
 
     @cached_property
     def downloads(self) -> Downloads:
-        """The section of files to save."""
+        """The section of downloads."""
         return Downloads(self._session, self.view.run, self.view.picture, get_name=self._name)
 
     @property
     def link(self) -> Address:
-        """What a link to the present view says."""
+        """The present view as fields of a link."""
         return replace(page_link(self.view), lower=self.dock.height, panel=self.dock.slug)
 
     def follow(self, link: Address) -> None:
-        """Show what a link asks for, once its graph is open."""
+        """Show the view of a link once its graph is open."""
         self._follower.follow(link)
         self._session.complain(self.dock.follow(link.lower, link.panel))
 
     @property
     def sidebar(self) -> list[Any]:
-        """What stands in the sidebar."""
+        """The content of the sidebar."""
         return [*side_column(self.picker.panel, self.facts, self.notices), self.sections]
 
     @cached_property
     def sections(self) -> pmui.Accordion:
-        """The folded sections of the sidebar."""
+        """The collapsible sections of the sidebar."""
         return pmui.Accordion(
             ("Parameters", MadeWhenShown(lambda: [self.form.panel], **SECTION)),
             ("Save", MadeWhenShown(lambda: [self.downloads.panel], **SECTION)),
@@ -156,7 +156,7 @@ class PangenomePage(Page):
 
     @property
     def content(self) -> Any:
-        """What stands in the main area."""
+        """The content of the main area."""
         return pmui.Column(
             self.nothing,
             *([] if self.chromosomes is None else [self.chromosomes]),
@@ -169,7 +169,7 @@ class PangenomePage(Page):
         )
 
     def poll(self) -> None:
-        """Bring the page up to date; called some twenty times a second."""
+        """Update the page; called some twenty times per second."""
         self.view.poll()
         self._follower.poll()
         if self._session.is_split:
@@ -182,17 +182,17 @@ class PangenomePage(Page):
         self._show_nothing()
 
     def try_example(self) -> None:
-        """Open the sample, and lay it out at once."""
+        """Open the sample and start its layout."""
         self._session.runs.unfold_next()
         super().try_example()
 
     def complete(self) -> None:
-        """Make what the page is sent without."""
+        """Create the parts that the page is first sent without."""
         super().complete()
         self.dock.show_first()
 
     def _show_nothing(self) -> None:
-        """Say what to do while no graph is open, nor on its way."""
+        """Show instructions while no graph is open or being opened."""
         session = self._session
         is_empty = self.is_complete and session.opened is None and not session.is_opening
         if self.chromosomes is not None:
@@ -201,7 +201,7 @@ class PangenomePage(Page):
             self.nothing.show(is_empty)
 
     def make_ready(self) -> None:
-        """Make what is not shown yet, bit by bit."""
+        """Create hidden parts in advance, step by step."""
         self.dock.make_ready()
 
     def _show_notices(self) -> None:
@@ -217,12 +217,12 @@ class PangenomePage(Page):
             self.notices.object = notices_html([*notes, note])
 
     def stay_low(self, is_low: bool) -> None:
-        """Fold the panels under the picture away, or open them again."""
+        """Collapse or expand the panels below the picture."""
         self.dock.fold(is_low)
         self.view.stay_low(is_low)
 
     def close(self) -> None:
-        """Stop drawing; the tab is closed."""
+        """Stop drawing, because the tab was closed."""
         self.view.picture.frames.detach()
 
     def _on_opened(self, *_events: Any) -> None:
@@ -249,7 +249,7 @@ class PangenomePage(Page):
 
 
 def page_link(view: LayoutView) -> Address:
-    """Return what a link says of the picture: its colours, its shape, and a person's own view."""
+    """Return the picture's part of a link: colours, shape, and a view chosen by the user."""
     picture = view.picture
     choice, shown = picture.choice, picture.viewport
     is_own = shown is not None and not picture.frames.follows
@@ -264,18 +264,18 @@ def page_link(view: LayoutView) -> Address:
 
 
 class LinkFollower:
-    """Brings the page to where a link points, once everything is open that it names."""
+    """Applies a link to the page once everything it names is open."""
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
         self._link: Address | None = None
 
     def follow(self, link: Address) -> None:
-        """Follow a link as soon as that is possible."""
+        """Start to apply a link."""
         self._link = link
 
     def poll(self) -> None:
-        """Follow the link once all is open; report what cannot be followed."""
+        """Apply the link once everything is open; report what cannot be applied."""
         link, picture = self._link, self._view.picture
         if link is None or self._session.is_opening:
             return
@@ -313,7 +313,7 @@ class LinkFollower:
         if link.view is not None:
             size = picture.viewport
             view = Viewport(*link.view, size.width, size.height)
-            # The canvas of the link had another height, or this one has not got its own yet.
+            # The link's canvas had a different height, or this one has not received its size yet.
             picture.show(view if link.shape == Shape.STRETCHED else unstretched(view))
         elif region is not None:
             try:
@@ -327,7 +327,7 @@ class LinkFollower:
 
 
 class SourcePicker(FilePicker):
-    """Three ways to open a file, and how far the opening is."""
+    """Three ways to open a file, and the progress of opening."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The graph in numbers, and how long and how deep its nodes are."""
+"""Graph statistics, with histograms of node lengths and depths."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ PLOT_WIDTH = 218
 
 
 class Statistics:
-    """Numbers of the graph in columns, and two histograms.
+    """Statistics of the graph in columns, and two histograms.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     statistics
-        The numbers, or None while there are none.
+        The statistics, or None if there are none.
     """
 
     title = "Statistics"
@@ -88,7 +88,7 @@ class Statistics:
         return pmui.Row(numbers, *self._plots, sizing_mode="stretch_both", margin=0)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Count another graph, once its first picture is drawn."""
+        """Set another graph; it is counted once its first picture is drawn."""
         self._counts.drop()
         self._distances.drop()
         self._graph, self.statistics = graph, None
@@ -102,7 +102,7 @@ class Statistics:
             self._counts.ask(iter_graph_statistics, self._graph)
 
     def measure_layout(self) -> None:
-        """Measure the distances in the layout as it is now."""
+        """Measure distances in the current layout."""
         layout = self._run.layout
         if layout is not None and self._graph is not None and self.statistics is not None:
             self._distances.ask(layout_distances, self._graph, layout)
@@ -145,7 +145,7 @@ def _depth_bars(statistics: GraphStatistics) -> hv.Rectangles:
 
 
 def rows_html(rows: Iterable[StatisticRow]) -> str:
-    """Return statistics as short tables, one for each group."""
+    """Return statistics as HTML tables, one per group."""
     groups: dict[str, list[str]] = {}
     for row in rows:
         title = f' title="{escape(row.meaning)}"' if row.meaning else ""
@@ -159,12 +159,12 @@ def rows_html(rows: Iterable[StatisticRow]) -> str:
 
 
 def rows_text(rows: Iterable[StatisticRow]) -> str:
-    """Return statistics as lines for a spreadsheet: group, name and value."""
+    """Return statistics as tab-separated lines: group, name and value."""
     return "".join(f"{row.group}\t{row.name}\t{row.value}\n" for row in rows)
 
 
 def facts_html(opened: OpenGraph | None) -> str:
-    """Return the size of a graph as a small table."""
+    """Return the size of a graph as an HTML table."""
     if opened is None:
         return ""
     graph = opened.graph

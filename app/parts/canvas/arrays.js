@@ -1,4 +1,4 @@
-// A message of the server as arrays.
+// Reads arrays from a message of the server.
 
 const KINDS = {
   u1: Uint8Array,
@@ -8,7 +8,7 @@ const KINDS = {
   f8: Float64Array,
 };
 
-// The bytes of a message, of which there are so many.
+// Decompress a message of known size, bytes.
 export async function inflate(data, size) {
   const bytes = new Uint8Array(size);
   const { readable, writable } = new DecompressionStream("deflate");
@@ -24,7 +24,7 @@ export async function inflate(data, size) {
   return bytes.buffer;
 }
 
-// The named arrays that lie one after the other in a buffer, those of large items first.
+// Return named arrays from a buffer, where arrays with larger items come first.
 export function unpackArrays(plan, buffer) {
   const arrays = {};
   let start = 0;
@@ -36,7 +36,7 @@ export function unpackArrays(plan, buffer) {
   return arrays;
 }
 
-// Its arrays by name.
+// Return a message's arrays by name.
 export async function readArrays({ plan, data, size, is_packed: isPacked }) {
   return unpackArrays(plan, isPacked ? await inflate(data, size) : data);
 }

@@ -1,4 +1,4 @@
-// What a person does to a canvas with mouse, fingers and keys, the same on each page.
+// Mouse, touch and keyboard actions on a canvas, common to all pages.
 
 const CLICK_PIXELS = 4;
 const WHEEL_RATE = 0.0016;
@@ -7,14 +7,14 @@ const LINE_PIXELS = 16;
 const DOUBLE_CLICK_FACTOR = 2;
 const KEY_FACTOR = 1.6;
 
-// Where an event is in an element, in CSS pixels.
+// Position of an event in an element, CSS pixels.
 export function placeIn(element, event) {
   const box = element.getBoundingClientRect();
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
-// A page says what its picture does: isReady, isOnThing, kindOf, zoom, pan, pinch, pointAgain,
-// showBox, takeBox and keys.
+// A page implements: isReady, isOnThing, kindOf, zoom, pan, pinch, pointAgain, showBox, takeBox and
+// keys.
 export class CanvasGestures {
   constructor(canvas, picture) {
     this.canvas = canvas;
@@ -35,12 +35,12 @@ export class CanvasGestures {
     this._showCursor({ shiftKey: false });
   }
 
-  // What a drag that begins here does: "pan", "box" or one that the page knows.
+  // The kind of a drag that starts here: "pan", "box" or one of the page.
   kindOf(place, event) {
     return event.shiftKey ? "box" : "pan";
   }
 
-  // Dragged further, by a hand that is at a place.
+  // Continue a drag to a position.
   dragTo(drag, place) {
     if (drag.kind === "box") {
       this.showBox(drag.start, place);
@@ -50,7 +50,7 @@ export class CanvasGestures {
     }
   }
 
-  // The wheel was turned by so many pixels.
+  // Handle a wheel movement, in pixels.
   turnWheel(dx, dy, rate, place) {
     this.zoom(Math.exp(-dy * rate), ...place);
   }
@@ -109,7 +109,7 @@ export class CanvasGestures {
     const { drag, picture } = this;
     this.drag = null;
     if (wasPinch && this.pointers.size === 1) {
-      const [last] = this.pointers.values(); // the finger that stays goes on to pan
+      const [last] = this.pointers.values(); // the remaining finger pans
       this.drag = { kind: "pan", start: last, last, isMoved: true };
       return;
     }

@@ -1,1 +1,1 @@
-"""Nodes: found, picked and described."""
+"""Nodes: search, selection and description."""

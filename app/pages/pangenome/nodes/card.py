@@ -1,4 +1,4 @@
-"""Nodes that are picked: facts, bases, neighbours, the paths that visit them."""
+"""The card of the selected nodes: facts, sequence, neighbours, and the paths that visit them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ N_CHIPS = 8
 
 
 class NodeCard:
-    """The node that was clicked, or the nodes in the box that was drawn.
+    """The clicked node, or the nodes in the drawn box.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     table
-        The visits of paths.
+        The table of path visits.
     facts
-        What is shown, or None.
+        The shown facts, or None.
     """
 
     title = "Inspect"
@@ -85,13 +85,13 @@ class NodeCard:
         self._show()
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Take another graph, of which nothing is picked."""
+        """Set another graph, without a selection."""
         self._graph, self.facts = graph, None
         self._question.drop()
         self._follow_picked()
 
     def zoom_picture(self) -> None:
-        """Show the picked nodes on the layout."""
+        """Show the selected nodes in the layout."""
         if self.facts is not None:
             self._view.picture.look_at_nodes(self.facts.nodes)
 
@@ -119,7 +119,7 @@ class NodeCard:
         self._session.picked = np.array([node], np.int64)
 
     def _lit(self) -> Highlight:
-        """Return the picked nodes as a highlight."""
+        """Return the selected nodes as a highlight."""
         graph, facts = self._graph, self.facts
         if graph is None or facts is None:
             raise ParameterError("no node is picked")
@@ -166,7 +166,7 @@ class NodeCard:
             self.table.show(facts.visits)
 
     def _ends_of(self, node: int) -> np.ndarray | None:
-        """Return where the layout has a node now; float64, shape (2, 2)."""
+        """Return the current position of a node in the layout; float64, shape (2, 2)."""
         snapshot = self._view.run.snapshot
         if snapshot is None or node >= len(snapshot.coordinates):
             return None
@@ -178,7 +178,7 @@ class NodeCard:
             self._session.region = visited_region(self.facts.visits, row)
 
     def _prepare_fasta(self) -> tuple[str, Writer]:
-        """Return name and writer of a FASTA file of the picked nodes."""
+        """Return name and writer of a FASTA file of the selected nodes."""
         graph, facts = self._graph, self.facts
         if graph is None or facts is None:
             raise ParameterError("no node is picked")
@@ -196,12 +196,12 @@ class NodeCard:
 
 
 class NeighbourChips:
-    """Two rows of chips, for the left and for the right end.
+    """Two rows of chips, for neighbours at the left and the right end.
 
     Parameters
     ----------
     on_pick
-        Called with the node that is clicked.
+        Called with the clicked node.
     """
 
     def __init__(self, on_pick: Callable[[int], None]) -> None:
@@ -228,7 +228,7 @@ class NeighbourChips:
         return row, chips, more
 
     def show(self, graph: PangenomeGraph, left: np.ndarray, right: np.ndarray) -> None:
-        """Show the handles (node << 1, with 1 when entered through the right end) of a node."""
+        """Show handles of neighbouring nodes: node << 1, with 1 if entered at the right end."""
         for side, handles in (("Left", left), ("Right", right)):
             row, chips, more = self._parts[side]
             row.visible = len(handles) > 0

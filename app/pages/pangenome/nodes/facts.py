@@ -1,4 +1,4 @@
-"""What there is to say of one node, or of several: as jobs find it out, and as HTML."""
+"""Facts about one or several nodes: computed in jobs, and shown as HTML."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ _COMPONENTS: WeakKeyDictionary[PangenomeGraph, np.ndarray] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class NodeFacts:
-    """Facts about picked nodes.
+    """Facts about the selected nodes.
 
     Attributes
     ----------
     nodes
         int64, the nodes, ascending.
     length
-        Their bases together, bp.
+        Total length, bp.
     n_visits
-        Steps on them, of all paths.
+        Number of path steps on them.
     n_paths
-        Paths that visit them; None when there are too many visits to count them.
+        Number of paths that visit them; None if there are too many visits to count.
     n_copies
-        ``[times, paths]``: how many paths visit a single node so many times; int64, ascending.
+        ``[times, paths]``: numbers of paths by number of visits to a single node; int64, ascending.
     reverse_share
-        Share of the visits that are in reverse; NaN without visits or when not counted.
+        Fraction of visits in reverse; NaN without visits or if not counted.
     n_components
-        Components that they belong to.
+        Number of connected components that contain them.
     component
-        The component of the first, counted from 1.
+        The component of the first node, from 1.
     left, right
-        int64, handles that follow at the left and at the right end of a single node: ``node << 1``,
-        with 1 when that node is entered through its right end.
+        int64, handles adjacent to the left and right end of a single node: ``node << 1``, with 1 if
+        that node is entered at its right end.
     visits
-        Rows of the table, and the region of each.
+        Table rows, and the region of each.
     """
 
     nodes: np.ndarray
@@ -79,7 +79,7 @@ class NodeFacts:
 
 
 def read_node_facts(graph: PangenomeGraph, nodes: np.ndarray) -> NodeFacts:
-    """Return the facts about some nodes; at least one."""
+    """Compute the facts about one or more nodes."""
     nodes = np.unique(nodes)
     depths = graph.node_depths[nodes]
     n_visits = int(depths.sum())
@@ -105,19 +105,19 @@ def read_node_facts(graph: PangenomeGraph, nodes: np.ndarray) -> NodeFacts:
 
 
 def _n_nodes_within(depths: np.ndarray, n_visits: int) -> int:
-    """Return how many of the nodes have at most this many visits together; at least one."""
+    """Return how many of the nodes have at most this many visits in total; at least one."""
     return max(int(np.searchsorted(np.cumsum(depths), n_visits, side="right")), 1)
 
 
 def components_of(graph: PangenomeGraph) -> np.ndarray:
-    """Return the component of each node; it is found once."""
+    """Return the connected component of each node; cached."""
     if graph not in _COMPONENTS:
         _COMPONENTS[graph] = find_components(graph)
     return _COMPONENTS[graph]
 
 
 def find_neighbours(graph: PangenomeGraph, node: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the handles beyond the left and beyond the right end of a node; int64, ascending."""
+    """Return the handles adjacent to the left and right end of a node; int64, ascending."""
     edges = graph.edges[graph.node_edge_index.of(node)].astype(np.int64)
     # Each edge is read in both directions: a+ -> b- is also b+ -> a-.
     both = np.concatenate([edges, edges[:, ::-1] ^ 1])
@@ -126,12 +126,12 @@ def find_neighbours(graph: PangenomeGraph, node: int) -> tuple[np.ndarray, np.nd
 
 
 def facts_html(graph: PangenomeGraph, facts: NodeFacts, ends: np.ndarray | None) -> str:
-    """Return the facts as a list of terms.
+    """Return the facts as an HTML description list.
 
     Parameters
     ----------
     ends
-        float64, shape (2, 2): where the layout has a single node, or None.
+        float64, shape (2, 2): position of a single node in the layout, or None.
     """
     is_one = len(facts.nodes) == 1
     rows = [("Length", f"{facts.length:,} bp")]
@@ -161,12 +161,12 @@ def facts_html(graph: PangenomeGraph, facts: NodeFacts, ends: np.ndarray | None)
 
 
 def empty_html(text: str) -> str:
-    """Return what to do, where there is nothing to show."""
+    """Return instructions for an empty card."""
     return f'<p class="empty">{escape(text)}</p>'
 
 
 def bases_of(graph: PangenomeGraph, node: int) -> str:
-    """Return the bases of a node; empty when the file has none."""
+    """Return the sequence of a node; empty if the file has none."""
     return "" if graph.node_sequences is None else graph.node_sequences[node]
 
 
@@ -181,7 +181,7 @@ def _bases_html(graph: PangenomeGraph, node: int) -> str:
 
 
 def _copies(n_copies: np.ndarray) -> str:
-    """Return how many paths have how many copies, as "1 in 20 paths, 2 in 58, 3 in 12"."""
+    """Return copy numbers by number of paths, as in "1 in 20 paths, 2 in 58, 3 in 12"."""
     parts = [f"{times:,} in {n_paths:,}" for times, n_paths in n_copies.T.tolist()]
     n_more = len(parts) - LISTED_COPIES
     if n_more > 0:

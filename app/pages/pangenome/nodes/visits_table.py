@@ -1,4 +1,4 @@
-"""The visits of paths to nodes as rows of a table."""
+"""Path visits to nodes as table rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ COLUMNS = (
 def visit_rows(
     graph: PangenomeGraph, visits: NodeVisits, *, n_visits: int, has_nodes: bool
 ) -> TableRows:
-    """Return one row for each visit, at most as many as a table holds.
+    """Return one row per visit, up to the table's limit.
 
     Parameters
     ----------
     n_visits
-        How many there are in all.
+        Total number of visits.
     has_nodes
         Whether the visits are to several nodes.
     """
@@ -63,7 +63,7 @@ def visit_rows(
 
 
 def visited_region(rows: TableRows, row: int) -> PathRegion:
-    """Return the stretch of the path that a row is about."""
+    """Return the path interval of a row."""
     visit = rows.frame.iloc[row]
     return PathRegion(visit["Path"], int(visit["Start (bp)"]) - 1, int(visit["End (bp)"]))
 
@@ -80,7 +80,7 @@ def _contig_texts(
     starts: np.ndarray,
     ends: np.ndarray,
 ) -> np.ndarray | str:
-    """Return where visits lie on their contigs; "" for all when no path is a part of one."""
+    """Return the contig coordinates of visits; all "" if no path is a part of a contig."""
     offsets = graph.path_starts[paths]
     if not offsets.any():
         return ""

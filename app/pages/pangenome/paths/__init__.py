@@ -1,1 +1,1 @@
-"""Paths, their annotations and variation sites."""
+"""Paths, annotations and variation sites."""

@@ -1,4 +1,4 @@
-"""Annotations of the paths: added from files, listed, and drawn on a path and on the layout."""
+"""Annotations of paths: opened from files, listed, and drawn on a path and on the layout."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ STRANDS = {1: "+", -1: "-", 0: ""}
 
 
 class AnnotationList:
-    """The annotations that are open.
+    """The list of open annotations.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     table
-        One row for each place of an annotation on a path.
+        One row for each position of an annotation on a path.
     labels, colours
-        The switches for names and colours on the layout.
+        The switches for labels and colours on the layout.
     """
 
     title = "Annotations"
@@ -115,12 +115,12 @@ class AnnotationList:
         self._show()
 
     def set_graph(self, _graph: PangenomeGraph | None) -> None:
-        """Another graph is open; its annotations are the session's."""
+        """Do nothing, because the session has the annotations of the new graph."""
         self._nodes.drop()
         self._show()
 
     def open_file(self, path: str) -> None:
-        """Begin to add the annotations of a file on the server."""
+        """Start to add the annotations of a file on the server."""
         self._session.open(path)
 
     def poll(self) -> None:
@@ -140,7 +140,7 @@ class AnnotationList:
             width=320,
             sizing_mode="stretch_height",
             styles={"overflow-y": "auto", "overflow-x": "hidden"},
-            stylesheets=[":host > div { width: 100% !important; }"],  # beside the bar that scrolls
+            stylesheets=[":host > div { width: 100% !important; }"],  # excludes the scroll bar
             margin=(2, 6, 0, 12),
         )
         return pmui.Row(left, self.table.panel, sizing_mode="stretch_both", margin=0)
@@ -153,10 +153,10 @@ class AnnotationList:
     def _on_upload(self, event: Any) -> None:
         if event.new:
             self._session.queue_uploads(event.new)
-            self.upload.value = {}  # queued now; here it would stay in memory
+            self.upload.value = {}  # queued by now; the field would keep a copy in memory
 
     def _show(self) -> None:
-        """Show the files that are open, and have their rows listed."""
+        """Show the open files, and request their rows."""
         opened, placed = self._session.annotation_files, self._session.annotations
         self._rows.drop()
         self._chosen = None
@@ -205,7 +205,7 @@ class AnnotationList:
             self._view.bar.colours.choose(ColourChoice("annotation" if event.new else "density"))
 
     def _on_row(self, row: int) -> None:
-        """Make a place the region, and show it on the layout."""
+        """Make a position the region, and show it in the layout."""
         placed = self._session.annotations
         if placed is not None and row < len(placed):
             start, end = int(placed.starts[row]), int(placed.ends[row])
@@ -215,7 +215,7 @@ class AnnotationList:
             self._nodes.ask(placed.nodes, row)
 
     def _lit(self) -> Highlight:
-        """Return all places of the annotation that was clicked as a highlight."""
+        """Return all positions of the selected annotation as a highlight."""
         placed, row = self._session.annotations, self._chosen
         if placed is None or row is None or row >= len(placed):
             raise ParameterError("no annotation is chosen; click one in the table")
@@ -235,7 +235,7 @@ def _read_labels(placed: PlacedAnnotations) -> list:
 
 
 def annotation_rows(placed: PlacedAnnotations) -> TableRows:
-    """Return one row for each place, at most as many as a table holds; on the path, from 1."""
+    """Return one row per position, up to the table's limit; 1-based on the path."""
     rows, paths = placed.rows[:MAX_ROWS], placed.paths[:MAX_ROWS]
     starts, ends = placed.starts[:MAX_ROWS], placed.ends[:MAX_ROWS]
     annotations, graph = placed.annotations, placed.graph
@@ -278,7 +278,7 @@ def annotation_rows(placed: PlacedAnnotations) -> TableRows:
 
 
 def summary_text(placed: PlacedAnnotations) -> str:
-    """Return how many annotations lie on paths, as one sentence."""
+    """Return the number of annotations on paths, as one sentence."""
     n_placed, n_all = len(np.unique(placed.rows)), len(placed.annotations)
     text = f"{n_placed:,} of {n_all:,} annotations lie on paths"
     more = len(placed) - n_placed
@@ -286,12 +286,12 @@ def summary_text(placed: PlacedAnnotations) -> str:
 
 
 def annotation_name(placed: PlacedAnnotations, row: int) -> str:
-    """Return what people call a row: its name, or else its type."""
+    """Return the display name of a row: its name, or else its type."""
     return placed.annotations.names[row] or placed.annotations.types[row] or "no name"
 
 
 def boxes_on_path(placed: PlacedAnnotations, path: int) -> AnnotationBoxes:
-    """Return the annotations that lie on a path."""
+    """Return the annotations on a path."""
     places = np.flatnonzero(placed.paths == path)
     rows = placed.rows[places].tolist()
     return AnnotationBoxes(
@@ -304,7 +304,7 @@ def boxes_on_path(placed: PlacedAnnotations, path: int) -> AnnotationBoxes:
 
 
 def describe_place(placed: PlacedAnnotations, place: int) -> str:
-    """Return where an annotation lies on its path, for a tooltip."""
+    """Return the position of an annotation on its path, for a tooltip."""
     start, end, row = placed.starts[place], placed.ends[place], placed.rows[place]
     parts = [
         placed.annotations.types[row],
@@ -316,21 +316,21 @@ def describe_place(placed: PlacedAnnotations, place: int) -> str:
 
 
 def middle_node(placed: PlacedAnnotations, place: int) -> int:
-    """Return the node that has the middle step of a place."""
+    """Return the node of the middle step of a position."""
     first, stop = placed.step_ranges[place].tolist()
     return int(placed.graph.steps[(first + max(stop - 1, first)) // 2] >> 1)
 
 
 def labels_of(placed: PlacedAnnotations, *, limit: int) -> list[NodeLabel]:
-    """Return a label for each annotation, once where it has places on several paths.
+    """Return one label per annotation, even if it has positions on several paths.
 
-    Of more than ``limit`` annotations, the longest are labelled.
+    If there are more than ``limit`` annotations, the longest are labelled.
     """
     _rows, firsts = np.unique(placed.rows, return_index=True)
     lengths = placed.ends[firsts] - placed.starts[firsts]
     chosen = firsts[np.argsort(-lengths, kind="stable")[:limit]]
     colours = colours_of(placed)
-    colours = np.where(colours == DARK.other, DARK.everything, colours)  # which is faint for words
+    colours = np.where(colours == DARK.other, DARK.everything, colours)  # too faint for text
     return [
         NodeLabel(
             middle_node(placed, place), annotation_name(placed, placed.rows[place]), colours[place]

@@ -1,4 +1,4 @@
-"""The paths of a graph to choose from: in fields, and as rows of a table."""
+"""Menus of paths, and paths as table rows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ GROUP_LABELS = {plural.capitalize(): by for by, plural in GROUPINGS.items()}
 
 
 def listed_paths(graph: PangenomeGraph | None) -> list[str]:
-    """Return the paths that a field offers: those of the graph, up to some thousands."""
+    """Return the paths that a field offers: those of the graph, up to a few thousand."""
     return [] if graph is None else listed_names(graph.path_names)
 
 
 def listed_names(names: Sequence[str]) -> list[str]:
-    """Return the names that a field offers, up to some thousands."""
+    """Return the names that a field offers, up to a few thousand."""
     return list(names[:MAX_LISTED_PATHS])
 
 
 def choose_paths(**options: Any) -> pmui.MultiChoice:
-    """Return a field for any number of paths, with a search."""
+    """Return a multi-select of paths with search."""
     return pmui.MultiChoice(
         options=[],
         searchable=True,
@@ -41,12 +41,12 @@ def choose_paths(**options: Any) -> pmui.MultiChoice:
 
 @dataclass(frozen=True, eq=False)
 class PathRows:
-    """The rows of a list of paths, one for each path or each group of them.
+    """Rows of the path list, one per path or per group.
 
     Attributes
     ----------
     groups
-        What the rows are.
+        The grouping.
     lengths, n_steps, n_paths
         int64, shape (n_rows,): sums over the paths of each row; lengths in bp.
     """
@@ -60,7 +60,7 @@ class PathRows:
         return len(self.groups.names)
 
     def find(self, text: str) -> np.ndarray:
-        """Return the rows whose names contain a text, whatever its case; int64."""
+        """Return the rows whose names contain a text, ignoring case; int64."""
         text = text.strip().casefold()
         names = self.groups.names
         return np.array([i for i, name in enumerate(names) if text in name.casefold()], np.int64)
@@ -88,7 +88,7 @@ class PathRows:
 
 
 def list_rows(graph: PangenomeGraph, by: str) -> PathRows:
-    """Return the rows for a grouping of the paths."""
+    """Return the rows of a grouping of the paths."""
     groups = group_paths(graph, by)
     n_rows = len(groups.names)
     lengths = np.zeros(n_rows, np.int64)

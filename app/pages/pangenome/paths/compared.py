@@ -1,4 +1,4 @@
-"""What paths have in common: how similar each two are, and how the pangenome grows with them."""
+"""Comparisons of paths: pairwise similarity, and pangenome growth."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from genoviz_app.session.session import Session
 
 
 class _Compared:
-    """What both views of compared paths have: rows, a question with its bar, words, a figure."""
+    """Common parts of both comparisons: rows, question with progress bar, message and figure."""
 
     nothing = "Open a graph to compare its paths."
     no_paths = "The graph has no paths to compare."
@@ -71,7 +71,7 @@ class _Compared:
         )
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Compare the paths of another graph."""
+        """Set another graph, and compare its paths."""
         self._graph = graph if graph is not None and graph.n_paths else None
         self._says = self.nothing if graph is None else self.no_paths
         self._ask()
@@ -98,14 +98,14 @@ class _Compared:
 
 
 class Similarity(_Compared):
-    """How much each two paths or groups share, the similar ones side by side.
+    """Similarity of all pairs of paths or groups, clustered.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the view.
+        Title and Panel object of the view.
     found
-        The similarity in the order of the rows, or None.
+        The similarity in row order, or None.
     """
 
     title = "Similarity"
@@ -190,14 +190,14 @@ class Similarity(_Compared):
 
 
 class Growth(_Compared):
-    """How the pangenome grows, and its core shrinks, with each path or group.
+    """Growth of the pangenome, and size of its core, by number of paths or groups.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the view.
+        Title and Panel object of the view.
     growth
-        What was found, or None.
+        The result, or None.
     """
 
     title = "Growth"
@@ -241,7 +241,7 @@ class Growth(_Compared):
 
 
 def growth_words(growth: PangenomeGrowth) -> str:
-    """Return a growth in a sentence, as HTML."""
+    """Summarize a growth curve in a sentence, as HTML."""
     n, unit = len(growth.expected), growth.counted
     total, core, first = growth.expected[-1], growth.core[-1], growth.expected[0]
     share = 100 * core / total if total else 0.0
@@ -254,7 +254,7 @@ def growth_words(growth: PangenomeGrowth) -> str:
 
 
 def write_similarity(found: OrderedSimilarity, title: str, path: Path) -> None:
-    """Write all pairs as `genoviz similarity` does, or the matrix as a picture."""
+    """Write all pairs in the format of `genoviz similarity`, or the matrix as a picture."""
     if path.suffix != ".tsv":
         figure = make_similarity_figure(found.names, found.jaccard, ends=found.ends, title=title)
         path.write_bytes(track_figure_bytes(figure, path.suffix))
@@ -270,7 +270,7 @@ def write_similarity(found: OrderedSimilarity, title: str, path: Path) -> None:
 
 
 def write_growth(growth: PangenomeGrowth, plural: str, title: str, path: Path) -> None:
-    """Write the numbers as `genoviz growth` does, or the curves as a picture."""
+    """Write the values in the format of `genoviz growth`, or the curves as a picture."""
     columns = ("expected", "core", "median", "low", "high")
     values = [getattr(growth, name) for name in columns]
     x = np.arange(1, len(growth.expected) + 1)

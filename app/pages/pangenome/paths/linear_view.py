@@ -1,4 +1,4 @@
-"""One path from left to right under the picture, and how the two lead to each other."""
+"""The linear view of one path below the picture, linked to the picture in both directions."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class PathView:
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     path
-        The field in which the path is chosen.
+        The menu of paths.
     track
-        The drawing.
+        The figure.
     """
 
     title = "Path"
@@ -101,19 +101,19 @@ class PathView:
         session.param.watch(self._on_annotations, "annotation_files")
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Offer the paths of another graph and show the first."""
+        """Offer the paths of another graph, and show the first."""
         for question in (self._contents, self._nodes, self._positions, self._lit_along):
-            question.drop()  # they are about the graph before
+            question.drop()  # they refer to the previous graph
         self.track.show(None)
         names = listed_paths(graph)
         region = self._session.region
         chosen = region.path if region is not None and region.path in names else None
         self._graph = graph
         self.path.param.update(options=names, value=chosen or next(iter(names), None))
-        self._on_path()  # the name may be that of a path of both graphs
+        self._on_path()  # both graphs may have a path of this name
 
     def poll(self) -> None:
-        """Bring the drawing up to date; called some twenty times a second while it is shown."""
+        """Update the figure; called some twenty times per second while it is shown."""
         now = time.monotonic()
         if now >= self._next_look:
             self._next_look = now + LOOK_SECONDS
@@ -160,25 +160,25 @@ class PathView:
         )
 
     def zoom_picture(self) -> None:
-        """Show the region on the layout, or the stretch that is seen here."""
+        """Show the region, or the visible interval, in the layout."""
         region = self._region or self._region_of(*self.track.shown)
         if region is not None and self._graph is not None:
             self._nodes.ask(region_parts, self._graph, region)
 
     def _lit(self) -> Highlight:
-        """Return the region, or the stretch that is seen here, as a highlight."""
+        """Return the region, or the visible interval, as a highlight."""
         region = self._region or self._region_of(*self.track.shown)
         if region is None or self._graph is None:
             raise ParameterError("no path is shown")
         return Highlight.of_region(region, region_title(self._graph, region))
 
     def _show_lit(self, *_events: Any) -> None:
-        """Draw what is lit up on the path that is shown."""
+        """Draw the highlights of the displayed path."""
         lit = self._session.highlights.shown if self._profile is not None else ()
         self._lit_along.ask(lit_along, lit, self.path.value)
 
     def show_whole(self) -> None:
-        """Show the path from end to end."""
+        """Show the whole path."""
         if self._profile is not None:
             self.track.look_at(0.0, max(float(self._profile.length), 1.0))
 
@@ -189,12 +189,12 @@ class PathView:
 
     @property
     def _region(self) -> PathRegion | None:
-        """The region, if it is on the path that is shown."""
+        """The region, if it is on the displayed path."""
         region = self._session.region
         return region if region is not None and region.path == self.path.value else None
 
     def _region_of(self, start: float, end: float) -> PathRegion | None:
-        """Return a stretch of the path that is shown, in whole bases and within the path."""
+        """Return an interval of the displayed path, in whole bases and within the path."""
         if self._profile is None or not self._profile.length:
             return None
         first = min(max(int(start), 0), self._profile.length - 1)
@@ -212,7 +212,7 @@ class PathView:
             self._contents.ask(read_path, graph, name, self._session.annotations)
 
     def _on_annotations(self, _event: Any) -> None:
-        """Show the new annotations; if this path has none, on the path with the largest number."""
+        """Show new annotations; if this path has none, switch to the path with the most."""
         placed, name = self._session.annotations, self.path.value
         if placed is not None and len(placed) and self._session.region is None and name:
             counts = np.bincount(placed.paths, minlength=self._graph.n_paths)
@@ -246,7 +246,7 @@ class PathView:
             self._show_region()
 
     def _show_region(self) -> None:
-        """Draw the band of the region, and move there unless it is in sight."""
+        """Draw the band of the region, and move there unless it is visible."""
         region = self._region
         self._seen_text = ()
         if region is None or self._profile is None:
@@ -261,7 +261,7 @@ class PathView:
             self.track.look_at(max(region.start - margin, 0.0), min(region.end + margin, length))
 
     def _look_at_view(self) -> None:
-        """Find out which stretches the picture shows, if it has moved."""
+        """Look up the intervals that the picture shows, if it has moved."""
         viewport, run = self._view.picture.viewport, self._view.run
         seen = (id(self._profile), viewport, run.version)
         if self._profile is None or viewport is None or seen == self._seen_view:
@@ -331,16 +331,16 @@ def readout_html(
     *,
     note: str = "",
 ) -> str:
-    """Return the numbers of the path view, three short lines.
+    """Return the readout of the path view, three short lines.
 
     Parameters
     ----------
     shown
-        The stretch that is seen, bp of the path.
+        The visible interval, bp of the path.
     region
-        The region, when it is on this path.
+        The region, if it is on this path.
     note
-        What else there is to say, e.g. of annotations that found no place.
+        Further remarks, e.g. on annotations without a place.
     """
     start, end = shown
     seen = f"{start + 1:,.0f} to {end:,.0f} ({end - start:,.0f} bp)"

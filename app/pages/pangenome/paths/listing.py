@@ -1,4 +1,4 @@
-"""All paths of the graph: found, grouped, shown, hidden and coloured."""
+"""The list of paths: search, grouping, visibility and colours."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ SELECTED = """
 
 
 class PathList:
-    """A table of the paths, or of their groups, and what can be done with those selected.
+    """A table of the paths or their groups, with actions on the selected rows.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     group_by, search, table
         The fields and the table.
     """
@@ -131,7 +131,7 @@ class PathList:
 
     @property
     def selected(self) -> list[str]:
-        """The names of the selected rows, in the order of the table."""
+        """Names of the selected rows, in table order."""
         rows = self._shown_rows()
         return [self._rows.groups.names[rows[place]] for place in sorted(self.table.selection)]
 
@@ -208,7 +208,7 @@ class PathList:
         return self.table.value.index.to_numpy()
 
     def _fill(self, *_events: Any) -> None:
-        """Show the rows that the search leaves."""
+        """Show the rows that match the search."""
         rows, graph = self._rows, self._graph
         if rows is None or graph is None:
             return
@@ -220,7 +220,7 @@ class PathList:
         self._say()
 
     def _refresh(self) -> None:
-        """Show colours and what is hidden; the selection stays."""
+        """Update colours and visibility; the selection is kept."""
         table = self.table
         frame = self._rows.frame(self._graph, self._shown_rows(), self._colours, self._hidden)
         patch = {}
@@ -271,7 +271,7 @@ class PathList:
         self._set_hidden(frozenset())
 
     def _set_hidden(self, hidden: frozenset[str]) -> None:
-        """Draw the nodes of all rows that are not hidden; nodes without a path when none is."""
+        """Draw the nodes of all visible rows; if none is visible, the nodes without a path."""
         self._hidden = hidden
         self._refresh()
         if not hidden:
@@ -286,7 +286,7 @@ class PathList:
         self._zooming.ask(find_group_nodes, self._graph, self._rows.groups.by, self.selected)
 
     def _paint(self) -> None:
-        """Give each selected row a colour, and colour the picture by them."""
+        """Assign a colour to each selected row, and colour the picture by them."""
         names = self.selected
         if len(names) > DARK.n_colours:
             self._session.problem = (

@@ -1,4 +1,4 @@
-"""All paths in rows along the nodes, as ``odgi viz`` draws them, and how the two lead on."""
+"""All paths as rows along the nodes, like ``odgi viz``, linked to the other views."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ SMALL: dict[str, Any] = {"size": "small", "margin": (0, 8, 0, 0)}
 
 
 class RowsPanel:
-    """A row for each path or group, along all nodes.
+    """A row per path or group, along all nodes.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the view.
+        Title and Panel object of the view.
     by, order, shade, axis, drag
         The fields.
     figure
         The drawing.
     plan, rows
-        What is drawn: rows and axis, and the cells of the part in sight; None before.
+        The rows and axis, and the cells of the visible part; None before the first drawing.
     """
 
     title = "Nodes"
@@ -150,7 +150,7 @@ class RowsPanel:
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Show the rows of another graph."""
         for question in (self._plans, self._views, self._places, self._finds):
-            question.drop()  # they are about the graph before
+            question.drop()  # they refer to the previous graph
         self._graph = graph if graph is not None and graph.n_paths and graph.n_nodes else None
         self.plan = self.rows = None
         if self._graph is None:
@@ -161,7 +161,7 @@ class RowsPanel:
             self._ask_plan()
 
     def poll(self) -> None:
-        """Ask for the cells of what is in sight; called some twenty times a second."""
+        """Request the cells of the visible part; called some twenty times per second."""
         plan = self.plan
         if plan is None or self._views.is_open or self._plans.is_open:
             return
@@ -177,7 +177,7 @@ class RowsPanel:
         self.figure.stretch_rows(np.inf)
 
     def _wanted(self) -> tuple:
-        """Return plan, start, end and number of bins of what is to be drawn."""
+        """Return plan, start, end and number of bins to draw."""
         start, end = self.figure.shown
         margin, width = (end - start) * MARGIN, max(end - start, 1e-9)
         first = max(int(np.floor(start - margin)), 0)
@@ -204,7 +204,7 @@ class RowsPanel:
         self._turn.ask()
 
     def _draw(self) -> None:
-        """Draw what is known by now, under the lock of the document."""
+        """Draw the available data; needs the document lock."""
         plan, rows, shade, figure = self.plan, self.rows, self.shade.value, self.figure
         drawn_plan, *drawn_cells = self._drawn
         with pn.io.hold():
@@ -228,7 +228,7 @@ class RowsPanel:
             self._say()
 
     def _bring_into_sight(self) -> None:
-        """Move to the region, unless a part of it is seen."""
+        """Move to the region unless it is at least partly visible."""
         marks, _ = self._marks
         stretches = marks[0].stretches if marks and marks[0].title == "Region" else []
         start, end = self.figure.shown
@@ -238,7 +238,7 @@ class RowsPanel:
             self.figure.look_at(first - margin, stop + margin)
 
     def _follow(self, *events: Any) -> None:
-        """Point out what all pages agree on."""
+        """Mark the region, selection and highlights that all pages share."""
         if self.plan is None:
             return
         session = self._session
@@ -278,7 +278,7 @@ class RowsPanel:
             self._go(row, float(rows.bounds[k]), float(rows.bounds[k + 1]))
 
     def _go(self, row: int, start: float, end: float) -> None:
-        """Go to a stretch of a row, in the layout and in the path view."""
+        """Show an interval of a row in the layout and in the path view."""
         if self.plan is not None:
             self._places.ask(find_place, self.plan, row, start, end)
 

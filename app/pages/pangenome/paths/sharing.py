@@ -1,4 +1,4 @@
-"""What the paths of a graph share, and what a drawing of them along the nodes shows."""
+"""Sharing of nodes among paths, and the data of drawings along the nodes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _known(graph: PangenomeGraph) -> dict[tuple[str, str], Any]:
 
 
 def iter_presence(graph: PangenomeGraph, by: str) -> Generator[Progress, None, NodePresence]:
-    """Find which groups visit each node; yields `Progress` and returns what was found."""
+    """Find which groups visit each node; yields `Progress` and returns the result."""
     known, key = _known(graph), ("presence", by)
     if key not in known:
         yield Progress("reading paths", 0.0)
@@ -81,7 +81,7 @@ def iter_presence(graph: PangenomeGraph, by: str) -> Generator[Progress, None, N
 
 
 def iter_similarity(graph: PangenomeGraph, by: str) -> Generator[Progress, None, PathSimilarity]:
-    """Compare each two groups; yields `Progress` and returns what was found."""
+    """Compare all pairs of groups; yields `Progress` and returns the result."""
     known, key = _known(graph), ("similarity", by)
     if key not in known:
         n = len(group_paths(graph, by).names)
@@ -101,7 +101,7 @@ def iter_similarity(graph: PangenomeGraph, by: str) -> Generator[Progress, None,
 def iter_ordered(
     graph: PangenomeGraph, by: str, order: str
 ) -> Generator[Progress, None, PathGroups]:
-    """Put the groups into an order, see `order_groups`; yields `Progress` and returns them."""
+    """Order the groups as in `order_groups`; yields `Progress` and returns them."""
     groups = group_paths(graph, by)
     if order != "similarity":
         return order_groups(graph, groups, order)
@@ -111,16 +111,16 @@ def iter_ordered(
 
 @dataclass(frozen=True, eq=False)
 class OrderedSimilarity:
-    """How much each two groups share, in the order of their tree.
+    """Similarity of all pairs of groups, in the order of their tree.
 
     Attributes
     ----------
     similarity
-        In the order of the graph.
+        The similarity in the order of the graph.
     order
         int64, shape (n_groups,): the group of each row.
     jaccard
-        float64, shape (n_groups, n_groups): shared bp by bp of either, by rows.
+        float64, shape (n_groups, n_groups): Jaccard index in bp, by rows.
     """
 
     similarity: PathSimilarity
@@ -129,17 +129,17 @@ class OrderedSimilarity:
 
     @property
     def names(self) -> list[str]:
-        """Of the rows."""
+        """Names of the rows."""
         return [self.similarity.names[k] for k in self.order.tolist()]
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Values of the first and the last colour; a few that are lower have the first, too."""
+        """Values of the first and the last colour; a few lower values also get the first."""
         known = self.jaccard[~np.isnan(self.jaccard) & ~np.eye(len(self.order), dtype=bool)]
         return tuple(np.quantile(known, [LOWEST, 1]).tolist()) if len(known) else (0.0, 1.0)
 
     def cells(self, theme: Theme) -> tuple[np.ndarray, list[str]]:
-        """Return the matrix as uint8 numbers of colours, and the colours."""
+        """Return the matrix as uint8 colour indices, and the colours."""
         low, high = self.ends
         levels = np.clip((np.nan_to_num(self.jaccard) - low) / ((high - low) or 1.0), 0, 1)
         indices = np.where(np.isnan(self.jaccard), 0, 1 + np.round(254 * levels))
@@ -150,7 +150,7 @@ class OrderedSimilarity:
         ]
 
     def pair_html(self, row: int, column: int) -> str:
-        """Return in words what two rows share."""
+        """Describe what two rows share, as HTML."""
         a, b = self.order[[row, column]].tolist()
         names, bp = self.similarity.names, self.similarity.shared_bp
         value = self.jaccard[row, column]
@@ -167,7 +167,7 @@ class OrderedSimilarity:
 def iter_ordered_similarity(
     graph: PangenomeGraph, by: str
 ) -> Generator[Progress, None, OrderedSimilarity]:
-    """Compare each two groups, and put the similar ones side by side."""
+    """Compare all pairs of groups, and order them so that similar ones are adjacent."""
     found = yield from iter_similarity(graph, by)
     order = similar_order(found)
     return OrderedSimilarity(found, order, found.jaccard_bp[np.ix_(order, order)])
@@ -176,7 +176,7 @@ def iter_ordered_similarity(
 def iter_growth(
     graph: PangenomeGraph, by: str, counted: str
 ) -> Generator[Progress, None, PangenomeGrowth]:
-    """Find how the pangenome grows; yields `Progress` and returns what was found."""
+    """Compute pangenome growth; yields `Progress` and returns the result."""
     presence = yield from iter_presence(graph, by)
     for progress in iter_pangenome_growth(presence, counted=counted):
         if progress.result is None:
@@ -185,7 +185,7 @@ def iter_growth(
 
 
 def find_difference(graph: PangenomeGraph, by: str, first: str, second: str) -> Highlight:
-    """Return the nodes that one of two groups has, and the other has not."""
+    """Return the nodes that one of two groups visits and the other does not."""
     a, b = (find_group_nodes(graph, by, [name]) for name in (first, second))
     nodes = np.setxor1d(a, b)
     if not len(nodes):
@@ -196,16 +196,16 @@ def find_difference(graph: PangenomeGraph, by: str, first: str, second: str) -> 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the rows are, and on which axis the nodes lie.
+    """The rows, and the axis of the nodes.
 
     Attributes
     ----------
     graph, groups, axis
-        The graph, its paths or groups in the order of the rows, and the nodes in theirs.
+        The graph, its paths or groups in row order, and the nodes in axis order.
     n_groups
-        How many there are: more than have a row where there are too many.
+        Total number of groups, which is larger than the number of rows if there are too many.
     is_by_base
-        Whether places on the axis are bp; else each node is one wide.
+        Whether the axis is in bp; otherwise each node has width 1.
     """
 
     graph: PangenomeGraph
@@ -216,7 +216,7 @@ class Plan:
 
 
 def iter_plan(graph: PangenomeGraph, by: str, order: str, axis: str) -> Generator[Any, None, Plan]:
-    """Put rows and nodes into an order."""
+    """Determine the order of rows and nodes."""
     groups = yield from iter_ordered(graph, by, order)
     n_groups = len(groups.names)
     groups = groups.select(groups.names[:MAX_ROWS]) if n_groups > MAX_ROWS else groups
@@ -232,7 +232,7 @@ def iter_plan(graph: PangenomeGraph, by: str, order: str, axis: str) -> Generato
 def find_marks(
     plan: Plan, region: PathRegion | None, picked: np.ndarray, lit: tuple[Any, ...]
 ) -> tuple[tuple[LitAlong, ...], int | None]:
-    """Return where region, picked nodes and what is lit up are, and the row of the region."""
+    """Return the intervals of region, selection and highlights, and the row of the region."""
     sets, row, graph = [], None, plan.graph
     if region is not None and region.path in graph.path_names:
         found = int(plan.groups.of_path[graph.find_path(region.path)])
@@ -251,14 +251,14 @@ def find_marks(
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a click leads: nodes, and the stretch of the row's paths on them, if there is one."""
+    """The target of a click: nodes, and the interval of the row's paths on them, if any."""
 
     nodes: np.ndarray
     region: PathRegion | None
 
 
 def find_place(plan: Plan, row: int, start: float, end: float) -> Place:
-    """Return the nodes of a stretch of the axis, and where a row's paths run through them."""
+    """Return the nodes in an interval of the axis, and the interval of a row's paths on them."""
     graph, nodes = plan.graph, plan.axis.between(start, end)
     is_there = np.zeros(graph.n_nodes, bool)
     is_there[nodes] = True
@@ -273,14 +273,14 @@ def find_place(plan: Plan, row: int, start: float, end: float) -> Place:
 
 
 def iter_view(plan: Plan, start: int, end: int, n_bins: int) -> Iterator[Progress]:
-    """Find the cells of what is in sight."""
+    """Compute the cells of the visible part."""
     return iter_path_rows(
         plan.graph, by=plan.groups, start=start, end=end, n_bins=n_bins, axis=plan.axis
     )
 
 
 def cell_html(plan: Plan, rows: PathRows, row: int, x: float) -> str:
-    """Return what is under the pointer: the row, the nodes, and how the row visits them."""
+    """Describe the cell under the pointer: the row, the nodes, and how the row visits them."""
     k = int(np.searchsorted(rows.bounds, x, "right")) - 1
     start, end = int(rows.bounds[k]), int(rows.bounds[k + 1])
     nodes = plan.axis.between(start, end)
@@ -299,7 +299,7 @@ def cell_html(plan: Plan, rows: PathRows, row: int, x: float) -> str:
 
 
 def iter_bin_lines(plan: Plan, rows: PathRows) -> Iterator[str]:
-    """Yield the lines of a table of the cells that are visited."""
+    """Yield the lines of a table of all visited cells."""
     columns = "start end first_node last_node present depth reverse place".split()
     yield "\t".join([f"#{rows.groups.by}", *columns]) + "\n"
     names = plan.graph.node_names
@@ -318,7 +318,7 @@ def iter_bin_lines(plan: Plan, rows: PathRows) -> Iterator[str]:
 
 
 def write_presence(graph: PangenomeGraph, by: str, path: Path) -> Iterator[Any]:
-    """Write a row for each node: its length, and 1 for each group that visits it."""
+    """Write a row for each node: its length, and 0 or 1 for each group."""
     found = yield from iter_presence(graph, by)
     names = graph.node_names
     with path.open("w", encoding="utf-8") as file:
@@ -332,7 +332,7 @@ def write_presence(graph: PangenomeGraph, by: str, path: Path) -> Iterator[Any]:
 def write_rows(
     plan: Plan, stretch: tuple[int, int], n_bins: int, shade: str, title: str, path: Path
 ) -> None:
-    """Write a stretch of the axis: its cells as a table, or a picture, by the name's ending."""
+    """Write the cells of an interval as a table or picture; the file extension selects which."""
     start, end = stretch
     rows = find_path_rows(
         plan.graph, by=plan.groups, start=start, end=end, axis=plan.axis, n_bins=n_bins

@@ -1,4 +1,4 @@
-"""Variation sites, and the alleles of one, as rows of tables."""
+"""Variation sites, and the alleles of a site, as table rows."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ ALLELE_COLUMNS = (
     Column("Names of the paths", share=6),
 )
 SHOWN_BASES, SHOWN_NAMES = 60, 8
-# A sorted table is sorted again for every page that is turned, on the server's one thread.
+# A sorted table would be sorted again for each page, in the server's only thread.
 MAX_LISTED = 40_000
 
 
 @dataclass(frozen=True, eq=False)
 class SiteRows:
-    """Rows for the table of sites, and what each is about.
+    """Rows of the table of sites, with their sites.
 
     Attributes
     ----------
     rows
         The rows.
     sites
-        int64: the site of each row, or -1 for a stretch without one.
+        int64: site of each row, or -1 for an interval without one.
     starts, ends
-        int64: where each row lies on the reference path, bp from its own first base.
+        int64: interval of each row on the reference path, bp from the path's first base.
     """
 
     rows: TableRows
@@ -59,18 +59,18 @@ class SiteRows:
 
 @dataclass(frozen=True, eq=False)
 class SiteDetail:
-    """One site, or a stretch without one: its alleles, its nodes, where it is.
+    """One site, or an interval without one: alleles, nodes and position.
 
     Attributes
     ----------
     title
-        A few words on it.
+        A short title.
     region
-        Where it lies on the reference path; a base more on each side where that is empty.
+        Interval on the reference path; extended by one base on each side if it is empty.
     nodes
-        int64: the nodes that its alleles visit, and its boundaries.
+        int64: boundaries of the site and all nodes of its alleles.
     alleles, rows
-        The alleles, and rows for their table; None for a stretch without a site.
+        The alleles, and their table rows; None for an interval without a site.
     """
 
     title: str
@@ -81,7 +81,7 @@ class SiteDetail:
 
 
 def kind_options(sites: VariationSites) -> dict[str, int]:
-    """Return what can be listed, with numbers, for a field."""
+    """Return the kinds of sites with their numbers, as options of a field."""
     counts = np.bincount(sites.kinds, minlength=len(SiteKind)).tolist()
     options = {f"All sites ({len(sites):,})": ALL_KINDS}
     options |= {f"{kind.label} ({counts[kind]:,})": int(kind) for kind in SiteKind if counts[kind]}
@@ -99,7 +99,7 @@ def choose_sites(sites: VariationSites, kind: int, min_size: int) -> np.ndarray:
 
 
 def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size: int) -> SiteRows:
-    """Return a row for each site of a kind and size, in order; the longest, if there are many."""
+    """Return a row for each site of a kind and minimum size, in order; the longest if too many."""
     offset = graph.parsed_path_names[sites.reference].start
     if kind == NO_SITE:
         return _gap_rows(sites, offset, min_size)
@@ -150,7 +150,7 @@ def _frame(columns: tuple[Column, ...], values: tuple) -> pd.DataFrame:
 def site_detail(
     graph: PangenomeGraph, sites: VariationSites, site: int, start: int, end: int
 ) -> SiteDetail:
-    """Return what there is to show of a site, or of a stretch when ``site`` is -1."""
+    """Return the detail of a site, or of an interval if ``site`` is -1."""
     name = graph.parsed_path_names[sites.reference]
     place = f"{name.contig}:{start + name.start:,}-{end + name.start:,}"
     length = int(graph.path_lengths[sites.reference])
@@ -170,7 +170,7 @@ def site_detail(
 
 
 def allele_rows(graph: PangenomeGraph, alleles: SiteAlleles) -> TableRows:
-    """Return a row for each allele, the reference's first."""
+    """Return a row for each allele, the reference allele first."""
     n = len(alleles)
     sequences = alleles.sequences or ("",) * n
     has_bases = alleles.sequences is not None and any(alleles.sequences)

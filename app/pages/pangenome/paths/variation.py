@@ -1,4 +1,4 @@
-"""The variation sites along a path, in a table that leads to the picture."""
+"""A table of the variation sites along a path, linked to the picture."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ SMALL: dict[str, Any] = {"size": "small", "margin": (2, 8, 0, 0)}
 
 
 class Variation:
-    """Sites along a reference path, and the alleles of the one that is chosen.
+    """Sites along a reference path, and the alleles of the selected one.
 
     Attributes
     ----------
     title, panel
-        Name and Panel object of the tab.
+        Title and Panel object of the tab.
     sites
-        What was found last, or None.
+        The latest result, or None.
     detail
-        The site that is looked at, or None.
+        The selected site, or None.
     """
 
     title = "Variation"
@@ -150,20 +150,21 @@ class Variation:
             margin=(4, 8, 2, 8),
         )
         self.beside = _column(self.about)
-        # A table measures its columns when it is shown first, so it is added then, not unhidden.
+        # A table measures its columns when it is first shown, so it is added then instead of
+        # unhidden.
         self.tables = pn.Row(self.table.place, self.beside, sizing_mode="stretch_both", margin=0)
         self.body = pmui.Column(sizing_mode="stretch_both", margin=0)
         return pmui.Column(bar, self.body, sizing_mode="stretch_both", margin=0)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Offer the paths of another graph; what was found is forgotten."""
+        """Offer the paths of another graph, and drop the results."""
         self._graph = graph
         names = listed_paths(graph)
         self.reference.param.update(options=names, value=names[0] if names else None)
         self._forget()
 
     def find(self) -> None:
-        """Look for the sites along the chosen path."""
+        """Search for sites along the selected path."""
         if self._graph is None or not self.reference.value:
             return
         self._forget()
@@ -172,14 +173,14 @@ class Variation:
         self._show_state()
 
     def cancel(self) -> None:
-        """Stop the search that is under way."""
+        """Cancel the running search."""
         if self._job is not None:
             self._job.cancel()
             self._job = None
             self._show_state()
 
     def choose(self, row: int) -> None:
-        """Show the site of a row: its place in the picture, and its alleles."""
+        """Select the site of a row: show its position in the picture, and its alleles."""
         listed = self._listed
         if listed is not None and self.sites is not None:
             place = (listed.sites[row], listed.starts[row], listed.ends[row])
@@ -197,7 +198,7 @@ class Variation:
         return Highlight(title, "site", Intervals((self.reference.value,), ids, starts, ends))
 
     def mark_allele(self, allele: int) -> None:
-        """Point out the nodes of one allele in the picture, those of all walks that read it."""
+        """Mark the nodes of one allele in the picture, including all walks that spell it."""
         alleles = self.detail.alleles if self.detail is not None else None
         if alleles is None:
             return
@@ -217,7 +218,7 @@ class Variation:
         self._show_state()
 
     def _show_state(self) -> None:
-        """Show the words and controls that fit what there is."""
+        """Show the messages and controls of the current state."""
         graph, is_busy, is_found = self._graph, self._job is not None, self.sites is not None
         with pn.io.hold():
             self.find_button.visible = not is_busy and not is_found
@@ -241,8 +242,8 @@ class Variation:
             self.stage.object = f"<p>{escape(progress.stage)}</p>"
 
     def _on_job(self, job: Job) -> None:
-        """Take over what the search has come to."""
-        if job is not self._job:  # it was cancelled, or another one took its place
+        """Handle progress and end of the search."""
+        if job is not self._job:  # it was cancelled or replaced
             return
         has_ended, progress = job.has_ended, job.snapshot
         if has_ended:
@@ -291,7 +292,7 @@ class Variation:
         self.beside.objects = [self.about, self.alleles.table] if has_alleles else [self.about]
 
     def _prepare_file(self) -> tuple[str, Callable[[Path], None]]:
-        """Return the name of the table to save, and what writes it; nothing is made yet."""
+        """Return name and writer of the exported table, which is created later."""
         if self._graph is None or self.sites is None:
             raise ParameterError("no sites yet")
         stem = file_stem(self.reference.value)
@@ -309,13 +310,13 @@ class Variation:
 
 
 def _column(part: Any) -> pmui.Column:
-    """Return a column that takes half of the width, whatever is in it."""
+    """Return a column that takes half of the width, whatever its content."""
     styles = {"flex": "1 1 0%", "min-width": "0"}
     return pmui.Column(part, sizing_mode="stretch_both", margin=(0, 4, 0, 4), styles=styles)
 
 
 def _iter_found(graph: PangenomeGraph, reference: str) -> Iterator[Any]:
-    """Yield how the search goes, then the sites with the first rows of their table."""
+    """Yield the progress of the search, then the sites with the first rows of their table."""
     for progress in iter_find_sites(graph, reference):
         yield progress
     yield progress.sites, site_rows(graph, progress.sites, ALL_KINDS, 0)

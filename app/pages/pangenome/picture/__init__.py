@@ -1,1 +1,1 @@
-"""The live picture: frames, canvas, colours."""
+"""The live picture: frames, canvas and colours."""

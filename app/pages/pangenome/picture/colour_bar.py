@@ -1,4 +1,4 @@
-"""What the picture is coloured by: a field for the mode, and those that the mode needs."""
+"""Colour settings of the picture: a menu of modes, and fields for their details."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class ColourBar:
     Attributes
     ----------
     mode
-        The field for the mode, for a bar.
+        The menu of modes, for a toolbar.
     details
-        What the mode needs besides, to stand beside it; hidden when it needs nothing.
+        The further fields of the mode, to place next to it; hidden if there are none.
     """
 
     def __init__(self, picture: LivePicture) -> None:
@@ -109,7 +109,7 @@ class ColourBar:
 
     @property
     def choice(self) -> ColourChoice:
-        """What is chosen."""
+        """The current colour choice."""
         mode = self.mode.value
         paths = {"position": (self.path.value,)}
         if mode in GROUP_MODES:
@@ -123,7 +123,7 @@ class ColourBar:
         )
 
     def choose(self, choice: ColourChoice) -> None:
-        """Show a choice in the fields, and colour by it."""
+        """Show a choice in the fields, and apply it."""
         self._is_setting = True
         with pn.io.hold():
             self.mode.value = choice.mode
@@ -142,7 +142,7 @@ class ColourBar:
         self._publish(choice)
 
     def set_graph(self, graph: PangenomeGraph | None) -> None:
-        """Offer what another graph has."""
+        """Offer the modes of another graph."""
         self._graph = graph
         names = listed_names(graph.path_names if graph else ())
         self._picture.colourings.table = None
@@ -187,7 +187,7 @@ class ColourBar:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The modes for which the graph has what they need."""
+        """The modes for which the graph has the required data."""
         return tuple(mode for modes in self.mode.groups.values() for mode in modes.values())
 
     def _offer_groups(self) -> None:
@@ -225,7 +225,7 @@ class ColourBar:
         self.column.visible &= self._picture.colourings.table is not None
         needs_some = any(mode in modes for modes in self._fields.values())
         if needs_some and not len(self.details):
-            self.details.objects = list(self._fields)  # most people need none
+            self.details.objects = list(self._fields)  # created on demand
         self.details.visible = needs_some
 
     def _on_change(self, *_events: Any) -> None:
@@ -240,7 +240,7 @@ class ColourBar:
             self.reading = MAKER.submit(_read_table, content, name or "table", graph)
 
     def poll(self) -> None:
-        """Take over a table that was loaded."""
+        """Use a table that has finished loading."""
         reading = self.reading
         if reading is None or not reading.done():
             return
@@ -273,7 +273,7 @@ def _read_table(
 
 
 def lacking_modes(graph: PangenomeGraph | None, colourings: ColouringCache) -> set[str]:
-    """Return the modes for which a graph, and what was opened with it, lack what they need."""
+    """Return the modes for which the graph and opened files lack data."""
     lacking = set() if graph is not None and graph.n_paths else set(PATH_MODES)
     if graph is None or graph.node_sequences is None or not len(graph.node_sequences.data):
         lacking.add("gc")
@@ -283,7 +283,7 @@ def lacking_modes(graph: PangenomeGraph | None, colourings: ColouringCache) -> s
 
 
 def offered_groups(lacking: Collection[str] = ()) -> dict[str, dict[str, str]]:
-    """Return the modes by kind and by what people call them, without those that are lacking."""
+    """Return the modes by kind and display name, without those that lack data."""
     groups = {
         kind: {MODES[mode]: mode for mode in modes if mode not in lacking}
         for kind, modes in KINDS.items()

@@ -1,4 +1,4 @@
-"""Which view shows the whole layout: in its true shape, stretched over the picture, or in rows."""
+"""Fits views to the whole layout: in true shape, stretched, or folded into rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Bounds = tuple[float, float, float, float]
 
 
 class Shape(StrEnum):
-    """How a layout lies in the picture."""
+    """How the layout is fitted into the picture."""
 
     TRUE = "true"
     STRETCHED = "stretched"
@@ -23,17 +23,17 @@ class Shape(StrEnum):
 
 
 class Fitting:
-    """Fits views to a layout that moves.
+    """Fits views to a moving layout.
 
     Attributes
     ----------
     wish
-        The shape that is wished; None stretches what is so much longer than high, or higher than
-        long, that it would be a line, and shows all else in its true shape.
+        The requested shape. None stretches a layout that is so elongated that it would look like a
+        line, and shows all others in true shape.
     shape
-        That of the last view of everything.
+        Shape of the last view of the whole layout.
     fold
-        How the layout is cut into rows, or None.
+        How the layout is folded into rows, or None.
     """
 
     def __init__(self) -> None:
@@ -42,16 +42,16 @@ class Fitting:
         self.fold: Fold | None = None
 
     def fit(self, bounds: Bounds, width: int, height: int, last: Viewport | None) -> Viewport:
-        """Return a view of everything: the last one for as long as it will do.
+        """Return a view of the whole layout; the last one as long as it fits.
 
         Parameters
         ----------
         bounds
-            Of the layout: x_min, y_min, x_max, y_max, bp.
+            Bounds of the layout: x_min, y_min, x_max, y_max, bp.
         width, height
-            Of the picture, pixels.
+            Size of the picture, px.
         last
-            The view shown at present, if it was made here.
+            The current view, if it was computed here.
         """
         before = (self.shape, self.fold)
         self.shape = self._choose(bounds, width, height)
@@ -64,7 +64,7 @@ class Fitting:
         return last if will_do(last, fitted, bounds) else fitted
 
     def overview(self, bounds: Bounds, width: int, height: int) -> Viewport:
-        """Return a view of everything in the shape that is shown, for a small map."""
+        """Return a view of the whole layout in the current shape, for the overview map."""
         bounds = bounds if self.fold is None else self.fold.bounds
         return Viewport.fit(bounds, width, height, keep_aspect=self.shape is not Shape.STRETCHED)
 
@@ -78,7 +78,7 @@ class Fitting:
         return Shape.STRETCHED if elongation > limit else Shape.TRUE
 
     def _fold(self, bounds: Bounds, width: int, height: int) -> Fold | None:
-        """Return the last fold for as long as it will do; None when there is nothing to fold."""
+        """Return the last fold as long as it fits; None if there is nothing to fold."""
         last = self.fold
         if last is not None and (last.width, last.height) == (width, height):
             old = last.layout_bounds
@@ -98,7 +98,7 @@ class Fitting:
 
 
 def will_do(last: Viewport, fitted: Viewport, bounds: Bounds) -> bool:
-    """Return whether a view still holds everything without being much too large."""
+    """Return whether a view contains the whole layout without being much too large."""
     if (last.width, last.height) != (fitted.width, fitted.height):
         return False
     holds_all = (
@@ -113,7 +113,7 @@ def will_do(last: Viewport, fitted: Viewport, bounds: Bounds) -> bool:
 
 
 def unstretched(view: Viewport) -> Viewport:
-    """Return a view in true shape, as wide as it is; one that is meant to be stretched as it is."""
+    """Return a view in true shape with the same width; intentionally stretched views are kept."""
     x_scale, y_scale = view.bp_per_pixel
     if not 1 / KEEP_BELOW < x_scale / y_scale < KEEP_BELOW:
         return view
@@ -122,7 +122,7 @@ def unstretched(view: Viewport) -> Viewport:
 
 
 def shape_text(view: Viewport, fold: Fold | None) -> str:
-    """Return what a view does to the layout, in words; empty when it shows the true shape."""
+    """Describe how a view transforms the layout; empty for the true shape."""
     parts = [stretch_text(view)]
     if fold is not None:
         parts.insert(0, f"Folded into {fold.n_rows} rows")
@@ -130,7 +130,7 @@ def shape_text(view: Viewport, fold: Fold | None) -> str:
 
 
 def stretch_text(view: Viewport) -> str:
-    """Return how much a view distorts the layout, in words; empty when it does not."""
+    """Describe how much a view distorts the layout; empty without distortion."""
     x_scale, y_scale = view.bp_per_pixel
     factor = x_scale / y_scale
     if 0.99 < factor < 1.01:

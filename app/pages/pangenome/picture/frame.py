@@ -1,4 +1,4 @@
-"""One frame of the live picture, and its message to the browser."""
+"""A frame of the live picture, and its message to the browser."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Shapes:
     Attributes
     ----------
     node_ends
-        float32, shape (k, 2, 2), bp: first and last base; cut where they leave the neighbourhood.
+        float32, shape (k, 2, 2), bp: first and last base; clipped to the neighbourhood of the view.
     node_colours
         uint8, shape (k,): palette indices.
     edges
         float32, shape (m, 4, 2): control points of cubic Bezier curves.
     base_offsets, base_letters
-        int32, shape (k + 1,), and uint8: the bases of each node that are shown.
+        int32, shape (k + 1,), and uint8: the visible bases of each node.
     base_lines
-        float32, shape (k, 2, 2): place of the first of them, and the step to the next.
+        float32, shape (k, 2, 2): position of the first visible base, and the step to the next.
     names
         Names of the nodes; empty to show none.
     """
@@ -52,7 +52,7 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class PlacedLabels:
-    """Words and their places (float32, shape (n, 2)), relative to the frame's lower left corner."""
+    """Labels and their positions (float32, shape (n, 2)), relative to the lower left corner."""
 
     words: tuple[tuple[str, str], ...] = ()
     places: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.float32))
@@ -60,30 +60,30 @@ class PlacedLabels:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A drawn picture and all that the browser needs for it.
+    """A picture with all data that the browser needs.
 
     Attributes
     ----------
     indices
         uint8, (height, width): palette indices, row 0 at the bottom.
     viewport
-        What the picture shows.
+        The view.
     palette
         256 colours.
     facts
-        Whatever the one who drew it wants back when it is shown.
+        Arbitrary data that the drawing code gets back when the frame is shown.
     shapes
-        What is drawn over it where few nodes are looked at, or None.
+        Shapes to draw above the picture if few nodes are visible, or None.
     labels
-        Words in it.
+        Text labels.
     overview
-        A newer picture of the whole layout, or None for the one that the browser has.
+        A new picture of the whole layout, or None to keep the browser's.
     shows_overview
-        Whether the small map is shown.
+        Whether the overview map is shown.
     is_folded
-        Whether the layout is cut into rows.
+        Whether the layout is folded into rows.
     hover
-        The node under the pointer as the browser takes it, or None.
+        The node under the pointer as a message, or None.
     """
 
     indices: np.ndarray
@@ -99,7 +99,7 @@ class Frame:
 
 
 def frame_message(frame: Frame, *, with_palette: bool) -> dict[str, Any]:
-    """Return a frame as a message: numbers and words, and all arrays packed into one."""
+    """Return a frame as a message: numbers, text, and all arrays packed into one."""
     view, shapes = frame.viewport, frame.shapes
     arrays: dict[str, np.ndarray] = {"indices": frame.indices}
     message: dict[str, Any] = {
@@ -132,6 +132,6 @@ def frame_message(frame: Frame, *, with_palette: bool) -> dict[str, Any]:
 
 
 def palette_bytes(palette: Palette) -> np.ndarray:
-    """Return colours ``#rrggbb`` as uint8, shape (256, 4): red, green, blue, opaque."""
+    """Convert colours ``#rrggbb`` to uint8, shape (256, 4): red, green, blue, opaque."""
     rgb = np.frombuffer(bytes.fromhex("".join(c.lstrip("#") for c in palette)), np.uint8)
     return np.column_stack([rgb.reshape(-1, 3), np.full(len(palette), 255, np.uint8)])

@@ -1,4 +1,4 @@
-"""Makes the frames of the live picture and their colouring: threads that know no browsers."""
+"""Draws frames of the live picture and computes colourings, independent of browsers."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ RESTING_SECONDS = 0.1
 
 
 class ColouringCache:
-    """Makes the colouring of a graph when it is first drawn, and keeps it until it changes.
+    """Computes the colouring of a graph on demand, and caches it until it changes.
 
     Attributes
     ----------
     annotations, table
-        What the graph has besides itself, or None.
+        Annotations and node table of the graph, or None.
     problem
-        Why the choice could not be followed, as one sentence; empty when it could.
+        Why the choice could not be applied, as one sentence; empty on success.
     version
-        Grows when a colouring is ready that a picture did not wait for.
+        Incremented when a colouring is ready that a picture did not wait for.
     """
 
     def __init__(self) -> None:
@@ -78,21 +78,21 @@ class ColouringCache:
 
     @property
     def is_making(self) -> bool:
-        """Whether a colouring is in the making."""
+        """Whether a colouring is being computed."""
         return self._making is not None and not self._making.done()
 
     def forget(self) -> None:
-        """Keep nothing of a graph that is not open any more."""
+        """Drop the data of a graph that was closed."""
         with self._lock:
             self._wish, self._made, self._making = (), None, None
 
     def get(
         self, graph: PangenomeGraph, choice: ColourChoice, layout: GraphLayout | None = None
     ) -> Colouring:
-        """Return the colouring of a choice; the last one of the graph while it is being made.
+        """Return the colouring of a choice, or the previous one of the graph while it is computed.
 
-        ``layout`` is that whose stress is to be seen. Density is shown when the choice cannot be
-        followed; `problem` says why.
+        ``layout`` is used for colours by stress. If the choice cannot be applied, density is shown,
+        and `problem` has the reason.
         """
         with self._lock:
             wish = (graph, choice, self.annotations, self.table, layout)
@@ -132,7 +132,7 @@ class ColouringCache:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is on the screen: for the legend, the notices and the downloads."""
+    """The displayed picture, for the legend, messages and downloads."""
 
     picture: Picture
     colouring: Colouring
@@ -145,20 +145,20 @@ class Shown:
 
 
 class FrameMaker:
-    """Draws what a run has come to, as a person wishes to see it.
+    """Draws the current state of a run in the requested view.
 
     Attributes
     ----------
     get_choice
-        Returns by what to colour.
+        Returns the colour choice.
     target
-        The nodes that the view follows, and which parts of them; None to follow the whole layout.
+        The nodes that the view follows, with their parts; None to follow the whole layout.
     only
-        int64, the nodes that are drawn; None for all.
+        int64, the nodes to draw; None for all.
     drawing
         The last drawing, or None.
     waits_for_edges
-        Whether the last frame had to do without edges that are not indexed yet.
+        Whether the last frame lacks edges that are not indexed yet.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class FrameMaker:
         self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
 
     def forget(self) -> None:
-        """Another graph is open: nothing is followed, and nothing is hidden."""
+        """Reset targets and filters, because another graph is open."""
         self.target = self.only = self.drawing = None
         self._last_image.forget()
         self._fitted, self._drawn = (None, None), (None, None, None)
@@ -195,32 +195,32 @@ class FrameMaker:
 
     @property
     def is_moved(self) -> bool:
-        """Whether the last picture was made by moving the one before."""
+        """Whether the last picture was drawn by shifting the previous one."""
         return self._last_image.is_moved
 
     def must_redraw(self) -> bool:
-        """Return, once, whether the last picture was moved there and the hand rests by now."""
+        """Return, once, whether the last picture was shifted and the view has come to rest."""
         moved_at = self._moved_at
         is_due = moved_at is not None and time.monotonic() >= moved_at + RESTING_SECONDS
         self._moved_at = None if is_due else moved_at
         return is_due
 
     def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
-        """Return colours and layers of the marks: the same layers for the same marks."""
+        """Return colours and layers of the marks; cached, so that equal marks share layers."""
         marks = self._notes.marks
         if marks != self._marks:
             self._marks, self._layers = marks, make_layers(marks)
         return self._layers
 
     def draw(self, width: int, height: int, own_view: Viewport | None) -> Frame | None:
-        """Draw one frame of a person's own view, or of what the view follows."""
+        """Draw a frame of the user's own view, or of what the view follows."""
         run, graph, last = self._run, self._run.graph, self._last_image
         if graph is None or not graph.n_nodes:
             return None
         choice = self._get_choice()
         colouring = self._colourings.get(graph, choice, self._measured_layout(choice))
         mark_colours, layers = self._mark_layers()
-        labels = () if run.state is RunState.READY else self._notes.labels  # there is no layout yet
+        labels = () if run.state is RunState.READY else self._notes.labels  # no layout yet
         with CORES.short():
             snapshot = run.latest
             if snapshot is None or len(snapshot.coordinates) != graph.n_nodes:
@@ -260,7 +260,7 @@ class FrameMaker:
         )
 
     def _measured_layout(self, choice: ColourChoice) -> GraphLayout | None:
-        """Return the layout whose stress is shown: while it moves, the one of a moment ago."""
+        """Return the layout for colours by stress; while it moves, it is updated periodically."""
         if choice.mode != "stress":
             self._measured = (None, None, 0.0)
             return None
@@ -273,7 +273,7 @@ class FrameMaker:
         return layout
 
     def _drawing_of(self, snapshot: Any, colouring: Colouring) -> LayoutDrawing:
-        """Return a drawing of these positions in these colours, from the last one if it can be."""
+        """Return a drawing of these positions and colours, based on the last one if possible."""
         drawing, coordinates = self.drawing, snapshot.coordinates
         last_snapshot, last_colouring, last_only = self._drawn
         backend = "cpu" if isinstance(coordinates, np.ndarray) else "cuda"
@@ -295,7 +295,7 @@ class FrameMaker:
         return drawing
 
     def _fit(self, drawing: LayoutDrawing, width: int, height: int) -> Viewport:
-        """Return the view of what is followed: the last one for as long as it will do."""
+        """Return the view of the followed nodes; the last one as long as it fits."""
         target, (last_target, last) = self.target, self._fitted
         last = last if last_target is target else None
         if target is None:
@@ -311,7 +311,7 @@ class FrameMaker:
     def _overview(
         self, drawing: LayoutDrawing, view: Viewport, options: dict[str, Any], version: tuple
     ) -> Overview | None:
-        """Return a small picture of everything, now and then, where it is of use."""
+        """Return a small picture of the whole layout if one is due and useful, else None."""
         now, fold = time.monotonic(), self._fitting.fold
         if version == self._overview_version or _holds_all(view, drawing, fold):
             return None
@@ -328,7 +328,7 @@ class FrameMaker:
 
 
 def _pixel_budget(drawing: LayoutDrawing) -> float:
-    """Return how many pixels may be touched: fewer while a layout computes on the same cores."""
+    """Return how many pixels may be drawn: fewer while a layout runs on the same cores."""
     if not drawing.is_live:
         return STILL_PIXELS
     return LIVE_PIXELS if drawing.backend == "cpu" else LIVE_GPU_PIXELS

@@ -1,4 +1,4 @@
-"""Frames of the live picture: of a person's own view or of the layout; and what is pointed at."""
+"""Frames of the live picture, of the user's view or the moving layout, and hovering."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ Line = tuple[float, float, float, float]
 
 
 class PictureFrames(FrameLoop):
-    """Feeds the canvas of a graph with frames of its layout.
+    """Supplies the canvas of a graph with frames of its layout.
 
     Parameters
     ----------
     draw
-        Called in a render thread with width and height (pixels) and the person's own viewport,
-        or None while the picture follows the layout; returns the frame, or None for no picture.
+        Called in a render thread with width and height (pixels) and the user's own viewport, or
+        None while the picture follows the layout. Returns the frame, or None for no picture.
     has_news
-        Returns whether there is something new to draw.
+        Returns whether a redraw is necessary.
     on_shown
-        Called under the document lock when a frame has been handed to the browser.
+        Called under the document lock when a frame was sent to the browser.
     on_moved
         Called under the document lock when the view has changed.
     on_failed
-        Called under the document lock with the error of a frame that could not be drawn.
+        Called under the document lock with the error of a failed frame.
     view
-        The canvas; by default one of a page.
+        The canvas; by default, one of a page.
 
     Attributes
     ----------
     view
         The canvas.
     follows
-        Whether the view follows the layout, rather than being the person's own.
+        Whether the view follows the layout, instead of being the user's own.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class PictureFrames(FrameLoop):
 
     @property
     def viewport(self) -> Viewport | None:
-        """What the canvas shows now; None before the browser has told its size."""
+        """The current view of the canvas; None before the browser has reported its size."""
         return self.view.viewport
 
     def follow(self) -> None:
-        """Let the view follow the layout again."""
+        """Make the view follow the layout again."""
         self.follows = True
         self.request()
 
@@ -93,7 +93,7 @@ class PictureFrames(FrameLoop):
         self.request()
 
     def pump(self) -> None:
-        """Send and draw what can be sent and drawn; called now and then, and when painted."""
+        """Send and draw pending frames; called periodically, and after each painted frame."""
         if self.document is None or min(self.view.size) < 1:
             return
         if self._has_news():
@@ -105,7 +105,7 @@ class PictureFrames(FrameLoop):
         return partial(self._make, *self.view.size, own_view)
 
     def _draw_frame(self, width: int, height: int, own_view: Viewport | None) -> Ready | None:
-        """Draw a frame and make its message; runs in a render thread."""
+        """Draw a frame and create its message; runs in a render thread."""
         try:
             frame = self._draw(width, height, own_view)
         except Exception as error:
@@ -147,11 +147,11 @@ class FoundNode:
     Attributes
     ----------
     node
-        Its number.
+        Its index.
     text
-        What to say of it; lines.
+        Description, in lines.
     lines
-        Where it is seen: ``(x0, y0, x1, y1)`` in the plane of the picture.
+        Its visible position: ``(x0, y0, x1, y1)`` in the plane of the picture.
     """
 
     node: int
@@ -160,17 +160,17 @@ class FoundNode:
 
     @property
     def message(self) -> dict[str, Any]:
-        """What the browser needs to show it."""
+        """The message that shows it in the browser."""
         return {"text": self.text, "lines": [list(line) for line in self.lines]}
 
 
 class Hovering:
-    """Remembers where the pointer rests, and finds the node there.
+    """Remembers the position of the pointer, and finds the node there.
 
     Parameters
     ----------
     find_node
-        Gets x and y in the plane of the picture; returns the node there or None.
+        Takes x and y in the plane of the picture; returns the node there or None.
     """
 
     def __init__(self, find_node: Callable[[float, float], FoundNode | None]) -> None:
@@ -178,7 +178,7 @@ class Hovering:
         self._place: tuple[float, float] | None = None
 
     def point(self, x: float, y: float) -> dict[str, Any] | None:
-        """Take a place; return the node there as the browser takes it, or None."""
+        """Set the position; return the message on the node there, or None."""
         self._place = (x, y)
         return self.look()
 
@@ -187,7 +187,7 @@ class Hovering:
         self._place = None
 
     def look(self) -> dict[str, Any] | None:
-        """Return the node that is under the pointer now, as the browser takes it, or None."""
+        """Return the message on the node that is under the pointer now, or None."""
         place = self._place
         found = None if place is None else self._find_node(*place)
         return None if found is None else found.message

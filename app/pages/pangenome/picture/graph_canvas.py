@@ -1,6 +1,6 @@
-"""The canvas in the browser on which the live picture is drawn, and the messages to and from it.
+"""The browser's canvas for the live picture, and the messages in both directions.
 
-The browser moves the last frame about by itself and tells the view; frames make it sharp.
+The browser moves the last frame by itself and reports the view; new frames make it sharp.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_GRAPH = "LayoutWidget(graph) shows a graph"
 
 
 def canvas_script(*, is_widget: bool = False) -> str:
-    """Return the browser's side as one module, of a page or of a notebook's widget."""
+    """Return the browser code as a single module, for a page or for a notebook widget."""
     names = (*SCRIPT_NAMES, "widget") if is_widget else SCRIPT_NAMES
     shared = [SHARED_SCRIPTS / f"{name}.js" for name in SHARED_NAMES]
     paths = [*shared, *(SCRIPTS / f"{name}.js" for name in names)]
@@ -41,7 +41,7 @@ def canvas_script(*, is_widget: bool = False) -> str:
 
 
 class GraphView(Listening):
-    """What a graph's canvas tells and is told, wherever it is shown.
+    """The messages from and to a graph's canvas, on a page or in a notebook.
 
     Kinds of messages are ``hello`` (a browser shows the canvas), ``resize``, ``view``, ``painted``,
     ``point``, ``leave``, ``click``, ``select``, ``fit`` and ``escape``.
@@ -49,9 +49,9 @@ class GraphView(Listening):
     Attributes
     ----------
     size
-        Width and height in device pixels; zeros before the browser has told them.
+        Width and height in device pixels; zeros before the browser has reported them.
     viewport
-        What the canvas shows, as far as it has been told; None before.
+        The last reported view of the canvas; None before the first.
     """
 
     size: tuple[int, int] = (0, 0)
@@ -59,17 +59,17 @@ class GraphView(Listening):
     _n_moves = _n_sizes = 0
 
     def send(self, message: Message) -> None:
-        """Send a message to the browser; under the document lock."""
+        """Send a message to the browser; needs the document lock."""
         super().send({**message, "moves": self._n_moves, "sizes": self._n_sizes})
 
     def look_at(self, view: Viewport) -> None:
-        """Move the canvas to a view, unless its person moves it at this moment."""
+        """Move the canvas to a view, unless the user is moving it."""
         self.expect(view)
         size = {"width": view.width, "height": view.height}
         self.send({"kind": "view", "bounds": bounds_of(view), **size})
 
     def expect(self, view: Viewport) -> None:
-        """Take note of a view that a frame on its way will show."""
+        """Note the view of a frame in flight."""
         self.viewport = view
 
     def _handle_msg(self, data: Message) -> None:
@@ -87,7 +87,7 @@ class GraphView(Listening):
 
 
 class GraphCanvas(GraphView, CanvasComponent):
-    """A canvas of a page that shows frames, and tells where its person looks and points."""
+    """A canvas on a page that shows frames, and reports view and pointer."""
 
     summary = param.String("Pangenome graph", doc="What a screen reader says of the picture.")
     hint = param.String(HINT, doc="What to do, where there is nothing to draw; else empty.")
@@ -96,20 +96,20 @@ class GraphCanvas(GraphView, CanvasComponent):
 
 
 class KernelLoop:
-    """Has things done in the thread that answers the widget's messages, as a document has."""
+    """Schedules callbacks in the thread that handles the widget's messages, like a document."""
 
     def __init__(self, lock: threading.RLock) -> None:
         self._loop, self._lock = asyncio.get_running_loop(), lock
 
     def add_next_tick_callback(self, callback: Callable[[], None]) -> None:
-        """Call back soon; from any thread."""
+        """Schedule a callback; thread-safe."""
         try:
             self._loop.call_soon_threadsafe(self._call, callback)
-        except RuntimeError:  # the browser's page is gone, and its loop with it
+        except RuntimeError:  # the browser's page and its loop are closed
             return
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> None:
-        """Call back later; from the thread of the loop."""
+        """Schedule a delayed callback; only in the thread of the loop."""
         self._loop.call_later(seconds, self._call, callback)
 
     def _call(self, callback: Callable[[], None]) -> None:
@@ -118,19 +118,19 @@ class KernelLoop:
 
 
 class WidgetCanvas(GraphView):
-    """The canvas of a `LayoutWidget`: its messages go through the kernel."""
+    """The canvas of a `LayoutWidget`, whose messages go through the kernel."""
 
     def __init__(self, widget: Any) -> None:
         self._widget = widget
 
     @property
     def document(self) -> KernelLoop:
-        """What has things done in this thread."""
+        """The scheduler of callbacks in this thread."""
         return KernelLoop(self._widget.lock)
 
     @property
     def hint(self) -> str:
-        """What to do, where there is nothing to draw."""
+        """Instructions while there is nothing to draw."""
         return self._widget._hint
 
     @hint.setter
@@ -139,7 +139,7 @@ class WidgetCanvas(GraphView):
 
     @property
     def summary(self) -> str:
-        """What a screen reader says of the picture."""
+        """Description of the picture for screen readers."""
         return self._widget._summary
 
     @summary.setter
@@ -152,5 +152,5 @@ class WidgetCanvas(GraphView):
 
 
 def bounds_of(view: Viewport) -> list[float]:
-    """Return a view's rectangle as the browser takes it."""
+    """Return the rectangle of a view as a message."""
     return [view.x_min, view.x_max, view.y_min, view.y_max]

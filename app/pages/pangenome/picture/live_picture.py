@@ -1,4 +1,4 @@
-"""The picture of all nodes, alive: it follows the layout, zooms, pans and names nodes."""
+"""The live picture of a graph: follows the layout, zooms, pans and identifies nodes."""
 
 from __future__ import annotations
 
@@ -38,29 +38,29 @@ NO_NODES = np.empty(0, np.int64)
 
 
 class LivePicture:
-    """The picture of a run.
+    """The live picture of a run.
 
     All callbacks are called under the document lock.
 
     Parameters
     ----------
     run
-        The layout.
+        The layout run.
     canvas
-        Where it is shown; by default a new canvas of a page.
+        The canvas; by default, a new one for a page.
 
     Attributes
     ----------
     pane
-        The canvas, to be placed on a page.
+        The canvas, to place on a page.
     choice
-        What to colour by; call `refresh` after a change.
+        The colour choice; call `refresh` after a change.
     colourings
-        Makes the colours; has the annotations and the table that they may need.
+        Computes colours; has the annotations and the table for them.
     fitting
-        The shape in which everything is shown; call `fit` after a change.
+        The shape of the whole layout; call `fit` after a change.
     shown
-        What is on the screen, or None.
+        The displayed content, or None.
     """
 
     def __init__(self, run: LayoutRun, *, canvas: GraphView | None = None) -> None:
@@ -97,13 +97,13 @@ class LivePicture:
         self._listen()
 
     def poll(self) -> None:
-        """Draw again if the run has moved on."""
+        """Redraw if the run has progressed."""
         self.follow_graph()
         self.frames.pump()
         self._describe()
 
     def follow_graph(self) -> None:
-        """Forget what was pointed out, if the run has another graph."""
+        """Remove all marks if the run has another graph."""
         if self._run.graph is not self._graph:
             self._graph = self._run.graph
             self._maker.forget()
@@ -112,16 +112,16 @@ class LivePicture:
             self.shown = None
 
     def refresh(self) -> None:
-        """Draw again: the colours have changed."""
+        """Redraw with new colours."""
         self.frames.request()
 
     def fit(self) -> None:
-        """Show everything, and go on doing so while the layout moves."""
+        """Show the whole layout, and follow it while it moves."""
         self._maker.target = None
         self.frames.follow()
 
     def zoom(self, factor: float) -> None:
-        """Magnify around the centre."""
+        """Zoom around the centre."""
         view = self.viewport
         if view is not None:
             self.show(view.zoomed(factor))
@@ -133,26 +133,26 @@ class LivePicture:
 
     @property
     def viewport(self) -> Viewport | None:
-        """What is shown now, in the plane of the picture; None before there is a picture."""
+        """The current view, in the plane of the picture; None before there is a picture."""
         return self.frames.viewport
 
     @property
     def is_own_view(self) -> bool:
-        """Whether a person has chosen what is shown: neither all of it, nor nodes to look at."""
+        """Whether the user has chosen the view, rather than the whole layout or a set of nodes."""
         return self._maker.target is None and not self.frames.follows
 
     @property
     def is_moved(self) -> bool:
-        """Whether what is drawn is a picture that was moved, and is to be drawn anew."""
+        """Whether the picture was shifted and needs a redraw."""
         return self._maker.is_moved
 
     @property
     def fold(self) -> Fold | None:
-        """How the layout is cut into rows, or None; the viewport is one of its plane."""
+        """How the layout is folded into rows, or None; the viewport is in the folded plane."""
         return self.fitting.fold
 
     def look_at_nodes(self, nodes: np.ndarray) -> None:
-        """Show these nodes with a margin around them, and follow them while the layout moves."""
+        """Show these nodes with a margin, and follow them while the layout moves."""
         self.look_at(NodeParts(np.asarray(nodes, np.int64)))
 
     def look_at(self, parts: NodeParts) -> None:
@@ -162,12 +162,12 @@ class LivePicture:
             self.frames.follow()
 
     def set_mark(self, name: str, mark: Mark | None) -> None:
-        """Point out nodes in a colour, under a name; None takes the mark of that name away."""
+        """Mark nodes with a colour under a name; None removes the mark of that name."""
         self.notes.set_mark(name, mark)
         self.refresh()
 
     def set_labels(self, name: str, labels: Sequence[NodeLabel]) -> None:
-        """Write words beside nodes; they replace the words of the same name."""
+        """Set text labels beside nodes; they replace the labels of the same name."""
         self.notes.set_labels(name, labels)
         self.refresh()
 
@@ -177,15 +177,15 @@ class LivePicture:
         self.refresh()
 
     def on_click(self, callback: Callable[[int], None]) -> None:
-        """Call back with the node that is clicked."""
+        """Register a callback for clicked nodes."""
         self._click_callbacks.append(callback)
 
     def on_select(self, callback: Callable[[np.ndarray], None]) -> None:
-        """Call back with the nodes (int64) in the box that is drawn with shift held; maybe none."""
+        """Register a callback for nodes (int64, maybe none) in a box drawn with Shift held."""
         self._select_callbacks.append(callback)
 
     def on_view(self, callback: Callable[[], None]) -> None:
-        """Call back when another part is looked at."""
+        """Register a callback for changes of the view."""
         self._view_callbacks.append(callback)
 
     def visible_nodes(self, limit: int) -> np.ndarray:
@@ -194,7 +194,7 @@ class LivePicture:
         return NO_NODES if view is None else self._nodes_in(view, limit)
 
     def current(self) -> tuple[LayoutDrawing, Viewport, Colouring]:
-        """Return what a picture of the present view is made from.
+        """Return the data for a picture of the present view.
 
         Raises
         ------
@@ -207,7 +207,7 @@ class LivePicture:
         return drawing, view, self.shown.colouring
 
     def node_at(self, x: float, y: float) -> int:
-        """Return the node that is seen nearest to a point of the plane, within 8 pixels, or -1."""
+        """Return the visible node nearest to a point of the plane, within 8 pixels, or -1."""
         view, drawing = self.viewport, self._drawing
         if drawing is None or view is None:
             return -1
@@ -215,7 +215,7 @@ class LivePicture:
 
     @property
     def _drawing(self) -> LayoutDrawing | None:
-        """The last drawing, if it is one of the graph that is open."""
+        """The last drawing, if it shows the open graph."""
         graph, drawing = self._run.graph, self._maker.drawing
         is_right = graph is not None and drawing is not None and drawing.n_nodes == graph.n_nodes
         return drawing if is_right else None
@@ -287,7 +287,7 @@ class LivePicture:
             callback()
 
     def _has_news(self) -> bool:
-        """Return, once, whether the run has moved on, or a frame lacked what is there by now."""
+        """Return, once, whether the run has progressed, or newly available edges were missing."""
         self._run.poll()
         run, maker = self._run, self._maker
         has_edges = maker.waits_for_edges and run.graph is not None and has_edge_index(run.graph)
@@ -300,7 +300,7 @@ class LivePicture:
         self.shown = frame.facts["shown"]
 
     def _describe(self) -> None:
-        """Say in words what is to be seen, for those who do not see it."""
+        """Update the description of the picture for screen readers."""
         now = time.monotonic()
         graph = self._run.graph
         hint = HINT if graph is None else "" if graph.n_nodes else "The graph has no nodes"
@@ -316,7 +316,7 @@ class LivePicture:
 
 
 def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -> str:
-    """Return in words what a picture shows: nodes, the part that is seen, and the iteration."""
+    """Describe a picture: number of nodes, visible part, and iteration."""
     graph, snapshot = run.graph, run.snapshot
     if graph is None:
         return "Pangenome graph: none is open"
@@ -337,7 +337,7 @@ def _place(message: Message) -> tuple[float, float]:
 
 
 def describe_node(graph: PangenomeGraph, node: int) -> str:
-    """Return name, length and depth of a node, in lines."""
+    """Return name, length and depth of a node as lines."""
     length, depth = int(graph.node_lengths[node]), int(graph.node_depths[node])
     steps = "step" if depth == 1 else "steps"
     return f"Node {graph.node_names[node]}\n{length:,} bp\nDepth {depth:,} {steps}"

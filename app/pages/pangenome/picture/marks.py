@@ -1,4 +1,4 @@
-"""What is pointed out in the picture: nodes in a colour of their own, and words beside nodes."""
+"""Marks of the picture: nodes in a special colour, and labels beside nodes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Nodes that stand out from all others.
+    """Nodes that are emphasized.
 
     Attributes
     ----------
     nodes
-        int64, any number of them; numbers of the graph.
+        int64, any number of node indices.
     colour
         ``#rrggbb``.
     label
-        What they are; empty for nothing.
+        Their description; empty for none.
     is_lit
-        Whether they are drawn wide, with a halo, so that a single short node is seen in the whole
-        layout.
+        Whether they are drawn wide with a halo, so that even a single short node is visible in the
+        whole layout.
     """
 
     nodes: np.ndarray
@@ -40,7 +40,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """A word beside a node, in a colour (``#rrggbb``)."""
+    """A label beside a node, in a colour (``#rrggbb``)."""
 
     node: int
     text: str
@@ -53,7 +53,7 @@ class PictureNotes:
     Attributes
     ----------
     version
-        Grows with every change.
+        Incremented with every change.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class PictureNotes:
         self.version = 0
 
     def set_mark(self, name: str, mark: Mark | None) -> None:
-        """Set, replace or take away (None) the mark of a name."""
+        """Set, replace or remove (None) the mark of a name."""
         with self._lock:
             self._marks.pop(name, None)
             if mark is not None and len(mark.nodes):
@@ -79,7 +79,7 @@ class PictureNotes:
             self.version += 1
 
     def clear(self) -> None:
-        """Forget everything: another graph is open."""
+        """Remove all marks and labels, because another graph is open."""
         with self._lock:
             self._marks.clear()
             self._labels.clear()
@@ -87,7 +87,7 @@ class PictureNotes:
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """The marks, in the order in which they are drawn."""
+        """The marks, in drawing order."""
         with self._lock:
             return tuple(self._marks.values())
 
@@ -99,7 +99,7 @@ class PictureNotes:
 
 
 def make_layers(marks: tuple[Mark, ...]) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
-    """Return the colours of marks, and the marks in the palette indices that are kept for them."""
+    """Return the colours of marks, and their layers in the palette indices reserved for marks."""
     colours = tuple(dict.fromkeys(mark.colour for mark in marks))[:N_MARK_COLOURS]
     indices = {colour: MAX_INDEX + 1 + place for place, colour in enumerate(colours)}
     layers = []

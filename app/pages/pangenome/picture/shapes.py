@@ -1,6 +1,7 @@
-"""What a near view shows as shapes and words, relative to the corner of its frame.
+"""Shapes and labels of a close view, relative to the corner of its frame.
 
-Differences to the corner are taken in float64; so they fit float32 wherever on a genome it is.
+The differences to the corner are computed in float64; the results fit into float32 anywhere on a
+genome.
 """
 
 from __future__ import annotations
@@ -44,14 +45,15 @@ _INDEXING: WeakKeyDictionary[PangenomeGraph, Future] = WeakKeyDictionary()
 
 @dataclass(frozen=True, eq=False)
 class NodeParts:
-    """Nodes that a view shows, whole or in part.
+    """Nodes to show, in full or in part.
 
     Attributes
     ----------
     nodes
-        int64, shape (n,); one may come several times.
+        int64, shape (n,); may contain duplicates.
     shares
-        float64, shape (n, 2): from which share of each node to which; None for whole nodes.
+        float64, shape (n, 2): relative start and end of the part of each node; None for whole
+        nodes.
     """
 
     nodes: np.ndarray
@@ -59,13 +61,13 @@ class NodeParts:
 
     @property
     def margin(self) -> float:
-        """Which share of the extent is left free on each side."""
+        """Margin on each side, as a fraction of the extent."""
         return NODES_MARGIN if self.shares is None else PARTS_MARGIN
 
     def bounds(
         self, drawing: LayoutDrawing, fold: Fold | None
     ) -> tuple[float, float, float, float]:
-        """Return the box around them in the plane of a picture, at least a few bases large."""
+        """Return their bounding box in the plane of a picture, at least a few bases large."""
         ends = plane_ends(drawing, self.nodes, fold)
         ends = ends if self.shares is None else cut_segments(ends, self.shares)
         ends = ends.reshape(-1, 2)
@@ -76,7 +78,7 @@ class NodeParts:
 
 
 def has_edge_index(graph: PangenomeGraph) -> bool:
-    """Return whether the edges of a graph are indexed; begin to index them if they are many."""
+    """Return whether the edges of a graph are indexed; start indexing if there are many."""
     if len(graph.edges) < MANY_EDGES:
         return True
     if graph not in _INDEXING:
@@ -87,9 +89,9 @@ def has_edge_index(graph: PangenomeGraph) -> bool:
 def find_shapes(
     graph: PangenomeGraph, drawing: LayoutDrawing, view: Viewport, fold: Fold | None
 ) -> tuple[Detail | None, bool]:
-    """Return the nodes and edges of a view, or None while it has too many.
+    """Return the nodes and edges of a view, or None if it has too many.
 
-    The second value says whether there would be some, once the edges of the graph are indexed.
+    The second value is True if shapes are missing because edges are not indexed yet.
     """
     nodes = drawing.visible_nodes(view, limit=MAX_SHAPES + 1, fold=fold)
     if len(nodes) > MAX_SHAPES:
@@ -108,7 +110,7 @@ def make_shapes(
     view: Viewport,
     fold: Fold | None,
 ) -> Shapes:
-    """Return nodes and edges as the browser draws them.
+    """Return nodes and edges as shapes for the browser.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def make_shapes(
 def node_colours(
     colouring: Colouring, picture: Picture, nodes: np.ndarray, layers: tuple[MarkLayer, ...]
 ) -> np.ndarray:
-    """Return the palette index of single nodes, marked or not; uint8."""
+    """Return the palette index of single nodes, including marks; uint8."""
     if colouring.node_values is None:
         colours = np.full(len(nodes), PLAIN_INDEX, np.uint8)
     else:
@@ -144,7 +146,7 @@ def node_colours(
 def place_labels(
     labels: Sequence[NodeLabel], drawing: LayoutDrawing, view: Viewport, fold: Fold | None
 ) -> PlacedLabels:
-    """Return the labels whose nodes are seen, each in the middle of the seen part of its node."""
+    """Return the labels of visible nodes, each in the middle of its node's visible part."""
     if not labels:
         return PlacedLabels()
     ends = plane_ends(drawing, np.array([label.node for label in labels]), fold)
@@ -160,7 +162,7 @@ def place_labels(
 def plane_ends(drawing: LayoutDrawing, nodes: np.ndarray, fold: Fold | None) -> np.ndarray:
     """Return the ends of nodes in the plane of a picture; float64, shape (n, 2, 2).
 
-    In a fold, a node lies in the row of its middle.
+    With a fold, a node is in the row of its centre.
     """
     ends = drawing.node_ends(nodes)
     if fold is None:
@@ -169,7 +171,7 @@ def plane_ends(drawing: LayoutDrawing, nodes: np.ndarray, fold: Fold | None) -> 
 
 
 def _near(ends: np.ndarray, view: Viewport) -> np.ndarray:
-    """Cut what is far outside a view, where float32 would not do."""
+    """Clip coordinates far outside a view, which float32 could not represent."""
     x, y = (view.x_max - view.x_min) * NEIGHBOURHOOD, (view.y_max - view.y_min) * NEIGHBOURHOOD
     box = (view.x_min - x, view.y_min - y, view.x_max + x, view.y_max + y)
     shares = clip_segments(ends, box)
@@ -184,7 +186,7 @@ def _lay_bases(
     view: Viewport,
     fold: Fold | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return offsets, letters, and for each piece its first letter's place and the step."""
+    """Return offsets, bases, and for each piece the position of its first base and the step."""
     n_pieces = len(detail.nodes)
     counts = np.zeros(n_pieces, np.int32)
     lines = np.zeros((n_pieces, 2, 2), np.float32)

@@ -1,4 +1,4 @@
-"""What all pages agree on, pointed out in the picture: region, picked nodes, what is lit up."""
+"""Marks in the picture for the state all pages share: region, selection and highlights."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ REST_SECONDS = 0.4
 
 
 class SharedMarks:
-    """Follows what the session shares, and takes clicks in the picture for picks.
+    """Marks the shared state of the session in the picture, and selects clicked nodes.
 
-    While another page is docked, the picture goes to the region of that page, and where a person
-    goes in the picture becomes the region; that one is not marked, for all of it is in sight.
+    While another page is docked, the picture shows that page's region, and the user's view of the
+    picture becomes the region. Such a region is not marked, because it fills the view.
     """
 
     def __init__(self, session: Session, view: LayoutView) -> None:
@@ -49,8 +49,8 @@ class SharedMarks:
         self.show()
 
     def show(self) -> None:
-        """Point out everything: the picture has forgotten it, or has not known it yet."""
-        self._sight.drop()  # it may be of another graph
+        """Set all marks again, e.g. after the picture was reset."""
+        self._sight.drop()  # it may refer to another graph
         self._follow_region()
         self._follow_picked()
         self._follow_lit()
@@ -59,7 +59,7 @@ class SharedMarks:
         self._session.picked = np.asarray(nodes, np.int64)
 
     def poll(self) -> None:
-        """Let the docked page follow where a person has gone in the picture and rests."""
+        """Make the docked page follow the user's view of the picture once it rests."""
         view, now = self._picture.viewport, time.monotonic()
         if view != self._seen_view:
             self._seen_view, self._seen_since = view, now
@@ -83,7 +83,7 @@ class SharedMarks:
 
     def _on_region(self, mark: Mark) -> None:
         self._picture.set_mark(REGION_MARK, mark)
-        self._follow_picked()  # the region may have them all
+        self._follow_picked()  # all of them may be in the region
         if self._goes_there and self._session.opened is not None:
             graph, region = self._session.opened.graph, self._session.region
             self._picture.look_at(region_parts(graph, region))
@@ -100,7 +100,7 @@ class SharedMarks:
         self._follow_lit()
 
     def _follow_lit(self, *_events: Any) -> None:
-        """Point out what is lit up, over all else: the last mark that is set is drawn on top."""
+        """Mark highlights above everything else: marks are drawn in the order they were set."""
         shown = self._session.highlights.shown
         for place in range(max(len(shown), self._n_marks)):
             lit = shown[place] if place < len(shown) else None
@@ -120,12 +120,12 @@ class SharedMarks:
 
 
 def region_nodes(graph: PangenomeGraph, region: PathRegion) -> np.ndarray:
-    """Return the nodes of a region, each once; int64, ascending."""
+    """Return the nodes of a region, unique; int64, ascending."""
     return np.unique(find_region_steps(graph, region).nodes)
 
 
 def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
-    """Return the nodes of a region, of the first and the last of which only a part is meant.
+    """Return the nodes of a region, with the covered parts of the first and last one.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
         As `find_region_steps`.
     """
     steps = find_region_steps(graph, region)
-    if len(steps.nodes) > MAX_PARTS:  # their ends are a small matter
+    if len(steps.nodes) > MAX_PARTS:  # partial first and last nodes are negligible
         return NodeParts(np.unique(steps.nodes))
     lengths = graph.node_lengths[steps.nodes]
     ends = np.array([region.start, max(region.end, region.start + 1)]) - steps.positions[:, None]
@@ -143,7 +143,7 @@ def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
 
 
 def region_title(graph: PangenomeGraph, region: PathRegion) -> str:
-    """Return a short name of a region, in coordinates of its contig where the path has them."""
+    """Return a short name of a region, in contig coordinates if the path has them."""
     name = graph.parsed_path_names[graph.find_path(region.path)]
     return f"{name.contig}:{name.start + region.start + 1:,}-{name.start + region.end:,}"
 
@@ -155,9 +155,9 @@ def _mark_of(graph: PangenomeGraph, region: PathRegion) -> Mark:
 def find_seen(
     profile: PathProfile, picture: LivePicture, n_nodes: int
 ) -> tuple[PathProfile, np.ndarray]:
-    """Return a path, and which stretches of it the picture shows.
+    """Return a path, and its intervals that the picture shows.
 
-    Where the picture shows more nodes than can be told one by one, no stretch is returned.
+    If the picture shows too many nodes to enumerate, no interval is returned.
     """
     nodes = picture.visible_nodes(MAX_VISIBLE_NODES)
     is_seen = np.zeros(n_nodes, bool)
@@ -167,7 +167,7 @@ def find_seen(
 
 
 def find_sight(graph: PangenomeGraph, path: str, picture: LivePicture) -> PathRegion | None:
-    """Return the stretch of a path that the picture shows, or None if the path is not in sight."""
+    """Return the interval of a path that the picture shows, or None if the path is not visible."""
     if path not in graph.path_names:
         return None
     _, stretches = find_seen(PathProfile.of(graph, path), picture, graph.n_nodes)
@@ -175,10 +175,10 @@ def find_sight(graph: PangenomeGraph, path: str, picture: LivePicture) -> PathRe
 
 
 def main_stretch(path: str, stretches: np.ndarray) -> PathRegion | None:
-    """Return the stretch of a path that many stand for, int64 of shape (n, 2); None without any.
+    """Return the main interval among many, int64 of shape (n, 2); None without any.
 
-    Of several that are farther from each other than all of them are long, it is the one with most
-    bases.
+    Intervals are split where a gap exceeds their total length; the part with the most bases is
+    returned.
     """
     if not len(stretches):
         return None

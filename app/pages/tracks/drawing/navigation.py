@@ -204,9 +204,7 @@ class Navigation:
         browser = self._browser
         self._is_own |= browser.canvas.is_moved
         is_kept = browser.contig in contigs and (self._is_own or self._visits.history.can_go_back)
-        is_kept = (
-            is_kept and browser.region.start < contigs[browser.contig]
-        )  # may be another graph's path
+        is_kept = is_kept and browser.region.start < contigs[browser.contig]  # another graph's path
         chosen = browser.contig if is_kept else busiest_contig(self._tracks, contigs)
         names = list(contigs)[:MAX_OPTIONS]
         if chosen and chosen not in names:

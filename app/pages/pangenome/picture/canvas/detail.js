@@ -1,5 +1,5 @@
-// Nodes, edges and bases as shapes, where few enough of them are looked at.
-// Their coordinates are relative to the corner of the frame that brought them.
+// Nodes, edges and bases as shapes, if few are visible. Coordinates are relative to the corner of
+// the frame that contains them.
 
 import { clipLine } from "./view.js";
 
@@ -19,7 +19,7 @@ export class Detail {
     this.origin = origin;
   }
 
-  // Maps from this frame's corner to the screen.
+  // Transform from this frame's corner to the screen.
   _toScreen(view) {
     const [x, y] = this.origin;
     const left = (x - view.x0) / view.xScale;
@@ -150,7 +150,7 @@ export class Detail {
   }
 }
 
-// Arrow heads that point from a node's first base to its last.
+// Arrow heads from a node's first base towards its last.
 function addChevrons(context, [x0, y0, x1, y1], thickness) {
   const length = Math.hypot(x1 - x0, y1 - y0);
   const size = thickness * 0.34;

@@ -39,7 +39,7 @@ export class Bitmap {
     this.view = new View(...bounds, width, height);
   }
 
-  // Draw what the bitmap has of a view; CSS pixels.
+  // Draw the part of the bitmap in a view; CSS pixels.
   draw(context, view) {
     if (this.view === null) {
       return;

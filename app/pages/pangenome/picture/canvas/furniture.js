@@ -1,4 +1,4 @@
-// What stands on the picture: scale bars in bp, the small map, and a hint where nothing is drawn.
+// Overlays of the picture: scale bars in bp, the overview map, and a hint if nothing is drawn.
 
 const INK = "#d5deea";
 const GROUND = "rgba(11, 16, 24, 0.72)";
@@ -7,7 +7,7 @@ const MAP_WIDTH = 176;
 const MAP_HEIGHT = 118;
 const MARGIN = 12;
 
-// The longest of 1, 2, 5, 10 ... bp that is no longer than a maximum.
+// The largest of 1, 2, 5, 10 ... bp up to a maximum.
 export function roundLength(maximum) {
   const power = 10 ** Math.floor(Math.log10(maximum));
   for (const step of [5, 2]) {
@@ -86,7 +86,7 @@ export class SmallMap {
     this.box = null;
   }
 
-  // Draw the map with the view's rectangle; hidden while the view holds everything.
+  // Draw the overview map with the view's rectangle; hidden if the view contains everything.
   draw(context, view) {
     const whole = this.bitmap.view;
     this.box = null;
@@ -138,7 +138,7 @@ export class SmallMap {
     );
   }
 
-  // The point of the plane under a pixel of the map.
+  // The point of the plane at a pixel of the map.
   pointAt(px, py) {
     const { box } = this;
     const whole = this.bitmap.view;

@@ -1,4 +1,4 @@
-// What a person does to the graph, as calls to the picture.
+// User actions on the graph, as calls to the picture.
 
 import { CanvasGestures, placeIn } from "../../../../parts/canvas/canvas_gestures.js";
 
@@ -6,7 +6,7 @@ const KEY_SHARE = 0.1;
 const FAR_KEY_SHARE = 0.5;
 
 export class Gestures extends CanvasGestures {
-  left = [0, 0]; // of the way that the hand has come, less than a pixel of the screen
+  left = [0, 0]; // remainder of the drag distance, less than one device pixel
 
   get isReady() {
     return this.picture.view !== null;
@@ -24,7 +24,7 @@ export class Gestures extends CanvasGestures {
     this.picture.move(this.picture.view.zoomed(factor, ...place));
   }
 
-  // By whole pixels of the screen: the picture stays sharp, and the server can go on using it.
+  // Pan by whole device pixels: the picture stays sharp, and the server can reuse it.
   pan(dx, dy) {
     const { canvas, view } = this.picture;
     const [xRatio, yRatio] = [canvas.width / view.width, canvas.height / view.height];
@@ -67,13 +67,13 @@ export class Gestures extends CanvasGestures {
     };
   }
 
-  // The small map takes a click and a drag alike.
+  // The overview map accepts both clicks and drags.
   dragTo(drag, place) {
     if (drag.kind === "map") {
       this.picture.centreFromMap(...place);
     } else if (drag.kind === "pan") {
       this.pan(place[0] - drag.last[0], place[1] - drag.last[1]);
-      this.picture.carry(...place); // the node under the hand comes along
+      this.picture.carry(...place); // the dragged node moves along
     } else {
       super.dragTo(drag, place);
     }

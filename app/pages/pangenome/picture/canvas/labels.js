@@ -1,4 +1,4 @@
-// Words in the picture, none over another: the first ones go first.
+// Labels in the picture without overlaps; earlier labels take precedence.
 
 const FONT = "system-ui, sans-serif";
 const GROUND = "rgba(11, 16, 24, 0.88)";
@@ -17,14 +17,14 @@ export class Labels {
     this.leaders = [];
   }
 
-  // Keep a rectangle free of words.
+  // Reserve a rectangle without labels.
   block(x, y, width, height) {
     this.taken.push([x, y, x + width, y + height]);
   }
 
-  // Find a place for a word above a point, or below or beside it, if there is room. The point is on a line
-  // that falls (1) or rises (-1) to the right, or on none to speak of (0). A word that may have a
-  // leader stands farther away where there is no room beside its point, with a line to it.
+  // Find a position for a label above a point, or below or beside it, if there is room. The point
+  // is on a line that falls (1) or rises (-1) to the right, or on neither (0). A label with
+  // a leader line may be farther away if there is no room next to its point.
   place(text, x, y, look = {}) {
     const { colour = TEXT, size = 12, weight = 400, gap = 10, lean = 0, mayLead = false } = look;
     const { context, view } = this;
@@ -69,7 +69,7 @@ export class Labels {
     return false;
   }
 
-  // Write the words that have a place, over the lines that lead to them.
+  // Draw the placed labels above their leader lines.
   write() {
     const { context } = this;
     for (const leader of this.leaders) {
@@ -89,7 +89,7 @@ export class Labels {
   }
 }
 
-// Where a word may stand around a point, farther and farther away: its left and top.
+// Candidate positions of a label around a point, at increasing distance: left and top.
 function farPlaces(x, y, width, height) {
   return REACHES.flatMap((reach) =>
     DIRECTIONS.map((direction) => {
@@ -100,7 +100,7 @@ function farPlaces(x, y, width, height) {
   );
 }
 
-// A thin line from a point to the nearest place of a box.
+// A thin line from a point to the nearest point of a box.
 function drawLeader(context, x, y, [left, top, right, bottom], colour) {
   const toX = Math.min(Math.max(x, left), right);
   const toY = Math.min(Math.max(y, top), bottom);
@@ -127,7 +127,7 @@ function overlap(a, b) {
   return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 }
 
-// A box of lines beside the pointer, within the view.
+// A box of text lines beside the pointer, within the view.
 export function drawTooltip(context, view, x, y, text) {
   const lines = text.split("\n");
   context.font = `12px ${FONT}`;

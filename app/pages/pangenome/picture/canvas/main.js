@@ -1,4 +1,4 @@
-// Puts the picture into its place on the page and connects it with the server.
+// Inserts the picture into the page and connects it to the server.
 
 import { Gestures } from "./gestures.js";
 import { Picture } from "./picture.js";
@@ -18,7 +18,7 @@ const STYLE = `
 `;
 const LOST = "No node is in sight here. Show everything";
 
-// The elements of a picture, which tells what its person does by a function.
+// Create the elements of a picture; user actions are reported to a function.
 export function placePicture(send) {
   const frame = document.createElement("div");
   frame.className = "picture";
@@ -59,7 +59,7 @@ export function placePicture(send) {
   return { frame, picture, showTexts, remove: () => observer.disconnect() };
 }
 
-// Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
+// Makes each greeting unique when the page recreates the canvas; an equal one would not be sent.
 let nSent = 0;
 
 export function render({ model }) {

@@ -1,5 +1,5 @@
-// The picture in the browser: the newest frame under the view as it is at this moment.
-// Moving asks nobody; the server is told of the view, and its next frame makes it sharp.
+// The picture in the browser: the latest frame, transformed to the current view. Moves are applied
+// locally and reported to the server, whose next frame is sharp.
 
 import { readArrays } from "../../../../parts/canvas/arrays.js";
 import { Detail } from "./detail.js";
@@ -42,7 +42,7 @@ export class Picture {
     this.pointTimer = null;
   }
 
-  // Whether no frame has come yet, and nobody says why.
+  // Whether no frame has arrived yet, and no error either.
   get isBare() {
     return this.frame.view === null && this.hint === "";
   }
@@ -55,7 +55,7 @@ export class Picture {
     return this.pointer !== null && this.map.contains(...this.pointer);
   }
 
-  // The canvas has a size, at first or another one.
+  // Handle the first or a changed size of the canvas.
   resize(width, height) {
     if (width < 1 || height < 1) {
       return;
@@ -73,7 +73,7 @@ export class Picture {
     this._tell(isFirst ? "hello" : "resize");
   }
 
-  // Another view by the person's own hand.
+  // Set the view after a user action.
   move(view) {
     this.view = view;
     this.nMoves += 1;
@@ -133,7 +133,7 @@ export class Picture {
     this.move(this.view.centred(...this.map.pointAt(px, py)));
   }
 
-  // The pointer rests or moves here without dragging; asks which node it is at.
+  // The pointer is here, without dragging; asks for the node under it.
   point(px, py) {
     this.pointer = [px, py];
     if (this.hover !== null) {
@@ -152,7 +152,7 @@ export class Picture {
     this.point(px, py);
   }
 
-  // The pointer has moved as far as the picture under it.
+  // The pointer has moved along with the picture.
   carry(px, py) {
     this.pointer = [px, py];
     this.hover = null;
@@ -174,14 +174,14 @@ export class Picture {
     }
   }
 
-  // A message of the server.
+  // Handle a message of the server.
   async take(message) {
     if (message.kind === "frame") {
       await this._takeFrame(message);
     } else if (message.kind === "view") {
       this._lookAt(message);
       if (message.sizes !== this.nSizes) {
-        this._tell("resize"); // for what was told of the size had the view before
+        this._tell("resize"); // the last report of the size had the old view
       }
     } else if (message.kind === "hover") {
       this._takeHover(message.hover);
@@ -189,8 +189,8 @@ export class Picture {
     this.requestDraw();
   }
 
-  // Follow the server, unless the person has moved since it knew. What it wanted for another size
-  // than the canvas has by now keeps its scale.
+  // Move to the server's view, unless the user has moved meanwhile. If the canvas has another size
+  // by now, the scale is kept.
   _lookAt({ bounds, width, height, moves }) {
     if (moves !== this.nMoves || this.view === null) {
       return;
@@ -263,7 +263,7 @@ export class Picture {
     this._tellPainted();
   }
 
-  // What is shown, for whoever looks at the page with a program.
+  // The displayed state, for tests and scripts.
   _note() {
     const { x0, x1, y0, y1 } = this.view;
     const { dataset } = this.canvas;
@@ -357,7 +357,7 @@ export class Picture {
     context.strokeRect(x0, y0, x1 - x0, y1 - y0);
   }
 
-  // Once the browser has painted what was drawn just now, the server may send the next frame.
+  // Acknowledge a frame after it was painted, so that the server sends the next one.
   _tellPainted() {
     if (this.painted === null) {
       return;

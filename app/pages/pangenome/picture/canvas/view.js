@@ -1,5 +1,5 @@
-// What the canvas shows: a rectangle of the plane (bp, y upwards) on so many CSS pixels.
-// All numbers are doubles, so a picture is sharp at 1e9 bp with pixels of 0.1 bp.
+// The visible rectangle of the plane (bp, y upwards) and its size in CSS pixels. All numbers are
+// doubles, so a picture is sharp at 1e9 bp with pixels of 0.1 bp.
 
 const MIN_SCALE = 1e-3;
 const MAX_EXTENT = 1e13;
@@ -38,7 +38,7 @@ export class View {
     return this.y1 - py * this.yScale;
   }
 
-  // Magnified, the point under a pixel staying where it is.
+  // Zoomed around the point under a pixel.
   zoomed(factor, px = this.width / 2, py = this.height / 2) {
     const x = this.toPlaneX(px);
     const y = this.toPlaneY(py);
@@ -53,7 +53,7 @@ export class View {
     );
   }
 
-  // Moved by pixels, as a dragged sheet of paper.
+  // Panned by a number of pixels.
   panned(dx, dy) {
     const x = -dx * this.xScale;
     const y = dy * this.yScale;
@@ -64,7 +64,7 @@ export class View {
     return this.panned(this.width / 2 - this.toScreenX(x), this.height / 2 - this.toScreenY(y));
   }
 
-  // Another size of the canvas: the same scale and the same middle.
+  // Resized, with the same scale and centre.
   resized(width, height) {
     if (width === this.width && height === this.height) {
       return this;
@@ -89,7 +89,7 @@ export class View {
     );
   }
 
-  // The share (sx, sy, sw, sh; of a size) of this view that another one shows, or null.
+  // The fraction (sx, sy, sw, sh) of this view, with its size, that another view shows, or null.
   part(other, width, height) {
     const x0 = Math.max(this.x0, other.x0);
     const x1 = Math.min(this.x1, other.x1);
@@ -112,7 +112,7 @@ export class View {
   }
 }
 
-// The part of a line that lies in a box from 0, 0 to width, height (and a margin), or null.
+// The part of a line inside a box from 0, 0 to width, height (plus a margin), or null.
 export function clipLine(x0, y0, x1, y1, width, height, margin = 0) {
   const dx = x1 - x0;
   const dy = y1 - y0;

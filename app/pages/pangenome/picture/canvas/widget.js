@@ -1,4 +1,4 @@
-// The picture as a widget of a notebook: with Run, colours and a legend, in the notebook's colours.
+// The picture as a notebook widget with Run button, colours and legend, in the notebook's theme.
 
 import { placePicture } from "./main.js";
 
@@ -32,8 +32,8 @@ function make(tag, className, more = {}) {
   return Object.assign(document.createElement(tag), { className, ...more });
 }
 
-// A saved notebook holds what the legend says and may come from anybody: only what a legend is made
-// of is shown, and nothing of it that could run.
+// The legend's HTML is stored in notebooks, which may come from untrusted sources. Allow only the
+// elements of a legend, and no scripts.
 function legendNodes(markup) {
   const { body } = new DOMParser().parseFromString(markup, "text/html");
   for (const node of body.querySelectorAll("*")) {
@@ -49,7 +49,7 @@ function legendNodes(markup) {
   return body.childNodes;
 }
 
-// The bytes of a frame come beside its words.
+// The binary data of a frame are sent separately from its message.
 function joined(message, buffers) {
   if (!buffers?.length) {
     return message;
@@ -60,7 +60,7 @@ function joined(message, buffers) {
 
 export function render({ model, el }) {
   const host = make("div", "genoviz-layout");
-  // JupyterLab takes no key for its own where this is said.
+  // Keeps JupyterLab from handling keys pressed here.
   host.dataset.lmSuppressShortcuts = "true";
   const root = host.attachShadow({ mode: "open" });
   const legendStyle = make("style", "");
@@ -167,7 +167,7 @@ export function render({ model, el }) {
   const take = (message, buffers) => picture.take(joined(message, buffers));
   model.on("msg:custom", take);
 
-  // The lower edge is dragged; what it comes to is the widget's height.
+  // The lower edge can be dragged to set the widget's height.
   let saveTimer = null;
   const observer = new ResizeObserver(() => {
     clearTimeout(saveTimer);

@@ -1,16 +1,16 @@
-// Positions above the tracks: 1-based, as people write them.
+// The axis above the tracks, in 1-based positions.
 
 const FONT = "11px system-ui, sans-serif";
 const TICK_PIXELS = 120;
 const HALF_BASE = 0.5;
 
-// A round distance of at least so many bases.
+// A round tick distance of at least this many bases.
 export function roundStep(least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
   return [1, 2, 5, 10].map((k) => k * power).find((step) => step >= least) ?? 10 * power;
 }
 
-// 1-based positions of the ticks of a span: the middle of base 1 is at 0.5.
+// 1-based tick positions of a span: the middle of base 1 is at 0.5.
 export function findTicks(span) {
   const step = Math.max(roundStep(span.scale * TICK_PIXELS), 1);
   const ticks = [];
@@ -27,7 +27,7 @@ export function positionText(position) {
   return Math.round(position).toLocaleString("en-US");
 }
 
-// Draw ticks and numbers with their foot at a height; none at a pixel that is taken.
+// Draw ticks and labels with their lower edge at a height; skip those near a reserved pixel.
 export function drawAxis(context, span, theme, bottom, taken = null) {
   context.font = FONT;
   context.textAlign = "center";
@@ -45,7 +45,7 @@ export function drawAxis(context, span, theme, bottom, taken = null) {
   }
 }
 
-// Say on the axis at which base the pointer is.
+// Show the base under the pointer on the axis.
 export function drawPosition(context, span, theme, bottom, x) {
   const text = positionText(Math.floor(span.toPosition(x)) + 1);
   context.font = `600 ${FONT}`;

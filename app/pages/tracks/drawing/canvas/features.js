@@ -1,4 +1,4 @@
-// Features of a track in rows: boxes, or exons on a line that points along the strand, with names.
+// Features in rows: boxes, or exons on a line with strand arrows, with labels.
 
 import { shade } from "./theme.js";
 
@@ -78,7 +78,7 @@ export class Features {
     }
   }
 
-  // Names go with their features into view, as long as there is room.
+  // Labels of partly visible features are shifted into view, if there is room.
   _drawNames(context, span, lane, toPixel, theme) {
     context.font = FONT;
     context.textAlign = "left";

@@ -1,4 +1,4 @@
-// What a person does to the lanes and to the overview, as calls to the picture.
+// User actions on the lanes and the overview, as calls to the picture.
 
 import { CanvasGestures, placeIn } from "../../../../parts/canvas/canvas_gestures.js";
 
@@ -65,7 +65,7 @@ export class Gestures extends CanvasGestures {
   }
 }
 
-// The window of the overview is dragged; a click elsewhere brings it there.
+// The window of the overview can be dragged; a click elsewhere moves it there.
 export function listenToOverview(canvas, picture) {
   let grip = null;
   const positionAt = (event) => picture.overview.whole(picture.span.width).toPosition(placeIn(canvas, event)[0]);

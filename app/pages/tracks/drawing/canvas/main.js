@@ -1,4 +1,4 @@
-// Puts the tracks into their place on the page and connects them with the server.
+// Inserts the tracks into the page and connects them to the server.
 
 import { Gestures, listenToOverview } from "./gestures.js";
 import { Margin } from "./margin.js";
@@ -71,7 +71,7 @@ function make(kind, className) {
   return element;
 }
 
-// Goes on when the page makes the canvas anew: a greeting equal to the last one would not be sent.
+// Makes each greeting unique when the page recreates the canvas; an equal one would not be sent.
 let nSent = 0;
 
 export function render({ model }) {
@@ -107,7 +107,7 @@ export function render({ model }) {
   showTexts();
   model.on(["summary"], showTexts);
   model.on("msg:custom", (message) => picture.take(message));
-  // Another theme is known by the colour of the words.
+  // A change of theme is detected by the text colour.
   root.addEventListener("transitionend", () => picture.requestDraw());
   const observer = new ResizeObserver(([entry]) => picture.resize(entry.contentRect.width));
   observer.observe(lanes);

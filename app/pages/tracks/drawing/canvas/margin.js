@@ -1,4 +1,4 @@
-// Names, scales and values beside the lanes; a lane is dragged to another place by its name.
+// Names, scales and values beside the lanes; dragging a name moves its lane.
 
 const DRAG_PIXELS = 4;
 const EDGE_PIXELS = 6;
@@ -106,7 +106,7 @@ export class Margin {
     return box;
   }
 
-  // What each track has under the pointer.
+  // The value of each track under the pointer.
   showValues(values) {
     this.values = values;
     for (const place of this.root.querySelectorAll(".value")) {
@@ -168,7 +168,7 @@ export class Margin {
     }
   }
 
-  // Where a track would go: before a lane, behind the last, or onto one.
+  // Where a dragged track would go: before a lane, after the last one, or onto one.
   _target(y) {
     const { track } = this.drag;
     const lane = this._laneAt(y);

@@ -1,4 +1,4 @@
-// The whole contig in a strip, with the stretch that is shown.
+// The whole contig as a strip, with a window for the visible interval.
 
 import { drawAxis } from "./axis.js";
 import { Span } from "./span.js";
@@ -40,7 +40,7 @@ export class Overview {
     context.strokeRect(left, top - 0.5, right - left, bottom - top);
   }
 
-  // From where to where the stretch is drawn, in pixels: never too thin to be seized.
+  // Pixel range of the window, with a minimum width so that it can be grabbed.
   window(span) {
     const whole = this.whole(span.width);
     const [left, right] = [whole.toPixel(span.start), whole.toPixel(span.end)];

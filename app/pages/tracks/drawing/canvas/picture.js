@@ -1,5 +1,5 @@
-// The tracks in the browser: the newest frame under the span as it is at this moment.
-// Moving asks nobody; the server is told of the span, and its next frame has what is missing.
+// The tracks in the browser: the latest frame, transformed to the current span. Moves are applied
+// locally and reported to the server, whose next frame supplies what is missing.
 
 import { readArrays } from "../../../../parts/canvas/arrays.js";
 import { drawAxis, drawPosition } from "./axis.js";
@@ -45,7 +45,7 @@ export class Picture {
     return Math.min(MIN_BASES, this.length);
   }
 
-  // The lanes have a width, at first or another one.
+  // Handle the first or a changed width of the lanes.
   resize(width) {
     if (width < 1) {
       return;
@@ -56,7 +56,7 @@ export class Picture {
     this.requestDraw();
   }
 
-  // Another span by the person's own hand.
+  // Set the span after a user action.
   move(span) {
     this.span = span.within(this.length);
     this.nMoves += 1;
@@ -108,7 +108,7 @@ export class Picture {
     }
   }
 
-  // The pointer is here; asks what the tracks have under it.
+  // Handle a pointer position; asks for the values of the tracks under it.
   point(x, y) {
     this.pointer = [x, y];
     this.requestDraw();
@@ -129,7 +129,7 @@ export class Picture {
     this.send({ kind: "leave" });
   }
 
-  // A message of the server.
+  // Handle a message of the server.
   async take(message) {
     if (message.kind === "frame") {
       await this._takeFrame(message);
@@ -143,7 +143,7 @@ export class Picture {
     this.requestDraw();
   }
 
-  // Follow the server, unless the person has moved on the same contig since it knew.
+  // Move to the server's span, unless the user has moved on the same contig meanwhile.
   _lookAt({ contig, length, bounds, moves }) {
     const isOther = contig !== this.contig || length !== this.length;
     Object.assign(this, { contig, length });
@@ -260,7 +260,7 @@ export class Picture {
     context.fillRect(0, lane.bottom - 1, span.width, 1);
   }
 
-  // What is lit up: bands through all lanes, each seen however far one is zoomed out.
+  // Highlights: bands across all lanes, with a minimum width.
   _drawLit(context, span, theme, frame) {
     for (const { ends, colour } of frame.lit) {
       context.fillStyle = shade(colour, theme);
@@ -294,7 +294,7 @@ export class Picture {
     }
   }
 
-  // What is shown, for whoever looks at the page with a program.
+  // The displayed state, for tests and scripts.
   _note() {
     this.nDraws += 1;
     const { dataset } = this.canvas;
@@ -304,7 +304,7 @@ export class Picture {
     dataset.lit = JSON.stringify(this.frame.lit.map(({ title, ends }) => [title, ends.length / 2]));
   }
 
-  // Once the browser has painted what was drawn just now, the server may send the next frame.
+  // Acknowledge a frame after it was painted, so that the server sends the next one.
   _tellPainted() {
     if (this.painted === null) {
       return;

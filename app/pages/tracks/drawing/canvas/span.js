@@ -1,4 +1,4 @@
-// The stretch of a contig that is shown, on so many CSS pixels; 0-based bp, as doubles.
+// The visible interval of a contig and its width in CSS pixels; 0-based bp, as doubles.
 
 export class Span {
   constructor(start, end, width) {
@@ -9,7 +9,7 @@ export class Span {
     return this.end - this.start;
   }
 
-  // Bases of a pixel.
+  // Bases per pixel.
   get scale() {
     return this.length / Math.max(this.width, 1);
   }
@@ -22,7 +22,7 @@ export class Span {
     return this.start + pixel * this.scale;
   }
 
-  // Moved by pixels, as a dragged sheet of paper.
+  // Panned by a number of pixels.
   panned(pixels) {
     const far = -pixels * this.scale;
     return new Span(this.start + far, this.end + far, this.width);
@@ -32,7 +32,7 @@ export class Span {
     return this.panned(this.width / 2 - this.toPixel(position));
   }
 
-  // Magnified, the base under a pixel staying where it is, and at least so many bases shown.
+  // Zoomed around the base under a pixel, with a minimum number of visible bases.
   zoomed(factor, pixel, least) {
     const limited = Math.min(factor, Math.max(this.length / least, 1));
     const at = this.toPosition(pixel);
@@ -44,7 +44,7 @@ export class Span {
     return new Span(this.start, this.end, width);
   }
 
-  // Moved, and if need be made smaller, so that it lies on a contig of that length.
+  // Moved, and reduced if necessary, to fit on a contig of this length.
   within(length) {
     const size = Math.min(this.length, length);
     const start = Math.min(Math.max(this.start, 0), length - size);

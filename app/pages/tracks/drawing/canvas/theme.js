@@ -28,13 +28,13 @@ const LIGHT = {
 };
 const SHADE = 0.78;
 
-// The theme around an element: words are light on a dark page.
+// Detect the theme of an element: text is light on a dark page.
 export function themeOf(element) {
   const [red, green, blue] = getComputedStyle(element).color.match(/[\d.]+/g).map(Number);
   return red + green + blue > 380 ? DARK : LIGHT;
 }
 
-// A track's colour, dark enough on white.
+// A track's colour, darkened on a white background.
 export function shade(colour, theme) {
   if (theme.isDark) {
     return colour;

@@ -1,4 +1,4 @@
-// The card that says what a feature is: it follows the pointer, or stays after a click.
+// The card that describes a feature: it follows the pointer, or stays after a click.
 
 export class Tip {
   constructor(root, send) {
@@ -12,7 +12,7 @@ export class Tip {
     return this.root.hidden ? "" : this.root.textContent;
   }
 
-  // Show words at a point of the lanes, or nothing.
+  // Show text at a point of the lanes, or hide it.
   show(tip, x, y) {
     if (this.isPinned) {
       return;

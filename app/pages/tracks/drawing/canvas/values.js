@@ -1,4 +1,4 @@
-// Values along a lane: mean and range of bins, or exact steps, on its scale.
+// Values along a lane: mean and range of bins, or exact steps, on the lane's scale.
 
 import { shade } from "./theme.js";
 
@@ -10,7 +10,7 @@ function squeeze(value, isLog) {
   return isLog ? Math.sign(value) * Math.log1p(Math.abs(value)) : value;
 }
 
-// Where a value is drawn in a lane, for parts that go up or down.
+// Vertical position of a value in a lane, for parts that extend up or down.
 export class Ruler {
   constructor(lane, isDown) {
     const { is_log: isLog, is_mirrored: isMirrored, scale } = lane;
@@ -33,7 +33,7 @@ export class Ruler {
   }
 }
 
-// Steps of one part: edge i, and the values from there to the next edge.
+// Steps of one part: edge i, and the values up to the next edge.
 export class Steps {
   constructor(part, arrays, origin) {
     Object.assign(this, part);
@@ -53,7 +53,7 @@ export class Steps {
     return this.origin + this.edges[i];
   }
 
-  // The step that has a position, as far as there is one.
+  // The step at a position, if there is one.
   find(position) {
     if (this.edges === null) {
       return Math.floor((position - this.first) / this.size);
@@ -123,7 +123,7 @@ export function drawSteps(context, span, lane, steps, colour, theme, isOverlay) 
   drawClips(context, span, steps, seen, ruler, theme);
 }
 
-// Mark where values leave the scale.
+// Mark values beyond the scale.
 function drawClips(context, span, steps, [first, last], ruler, theme) {
   const [most, least] = [ruler.greatest * (1 + 1e-6), ruler.least - 1e-6 * Math.abs(ruler.least)];
   const [above, below] = [ruler.top, ruler.bottom - CLIP_PIXELS];
@@ -138,7 +138,7 @@ function drawClips(context, span, steps, [first, last], ruler, theme) {
   }
 }
 
-// The ends of the scale at the left, and the line of zero.
+// Limits of the scale on the left, and the zero line.
 export function drawScale(context, span, lane, theme) {
   const ruler = new Ruler(lane, false);
   context.fillStyle = theme.line;
