@@ -47,6 +47,7 @@ _MODULES = {
         "FineMapping", "fine_map", "fine_map_summary", "iter_fine_map",
     ),
     "genoviz.analyses.genotypes.association.single_effects": ("CredibleSet", "FineMappingOptions"),
+    "genoviz.analyses.genotypes.association.meta_analysis": ("MetaAnalysis", "meta_analyse"),
     "genoviz.analyses.genotypes.association.scan": (
         "AssociationScan", "associate", "iter_associate",
     ),
@@ -290,6 +291,7 @@ _MODULES = {
     "genoviz.io.genotypes.pedigree": ("read_gamma", "read_pedigree"),
     "genoviz.io.genotypes.phenotypes": ("read_phenotypes",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
+    "genoviz.io.genotypes.association_tables": ("read_associations",),
     "genoviz.io.genotypes.writers": ("write_plink", "write_vcf"),
     "genoviz.io.sequences.reader": ("SequencesProgress", "iter_read_sequences", "read_sequences"),
     "genoviz.model.sequences.fm_index": ("FMIndex", "IndexInParts", "IndexPart"),

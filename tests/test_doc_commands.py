@@ -192,6 +192,10 @@ class Files:
         self.make("traits.csv")
         run("geno", "gwas", "cohort.bed", "--pheno", "traits.csv", "-o", path)
 
+    def make_other_tsv_gz(self, path):
+        self.make("gwas.tsv.gz")
+        shutil.copy(self.folder / "gwas.tsv.gz", path)
+
     def make_traits_csv(self, path):
         text = (self.samples / "genotypes.pheno.csv").read_text()
         rows = [line.split(",") for line in text.splitlines()]

@@ -175,6 +175,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "Test each variant for association; BETA is the effect per A1 allele (log odds "
                 "for cases).",
             ),
+            "meta": (
+                "genoviz.cli.genotypes.meta",
+                "Combine the associations of several studies by inverse-variance meta-analysis.",
+            ),
             "finemap": (
                 "genoviz.cli.genotypes.finemap",
                 "Fine-map a region with the sum of single effects model (SuSiE).",

@@ -333,3 +333,41 @@ def test_convert_splits_alleles_as_bcftools(run):
     assert run(f"convert {path} --split-alleles -o found")[0] == 0
     wanted = genoviz.read_genotypes("wanted.vcf")
     assert_same(genoviz.read_genotypes("found"), wanted, but=("sexes",))
+
+
+def test_meta_combines_scans(run, made):
+    pheno = ROOT / "data_samples" / "genotypes.pheno.csv"
+    for name, kept in (("a", made.samples.ids[::2]), ("b", made.samples.ids[1::2])):
+        Path("kept.txt").write_text("".join(f"{each}\n" for each in kept))
+        scan = f"gwas g.bed --pheno {pheno} --trait trait --keep kept.txt -o {name}.tsv.gz"
+        assert run(scan)[0] == 0
+    code, out, err = run("meta a.tsv.gz b.tsv.gz --random")
+    frames = [genoviz.read_associations(f"{name}.tsv.gz") for name in "ab"]
+    found = genoviz.meta_analyse(zip("ab", frames, strict=True), random_effects=True)
+    assert (code, f"{found.frame.height:,} variants of 2 files" in err) == (0, True)
+    assert f"a.tsv.gz: lambda GC {found.lambdas[0]:.4f}\n" in err
+    for title in ("BETA", "SE", "NEG_LOG10_P", "Q", "TAU2", "P_RANDOM"):
+        np.testing.assert_array_equal(column(out, title), found.frame[title].to_numpy())
+    assert [row["DIRECTION"] for row in rows_of(out)] == found.frame["DIRECTION"].to_list()
+    code, out, err = run("meta a.tsv.gz --genomic-control -o m.tsv.gz")
+    assert (code, out) == (0, "")
+    again = genoviz.read_associations("m.tsv.gz")  # what is written can be combined again
+    factor = np.sqrt(max(1, found.lambdas[0]))
+    usable = frames[0].filter(frames[0]["se"].is_finite())
+    np.testing.assert_allclose(again["se"], usable["se"] * factor, rtol=1e-12)
+    assert again["n"].to_list() == usable["n"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("CHR BP SNP A1 A2 BETA SE\n1 1 x A G 1 1\n1 1 x A G 2 1\n",
+         "s: variant x (1:1, A/G) is there twice, needs to be there once"),
+        ("CHR BP SNP A1 A2 P\n1 1 x A G 1\n", "s: has columns CHR, BP, SNP, A1, A2, P, needs BETA"),
+        ("CHR BP SNP A1 BETA SE\n1 1 x A 1 1\n", "no file has a variant with an effect and both"),
+    ],
+)  # fmt: skip
+def test_scans_that_cannot_be_combined_are_told(run, text, words):
+    Path("s").write_text(text)
+    code, out, err = run("meta s")
+    assert (code, out, words in err) == (1, "", True), err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,12 @@ from genoviz.cli.intervals.options import write_output
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars
 
     from genoviz.analyses.genotypes.prediction.blup_run import BlupSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
+
+_ROWS = 1 << 18
 
 
 def sample_columns(samples: SampleTable) -> dict[str, Any]:
@@ -66,8 +70,19 @@ def write_table(columns: dict[str, Any], output: Path | None) -> None:
     import polars
 
     frame = polars.DataFrame({name: _series(values) for name, values in columns.items()})
-    text = frame.fill_nan(None).write_csv(separator="\t", null_value="NA").encode()
-    write_output([text], output)
+    write_frame(frame, output)
+
+
+def write_frame(frame: polars.DataFrame, output: Path | None) -> None:
+    """Write a frame as `write_table` does, some rows at a time."""
+
+    def texts() -> Iterator[bytes]:
+        for start in range(0, max(frame.height, 1), _ROWS):
+            rows = frame.slice(start, _ROWS).fill_nan(None)
+            text = rows.write_csv(separator="\t", null_value="NA", include_header=start == 0)
+            yield text.encode()
+
+    write_output(texts(), output)
 
 
 def _series(values: np.ndarray) -> Any:

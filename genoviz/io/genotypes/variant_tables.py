@@ -56,14 +56,21 @@ class VariantValues:
         FileFormatError
             If there is no such column.
         """
-        by_lower = {title.lower(): title for title in reversed(self.titles)}
-        for each in usual if name is None else (name,):
-            if each in self.titles or each.lower() in by_lower:
-                return each if each in self.titles else by_lower[each.lower()]
+        found = self.first(usual if name is None else (name,))
+        if found is not None:
+            return found
         needed = repr(name) if name is not None else f"{', '.join(usual[:-1])} or {usual[-1]}"
         raise FileFormatError(
             self.path, f"has columns {', '.join(self.titles)}, needs {needed} for {what}"
         )
+
+    def first(self, names: Sequence[str]) -> str | None:
+        """Return the title of the first column of these names, in any case; None if none is."""
+        by_lower = {title.lower(): title for title in reversed(self.titles)}
+        for each in names:
+            if each in self.titles or each.lower() in by_lower:
+                return each if each in self.titles else by_lower[each.lower()]
+        return None
 
     def texts(self, title: str) -> list[str]:
         """Return a column as text, "" for empty fields."""
@@ -77,14 +84,17 @@ class VariantValues:
         FileFormatError
             If a field is not a number.
         """
-        values = np.empty(len(self))
-        for row, text in enumerate(self.texts(title)):
+        import polars
+
+        texts = self.frame[title].cast(polars.String).str.strip_chars()
+        numbers = texts.cast(polars.Float64, strict=False)
+        values = numbers.fill_null(np.nan).to_numpy(writable=True)
+        others = numbers.is_null() & ~texts.fill_null("").is_in(MISSING)
+        for row in others.arg_true().to_list():
             try:
-                values[row] = np.nan if text.strip() in MISSING else float(text)
+                values[row] = float(texts[row])
             except ValueError:
-                raise FileFormatError(
-                    self.path, f"column {title} has {text!r}, needs a number", line=self._line(row)
-                ) from None
+                self.refuse(row, f"column {title} has {self.frame[title][row]!r}, needs a number")
         return values
 
     def refuse(self, row: int, found: str) -> None:

@@ -56,3 +56,13 @@ def test_a_list_has_an_id_a_line(tmp_path):
     path = tmp_path / "list.txt"
     path.write_bytes(b"\xef\xbb\xbfrs1\n\nrs2\tmore of it\r\nrs1\n")
     assert read_id_list(path) == {"rs1", "rs2"}
+
+
+def test_numbers_are_those_that_python_reads(tmp_path):
+    texts = ["1e-320", "0.1", "-1.7976931348623157e308", "5", "+.5", "inf", "-nan", "1_0", "1e400"]
+    texts += [repr(float(value)) for value in np.random.default_rng(1).normal(size=200) ** 9]
+    path = tmp_path / "t.tsv"
+    path.write_text("ID\tP\n" + "".join(f"x\t {text}\n" for text in texts) + "x\tNA\nx\t\n")
+    found = read_variant_table(path).numbers("P")
+    wanted = [np.nan if text == "-nan" else float(text) for text in texts]
+    np.testing.assert_array_equal(found, [*wanted, np.nan, np.nan])
