@@ -55,7 +55,7 @@ def inflation_text(lambda_gc: float) -> str:
     Examples
     --------
     >>> inflation_text(1.0214), inflation_text(float("nan"))
-    ('λ = 1.021', 'no λ, as no variant is tested')
+    ('λ = 1.021', 'no λ, because no variant was tested')
     """
     return (
         "no λ, because no variant was tested" if math.isnan(lambda_gc) else f"λ = {lambda_gc:.3f}"
