@@ -1,4 +1,4 @@
-"""Fixtures that all tests share: the real data, and the backends that can run here."""
+"""Fixtures shared by all tests: real data, available backends, and the distribution of tests."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tests.waiting import PATIENCE
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("GENOVIZ_TEST_DATA", ROOT.parent / "shared" / "data"))
 
-# Few, and each time the same, for the tests run on two cores and say something of what changed;
-# HYPOTHESIS_EXAMPLES=1000 searches longer, and elsewhere each time.
+# Few and deterministic examples, for two cores and reproducible failures; HYPOTHESIS_EXAMPLES=1000
+# searches longer, with random examples.
 EXAMPLES = os.environ.get("HYPOTHESIS_EXAMPLES")
-# A kernel is compiled in the first example, which takes longer than Hypothesis expects of one.
+# No deadline, because the first example compiles a kernel.
 with contextlib.suppress(ImportError):
     from hypothesis import settings
 
@@ -39,20 +39,20 @@ with contextlib.suppress(ImportError):
 
 @pytest.fixture(autouse=True)
 def _rules_of_a_command():
-    """Let a test that makes a page, and so a server of its process, change no other one's rules."""
+    """Restore the reading rules, which are global, after tests that change them."""
     RULES.__dict__.update(vars(ReadingRules()))
     yield
     RULES.__dict__.update(vars(ReadingRules()))
 
 
-# A GPU machine may have the kernels' packages alone.
+# A GPU machine may have only the packages for kernels.
 HAS_PANEL = importlib.util.find_spec("panel") is not None
 NEED_PANEL = ["app", "browser", "soak", "test_house.py", "test_project.py"]
 collect_ignore = [] if HAS_PANEL else NEED_PANEL
 
 
 def pytest_report_header() -> list[str]:
-    """Say what is tested where, for the logs in ``benchmarks/``, and what is left out."""
+    """Report what is tested on which machine, for the logs in ``benchmarks/``, and omissions."""
     unit = "with" if has_amx() else "without"
     lines = [f"commit {commit()}; {processor()}, {unit} a matrix unit (AMX); {graphics_card()}"]
     if not HAS_PANEL:
@@ -62,7 +62,7 @@ def pytest_report_header() -> list[str]:
 
 
 def commit() -> str:
-    """Return the commit that is tested; GENOVIZ_COMMIT names it where git cannot."""
+    """Return the tested commit; GENOVIZ_COMMIT names it where git cannot."""
     if named := os.environ.get("GENOVIZ_COMMIT"):
         return named
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
@@ -84,7 +84,7 @@ def processor() -> str:
 
 
 def graphics_card() -> str:
-    """Return the name of the GPU that the tests use."""
+    """Return the name of the tested GPU."""
     if not cuda_is_available():
         return "no GPU"
     import cupy
@@ -92,16 +92,16 @@ def graphics_card() -> str:
     return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
 
 
-# Several processes take a file of tests after the other, and of these files a test.
+# Workers take one file after the other, but single tests of these files.
 OF_LONG_TESTS = ("tests/test_docs.py",)
 MAX_CORES = 4
-# Browsers wait most of the time: two are driven at once, each through about half of the files.
+# Browsers wait most of the time. Two are driven at once, each for about half of the files.
 BROWSERS = {"tests/browser": 0, "tests/browser of data": 1}
 OF_DATA = ("genotypes", "history", "kmers", "offtargets", "track", "tracks")
 
 
 def of_browser(file: str) -> str:
-    """Return the name of the browser in which a file's tests are, or nothing."""
+    """Return the name of the browser for a test file, or ""."""
     folder, _, name = file.rpartition("/")
     if folder != "tests/browser":
         return ""
@@ -109,7 +109,7 @@ def of_browser(file: str) -> str:
 
 
 def place_in_order(file: str) -> int:
-    """Browsers first, which take longest, then what starts programs; small files end the run."""
+    """Return a sort key: slow browser tests first, then tests of programs; short files last."""
     if browser := of_browser(file):
         return BROWSERS[browser]
     folder = file.rpartition("/")[0]
@@ -118,13 +118,13 @@ def place_in_order(file: str) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Return two processes more than cores: those that drive browsers wait most of the time."""
+    """Return two more workers than cores, because those that drive browsers mostly wait."""
     return 2 + min(os.cpu_count() or 1, MAX_CORES)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Share out files, the single tests of some files, and all of a browser as one."""
+    """Distribute whole files, single tests of some files, and all tests of a browser together."""
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
@@ -140,10 +140,10 @@ KERNELS = str(ROOT / "genoviz")
 
 
 def pytest_configure(config):
-    """Compile each kernel in one process, while others that need it wait for Numba's cache.
+    """Compile each kernel in one worker, while others wait for Numba's cache.
 
-    Neighbouring files of tests are run at the same time, and need the same kernels: in a fresh
-    checkout all processes compiled these at once.
+    Neighbouring test files run at the same time and need the same kernels, so in a fresh checkout
+    all workers would compile them.
     """
     if importlib.util.find_spec("fcntl"):
         Dispatcher.compile = compile_in_turn
@@ -156,12 +156,11 @@ def pytest_configure(config):
 
 
 def write_assertions_once(config):
-    """Have pytest rewrite the assertions of all tests, and keep what it has rewritten.
+    """Make pytest rewrite all assertions before workers start, and cache the result.
 
-    The processes that run tests collect all of them at the same time: in a fresh checkout each of
-    them rewrote all files.
+    Workers collect all tests at the same time, so in a fresh checkout each would rewrite all files.
     """
-    rewrite = importlib.import_module("_pytest.assertion.rewrite")  # pytest has no public name
+    rewrite = importlib.import_module("_pytest.assertion.rewrite")  # not a public name of pytest
     state = config.stash[rewrite.assertstate_key]
 
     def write(file):
@@ -185,11 +184,11 @@ def write_assertions_once(config):
 
 
 def compile_in_turn(self, sig):
-    """Compile a function, or load it, while no other process compiles of its file."""
+    """Compile or load a function while no other process compiles functions of its file."""
     path = self.py_func.__code__.co_filename
     if not path.startswith(KERNELS):
         return COMPILE_ALONE(self, sig)
-    # Numba's own lock comes first: of two threads only its owner may wait for other processes.
+    # Take Numba's own lock first, so that only its owner waits for other processes.
     with global_compiler_lock, turn_of(path):
         return COMPILE_ALONE(self, sig)
 
@@ -200,7 +199,7 @@ TURNS: set[str] = set()
 
 @contextlib.contextmanager
 def turn_of(path):
-    """Hold a lock on a file among processes inside the block."""
+    """Hold an inter-process lock on a file."""
     if path in TURNS:
         yield
         return
@@ -209,7 +208,7 @@ def turn_of(path):
     TURNS.add(path)
     try:
         with Path(path).open("rb") as file:
-            end = time.monotonic() + PATIENCE  # then it is compiled here, too
+            end = time.monotonic() + PATIENCE  # after that, compile in parallel
             while time.monotonic() < end:
                 with contextlib.suppress(BlockingIOError):
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -218,13 +217,13 @@ def turn_of(path):
             try:
                 yield
             finally:
-                fcntl.flock(file, fcntl.LOCK_UN)  # a forked process has the file open too
+                fcntl.flock(file, fcntl.LOCK_UN)  # forked processes share the open file
     finally:
         TURNS.discard(path)
 
 
-# Modules and tests stay until the end: to look through them for garbage again and again took a
-# fifth of the time of the dashboard's tests. Of what a test leaves behind more comes together.
+# Modules and tests live until the end; repeated garbage collection of them took a fifth of the time
+# of the dashboard's tests. Collections of new objects are also made less frequent.
 OBJECTS_BEFORE_A_COLLECTION = (20_000, 20, 20)
 
 
@@ -245,7 +244,7 @@ def loaded_kernels() -> list[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Let the garbage collector look at what tests make, and not at all that they import."""
+    """Exclude imported modules from garbage collection."""
     gc.disable()
     try:
         yield
@@ -258,7 +257,7 @@ def pytest_collection():
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with what takes longest."""
+    """Run the slowest tests first."""
     items.sort(key=lambda item: place_in_order(item.nodeid.split("::")[0]))
 
 
@@ -276,7 +275,7 @@ REAL_GRAPHS = (
 
 
 def real_data(name: str) -> Path:
-    """Return a file of real data, or skip the test, visibly, where it is absent."""
+    """Return the path of real data, or skip the test with a message if it is missing."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"real data {name} is not here (GENOVIZ_TEST_DATA names its folder)")
@@ -284,7 +283,7 @@ def real_data(name: str) -> Path:
 
 
 def count_gpus() -> int:
-    """Return how many GPUs can be used here."""
+    """Return the number of usable GPUs."""
     if not cuda_is_available():
         return 0
     import cupy
@@ -297,7 +296,7 @@ def count_gpus() -> int:
     params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)],
 )
 def backend(request: pytest.FixtureRequest) -> str:
-    """Each backend in turn; the GPU is skipped, visibly, on a machine without one."""
+    """Each backend in turn; the GPU is skipped with a message on a machine without one."""
     if request.param == "cuda" and not cuda_is_available():
         pytest.skip("no NVIDIA GPU can be used here")
     return request.param

@@ -1,4 +1,4 @@
-"""Small graphs for tests: drawn by NumPy or Hypothesis, or written out."""
+"""Small graphs for tests: random, from Hypothesis, or explicit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from genoviz.model import ByteStrings, PangenomeGraph
 
 
 def make_graph(node_lengths, paths, edges=()) -> PangenomeGraph:
-    """Return a graph of paths given as lists of signed 1-based nodes: ``[1, -2]`` is ``1+,2-``."""
+    """Return a graph from paths as lists of signed 1-based nodes: ``[1, -2]`` is ``1+,2-``."""
     handles = [[(abs(node) - 1) << 1 | (node < 0) for node in path] for path in paths]
     return PangenomeGraph(
         node_names=ByteStrings.from_integers(1, len(node_lengths)),
@@ -23,7 +23,7 @@ def make_graph(node_lengths, paths, edges=()) -> PangenomeGraph:
 
 
 def random_graph(seed: int, *, n_nodes=40, n_paths=4, max_steps=60) -> PangenomeGraph:
-    """Return a graph whose paths walk at random, with reverse steps and revisits."""
+    """Return a graph whose paths are random walks, with reverse steps and revisits."""
     generator = np.random.default_rng(seed)
     lengths = generator.integers(1, 30, n_nodes)
     paths = []
@@ -36,7 +36,7 @@ def random_graph(seed: int, *, n_nodes=40, n_paths=4, max_steps=60) -> Pangenome
 
 
 def make_spelled_graph(node_sequences, paths) -> PangenomeGraph:
-    """Return a graph of nodes with these bases; ``*3`` is a node of 3 bp without sequence."""
+    """Return a graph of nodes with these sequences; ``*3`` is a node of 3 bp without sequence."""
     has_bases = [not bases.startswith("*") for bases in node_sequences]
     lengths = [
         len(bases) if has else int(bases[1:])

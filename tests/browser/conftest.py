@@ -1,4 +1,4 @@
-"""A served dashboard and a headless Chromium to look at it, both gone after the last test here."""
+"""A served dashboard and headless Chromium for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ FLAGS = [
 ]
 ONE_TRY = 8
 LONGEST_TRY = 60
-# In ms. To look costs the browser and this process some of the time that the page needs.
+# In ms. Each check costs the browser and this process time that the page needs.
 LONGEST_PAUSE = 400
-# One test, with its repetitions: some waits that end only when something is broken.
+# For one test with its repetitions; some waits end only if something is broken.
 LONGEST_TEST = 1800
-# How many times slower a tab is to be than it could (CHROMIUM_SLOWDOWN=6 make test).
+# Slows tabs down by this factor (CHROMIUM_SLOWDOWN=6 make test).
 SLOWDOWN = os.environ.get("CHROMIUM_SLOWDOWN")
-# The coloured pixel nearest to the middle; words and lines are grey.
+# Finds the coloured pixel nearest to the centre; text and lines are grey.
 NODE_PIXEL = """(canvas) => {
   const {width, height} = canvas
   const {data} = canvas.getContext("2d").getImageData(0, 0, width, height)
@@ -62,9 +62,9 @@ N_FAILURES = pytest.StashKey[int]()
 
 
 def pytest_collection_modifyitems(config, items):
-    """All tests of this folder need a browser, and say so where there is none.
+    """Mark all tests of this folder as browser tests, skipped without a browser.
 
-    A browser is at times too busy for a test; so a failure counts when it comes three times.
+    A test may fail because the machine is busy, so it is repeated up to twice.
     """
     folder = str(Path(__file__).parent) + os.sep
     for item in items:
@@ -80,7 +80,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
-    """Count what has failed, for the tabs that tests share."""
+    """Count failures, so that shared tabs are reopened after one."""
     report = yield
     if report.failed:
         item.config.stash[N_FAILURES] = item.config.stash.get(N_FAILURES, 0) + 1
@@ -89,7 +89,7 @@ def pytest_runtest_makereport(item):
 
 @pytest.fixture(scope="package")
 def browsers():
-    """Starts browsers; without its plugin for pytest, whose fixtures warn of themselves."""
+    """Playwright, started without its pytest plugin, whose fixtures raise warnings."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -98,7 +98,7 @@ def browsers():
 
 @pytest.fixture(scope="package")
 def person(browsers, tmp_path_factory):
-    """One person's browser, which keeps on disk what it has loaded and compiled."""
+    """A browser profile on disk, which caches loaded and compiled scripts."""
     context = browsers.launch_persistent_context(
         tmp_path_factory.mktemp("person"),
         executable_path=CHROMIUM,
@@ -115,7 +115,7 @@ def person(browsers, tmp_path_factory):
 
 
 def slow_down(page):
-    """Let a tab have but a part of the processor, as on a slow or busy machine."""
+    """Throttle the CPU of a tab, as on a slow or busy machine."""
     tools = page.context.new_cdp_session(page)
     tools.send("Emulation.setCPUThrottlingRate", {"rate": float(SLOWDOWN)})
 
@@ -138,16 +138,16 @@ class Tabs:
 
 
 class SharedTabs:
-    """Tabs that tests use one after the other; after a test that failed they are opened anew."""
+    """Tabs shared by consecutive tests; after a failure they are reopened."""
 
     def __init__(self, person, stash):
         self._tabs, self._stash = Tabs(person), stash
         self._visits, self._n_failures = {}, 0
 
     def get(self, name, open_tab):
-        """Return the visit of a name, which ``open_tab(page)`` opens when there is none.
+        """Return the visit of a name, and create it by ``open_tab(page)`` if there is none.
 
-        It is in front: of a tab behind another one the browser draws a picture a second.
+        It is brought to the front, because the browser draws hidden tabs only once per second.
         """
         n_failures = self._stash.get(N_FAILURES, 0)
         if n_failures != self._n_failures:
@@ -165,7 +165,7 @@ class SharedTabs:
 
 @pytest.fixture
 def tabs(person):
-    """Makes tabs, all closed when the test ends."""
+    """Creates tabs, which are closed when the test ends."""
     tabs = Tabs(person)
     yield tabs
     tabs.close()
@@ -173,7 +173,7 @@ def tabs(person):
 
 @pytest.fixture(scope="module")
 def shared_tabs(person, request):
-    """Keeps the tabs that the tests of a module share."""
+    """The tabs shared by the tests of a module."""
     shared = SharedTabs(person, request.config.stash)
     yield shared
     shared.close()
@@ -181,7 +181,7 @@ def shared_tabs(person, request):
 
 @pytest.fixture(scope="package")
 def common_tabs(person, request):
-    """Keeps the tabs that tests of several modules use."""
+    """The tabs shared by tests of several modules."""
     shared = SharedTabs(person, request.config.stash)
     yield shared
     shared.close()
@@ -189,7 +189,7 @@ def common_tabs(person, request):
 
 @contextmanager
 def served(*arguments):
-    """Run a command that serves the dashboard; give its address and what it has printed."""
+    """Run a command that serves the dashboard; yield its address and its output."""
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -223,7 +223,7 @@ def served(*arguments):
 
 @pytest.fixture(scope="package")
 def dashboard():
-    """A server's address, and the lines that it has printed."""
+    """The address of a server, and its output lines."""
     with served("-m", "genoviz_app", "--no-show", "--from-start", "--port", "0") as (url, lines):
         yield url, lines
 
@@ -234,9 +234,9 @@ def dashboard_url(dashboard):
 
 
 def write_chromosome(folder, name, n_nodes):
-    """Write a graph of nodes of 100 bp, from base 20,001 of its contig on, and its layout.
+    """Write a graph of nodes of 100 bp, from base 20,001 of its contig, and its layout.
 
-    One path has all nodes, the other one leaves every third out.
+    One path has all nodes, and the other one omits every third.
     """
     from genoviz.collection.members import GraphMember
     from genoviz.collection.overview import measure_graph
@@ -264,7 +264,7 @@ def write_chromosome(folder, name, n_nodes):
 
 @pytest.fixture(scope="package")
 def tracks_url(tmp_path_factory):
-    """A dashboard with three tracks, and a genome of three chromosomes, c1 the tracks' too."""
+    """A dashboard with three tracks and a genome of three chromosomes; c1 is in both."""
     folder = tmp_path_factory.mktemp("tracks")
     genome = folder / "genome"
     genome.mkdir()
@@ -285,7 +285,7 @@ def tracks_url(tmp_path_factory):
 
 
 def wait_in(page, condition, seconds=PATIENCE):
-    """Wait in the browser's own time, so that its events go on; look ever more seldom."""
+    """Poll a condition while the browser handles its events, at increasing intervals."""
     end = time.monotonic() + seconds
     pause = 50
     while True:
@@ -301,13 +301,13 @@ def wait_in(page, condition, seconds=PATIENCE):
 
 
 class Visit:
-    """A page of the dashboard, and what it asked for and complained of; without a URL none yet."""
+    """A page of the dashboard, with its requests and errors; without a URL, not opened yet."""
 
     def __init__(self, page, url="", query=""):
         self.page = page
         self.errors = []
         self.requests = []
-        self.whole = None  # what the canvas showed when all was in view
+        self.whole = None  # view when everything was visible
         self._patience = PATIENCE
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
@@ -316,17 +316,17 @@ class Visit:
             self.open(url + query)
 
     def open(self, url):
-        """Go to an address, and wait until a person can begin."""
+        """Go to an address, and wait until the page is usable."""
         page = self.page
         page.goto(url, timeout=1000 * PATIENCE)
         try:
             self.until(self.is_ready)
         except AssertionError:
-            page.reload(timeout=1000 * PATIENCE)  # as a person does, once
+            page.reload(timeout=1000 * PATIENCE)  # one reload, as a user would do
             self.until(self.is_ready)
 
     def is_ready(self):
-        """Whether a person can begin."""
+        """Whether the page is usable."""
         return self.button("Run").is_enabled()
 
     def _note(self, message):
@@ -334,19 +334,19 @@ class Visit:
             self.errors.append(message.text)
 
     def until(self, condition, seconds=PATIENCE):
-        """Wait until something is so, whatever goes wrong before."""
+        """Wait until a condition holds, ignoring earlier errors."""
         wait_in(self.page, condition, seconds)
 
     def insist(self, act, condition):
-        """Do the same until a condition comes about: what is made anew swallows a click or key.
+        """Repeat an action until a condition holds; replaced elements may miss clicks or keys.
 
-        Each try waits longer than the one before, for a machine may be slow to answer.
+        The timeout doubles with each try, because the machine may be slow.
         """
         end = time.monotonic() + PATIENCE
         seconds = ONE_TRY
         while True:
-            # What is not there is not waited for longer than a try, by the condition neither; and
-            # a try may itself insist on something.
+            # Limits all waits of the action and the condition to one try; an action may itself call
+            # ``insist``.
             with self._patient_for(seconds):
                 try:
                     act()
@@ -360,7 +360,7 @@ class Visit:
 
     @contextmanager
     def _patient_for(self, seconds):
-        """Let actions of the page wait so long inside the block."""
+        """Limit the timeout of page actions inside the block."""
         before, self._patience = self._patience, min(seconds, self._patience)
         self.page.set_default_timeout(1000 * self._patience)
         try:
@@ -376,12 +376,12 @@ class Visit:
             return False
 
     def show_tab(self, name, number=0):
-        """Open a tab of the page by its name."""
+        """Open a tab of the page by name."""
         tab = self.page.get_by_role("tab", name=name, exact=True).nth(number)
         self.insist(tab.click, lambda: tab.get_attribute("aria-selected") == "true")
 
     def saved(self, press):
-        """Press a button that saves, and once more where nothing comes; give the download."""
+        """Press a button that saves a file, again if nothing arrives; return the download."""
         from playwright.sync_api import TimeoutError as NothingCame
 
         try:
@@ -393,7 +393,7 @@ class Visit:
         return download.value
 
     def exported(self, label):
-        """Choose a file in the menu of exports that is seen; give the download."""
+        """Choose a file in the visible export menu; return the download."""
         menu, item = (
             self.button("Export").locator("visible=true"),
             self.page.get_by_role("menuitem", name=label),
@@ -406,7 +406,7 @@ class Visit:
         return self.saved(press)
 
     def run_for_long(self):
-        """Begin a layout that does not end while a test looks at it."""
+        """Start a layout that runs for longer than a test."""
         field = self.page.get_by_role("textbox", name=re.compile("^Iterations"))
         if not field.is_visible():
             method = self.page.get_by_role("combobox", name="Method")
@@ -426,21 +426,21 @@ class Visit:
             self.button("Run").click()
 
         def runs():
-            is_long = self.number("Iteration").endswith(" of 100000")  # so was the last one, maybe
+            is_long = self.number("Iteration").endswith(" of 100000")  # maybe of an older run
             return is_long and self.number("State") == "Running"
 
-        # A field that is just coming up may not hear of Enter; the run is then a short one.
+        # A new field may miss the Enter key; the run is then short.
         self.insist(run, runs)
 
     def stop(self):
-        """End the layout."""
+        """Stop the layout."""
         self.insist(self.button("Stop").click, lambda: self.number("State") == "Stopped")
 
     def button(self, label):
         return self.page.get_by_role("button", name=re.compile(f"^{label}"))
 
     def number(self, name):
-        """The text beside a name among the numbers of the run."""
+        """The value next to a name among the statistics of the run."""
         return self.page.locator(".numbers dt", has_text=name).locator("+ dd").inner_text()
 
     @property
@@ -452,7 +452,7 @@ class Visit:
         return self.page.locator("canvas.graph-canvas")
 
     def noted(self, name):
-        """What the canvas notes of itself."""
+        """The state reported by the canvas."""
         return self.canvas.get_attribute(f"data-{name}") or ""
 
     @property
@@ -461,33 +461,33 @@ class Visit:
 
     @property
     def view(self):
-        """What the canvas shows: x from, x to, y from, y to."""
+        """The view of the canvas: x_min, x_max, y_min, y_max."""
         return json.loads(self.noted("view"))
 
     @property
     def width(self):
-        """How many bp the canvas shows from left to right."""
+        """Width of the view, bp."""
         return self.view[1] - self.view[0]
 
     def place(self, x=0.5, y=0.5):
-        """A point of the page by its share of the canvas."""
+        """The page coordinates of a relative position on the canvas."""
         box = self.canvas.bounding_box()
         return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
     def picture(self):
-        """Pixels of the picture as a screenshot."""
+        """Pixels of a screenshot of the picture."""
         return self.canvas.screenshot()
 
     def node_place(self):
-        """A point of the page where a node is drawn, near the middle of the canvas."""
+        """The page coordinates of a node near the centre of the canvas."""
         x, y = self.canvas.evaluate(NODE_PIXEL)
         box = self.canvas.bounding_box()
         return box["x"] + x, box["y"] + y
 
     def show_whole(self):
-        """Show all of the picture, with the pointer far away, and wait until it has come to rest.
+        """Show the whole picture, with the pointer far away, and wait until it is at rest.
 
-        A picture at rest is no answer to the click, which may come later; another width is.
+        A picture at rest does not prove that the click was handled, but a new width does.
         """
         self.until(lambda: self.n_painted > 0)
         if self.view == self.whole:
@@ -505,7 +505,7 @@ class Visit:
         return None
 
     def settle(self):
-        """Wait until the picture has come to rest."""
+        """Wait until the picture is at rest."""
         self.until(lambda: self.n_painted > 0)
         while True:
             n_painted = self.n_painted
@@ -516,11 +516,11 @@ class Visit:
 
 @pytest.fixture
 def visit(common_tabs, dashboard_url):
-    """A tab with the bundled graph that tests use one after the other."""
+    """A tab with the bundled graph, used by one test after the other."""
     return common_tabs.get("visit", lambda page: Visit(page, dashboard_url))
 
 
 @pytest.fixture
 def still_visit(common_tabs, dashboard_url):
-    """A tab with the bundled graph for tests of several modules whose layout does not run."""
+    """A tab with the bundled graph whose layout does not run, for tests of several modules."""
     return common_tabs.get("still_visit", lambda page: Visit(page, dashboard_url))

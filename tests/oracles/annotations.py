@@ -1,4 +1,4 @@
-"""BED, GFF3 and GTF read line by line, and intervals placed on paths one by one."""
+"""Oracle: BED, GFF3 and GTF parsed line by line, and intervals mapped to paths one by one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_gff_text(text: str) -> list[tuple]:
 
 
 def place_interval(path_starts, path_lengths, start: int, end: int) -> list[tuple]:
-    """Return path, start, end and whether it is clipped, base by base or gap by gap."""
+    """Return path, start, end and whether it is clipped, found base by base or gap by gap."""
     places = []
     for path, (first, length) in enumerate(zip(path_starts, path_lengths, strict=True)):
         if start == end:

@@ -1,4 +1,4 @@
-"""Colours as people without red or green cones see them, and how far apart they are."""
+"""Colours as seen with red-green colour blindness, and colour differences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WHITE = np.array([0.95047, 1.0, 1.08883])
 
 
 def lab(colour: str, vision: str = "normal") -> np.ndarray:
-    """Return CIE L*a*b* (D65) of ``#rrggbb`` as seen with a colour vision."""
+    """Return CIE L*a*b* (D65) of ``#rrggbb`` as seen with a type of colour vision."""
     rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     xyz = TO_XYZ @ np.clip(VISION[vision] @ linear, 0, 1) / WHITE
@@ -42,5 +42,5 @@ def lab(colour: str, vision: str = "normal") -> np.ndarray:
 
 
 def colour_distance(first: str, second: str, vision: str) -> float:
-    """Return the CIE76 difference of two colours; about 2 can just be told apart side by side."""
+    """Return the CIE76 difference of two colours; about 2 is just noticeable side by side."""
     return float(np.linalg.norm(lab(first, vision) - lab(second, vision)))

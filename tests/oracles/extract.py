@@ -1,4 +1,4 @@
-"""Parts of graphs, with plain lists and sets."""
+"""Oracle: subgraphs with plain lists and sets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.oracles.paths import edges_by_node, walk_path
 
 
 def sub_paths(graph, nodes) -> list[tuple]:
-    """Return path, start, end (bp) and the (node name, strand) of each run inside the nodes."""
+    """Return path, start, end (bp) and (node name, strand) of each run of steps on the nodes."""
     kept = set(nodes)
     found = []
     for path in range(graph.n_paths):
@@ -23,7 +23,7 @@ def sub_paths(graph, nodes) -> list[tuple]:
 
 
 def neighbourhood(graph, nodes, limit, cost) -> set[int]:
-    """Return the nodes nearer than ``limit``; ``cost`` is that of a node between."""
+    """Return the nodes nearer than ``limit``; ``cost`` is that of an intermediate node."""
     touching = edges_by_node(graph)
     distances = {}
     heap = [(0, node, True) for node in nodes]

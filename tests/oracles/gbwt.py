@@ -1,4 +1,4 @@
-"""A GBWT read slowly: one path after the other, each step by going through a whole record."""
+"""Oracle: a GBWT decoded one path at a time, with a scan of a whole record for each step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 
 def read_integers(data: bytes, at: int, n: int) -> tuple[list[int], int]:
-    """Return integers in byte code, and where the next one begins."""
+    """Return integers in byte code, and the offset of the next one."""
     found = []
     while len(found) < n:
         value = shift = 0
@@ -22,7 +22,7 @@ def read_integers(data: bytes, at: int, n: int) -> tuple[list[int], int]:
 
 
 def read_record(record: bytes) -> list[tuple[int, int]]:
-    """Return where each visit of a record goes on to: a node and a visit of it."""
+    """Return the successor of each visit in a record: a node and a visit of it."""
     (sigma,), at = read_integers(record, 0, 1)
     numbers, at = read_integers(record, at, 2 * sigma)
     nodes = [sum(numbers[: 2 * edge + 1 : 2]) for edge in range(sigma)]

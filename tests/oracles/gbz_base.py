@@ -1,6 +1,6 @@
-"""A database of GBZ-base made from a GBZ, slowly, with the tables of src/db.rs of that project.
+"""Oracle: converts a GBZ to a GBZ-base database, with the tables of that project's src/db.rs.
 
-Records are those of the file, byte for byte; where paths begin is read from its endmarker by
+Records are copied from the file byte for byte. Path starts are decoded from its endmarker by
 `tests.oracles.gbwt`.
 """
 
@@ -32,7 +32,7 @@ CREATE TABLE ReferenceIndex (path_handle INTEGER NOT NULL, path_offset INTEGER N
 
 
 def encode_sequence(bases):
-    """Return bases in base 6, three a byte, the first one lowest; 0 after the last one."""
+    """Encode bases in base 6, three per byte, the first one lowest, with a 0 after the last one."""
     digits = ["ACGT".find(base) + 1 or 5 for base in bases.upper()]
     digits += [0] * (-len(digits) % 3)
     return bytes(a + 6 * b + 36 * c for a, b, c in zip(*[iter(digits)] * 3, strict=True))
@@ -44,7 +44,7 @@ def reverse(bases):
 
 
 def write_gbz_base(gbz, path, *, version=VERSION, interval=INTERVAL):
-    """Write the database of a GBZ that has names of paths."""
+    """Write the database for a GBZ with path names."""
     reader = ElementReader(gbz, np.fromfile(gbz, np.uint8))
     tags = read_start(reader)
     index = read_index(reader)

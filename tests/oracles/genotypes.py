@@ -1,4 +1,4 @@
-"""Genotypes, slow and obvious: inflated to dense matrices."""
+"""Oracle: genotypes expanded to dense matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pack(codes):
 
 
 def dosages_of(packed, n_samples):
-    """Return counts of A1: float64 (n_samples, n_variants), NaN where missing."""
+    """Return the number of copies of A1: float64 (n_samples, n_variants), NaN if missing."""
     codes = codes_of(packed, n_samples)
     return np.vectorize(DOSAGE.get, otypes=[float])(codes).reshape(codes.shape)
 

@@ -1,4 +1,4 @@
-"""A slow, obvious GFA reader, for texts that fit in memory."""
+"""Oracle: a simple GFA reader, for texts that fit in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class RefusedError(Exception):
 
 @dataclass
 class OracleGraph:
-    """The graph in plain lists; a step and an end of an edge are (name, is_reverse)."""
+    """A graph in plain lists; steps and edge ends are (name, is_reverse)."""
 
     names: list[str]
     lengths: list[int]

@@ -1,4 +1,4 @@
-"""Guides, their efficiency and their repair the slow way, as the papers' own programs go."""
+"""Oracle: guides, their efficiency and their repair, written like the papers' own programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from tests.oracles.offtargets import count_misfits, reverse_complement
 
-# Doench et al. 2014, as a second transcription has it: places from 0, seven digits.
+# Doench et al. 2014, from an independent transcription: 0-based positions, seven digits.
 RULE_SET_1 = [
     (1, "G", -0.2753771), (2, "A", -0.3238875), (2, "C", 0.17212887), (3, "C", -0.1006662),
     (4, "C", -0.2018029), (4, "G", 0.24595663), (5, "A", 0.03644004), (5, "C", 0.09837684),
@@ -30,7 +30,7 @@ RULE_SET_1 = [
 
 
 def rule_set_1(context: str) -> float:
-    """Return the efficiency of a target of 30 bases."""
+    """Return the efficiency of a 30-base target."""
     n_gc = sum(context[4:24].count(base) for base in "GC")
     score = 0.59763615 + abs(10 - n_gc) * (-0.2026259 if n_gc <= 10 else -0.1665878)
     for place, letters, weight in RULE_SET_1:
@@ -40,7 +40,7 @@ def rule_set_1(context: str) -> float:
 
 
 def microhomology(text: str, cut: int) -> tuple[float, float]:
-    """Return the microhomology score of a cut, and the part of it that shifts the frame (%)."""
+    """Return the microhomology score of a cut, and its out-of-frame percentage."""
     patterns, sums = [], [0.0, 0.0]
     for length in range(cut - 1, 1, -1):
         for right in range(cut, len(text) - length + 1):
@@ -66,7 +66,7 @@ def microhomology(text: str, cut: int) -> tuple[float, float]:
 def find_guides(
     text: str, pam: str, length: int, is_pam_first: bool, start: int, end: int
 ) -> set[tuple]:
-    """Return guide, PAM, leftmost base, cut and strand of all guides that cut within a region."""
+    """Return guide, PAM, leftmost base, cut and strand of all guides that cut in a region."""
     found, width = set(), length + len(pam)
     for first in range(len(text) - width + 1):
         for strand in (1, -1):
@@ -87,7 +87,7 @@ def find_guides(
 
 
 def longest_stem(guide: str) -> int:
-    """Return the longest hairpin with a loop of three bases and more, from 3 bp on."""
+    """Return the length of the longest hairpin of at least 3 bp with a loop of at least 3 bases."""
     best = 0
     for first in range(len(guide)):
         for length in range(3, len(guide)):

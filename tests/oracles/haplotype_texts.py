@@ -1,19 +1,19 @@
-"""Haplotypes written out letter by letter, from the lines of a phased VCF."""
+"""Oracle: haplotype sequences, written base by base from the lines of a phased VCF."""
 
 from __future__ import annotations
 
 
 def write_out(genome, lines, sample):
-    """The texts of each copy of a sample by contig: ``{(copy, contig): text}``.
+    """Return the sequence of each copy of a sample by contig: ``{(copy, contig): text}``.
 
-    ``lines`` are tuples: contig, POS (from 1 on), REF, ALT alleles, genotypes by sample.
+    ``lines`` are tuples: contig, 1-based POS, REF, ALT alleles, genotypes by sample.
     """
     found = {}
     for contig, text in genome.items():
         rows = [line for line in lines if line[0] == contig]
         n_copies = max((len(row[4][sample]) for row in rows), default=2)
         for copy in range(n_copies):
-            # Each base of the genome has what is written in its place and before it.
+            # For each base of the genome: its replacement, and what is inserted before it.
             here, before, taken = list(text), [""] * (len(text) + 1), set()
             edits = []
             for _, position, reference, others, genotypes in rows:
@@ -32,7 +32,7 @@ def write_out(genome, lines, sample):
 
 
 def find_edits(text, start, reference, others, alleles):
-    """What alleles (from 1 on) put in the place of the genome: ``[(start, end, bases)]``."""
+    """Return the replacements by alleles (from 1): ``[(start, end, bases)]``."""
     edits = []
     for allele in alleles:
         first, end, bases = start, start + len(reference), others[allele - 1]
@@ -45,7 +45,7 @@ def find_edits(text, start, reference, others, alleles):
 
 
 def keep_first(edits):
-    """The edits that begin within none before them, by place."""
+    """Return the edits that do not start inside an earlier one, by position."""
     kept, end_before, last = [], -1, None
     for start, end, bases in sorted(set(edits)):
         if start < end_before or (start == end and last == (start, end)):

@@ -1,4 +1,4 @@
-"""The text that is indexed, letter by letter."""
+"""Oracle: the text of an index, letter by letter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class SlowText:
-    """Symbols with contig and position of each, and the text position of each letter."""
+    """Symbols, with contig and position of each, and the text position of each letter."""
 
     symbols: list[int] = field(default_factory=list)
     places: list[tuple[int, int]] = field(default_factory=list)
@@ -20,7 +20,7 @@ class SlowText:
 
 
 def slow_text(contigs: list[str]) -> SlowText:
-    """Return the text of contigs in upper case."""
+    """Return the text of upper-case contigs."""
     text = SlowText()
     for number, letters in enumerate(contigs):
         in_run = False

@@ -1,4 +1,4 @@
-"""BED, bedGraph and GFF read line by line, as one would by hand."""
+"""Oracle: BED, bedGraph and GFF parsed line by line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def read_rows(path: Path, kind: str) -> list[dict]:
-    """Return a dictionary of each row's contig, start, end, name, score and strand."""
+    """Return dictionaries of contig, start, end, name, score and strand, one per row."""
     content = path.read_bytes()
     text = (gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content).decode()
     rows = []

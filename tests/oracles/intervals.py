@@ -1,4 +1,4 @@
-"""Overlaps, depths and distances of intervals, pair by pair and base by base."""
+"""Oracle: overlaps, depths and distances of intervals, pair by pair and base by base."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def overlap_pairs(
 
 
 def nearest_distances(queries: Intervals, subjects: Intervals) -> list[int]:
-    """Return how far the nearest subject of each query is: 0 overlaps, 1 touches, -1 is none."""
+    """Return the distance of the nearest subject of each query: 0 overlaps, 1 touches, -1 none."""
     distances = []
     for i in range(len(queries)):
         found = []
@@ -59,7 +59,7 @@ def nearest_distances(queries: Intervals, subjects: Intervals) -> list[int]:
 
 
 def base_depths(intervals: Intervals, contig: str, length: int) -> list[int]:
-    """Return the number of intervals on each of the first bases of a contig."""
+    """Return the number of intervals at each base from the start of a contig."""
     depths = [0] * length
     for i in range(len(intervals)):
         if intervals.contigs[intervals.contig_ids[i]] == contig:

@@ -1,4 +1,4 @@
-"""K-mers counted one by one."""
+"""Oracle: k-mers counted one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def turn(kmer: str) -> str:
 
 
 def kmers_of(contigs: list[str], k: int) -> list[list[str | None]]:
-    """Return the k-mer that begins at each base of each contig, None where there is none."""
+    """Return the k-mer at each base of each contig, None if there is none."""
     return [
         [
             contig[i : i + k]
@@ -26,6 +26,6 @@ def kmers_of(contigs: list[str], k: int) -> list[list[str | None]]:
 
 
 def count_all(contigs: list[str], k: int, strand: str) -> Counter[str]:
-    """Count k-mers as they stand, or each under the first of the two strands in the alphabet."""
+    """Count k-mers as they are, or as canonical k-mers."""
     found = [kmer for kmers in kmers_of(contigs, k) for kmer in kmers if kmer is not None]
     return Counter(found if strand == "forward" else [min(kmer, turn(kmer)) for kmer in found])

@@ -1,4 +1,4 @@
-"""K-mers found by looking at every place of every sequence."""
+"""Oracle: k-mers found by checking each position of each sequence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def reverse_complement(kmer: str) -> str:
 
 
 def find_forward(sequences: list[str], kmer: str) -> list[tuple[int, int]]:
-    """Contig and start of each place where all letters of a k-mer stand for the base there."""
+    """Return contig and start of each position where all IUPAC letters of a k-mer match."""
     kmer = kmer.upper()
     return [
         (contig, start)
@@ -30,7 +30,7 @@ def find_forward(sequences: list[str], kmer: str) -> list[tuple[int, int]]:
 
 
 def find_both(sequences: list[str], kmer: str) -> list[tuple[int, int, int]]:
-    """Contig, start and strand of each place where it or its reverse complement is, once each."""
+    """Return contig, start and strand of each match of a k-mer or its reverse complement."""
     found = dict.fromkeys(find_forward(sequences, kmer), 1)
     for place in find_forward(sequences, reverse_complement(kmer)):
         found.setdefault(place, -1)
@@ -38,6 +38,6 @@ def find_both(sequences: list[str], kmer: str) -> list[tuple[int, int, int]]:
 
 
 def sort_suffixes(symbols: list[int]) -> list[int]:
-    """Sort suffixes of 0 to 3 for A C G T and 4 for exceptions, the later of which is smaller."""
+    """Sort suffixes of 0 to 3 for A C G T and 4 for exceptions; later exceptions are smaller."""
     ranks = [symbol if symbol < 4 else -1 - i for i, symbol in enumerate(symbols)]
     return sorted(range(len(ranks)), key=lambda i: ranks[i:])

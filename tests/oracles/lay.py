@@ -1,4 +1,4 @@
-"""Slow and obvious: an odgi ``.lay`` decoded bit by bit, from the description of the format."""
+"""Oracle: an odgi ``.lay`` file decoded bit by bit, following the format description."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import struct
 
 
 def decode_lay(data: bytes) -> list[tuple[float, float]]:
-    """Return the points (x, y) of a ``.lay`` file, each node's start and end in turn."""
+    """Return the points (x, y) of a ``.lay`` file: start and end of each node."""
     offset, n_values = struct.unpack_from("<dQ", data)
     z, _, position = _int_vector(data, 16)
     sample_bits, width, position = _int_vector(data, position)
@@ -28,7 +28,7 @@ def decode_lay(data: bytes) -> list[tuple[float, float]]:
 
 
 def _int_vector(data: bytes, position: int) -> tuple[str, int, int]:
-    """Return the bits, lowest first, the width, and where the vector ends."""
+    """Return the bits, lowest first, the width, and the end of the vector."""
     n_bits, width = struct.unpack_from("<QB", data, position)
     start = position + 9
     stop = start + 8 * ((n_bits + 63) // 64)

@@ -1,4 +1,4 @@
-"""What the instructions of ``cpu_amx.py`` do, in NumPy, for processors that lack them."""
+"""The instructions used by ``cpu_amx.py`` in NumPy, for processors without AMX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTS = {STATES: [0, 1, 1, 2], CODE_1: [0, 1, 0, 0], CODE_2: [0, 0, 1, 0]}
 
 
 def count(kind, codes, byte):
-    """Return what 256 codes count, 64 bytes from a place on; int8, shape (64, 4)."""
+    """Return the counts encoded by 256 codes, 64 bytes from an offset; int8, shape (64, 4)."""
     line = codes.reshape(-1)[byte : byte + LINE]
     assert len(line) == LINE
     return np.array(COUNTS[kind], np.int8)[line[:, None] >> [0, 2, 4, 6] & 3]
@@ -58,12 +58,12 @@ def multiply_tiles(
 
 @contextmanager
 def in_numpy():
-    """Have products made of integers, the instructions of the matrix unit in NumPy."""
+    """Replace the matrix unit's instructions by NumPy during a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cpu, "has_amx", lambda: True)
         for name in ("find_codes", "spread_row", "spread_columns", "multiply_tiles"):
             patch.setattr(cpu_integers, name, globals()[name])
-        # What calls them is interpreted; it is the same code.
+        # The callers run uncompiled; their code is the same.
         for name in ("_has_codes", "_spread", "_add_steps", "_add_products"):
             patch.setattr(cpu_integers, name, getattr(cpu_integers, name).py_func)
         yield

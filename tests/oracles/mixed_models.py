@@ -1,4 +1,4 @@
-"""Mixed model equations, inflated and solved directly."""
+"""Oracle: mixed model equations, set up densely and solved directly."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def centred(dosages):
-    """Return Z and 2 sum p(1 - p) of counts of A1 with NaN where missing."""
+    """Return Z and 2 sum p(1 - p) from numbers of A1 copies with NaN for missing."""
     means = np.nanmean(dosages, axis=0)
     frequencies = means / 2
     z = np.where(np.isnan(dosages), 0.0, dosages - means)
@@ -14,15 +14,15 @@ def centred(dosages):
 
 
 def centred_by_half(dosages):
-    """Return Z and half of the number of variants, as if all frequencies were 1/2."""
+    """Return Z and half the number of variants, with all frequencies 1/2."""
     means = np.nanmean(dosages, axis=0)
     return np.where(np.isnan(dosages), means, dosages) - 1, dosages.shape[1] / 2
 
 
 def solve(phenotype, design, incidence, inverse, ratio):
-    """Return fixed and random effects of y = Xb + Wu + e, u ~ N(0, K vg), given K^-1 or its like.
+    """Return fixed and random effects of y = Xb + Wu + e, u ~ N(0, K vg), given K^-1.
 
-    Rows with a NaN are left out.
+    Rows with NaN are omitted.
     """
     used = ~np.isnan(phenotype) & ~np.isnan(design).any(axis=1)
     y, x, w = phenotype[used], design[used], incidence[used]
@@ -34,8 +34,8 @@ def solve(phenotype, design, incidence, inverse, ratio):
 def solve_records(phenotype, design, incidence, inverse, ratios, weights):
     """Return fixed effects, breeding values and permanent effects, by Henderson's equations.
 
-    y = Xb + Wu + Wp + e; ratios are those of ve to the variances of u and of p, and e has variance
-    ve / weight. Rows with a NaN are left out.
+    y = Xb + Wu + Wp + e. The ratios are ve to the variances of u and of p, and e has variance ve /
+    weight. Rows with NaN are omitted.
     """
     used = ~np.isnan(phenotype) & ~np.isnan(design).any(axis=1) & ~np.isnan(weights)
     x, w = design[used], incidence[used]
@@ -51,9 +51,10 @@ def solve_records(phenotype, design, incidence, inverse, ratios, weights):
 def solve_traits(values, design, incidence, owners, covariances, weights, inverse=None):
     """Return fixed, random and permanent effects of several traits, by Henderson's equations.
 
-    Rows of records and columns of effects have the traits within them. Random effects have the
-    covariance G0 x K, given K^-1 (I if None), and rows of ``incidence``; permanent ones P0 x I and
-    those of ``owners``, or there are none. Residuals of a record have R0 / weight of its traits.
+    Within records (rows) and effects (columns), traits vary fastest. Random effects have incidence
+    matrix ``incidence`` and covariance G0 x K, given K^-1 (I if None). Permanent effects, if any,
+    have incidence matrix ``owners`` and covariance P0 x I. Residuals of a record have covariance R0
+    / weight over its traits.
     """
     genetic, residual, permanent = covariances
     n, n_traits = values.shape
@@ -78,7 +79,7 @@ def solve_traits(values, design, incidence, owners, covariances, weights, invers
 
 
 def single_step_inverse(relationships, genotyped, z, scale, weight):
-    """Return H^-1 and the inverse of the genomic relationships, with all matrices dense."""
+    """Return H^-1 and the inverse of the genomic relationships, with dense matrices."""
     among = relationships[np.ix_(genotyped, genotyped)]
     genomic = np.linalg.inv((1 - weight) * z @ z.T / scale + weight * among)
     inverse = np.linalg.inv(relationships)
@@ -109,9 +110,9 @@ def restricted_likelihood(variances, phenotype, design, relationships):
 
 
 def reml(phenotype, design, relationships):
-    """Return the variances of highest restricted likelihood and their average information.
+    """Return the variances that maximize the restricted likelihood, and average information.
 
-    The optimum is searched for without derivatives.
+    The optimizer is derivative-free.
     """
     from scipy.optimize import minimize
 
@@ -129,7 +130,7 @@ def reml(phenotype, design, relationships):
 
 
 def generalised_least_squares(phenotype, design, covariance):
-    """Return the coefficient of the design's last column and its standard error, given V."""
+    """Return coefficient and standard error of the design's last column, given V."""
     inverse = np.linalg.inv(covariance)
     spread = np.linalg.inv(design.T @ inverse @ design)
     return (spread @ design.T @ inverse @ phenotype)[-1], np.sqrt(spread[-1, -1])

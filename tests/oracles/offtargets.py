@@ -1,4 +1,4 @@
-"""Off-target sites the slow way: every window against every guide, letter by letter."""
+"""Oracle: off-target sites by comparing each window with each guide, letter by letter."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
 
 
 def fits(letter: str, base: str) -> bool:
-    """Tell whether a letter of a guide or pattern fits a letter of the genome."""
+    """Return whether a letter of a guide or pattern matches a letter of the genome."""
     if letter in BASES:
         return base == letter
     return letter not in DEGENERATE or base not in BASES or base in DEGENERATE[letter]
 
 
 def count_misfits(word: str, window: str) -> int:
-    """Return how many letters of a word do not fit a window."""
+    """Return the number of letters of a word that do not match a window."""
     return sum(not fits(letter, base) for letter, base in zip(word, window, strict=True))
 
 
 def reverse_complement(text: str) -> str:
-    """Return the other strand."""
+    """Return the reverse complement."""
     return text[::-1].translate(COMPLEMENT)
 
 
@@ -48,7 +48,7 @@ def find_sites(
 
 
 def letter_masks(word: str) -> np.ndarray:
-    """Return the masks of a word, A C G T from the lowest bit; uint8, shape (length,)."""
+    """Return the bit masks of a word, with A C G T from the lowest bit; uint8, shape (length,)."""
     masks = {"A": 1, "C": 2, "G": 4, "T": 8}
     masks |= {key: sum(masks[base] for base in bases) for key, bases in DEGENERATE.items()}
     return np.array([masks.get(letter, 15) for letter in word], np.uint8)
@@ -66,7 +66,7 @@ def find_bulged_sites(
 ) -> set[tuple]:
     """Return contig, start, strand, mismatches, kind, size and place of sites with bulges.
 
-    The last ``n_pam`` letters are the PAM (the first, if it is negative).
+    The last ``n_pam`` letters are the PAM, or the first ``-n_pam`` if it is negative.
     """
     n = len(pattern) - abs(n_pam)
     first = -n_pam if n_pam < 0 else 0

@@ -1,4 +1,4 @@
-"""Path-guided SGD and path stress in their slowest and plainest form."""
+"""Oracle: path-guided SGD and path stress in their simplest form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def steps_with_positions(graph: PangenomeGraph, path: int) -> list[tuple[int, bo
 
 
 def point_of(step: tuple[int, bool, int], at_right_end: bool, graph: PangenomeGraph):
-    """Return ((node, end), position) of the left or right end of a step, seen along its path."""
+    """Return ((node, end), position) of the left or right end of a step in path direction."""
     node, is_reverse, position = step
     if at_right_end:
         position += int(graph.node_lengths[node])
@@ -29,7 +29,7 @@ def point_of(step: tuple[int, bool, int], at_right_end: bool, graph: PangenomeGr
 
 
 def path_stress_terms(graph: PangenomeGraph, coordinates: np.ndarray) -> tuple[list[float], int]:
-    """Return all terms of the path stress, and how many were skipped."""
+    """Return all terms of the path stress, and the number of skipped pairs."""
     terms, n_skipped = [], 0
     for path in range(graph.n_paths):
         steps = steps_with_positions(graph, path)
@@ -51,7 +51,7 @@ def path_stress_terms(graph: PangenomeGraph, coordinates: np.ndarray) -> tuple[l
 
 
 def path_stress_by(graph: PangenomeGraph, coordinates: np.ndarray, weighting: str) -> float:
-    """Return the path stress in which a path counts by its pairs, or by its steps."""
+    """Return the path stress with paths weighted by pairs, or by steps."""
     total = weight = 0.0
     for path in range(graph.n_paths):
         alone = replace(
@@ -71,13 +71,13 @@ def path_stress_by(graph: PangenomeGraph, coordinates: np.ndarray, weighting: st
 
 
 def draw_zipf(generator: np.random.Generator, n: int, theta: float) -> int:
-    """Return a Zipf-distributed number from 1 to n by the inverse of the exact distribution."""
+    """Return a Zipf-distributed number from 1 to n by inverting the exact distribution."""
     weights = np.arange(1, n + 1) ** -theta
     return 1 + int(np.searchsorted(np.cumsum(weights) / weights.sum(), generator.random()))
 
 
 def path_sgd(graph: PangenomeGraph, coordinates: np.ndarray, *, n_iterations: int, seed: int):
-    """Return the layout after odgi's schedule, one update after the other."""
+    """Return the layout with odgi's schedule, one update at a time."""
     generator = np.random.default_rng(seed)
     coordinates = coordinates.copy()
     paths = [steps_with_positions(graph, path) for path in range(graph.n_paths)]
@@ -108,7 +108,7 @@ def _update(graph, coordinates, step_a, step_b, generator, eta) -> None:
 
 
 def split_mix(state: int) -> int:
-    """Return 64 mixed bits (Steele et al. 2014)."""
+    """Return 64 mixed bits (SplitMix64, Steele et al. 2014)."""
     mask = 2**64 - 1
     state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
     state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
@@ -118,9 +118,9 @@ def split_mix(state: int) -> int:
 def path_sweep(
     graph, coordinates, *, jump: int, eta: float, seed: int, every: int = 1
 ) -> list[int]:
-    """Move each step with the one ``jump`` ahead, or one that it draws; return all jumps.
+    """Move each step together with the one ``jump`` ahead, or a drawn one; return all jumps.
 
-    The coordinates are changed in place. Four stretches of 128 records are gone through in turns.
+    Changes the coordinates in place. Four blocks of 128 records are processed in turns.
     """
     records = []
     for path in range(graph.n_paths):
@@ -153,7 +153,7 @@ def path_sweep(
 
 
 def drawn_jump(share: float, room: int) -> int:
-    """Return the jump at a share of the way from 1 to room + 1, on a scale of octaves."""
+    """Return the jump at a fraction of the way from 1 to room + 1, on an octave scale."""
     octave = (room + 1).bit_length() - 1
     octaves = share * (octave + (room + 1) / 2**octave - 1)
     whole = int(octaves)
@@ -171,9 +171,10 @@ def _move(coordinates, point_a, point_b, d, eta) -> None:
 
 
 def coarser_points(paths: list[list[tuple[int, int]]], spacing: float, n_ends: int) -> set[int]:
-    """Return the points that a coarser view keeps, of paths of (point, position).
+    """Return the points kept in a coarser view, for paths of (point, position).
 
-    Each block of 1024 records, of ``n_ends`` points or one that closes a path, begins anew.
+    The spacing restarts with each block of 1024 records, which hold ``n_ends`` points each; one
+    more record closes each path.
     """
     kept, record = set(), 0
     for path in paths:
@@ -190,7 +191,7 @@ def coarser_points(paths: list[list[tuple[int, int]]], spacing: float, n_ends: i
 
 
 def folds_and_turns(graph: PangenomeGraph, coordinates: np.ndarray, chord_bp: int) -> tuple:
-    """Return how often a path points back from one chord to the next, and how many nexts are."""
+    """Return the number of reversals between consecutive chords of paths, and of chord pairs."""
     n_folds = n_turns = 0
     for path in range(graph.n_paths):
         steps = steps_with_positions(graph, path)
@@ -209,7 +210,7 @@ def folds_and_turns(graph: PangenomeGraph, coordinates: np.ndarray, chord_bp: in
 
 
 def crossings(graph: PangenomeGraph, coordinates: np.ndarray) -> int:
-    """Return how many pairs of nodes that no link joins have a point in common within both."""
+    """Return the number of unlinked pairs of nodes that cross in the interior of both."""
     links = {frozenset((a >> 1, b >> 1)) for a, b in graph.edges.tolist()}
     found = 0
     for i, j in combinations(range(graph.n_nodes), 2):

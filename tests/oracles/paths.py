@@ -1,4 +1,4 @@
-"""Paths walked step by step and base by base, in plain Python."""
+"""Oracle: paths walked step by step and base by base, in plain Python."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _COMPLEMENT = str.maketrans("ACGTacgtN", "TGCAtgcaN")
 
 
 def path_sequence(graph, path: int) -> str:
-    """Return the bases of a path that has ACGTN alone."""
+    """Return the sequence of a path that has only ACGTN."""
     pieces = []
     for step in walk_path(graph, path):
         bases = graph.node_sequences[step.node]
@@ -68,7 +68,7 @@ def path_sequence(graph, path: int) -> str:
 
 
 def nearest_shared_bases(graph, source: int, target: int, places) -> list[tuple]:
-    """Return distance, node, position on ``target``, opposition and visits there of each place."""
+    """Return distance, node, position on ``target``, opposition and visits for each place."""
     bases = walk_bases(graph, source)
     steps = walk_path(graph, source)
     others = defaultdict(list)
@@ -97,7 +97,7 @@ TURN = str.maketrans("ACGTRYKMBVDHacgt", "TGCAYRMKVBHDtgca")
 
 
 def spell_path(graph, path: int) -> str:
-    """Return what a path reads in upper case; N for nodes without sequence."""
+    """Return the sequence of a path in upper case; N for nodes without sequence."""
     texts = []
     for step in walk_path(graph, path):
         bases = graph.node_sequences[step.node] or "N" * step.length

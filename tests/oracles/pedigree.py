@@ -1,4 +1,4 @@
-"""Relationships of a pedigree by the tabular method, and shares of groups, animal by animal."""
+"""Oracle: relationships by the tabular method, and group contributions, animal by animal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def relationships(sires, dams):
 def metafounder_relationships(sires, dams, gamma):
     """Return A^Gamma, metafounders first: float64 (n_groups + n, n_groups + n).
 
-    Parents are -1 where not known and unrelated, -2 - g where they are metafounder g.
+    Parents are -1 if unknown and unrelated, or -2 - g for metafounder g.
     """
     n_groups, n = len(gamma), len(sires)
     table = np.zeros((n_groups + n, n_groups + n))
@@ -40,7 +40,7 @@ def metafounder_relationships(sires, dams, gamma):
 
 
 def group_shares(sires, dams, n_groups):
-    """Return Q: float64 (n, n_groups); parents are -1 where not known, -2 - g where of group g."""
+    """Return Q: float64 (n, n_groups); parents are -1 if unknown, or -2 - g for group g."""
     shares = np.zeros((len(sires), n_groups))
     for i, parents in enumerate(zip(sires, dams, strict=True)):
         for parent in parents:

@@ -1,4 +1,4 @@
-"""An rGFA drawn at random, and how far its alternatives are from their anchors, by plain search."""
+"""A random rGFA, and an oracle of distances from its alternatives to their anchors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.oracles.ways import list_followers
 
 
 def make_rgfa(seed: int, *, n_reference: int = 60, names=("chr1", "chr2")) -> str:
-    """Return a text with insertions, deletions, inversions, nested and two-node alternatives."""
+    """Return rGFA text with insertions, deletions, inversions, nested and two-node bubbles."""
     generator = np.random.default_rng(seed)
     lines, links = [], []
 
@@ -53,11 +53,11 @@ def make_rgfa(seed: int, *, n_reference: int = 60, names=("chr1", "chr2")) -> st
 
 
 def anchor_distances(graph: PangenomeGraph, is_reference: np.ndarray) -> list[tuple]:
-    """Return node, anchor as (node, end), bp from its middle, and half the longest way around it.
+    """Return node, anchor as (node, end), bp from its middle, and half the longest bubble path.
 
-    One row for each side of each node that is not reference, with its nearest anchor by a walk
-    through such nodes; none where no walk leads to one. The ways around it are all those between
-    its two anchors: no layout can keep two of different lengths.
+    There is one row for each side of each non-reference node, with the nearest anchor of walks
+    through such nodes, and no row if no walk leads to an anchor. Bubble paths are all walks between
+    the node's two anchors: a layout cannot preserve two of different lengths.
     """
     followers = list_followers(graph)
     rows = []
@@ -88,7 +88,7 @@ def _nearest_anchor(graph, followers, is_reference, start) -> tuple[int, int] | 
 
 
 def _longest_way(graph, followers, start, stop, *, most_steps=6) -> int:
-    """Return the bp between two handles by the longest walk of a few steps; 0 without one."""
+    """Return the bp between two handles on the longest walk of a few steps; 0 without one."""
     longest, stack = 0, [(start, 0, 0)]
     while stack:
         handle, distance, n = stack.pop()

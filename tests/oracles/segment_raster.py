@@ -1,4 +1,4 @@
-"""Which pixels a segment touches, one pixel at a time, by the rules of Datashader."""
+"""Oracle: the pixels that a segment touches, one at a time, by the rules of Datashader."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def touched_pixels(segment, view, width, height):
     Parameters
     ----------
     segment
-        Four numbers: x0, y0, x1, y1.
+        x0, y0, x1, y1.
     view
-        Four numbers: x_min, x_max, y_min, y_max.
+        x_min, x_max, y_min, y_max.
     """
     clipped = clip(*(float(number) for number in segment), *view)
     if clipped is None:
@@ -30,7 +30,7 @@ def touched_pixels(segment, view, width, height):
 
 
 def clip(x0, y0, x1, y1, x_min, x_max, y_min, y_max):
-    """Return the part of a segment in a box, or None: Liang and Barsky's algorithm."""
+    """Return the part of a segment in a box, or None, by the Liang-Barsky algorithm."""
     if not all(map(math.isfinite, (x0, y0, x1, y1))):
         return None
     dx, dy, t0, t1 = x1 - x0, y1 - y0, 0.0, 1.0
@@ -49,7 +49,7 @@ def clip(x0, y0, x1, y1, x_min, x_max, y_min, y_max):
 
 
 def line_pixels(x0, y0, x1, y1):
-    """Return the pixels of a line; where two are equally near, the larger along the way."""
+    """Return the pixels of a line; ties go to the larger coordinate along the line."""
     dx, dy = x1 - x0, y1 - y0
     n_steps = max(abs(dx), abs(dy))
     if n_steps == 0:

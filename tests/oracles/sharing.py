@@ -1,4 +1,4 @@
-"""What groups of paths share, by sets and by all choices of groups."""
+"""Oracle: sharing among groups of paths, by sets and by enumerating all choices of groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import nan
 
 
 def visited(graph, by):
-    """Return the set of nodes of each group, by name, in the order of their first paths."""
+    """Return the set of nodes of each group, by name, in the order of first paths."""
     found: dict[str, set[int]] = {}
     for path, name in enumerate(graph.parsed_path_names):
         key = name.text
@@ -23,7 +23,7 @@ def jaccard(a, b, weights):
 
 
 def grow(sets, weights):
-    """Return the mean size of the union and of the intersection of all choices of 1, 2, ..."""
+    """Return the mean size of union and intersection over all choices of 1, 2, ... groups."""
     union, core = [], []
     for m in range(1, len(sets) + 1):
         chosen = list(combinations(sets, m))

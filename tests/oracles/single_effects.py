@@ -1,4 +1,4 @@
-"""The sum of single effects with the samples themselves, an effect and a variant at a time."""
+"""Oracle: sum of single effects from individual data, one effect and variant at a time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from scipy import stats
 
 
 def density(x, noise, variance):
-    """Return the density of the samples where one variant has an effect; none where x is 0."""
+    """Return the density of the data if one variant has an effect; without effect if x is 0."""
     n = len(x)
     return stats.multivariate_normal(np.zeros(n), noise * np.eye(n) + variance * np.outer(x, x))
 
 
 def bayes_factor(x, residual, noise, variance):
-    """Return the log Bayes factor of one variant, by the densities of the samples."""
+    """Return the log Bayes factor of one variant, from the densities of the data."""
     one, none = density(x, noise, variance), density(0 * x, noise, variance)
     return one.logpdf(residual) - none.logpdf(residual)
 
@@ -36,9 +36,9 @@ def fit(x, y, n_effects, noise, variance, n_iterations=200):
 
 
 def posterior_of_pairs(x, y, noise, variance):
-    """Return the inclusion of each variant, over all pairs of variants that two effects can have.
+    """Return the inclusion probability of each variant, over all pairs of causal variants.
 
-    Both effects are of the same variance, and any two variants as likely, the same one twice too.
+    Both effects have the same variance. All pairs are equally likely, including a variant twice.
     """
     n, m = x.shape
     logs = np.empty((m, m))

@@ -1,4 +1,4 @@
-"""Suffix arrays and common prefixes by comparing suffixes, symbol by symbol; and what is one."""
+"""Oracle: suffix arrays and common prefixes by comparisons, and a linear-time check."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from genoviz.model.sequences.index_text import EXCEPTION, IndexText
 
 
 def sort_suffixes(symbols: np.ndarray) -> list[int]:
-    """Sort by comparison; a symbol 4 is an exception, and a later one is smaller."""
+    """Sort by comparison; symbol 4 is an exception, and later exceptions are smaller."""
     keys = [base if base < 4 else -place - 1 for place, base in enumerate(symbols.tolist())]
     return sorted(range(len(keys)), key=lambda start: keys[start:])
 
 
 def common_prefixes(symbols: np.ndarray, order: list[int]) -> list[int]:
-    """Count the equal bases at the beginning of each suffix and the one before it."""
+    """Return the length of the common prefix of each suffix and the previous one."""
     lengths = [0] * len(order)
     for row in range(1, len(order)):
         pairs = zip(symbols[order[row - 1] :], symbols[order[row] :], strict=False)
@@ -26,10 +26,9 @@ def common_prefixes(symbols: np.ndarray, order: list[int]) -> list[int]:
 
 
 def sort_by_prefix(symbols: np.ndarray, length: int = 18) -> np.ndarray:
-    """Sort suffixes by so many symbols alone and leave ties in the order of the text.
+    """Sort suffixes by a number of symbols only, with ties in text order.
 
-    This is what a block-wise sort without refinement returns; on a text with longer repeats it is
-    no suffix array.
+    A block-wise sort without refinement returns this; with longer repeats it is not a suffix array.
     """
     n = len(symbols)
     keys = np.where(symbols < 4, symbols.astype(np.int64), -np.arange(n) - 1)
@@ -40,10 +39,10 @@ def sort_by_prefix(symbols: np.ndarray, length: int = 18) -> np.ndarray:
 
 
 def is_suffix_array(text: IndexText, suffix_array: np.ndarray) -> bool:
-    """Return in O(n) whether an array has all suffixes of a text in their order.
+    """Return in O(n) whether an array is the suffix array of a text.
 
-    It has each position once, and of two neighbours the first has the smaller symbol, or the same
-    one and what follows is in an earlier row.
+    It has each position once. Of two neighbours, the first has the smaller symbol, or the symbols
+    are equal and the suffix after it is in an earlier row.
     """
     n = text.n_symbols
     if suffix_array.shape != (n,):
@@ -60,7 +59,7 @@ def is_suffix_array(text: IndexText, suffix_array: np.ndarray) -> bool:
     symbols = text.symbols().astype(np.int64) + 1
     is_exception = symbols == EXCEPTION + 1
     symbols[is_exception] = 0
-    # Exceptions are all different, the last one the smallest.
+    # Exceptions are all distinct, and the last one is the smallest.
     following = rows[1:]
     following[text.exceptions] = -text.exceptions - 1
     symbols, following = symbols[positions], following[positions]

@@ -1,4 +1,4 @@
-"""Superbubbles by their definition, and variation sites by walking every path."""
+"""Oracle: superbubbles by definition, and variation sites by walking all paths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from genoviz.model import PangenomeGraph
 
 
 def successors(graph: PangenomeGraph) -> dict[int, set[int]]:
-    """Return what follows each handle, by the edges and by the paths."""
+    """Return the successors of each handle, from edges and paths."""
     pairs = [tuple(edge) for edge in graph.edges.tolist()]
     for path in range(graph.n_paths):
         steps = graph.path_steps(path).tolist()
@@ -26,7 +26,7 @@ def successors(graph: PangenomeGraph) -> dict[int, set[int]]:
 
 
 def reach(follow: dict[int, set[int]], start: int, stop: int) -> set[int]:
-    """Return what can be reached from ``start`` without going through ``stop``, with both."""
+    """Return the handles reachable from ``start`` without passing ``stop``, including both."""
     seen, todo = {start, stop}, [start]
     while todo:
         for target in follow[todo.pop()] - seen:
@@ -36,7 +36,7 @@ def reach(follow: dict[int, set[int]], start: int, stop: int) -> set[int]:
 
 
 def can_reach(follow: dict[int, set[int]], start: int, goal: int) -> bool:
-    """Tell whether there is a walk of at least one edge."""
+    """Return whether there is a walk of at least one edge."""
     seen, todo = set(), [start]
     while todo:
         for target in follow[todo.pop()] - seen:
@@ -46,13 +46,13 @@ def can_reach(follow: dict[int, set[int]], start: int, goal: int) -> bool:
 
 
 def is_acyclic(follow: dict[int, set[int]], members: set[int]) -> bool:
-    """Tell whether the edges among ``members`` make no cycle."""
+    """Return whether the edges among ``members`` have no cycle."""
     inner = defaultdict(set, {member: follow[member] & members for member in members})
     return not any(can_reach(inner, member, member) for member in members)
 
 
 def superbubbles(graph: PangenomeGraph) -> dict[tuple[int, int], set[int]]:
-    """Return source and sink of all superbubbles, with their handles; also those without inner."""
+    """Return source, sink and handles of all superbubbles, including empty ones."""
     follow = successors(graph)
     precede = defaultdict(set)
     for origin, targets in follow.items():
@@ -85,7 +85,7 @@ def traversals(steps: list[int], source: int, sink: int) -> list[tuple[int, int]
 
 
 def path_alleles(graph: PangenomeGraph, source: int, sink: int) -> list[tuple[int, tuple, int]]:
-    """Return path, inner handles and first step of every traversal, on either strand."""
+    """Return path, inner handles and first step of each traversal, on either strand."""
     found = []
     for path in range(graph.n_paths):
         steps = graph.path_steps(path).tolist()
@@ -98,7 +98,7 @@ def path_alleles(graph: PangenomeGraph, source: int, sink: int) -> list[tuple[in
 
 
 def sites(graph: PangenomeGraph, reference: int) -> dict[tuple[int, int], dict]:
-    """Return the variation sites along a path, by source and sink as the path has them first."""
+    """Return the variation sites along a path, by source and sink in the order of the path."""
     steps = graph.path_steps(reference).tolist()
     candidates = []
     for (source, sink), members in superbubbles(graph).items():
@@ -124,7 +124,7 @@ def sites(graph: PangenomeGraph, reference: int) -> dict[tuple[int, int], dict]:
 
 
 def read_walk(graph: PangenomeGraph, inner: tuple[int, ...]) -> tuple:
-    """Return what a walk reads, in capitals: the walk itself where nothing is known of bases."""
+    """Return the upper-case sequence of a walk, or the walk itself if sequences are unknown."""
     texts = graph.node_sequences
     if texts is None or len(texts.data) == 0:
         return inner
@@ -139,7 +139,7 @@ def read_walk(graph: PangenomeGraph, inner: tuple[int, ...]) -> tuple:
 
 
 def allele_finder(graph: PangenomeGraph) -> Callable[[int, int], dict[tuple, list]]:
-    """Return what finds the alleles of a site by their bases: (path, walk) of each traversal."""
+    """Return a function that finds alleles by sequence: (path, walk) of each traversal."""
     path_steps = [graph.path_steps(path).tolist() for path in range(graph.n_paths)]
     places = defaultdict(list)
     for path, steps in enumerate(path_steps):

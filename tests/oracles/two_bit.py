@@ -1,4 +1,4 @@
-"""2bit files, written field by field as UCSC describes them."""
+"""Oracle: 2bit files written field by field, following UCSC's description."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 
 
 def write_two_bit(records: list[tuple[str, str]], *, order: str = "<", version: int = 0) -> bytes:
-    """Return the file of names and letters; what is none of A C G T is written as N."""
+    """Return the file for names and sequences; letters other than A C G T are written as N."""
     place = "Q" if version else "I"
     head = struct.pack(f"{order}4I", 0x1A412743, version, len(records), 0)
     n_index = sum(

@@ -1,4 +1,4 @@
-"""Which walks a bidirected graph allows, and how far handles are apart, by plain search."""
+"""Oracle: walks of a bidirected graph, and distances between handles, by plain search."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from genoviz.model import PangenomeGraph
 
 
 def list_followers(graph: PangenomeGraph) -> dict[int, set[int]]:
-    """Return the handles that follow each, by the edges."""
+    """Return the successors of each handle, from the edges."""
     followers: dict[int, set[int]] = {}
     for before, after in graph.edges.tolist():
         followers.setdefault(before, set()).add(after)
@@ -17,7 +17,7 @@ def list_followers(graph: PangenomeGraph) -> dict[int, set[int]]:
 
 
 def measure_ways(graph: PangenomeGraph, sources: dict[int, int], closed=()) -> dict[int, int]:
-    """Return the bp from sources, with distances of their own, to the starts of all handles."""
+    """Return the bp to the starts of all handles, from sources with initial distances."""
     followers, found = list_followers(graph), {}
     heap = [(start, handle) for handle, start in sources.items()]
     heapq.heapify(heap)

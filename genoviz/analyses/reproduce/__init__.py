@@ -1,1 +1,1 @@
-"""Figures and tables of the papers, drawn anew from a run on this machine."""
+"""Reproduces figures and tables of the papers from runs on this machine."""

@@ -1,9 +1,9 @@
 """Path-guided SGD in whole-array operations: how batches trade quality for speed.
 
-All updates of a batch read the coordinates from before the batch, so that array code (NumPy, or
-CuPy on a GPU) can compute them at once. The larger the batch, the staler these coordinates: a point
-that several updates of a batch move is moved by one of them only (``"overwrite"``), or by all of
-them too far (``"add"``). The kernels in ``genoviz.kernels.path_sgd`` have no such batches.
+All updates of a batch read the coordinates from before the batch, so array code (NumPy, or CuPy on
+a GPU) can compute them at once. The larger the batch, the staler these coordinates. A point that
+several updates of a batch move is moved by only one of them (``"overwrite"``), or by all of them,
+which is too far (``"add"``). The kernels in ``genoviz.kernels.path_sgd`` have no such batches.
 
 References
 ----------
@@ -53,8 +53,8 @@ Collisions = Literal["overwrite", "add"]
 class _Steps:
     """The steps of all paths with two steps or more, as NumPy or CuPy arrays.
 
-    ``handles`` (int64), ``positions`` (bp: int64, (n_steps, 2)) of a step's first base and past its
-    last, ``first`` and ``n`` (int64): the first step of a step's path and how many the path has.
+    ``handles`` (int64); ``positions`` (bp: int64, (n_steps, 2)) of a step's first base and past its
+    last; ``first`` and ``n`` (int64): first step and number of steps of a step's path.
     """
 
     handles: Any
@@ -74,19 +74,19 @@ def batch_path_sgd_layout(
     seed: int = 0,
     xp: ModuleType = np,
 ) -> GraphLayout:
-    """Return the layout that path-guided SGD reaches in batches of ``batch_size`` updates.
+    """Return the layout from path-guided SGD in batches of ``batch_size`` updates.
 
     Parameters
     ----------
     batch_size
-        Updates computed at once; a batch never passes the end of an iteration.
+        Updates computed at once; batches do not extend beyond an iteration.
     n_iterations, updates_per_step
-        Iterations, and updates in each for each step of the paths.
+        Number of iterations, and updates per iteration and step of the paths.
     collisions
-        What happens to a point that several updates of a batch move: ``"overwrite"`` keeps one of
-        the moves, ``"add"`` makes all of them.
+        How to move a point that several updates of a batch move: ``"overwrite"`` keeps one of the
+        moves, ``"add"`` adds all of them.
     seed
-        Names all random numbers. The same seed gives the same bits with NumPy.
+        Seed of all random numbers. The same seed gives the same bits with NumPy.
     xp
         The array module: ``numpy`` or ``cupy``.
 
@@ -110,7 +110,7 @@ def _iter_batch_layout(
     seed: int,
     xp: ModuleType,
 ) -> Iterator[Progress]:
-    """Yield after each iteration; the result of the last item is the layout."""
+    """Yield after each iteration; the last item has the layout."""
     check_range("batch_size", batch_size, 1, 2**31 - 1)
     check_range("n_iterations", n_iterations, 1, 10**6)
     if collisions not in ("overwrite", "add"):
@@ -161,14 +161,14 @@ def _draw_pairs(
     b = xp.where(is_forward, a + jump, a - jump)
     if is_cooling:
         return a, b
-    # Uniform among the other steps of the path.
+    # Uniform over the other steps of the path.
     other = steps.first[a] + (random.random(n) * (steps.n[a] - 1)).astype(np.int64)
     other += other >= a
     return a, xp.where(random.random(n) < 0.5, b, other)
 
 
 def _draw_zipf(tables: ZipfTables, n: Any, random: Any, xp: ModuleType) -> Any:
-    """Return a jump of 1 to ``n`` steps for each ``n``, by Gray's method."""
+    """Return a jump of 1 to ``n`` steps for each ``n``, by the method of Gray et al."""
     above = tables.exact_space + (n - tables.exact_space) // ZETA_STEP + 1
     index = xp.where(n <= tables.exact_space, n, above)
     unit = random.random(len(n))
@@ -209,7 +209,7 @@ def _move_points(
 
 
 def measure_batches(options: RunOptions) -> Generator[Progress, None, Measured]:
-    """Measure the stress of layouts in batches, whose updates read what was before the batch."""
+    """Measure the stress of layouts in batches, whose updates read outdated coordinates."""
     sizes: Sequence[int]
     if options.graph is None:
         graph = simulate_pangenome(*((300, 3) if options.small else (5_000, 12)), seed=options.seed)
@@ -219,7 +219,7 @@ def measure_batches(options: RunOptions) -> Generator[Progress, None, Measured]:
         sizes = (10**3, 10**4, 10**5, 10**6)
     elif options.graph is None:
         sizes = (300, 3_000, 30_000)
-    else:  # from a tenth of the steps on: smaller batches take long
+    else:  # from a tenth of the steps; smaller batches are slow
         middle = round(math.log10(max(graph.n_steps, 10)))
         sizes = [10 ** (middle + power) for power in (-1, 0, 1)]
     backend = options.backends[-1]

@@ -1,4 +1,4 @@
-"""The figures of runs as lines, bars and layouts: measured in colours, printed in greys."""
+"""Draws results as lines, bars and layouts: measured values in colour, printed ones in grey."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ N_NODES_DRAWN = 4_000
 
 
 def draw_lines(entry: PaperFigure, measured: Measured, caption: str) -> TrackFigure:
-    """Return curves of the points, one for each series."""
+    """Return curves through the points, one per series."""
     points = [point for point in measured.points if _is_seen(point, entry.logs)]
     colours = colours_of(points)
     ends = [
@@ -69,7 +69,7 @@ def _is_seen(point: Point, logs: tuple[bool, bool]) -> bool:
 
 
 def _ends(values: Sequence[float], *, is_log: bool) -> tuple[float, float]:
-    """Return the ends of an axis, 0 among them unless it is a logarithmic one."""
+    """Return the limits of an axis, including 0 unless it is logarithmic."""
     array = np.array(values, float)
     if not is_log or not len(array):
         low, high = padded_ends(np.append(array, 0.0))
@@ -79,7 +79,7 @@ def _ends(values: Sequence[float], *, is_log: bool) -> tuple[float, float]:
 
 
 def colours_of(points: Sequence[Point]) -> dict[str, str]:
-    """Return the colour of each series: greys for those that are printed."""
+    """Return the colour of each series: greys for values printed in the paper."""
     found: dict[str, str] = {}
     for is_printed, colours in ((False, COLOURS), (True, GREYS)):
         own = dict.fromkeys(p.series for p in points if bool(p.source) is is_printed)
@@ -88,7 +88,7 @@ def colours_of(points: Sequence[Point]) -> dict[str, str]:
 
 
 def draw_bars(entry: PaperFigure, measured: Measured, caption: str) -> TrackFigure:
-    """Return a bar and its number for each point, by case."""
+    """Return a labelled bar for each point, grouped by case."""
     scale = PRINT_SCALE
     points = sorted(
         (p for p in measured.points if _is_seen(p, (False, entry.logs[1]))), key=lambda p: p.x
@@ -127,7 +127,7 @@ def draw_bars(entry: PaperFigure, measured: Measured, caption: str) -> TrackFigu
 
 
 def draw_layouts(entry: PaperFigure, measured: Measured, caption: str) -> TrackFigure:
-    """Return curves of the points, with layouts in a row below."""
+    """Return curves through the points, with a row of layouts below."""
     figure = draw_lines(entry, measured, "")
     scale, parts = figure.scale, list(figure.parts)
     side = figure.width / max(len(measured.layouts), 1)
@@ -143,13 +143,13 @@ def draw_layouts(entry: PaperFigure, measured: Measured, caption: str) -> TrackF
 
 
 def _nodes(ends: np.ndarray, left: float, top: float, room: float, scale: float) -> list[Line]:
-    """Return the nodes of a layout as lines in a room half as high as wide; of many, some."""
+    """Return the nodes of a layout as lines in a 2:1 box; a sample if there are many."""
     ends = ends[:: -(-len(ends) // N_NODES_DRAWN)]
     low, high = ends.min(axis=(0, 1)), ends.max(axis=(0, 1))
     size = max(float(high[0] - low[0]), 2 * float(high[1] - low[1]), 1e-9)
     middle = np.array([left + room / 2, top + room / 4])
     places = middle + room * (ends - (low + high) / 2) / size
-    # A node of no length is seen as a dot.
+    # A node of zero length is drawn as a dot.
     places[:, 1, 0] = np.where(
         np.hypot(*(places[:, 1] - places[:, 0]).T) < scale,
         places[:, 0, 0] + scale,
@@ -162,7 +162,7 @@ def _nodes(ends: np.ndarray, left: float, top: float, room: float, scale: float)
 
 
 def add_caption(figure: TrackFigure, caption: str) -> TrackFigure:
-    """Return a figure with its caption below, in lines; wider where its title needs it."""
+    """Return a figure with its caption below, wrapped; widened if its title needs it."""
     scale = figure.scale
     width = max(figure.width, math.ceil(text_width(figure.title, 14 * scale) + 2 * EDGE * scale))
     right = width - EDGE * scale

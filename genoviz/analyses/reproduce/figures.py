@@ -1,4 +1,4 @@
-"""The table of what can be reproduced, and a run of one of its figures."""
+"""The list of reproducible figures, and runs of single figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paper:
-    """What is reproduced: how it is cited, and its DOI or ""."""
+    """A paper: its citation, and its DOI or ""."""
 
     words: str
     doi: str = ""
@@ -34,24 +34,24 @@ GENOTYPES = Paper("Freudenberg et al. 2023", "10.3389/fgene.2023.1220408")
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure or a table.
+    """A figure or a table of a paper.
 
     Attributes
     ----------
     name
-        By which it is requested.
+        Name for requests.
     paper, where
-        Of which paper, and its number there; "" for what the paper tells in words.
+        The paper, and the figure's number in it; "" for results in the text.
     shows
-        What it shows, in a line.
+        One-line description.
     labels
-        What x and y are, with units.
+        Labels of x and y, with units.
     measure
-        Module of this package and the generator in it that measures: it is imported when asked for.
+        Module of this package, and its generator that measures; imported on demand.
     style
-        How it is drawn: "lines", "bars" or "layouts".
+        Type of plot: "lines", "bars" or "layouts".
     logs
-        Whether the x and the y axis are of logarithms.
+        Whether the x and the y axis are logarithmic.
     """
 
     name: str
@@ -65,17 +65,17 @@ class PaperFigure:
 
     @property
     def takes_graph(self) -> bool:
-        """Whether it is about layouts, so that a graph can take the place of simulated ones."""
+        """Whether it is about layouts, so that a graph can replace the simulated ones."""
         return self.paper is LAYOUT
 
     @property
     def place(self) -> str:
-        """Paper, and number of the figure there."""
+        """Paper and figure number."""
         return ", ".join(filter(None, (self.paper.words, self.where)))
 
     @property
     def source(self) -> str:
-        """Paper, number of the figure, and DOI."""
+        """Paper, figure number and DOI."""
         return f"{self.place}, doi:{self.paper.doi}" if self.paper.doi else self.place
 
 
@@ -145,7 +145,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run is given: see `iter_reproduce`; ``backends`` are those to be measured."""
+    """Options of a run; see `iter_reproduce`. ``backends`` are the ones to measure."""
 
     small: bool = False
     graph: PangenomeGraph | None = None
@@ -155,18 +155,18 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Point:
-    """One number of a figure.
+    """One value of a figure.
 
     Attributes
     ----------
     series
-        The curve that it is on.
+        Name of its curve.
     x, y
-        Where; ``x`` is the row of a bar.
+        Coordinates; ``x`` is the row of a bar.
     case
-        What was measured, in words.
+        Description of what was measured.
     source
-        Where it is printed; "" for what was measured here.
+        Source of a printed value; "" for values measured here.
     """
 
     series: str
@@ -178,7 +178,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What a run found: its points, what should be known of them, and layouts with their words."""
+    """The results of a run: points, remarks, and layouts with captions."""
 
     points: tuple[Point, ...]
     note: str = ""
@@ -187,7 +187,7 @@ class Measured:
 
 @dataclass(frozen=True, eq=False)
 class Reproduced:
-    """A figure of a run."""
+    """A reproduced figure."""
 
     entry: PaperFigure
     measured: Measured
@@ -195,7 +195,7 @@ class Reproduced:
 
     @property
     def caption(self) -> str:
-        """Where the figure is from, what was measured on, and what was printed."""
+        """Source of the figure, machine, and printed values."""
         printed = {point.source for point in self.measured.points if point.source}
         words = [f"After {self.entry.source}. Measured on {self.machine}.", self.measured.note]
         if printed:
@@ -204,7 +204,7 @@ class Reproduced:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The numbers, one row for each, as they go into a table."""
+        """The values as table rows."""
         x, y = self.entry.labels
         return [
             {
@@ -219,24 +219,24 @@ class Reproduced:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of a table with tabs: names, then the rows."""
+        """The lines of a tab-separated table: header, then rows."""
         rows = self.rows
         cells = ([f"{v:.6g}" if isinstance(v, float) else str(v) for v in row.values()]
                  for row in rows)  # fmt: skip
         return ["#" + "\t".join(rows[0]), *("\t".join(row) for row in cells)]
 
     def draw(self) -> TrackFigure:
-        """Return the figure, for `genoviz.analyses.figures.track_figure_bytes`."""
+        """Return the figure for `genoviz.analyses.figures.track_figure_bytes`."""
         return _load(f"drawing.draw_{self.entry.style}")(self.entry, self.measured, self.caption)
 
 
 def find_figure(name: str) -> PaperFigure:
-    """Return a figure by its name.
+    """Return the figure with a name.
 
     Raises
     ------
     ParameterError
-        If there is none of this name.
+        If there is no such figure.
     """
     by_name = {entry.name: entry for entry in FIGURES}
     if name not in by_name:
@@ -247,12 +247,12 @@ def find_figure(name: str) -> PaperFigure:
 
 
 def check_takes_graph(entry: PaperFigure) -> None:
-    """Refuse a graph for a figure that is not about layouts.
+    """Check that a figure is about layouts and accepts a graph.
 
     Raises
     ------
     ParameterError
-        If it is not.
+        If it does not.
     """
     if not entry.takes_graph:
         able = ", ".join(each.name for each in FIGURES if each.takes_graph)
@@ -260,7 +260,7 @@ def check_takes_graph(entry: PaperFigure) -> None:
 
 
 def _load(name: str) -> Callable[..., Any]:
-    """Return a function of this package by the names of its module and its own."""
+    """Return a function of this package by module name and function name."""
     module, function = name.split(".")
     return getattr(import_module(f"genoviz.analyses.reproduce.{module}"), function)
 
@@ -273,32 +273,33 @@ def iter_reproduce(
     seed: int = 0,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
-    """Measure what a figure of a paper shows, on this machine.
+    """Measure the values of a paper's figure on this machine.
 
     Parameters
     ----------
     name
         One of `FIGURES`.
     small
-        Sizes that take seconds rather than minutes.
+        Use sizes that take seconds instead of minutes.
     graph
-        In the place of simulated ones, for the figures about layouts; the figure of scaling has it
-        among them.
+        Replaces the simulated graphs in figures about layouts; the figure of scaling adds it to
+        them.
     seed
-        Names all random numbers.
+        Seed of all random numbers.
     backend
-        With ``"auto"``, the CPU is measured, and the GPU if there is one.
+        With ``"auto"``, measure the CPU, and the GPU if there is one.
 
     Yields
     ------
     Progress
-        The result of the last one is a `Reproduced`.
+        The last one has a `Reproduced` as its result.
 
     Raises
     ------
     ParameterError
-        If there is no such figure, or a graph is given for one that is not about layouts; or, for
-        ``layout-sampled``, if the graph has too many pairs of steps for the exact path stress.
+        If the figure does not exist; if a graph is given for a figure that is not about layouts;
+        or, for ``layout-sampled``, if the graph has too many pairs of steps for the exact path
+        stress.
     BackendError
         If the backend cannot be used.
     """

@@ -1,7 +1,7 @@
-"""Runs of the figures about layouts: their stress, their time, and what designs cost and gain.
+"""Measurements for figures about layouts: stress, time, and effects of design choices.
 
-What is printed of the paper is of whole human chromosomes (30 iterations of 10 updates a step), on
-32 threads of a Xeon, an RTX A6000 and an A100.
+Printed values are for whole human chromosomes (30 iterations of 10 updates per step), on 32 threads
+of a Xeon, an RTX A6000 and an A100.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SLICE_SECONDS = 0.05
 STAGES, MANY_STAGES = (12, 14, 16, 30), (6, 10, 12, 14, 16, 18, 22, 30)
 STRESSES = (142.2, 22.4, 1.3, 0.07)
 CPU32, A6000, A100 = "32 threads", "RTX A6000", "A100"
-# Steps and seconds; the sizes of the paper's graphs as `SIMULATION_PRESETS` has them.
+# Steps and seconds; the graph sizes are those of `SIMULATION_PRESETS`.
 TIMES = {
     CPU32: {"HLA-DRB1": (35_059, 0.4), "MHC": (16e6, 107), "chromosome 1": (600e6, 9_158)},
     A6000: {"chromosome 1": (600e6, 299)},
@@ -63,12 +63,12 @@ def _graph(options: RunOptions) -> PangenomeGraph:
 
 
 def describe_graph(graph: PangenomeGraph) -> str:
-    """Return the size of a graph in words."""
+    """Describe the size of a graph."""
     return f"{graph.n_nodes:,} nodes, {graph.n_paths:,} paths, {graph.n_steps:,} steps"
 
 
 def best_stress(graph: PangenomeGraph, layout: GraphLayout) -> PathStress:
-    """Return the exact path stress, or the sampled one of a graph with very many pairs of steps."""
+    """Return the exact path stress, or the sampled one if a graph has too many pairs of steps."""
     if count_pairs(graph) <= MAX_PAIRS:
         return path_stress(graph, layout)
     return sampled_path_stress(graph, layout, n_samples=MAX_SAMPLES)
@@ -77,7 +77,7 @@ def best_stress(graph: PangenomeGraph, layout: GraphLayout) -> PathStress:
 def report_layout(
     snapshots: Iterable[LayoutSnapshot], what: str, start: float = 0.0, end: float = 1.0
 ) -> Generator[Progress, None, LayoutSnapshot]:
-    """Report how far a layout is, as a part of the whole, and return its last snapshot."""
+    """Report the progress of a layout as a part of the whole, and return its last snapshot."""
     for snapshot in snapshots:
         share = min(snapshot.n_updates / max(snapshot.n_updates_total, 1), 1.0)
         yield Progress(what, start + (end - start) * share)
@@ -92,7 +92,7 @@ def _iter_stages(
     start: float,
     end: float,
 ) -> Generator[Progress, None, list[tuple[int, GraphLayout]]]:
-    """Return layouts as they are after so many of 30 iterations, of single updates as odgi's."""
+    """Return layouts after some of 30 iterations, with single updates as in odgi."""
     wanted, found = sorted(stages), []
     for snapshot in iter_path_sgd_layout(
         graph, eps=0.01, window=1, seed=seed, slice_seconds=SLICE_SECONDS,
@@ -130,7 +130,7 @@ def measure_stages(options: RunOptions) -> Steps:
 
 
 def measure_sampled(options: RunOptions) -> Steps:
-    """Measure the exact and the sampled stress of layouts of many graphs at many stages."""
+    """Measure exact and sampled stress of layouts of many graphs at many stages."""
     given, words = options.graph, ""
     n_layouts = 3 if options.small else 40
     if given is not None:
@@ -169,7 +169,7 @@ def measure_sampled(options: RunOptions) -> Steps:
 
 
 def measure_scaling(options: RunOptions) -> Steps:
-    """Measure the time of layouts of larger and larger graphs."""
+    """Measure the time of layouts of increasingly large graphs."""
     sizes = (300, 600, 1_200, 2_400) if options.small else (10_000, 30_000, 100_000, 300_000)
     methods = {"path-guided SGD": iter_path_sgd_layout, "coarse to fine": iter_multilevel_layout}
     graphs = [simulate_pangenome(n, 20, seed=options.seed) for n in sizes]
@@ -204,7 +204,7 @@ def _printed_times() -> list[Point]:
 
 
 def measure_ablation(options: RunOptions) -> Steps:
-    """Measure the rate of updates of one design after the other, each with what was before."""
+    """Measure the update rates of designs, each of which adds one optimization."""
     n_nodes = 10_000 if options.small else 300_000
     graph = options.graph or simulate_pangenome(n_nodes, 20, seed=options.seed)
     records = build_path_records(graph, min_steps=2)
@@ -227,7 +227,7 @@ def measure_ablation(options: RunOptions) -> Steps:
 
 
 def _rate(run: PathSgdRun, n_updates: int) -> float:
-    """Return the best of three rates of updates, in the cooling branch."""
+    """Return the best of three update rates, in the cooling phase."""
     run.make_updates(20, n_updates // 10)
     rates = []
     for _ in range(3):
@@ -274,7 +274,7 @@ def measure_tradeoff(options: RunOptions) -> Steps:
 def iter_try(
     graph: PangenomeGraph, tried: list[Tried], *, backend: Backend = "auto", seed: int = 0
 ) -> Generator[Progress, None, None]:
-    """Lay a graph out by several options, and note the time and the stress of each."""
+    """Lay out a graph with several options, and record time and stress of each."""
     measured = graph_to_measure(graph)
     methods: list[tuple[str, Any, Mapping[str, int]]] = [
         (f"{name}, coarse to fine", iter_multilevel_layout, options)
@@ -294,7 +294,7 @@ def iter_try(
 
 
 def measure_times(options: RunOptions) -> Steps:
-    """Measure the time of layouts of graphs of the paper's sizes."""
+    """Measure the time of layouts of graphs with the paper's sizes."""
     points = yield from _iter_graphs(options, lambda _graph, last: last.seconds)
     printed = [replace(point, case=f"size of {point.case}") for point in _printed_times()]
     cases = list(dict.fromkeys(point.case for point in (*points, *printed)))
@@ -303,7 +303,7 @@ def measure_times(options: RunOptions) -> Steps:
 
 
 def measure_quality(options: RunOptions) -> Steps:
-    """Measure the sampled path stress of layouts of graphs of the paper's sizes."""
+    """Measure the sampled path stress of layouts of graphs with the paper's sizes."""
 
     def measure(graph: PangenomeGraph, last: LayoutSnapshot) -> float:
         n_samples = min(100 * graph.n_steps, MAX_SAMPLES)
@@ -321,7 +321,7 @@ def _size_note(options: RunOptions) -> str:
 
 
 def _iter_graphs(options: RunOptions, measure: Any) -> Generator[Progress, None, list[Point]]:
-    """Lay out the given graph, or graphs of the paper's sizes: chromosomes on a GPU alone."""
+    """Lay out the given graph, or graphs with the paper's sizes: chromosomes only on a GPU."""
     sizes: dict[str, Mapping[str, int]] = {
         "size of HLA-DRB1": SIMULATION_PRESETS["small"],
         "size of MHC": SIMULATION_PRESETS["mhc"],

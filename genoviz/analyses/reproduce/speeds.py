@@ -1,6 +1,6 @@
-"""Runs of the figures about speed: intervals, k-mers, off-targets and genotypes.
+"""Measurements for figures about speed: intervals, k-mers, off-targets and genotypes.
 
-Each call is made once beforehand, which compiles, and the best of three counts.
+Each call is made once to compile, and then three times, of which the best counts.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from genoviz.model.sequences.sequences import Sequences
 N_RUNS = 3
 EXOME_WINDOWS, EXOME_READS, EXOME_EXONS, WINDOWS_PER_EXON = 25_700_000, 192_000_000, 171_334, 150
 GENOME_SPAN = 3_100_000_000
-# Windows and reads of what the paper counted, and seconds.
+# Seconds by number of windows and reads, as printed in the paper.
 CHR21 = 510_000 + 4_170_000
 COUNTED = {
     "8 cores": {CHR21: 0.20, EXOME_WINDOWS + EXOME_READS: 8.7},
     "Quadro RTX 4000": {CHR21: 0.16, EXOME_WINDOWS + EXOME_READS: 1.75},
 }
-# Seconds by bases.
+# Seconds by number of bases.
 TRANSFORMED = {
     "CPU": {6e6: 16.6, 12e6: 32.0, 24e6: 72.9, 47e6: 158.7, 60e6: 204.6},
     "Tesla S2050": {6e6: 14.4, 12e6: 26.3, 24e6: 47.6, 47e6: 94.2, 60e6: 119.1},
 }
 COMPARED = {"24 threads": 75.0, "two RTX 2060": 4_490.0}
-# Hours of an evaluation of 2.61 million animals at 47,000 variants.
+# Hours for an evaluation of 2.61 million animals with 47,000 variants.
 EVALUATED = {
     "ssSNPBLUP": {"decompressed on the fly": 6.47, "5codes": 4.22, "A100": 2.49},
     "ssGTABLUP": {"decompressed on the fly": 4.03, "5codes": 3.30, "A100": 1.98},
@@ -67,7 +67,7 @@ Steps = Generator[Progress, None, Measured]
 
 
 def seconds_of(call: Callable[[], Any]) -> float:
-    """Return the time of the best of three calls, after one that compiles."""
+    """Return the best time of three calls, after one call that compiles."""
     call()
     seconds = []
     for _ in range(N_RUNS):
@@ -83,7 +83,7 @@ def _intervals(starts: np.ndarray, lengths: np.ndarray | int) -> Intervals:
 
 
 def measure_threads(options: RunOptions) -> Steps:
-    """Measure counts by threads, in the paper's workload: closed, of 200,001 places."""
+    """Measure counting by number of threads, with the paper's closed intervals on 200,001 bases."""
     import numba
 
     n, random = (50_000 if options.small else 5_000_000), np.random.default_rng(options.seed)
@@ -99,7 +99,7 @@ def measure_threads(options: RunOptions) -> Steps:
             call = partial(
                 count_overlaps, queries, subjects, closed=True, method=method, backend="cpu"
             )
-            # Others may have their turn on this thread, where this one rests.
+            # Read here, because another job may run in this thread whenever this generator yields.
             before = numba.get_num_threads()
             numba.set_num_threads(k)
             try:
@@ -114,7 +114,7 @@ def measure_threads(options: RunOptions) -> Steps:
 
 
 def measure_exome(options: RunOptions) -> Steps:
-    """Measure counts of reads in windows of one base, in parts of an exome."""
+    """Measure counting of reads in windows of one base, in fractions of an exome."""
     parts = (4_000, 2_000, 1_000) if options.small else (1_000, 100, 30, 10)
     points = [
         Point(f"{machine}, printed", n, seconds, "", INTERVALS.words)
@@ -133,7 +133,7 @@ def measure_exome(options: RunOptions) -> Steps:
 
 
 def _exome(part: int, random: np.random.Generator) -> tuple[Intervals, Intervals]:
-    """Return windows, exon by exon, and reads around exons and elsewhere."""
+    """Return windows by exon, and reads around exons and elsewhere."""
     exons = random.integers(0, GENOME_SPAN, EXOME_EXONS // part)
     windows = (exons[:, None] + np.arange(WINDOWS_PER_EXON)).ravel()
     n_reads = EXOME_READS // part
@@ -144,7 +144,7 @@ def _exome(part: int, random: np.random.Generator) -> tuple[Intervals, Intervals
 
 
 def measure_transform(options: RunOptions) -> Steps:
-    """Measure the index of longer and longer texts: their suffixes sorted, and their transform."""
+    """Measure indexing of increasingly long texts: suffix sorting, and the transform."""
     sizes = (50_000, 100_000, 200_000) if options.small else (1_000_000, 4_000_000, 16_000_000)
     yield Progress("simulating a genome", 0.0)
     letters = np.concatenate([text for _, text in simulate_genome(sizes[-1], seed=options.seed)])
@@ -167,7 +167,7 @@ def measure_transform(options: RunOptions) -> Steps:
 
 
 def measure_guides(options: RunOptions) -> Steps:
-    """Measure comparisons a second by guides and PAM: letters of guides at bases of strands."""
+    """Measure comparisons per second by guides and PAM: guide letters at bases of both strands."""
     n_bases = 500_000 if options.small else 50_000_000
     numbers = (1, 10, 100) if options.small else (1, 10, 100, 1_000)
     random = np.random.default_rng(options.seed)
@@ -196,7 +196,7 @@ def measure_guides(options: RunOptions) -> Steps:
 
 
 def measure_products(options: RunOptions) -> Steps:
-    """Measure products of packed genotypes, and of the same as a matrix of float64."""
+    """Measure products with packed genotypes, and with the same genotypes as float64."""
     sizes = (500, 1_000, 2_000) if options.small else (1_000, 3_000, 10_000)
     n_variants = 2_000 if options.small else 20_000
     points = []
@@ -233,14 +233,14 @@ def measure_products(options: RunOptions) -> Steps:
 
 
 def _multiply(xp: Any, matrix: Any, dense: Any) -> None:
-    """Multiply, and wait for a GPU to have done so."""
+    """Multiply, and wait for a GPU to finish."""
     matrix @ dense
     if xp is not np:
         xp.cuda.Device().synchronize()
 
 
 def measure_evaluations(options: RunOptions) -> Steps:
-    """Measure single-step evaluations by both forms."""
+    """Measure single-step evaluations with both formulations."""
     n_founders, n_variants = (60, 300) if options.small else (500, 4_000)
     pedigree = simulate_pedigree(n_founders, 5, seed=options.seed)
     founders = simulate_genotypes(n_founders, n_variants, seed=options.seed)

@@ -1,6 +1,6 @@
-"""Simulated samples: a genome that is hard to search, and genes with spliced reads of them.
+"""Simulated data: a genome that is hard to search, genes, and spliced reads.
 
-The genome has what makes real ones hard to search: repeats, gaps, soft masking.
+Like real genomes, it has repeats, gaps and soft masking.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTIG_SHARES = {"chr1": 0.6, "chr2": 0.32, "chr3": 0.08}
 MIN_BASES = 20_000
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 _LOWER = 0x20
-# Next base after A, C, G and T; CG is rare, as it is in vertebrates.
+# Probabilities of the next base after A, C, G and T; CG is rare, as in vertebrates.
 _NEXT_BASE = np.array(
     [
         [0.33, 0.17, 0.24, 0.26],
@@ -49,7 +49,7 @@ class Gene:
     exons
         Starts and ends on the contig, ascending, bp.
     expression
-        Reads of it, relative to other genes and per base.
+        Relative number of reads per base.
     """
 
     name: str
@@ -60,13 +60,13 @@ class Gene:
 
     @property
     def length(self) -> int:
-        """Bases of all exons."""
+        """Total length of the exons."""
         return sum(end - start for start, end in self.exons)
 
 
 @dataclass(frozen=True)
 class Read:
-    """A read, as it is aligned; its blocks ascend and do not touch."""
+    """An aligned read; its blocks ascend and do not touch."""
 
     contig: str
     strand: str
@@ -74,7 +74,7 @@ class Read:
 
 
 def simulate_genes(seed: int = 0) -> tuple[Gene, ...]:
-    """Return genes of two to nine exons along two contigs, sorted; the same for each seed."""
+    """Return genes of two to nine exons on two contigs, sorted; reproducible by seed."""
     random = Random(seed)
     genes = []
     for contig, length in CONTIG_LENGTHS.items():
@@ -84,7 +84,7 @@ def simulate_genes(seed: int = 0) -> tuple[Gene, ...]:
             for _ in range(_between(random, 2, 10)):
                 size = _between(random, 60, 320)
                 exons.append((at, at + size))
-                # Most introns are short, a few are very long.
+                # Most introns are short, and a few are very long.
                 at += size + _between(random, 80, 400) + int(4_000 * random.random() ** 4)
             strand = "+-"[_between(random, 0, 2)]
             expression = 10 ** (2 * random.random())
@@ -96,7 +96,7 @@ def simulate_genes(seed: int = 0) -> tuple[Gene, ...]:
 
 
 def simulate_reads(genes: tuple[Gene, ...], n_reads: int, seed: int = 0) -> tuple[Read, ...]:
-    """Return reads of the genes' transcripts and a few of anywhere, sorted by contig and start."""
+    """Return reads of transcripts, and a few from random positions, by contig and start."""
     random = Random(seed)
     weights = np.cumsum([gene.expression * gene.length for gene in genes])
     reads = []
@@ -115,7 +115,7 @@ def simulate_reads(genes: tuple[Gene, ...], n_reads: int, seed: int = 0) -> tupl
 
 
 def cut_transcript(gene: Gene, start: int) -> Iterator[Block]:
-    """Yield where a read lies on the contig that begins at a base of the transcript.
+    """Yield the blocks on the contig of a read that begins at a base of the transcript.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def cut_transcript(gene: Gene, start: int) -> Iterator[Block]:
 
 
 def exons_of(genes: tuple[Gene, ...]) -> Intervals:
-    """Return the exons of genes, named GENE.1, GENE.2 along the contig."""
+    """Return the exons of genes, named GENE.1, GENE.2, ... along the contig."""
     rows = [
         (gene.contig, start, end, gene.strand, f"{gene.name}.{k}")
         for gene in genes
@@ -146,18 +146,18 @@ def exons_of(genes: tuple[Gene, ...]) -> Intervals:
 
 
 def _between(random: Random, low: int, high: int) -> int:
-    """Return an integer from low to below high; only ``random()`` is the same in all versions."""
+    """Return an integer in [low, high), from ``random()``, which is stable across versions."""
     return low + int((high - low) * random.random())
 
 
 def simulate_genome(n_bases: int = 200_000, *, seed: int = 0) -> list[Record]:
-    """Return name and letters (uint8) of three contigs, the same for each seed.
+    """Return names and bases (uint8) of three contigs, reproducible by seed.
 
-    Of the bases, about 30 % are copies of four families of interspersed repeats, on both strands
-    and up to 15 % off their consensus; there is an array of a 171 bp monomer, microsatellites, a
-    stretch of ``chr1`` that is found again on the other strand of ``chr2`` with few differences,
-    and one that is repeated exactly. Repeats are in lower case. ``chr1`` has a gap of N, and a few
-    letters are ambiguous.
+    About 30 % of the bases are copies of four families of interspersed repeats, on both strands and
+    up to 15 % diverged from their consensus. There are an array of a 171 bp monomer,
+    microsatellites, a segment of ``chr1`` with a slightly diverged inverted copy on ``chr2``, and a
+    segment with an exact copy. Repeats are in lower case. ``chr1`` has a gap of N, and a few bases
+    are ambiguous.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def simulate_genome(n_bases: int = 200_000, *, seed: int = 0) -> list[Record]:
 
 def _make_background(rng: np.random.Generator, n: int) -> np.ndarray:
     cumulative = np.cumsum(_NEXT_BASE, axis=1)
-    # What each base would be after A, C, G or T; which of the four holds is followed below.
+    # The next base for each possible previous base; the loop below follows the actual one.
     choices = (rng.random(n)[:, None, None] > cumulative[None]).sum(axis=2).clip(max=3)
     codes, code = np.empty(n, np.int64), 0
     for i, choice in enumerate(choices.tolist()):
@@ -188,7 +188,7 @@ def _make_background(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def _mutate(rng: np.random.Generator, bases: np.ndarray, divergence: float) -> np.ndarray:
-    """Return a copy with substitutions, and with a tenth as many bases left out."""
+    """Return a copy with substitutions, and a tenth as many deletions."""
     mutated = bases.copy()
     is_other = rng.random(len(bases)) < divergence
     mutated[is_other] = rng.choice(_LETTERS, int(is_other.sum()))
@@ -196,7 +196,7 @@ def _mutate(rng: np.random.Generator, bases: np.ndarray, divergence: float) -> n
 
 
 def _place(rng: np.random.Generator, contigs: list[np.ndarray], bases: np.ndarray) -> None:
-    """Write bases in lower case over a stretch of some contig that has room for them."""
+    """Write bases in lower case at a random position of a contig with room for them."""
     room = np.array([max(len(contig) - len(bases), 0) for contig in contigs])
     contig = contigs[rng.choice(len(contigs), p=room / room.sum())]
     start = rng.integers(0, len(contig) - len(bases))
@@ -210,7 +210,7 @@ def _add_families(rng: np.random.Generator, contigs: list[np.ndarray]) -> None:
         n_left = n_bases * _SHARE_OF_REPEATS / len(_FAMILY_LENGTHS)
         while n_left > 0:
             copy = _mutate(rng, consensus, rng.choice([0.005, 0.02, 0.06, 0.15]))
-            # As with retrotransposons, the end is nearly always there and the start often not.
+            # Copies of retrotransposons are often truncated at the start, but rarely at the end.
             copy = copy[rng.choice([0, rng.integers(0, len(copy) * 3 // 4)]) :]
             _place(rng, contigs, copy if rng.random() < 0.5 else reverse_complement(copy))
             n_left -= len(copy)
