@@ -2,6 +2,6 @@
 
 import os
 
-# Before NumPy is loaded. Threads of a linear algebra library wait for the next product by spinning,
-# which takes as long again as the products of tests, and here there are processes for all cores.
+# Must be set before NumPy is imported. Threads of the BLAS library busy-wait between products,
+# which doubles the CPU time, and worker processes already use all cores.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""Intervals for tests: random ones that touch, nest and repeat, and Hypothesis strategies."""
+"""Random intervals for tests that touch, nest and repeat, and Hypothesis strategies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def random_intervals(
     contigs: tuple[str, ...] = ("chr1", "chr2", "chrX"),
     first: int = 0,
 ) -> Intervals:
-    """Return intervals on some contigs, a part of them empty."""
+    """Return intervals on several contigs, some of which are empty."""
     generator = np.random.default_rng(seed)
     starts = first + generator.integers(0, span, n)
     lengths = generator.integers(0, longest, n) * generator.integers(0, 3, n)

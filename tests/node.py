@@ -1,4 +1,4 @@
-"""Scripts of the browser, run by the Node.js that Playwright has."""
+"""Runs browser scripts with the Node.js that comes with Playwright."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="no Node.js here")
 
 
 def run_script(code, path):
-    """What ``print`` got, of a script that may use a module's exports as ``m``."""
+    """Return the printed output of a script, which may use a module's exports as ``m``."""
     head = f"import * as m from {path.as_uri()!r}; "
     script = head + "const print = (x) => console.log(JSON.stringify(x));" + code
     command = [NODE, "--input-type=module", "--no-warnings", "-e", script]

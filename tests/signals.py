@@ -1,4 +1,4 @@
-"""Programs that tests stop by a signal hear it, however the tests themselves were started."""
+"""Signal handling of programs that tests start and stop."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import signal
 
 
 def hear_signals() -> None:
-    """Let a program hear what ends it; ``preexec_fn`` calls this in the new process.
+    """Restore default signal handling; to be called by ``preexec_fn`` in the new process.
 
-    A shell without job control has its programs in the background ignore SIGINT, and nohup SIGHUP;
-    what they start inherits that. The tests themselves keep it.
+    A shell without job control makes background programs ignore SIGINT, and nohup makes them ignore
+    SIGHUP. Their child processes inherit that.
     """
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

@@ -1,8 +1,8 @@
-"""Lines that tell of what a file's compiled functions call in other files.
+"""Hashes of the functions in other files that a file's compiled functions call.
 
-Numba stores what it has compiled under the hash of the function's own file, and does not see that
-a function of another file has changed. So a file that calls some has a last line with their hash:
-it changes with them. ``python -m tests.stamps`` writes these lines.
+Numba caches compiled functions under the hash of their own file, and does not detect changes in
+other files. Files that call such functions therefore end with a line that has their hash, and that
+changes with them. ``python -m tests.stamps`` writes these lines.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STAMP = re.compile(r"\n+# Compiled with .*\n\Z")
 
 
 def compiled_names(tree: ast.Module) -> set[str]:
-    """Return the functions of a module that Numba compiles or writes into others."""
+    """Return the functions of a module that Numba compiles or inlines."""
     return {
         node.name
         for node in tree.body
@@ -29,7 +29,7 @@ def compiled_names(tree: ast.Module) -> set[str]:
 
 
 class Stamps:
-    """The files of a tree whose compiled functions call those of other files."""
+    """The files of a tree whose compiled functions call functions of other files."""
 
     def __init__(self, root: Path = ROOT, package: str = "genoviz") -> None:
         self.root = root
@@ -53,11 +53,11 @@ class Stamps:
                 self.called[path] = tuple(found)
 
     def stale(self) -> list[Path]:
-        """Return the files whose line is missing, old or one too many."""
+        """Return the files whose line is missing, outdated or superfluous."""
         return [path for path in self._paths if self._is_stale(path)]
 
     def write(self) -> None:
-        """Write the lines; of a chain of files those that are called come first."""
+        """Write the lines; in a chain of calls, called files come first."""
         while stale := self.stale():
             for path in stale:
                 path.write_text(self._stamped(path))
@@ -89,7 +89,7 @@ def _module_of(path: Path, root: Path) -> str:
 
 
 def _imported(tree: ast.Module, compiled: dict[str, set[str]]) -> dict[str, str]:
-    """Return the module of each compiled function that a module imports, by its name there."""
+    """Return the origin of each compiled function that a module imports, by its local name."""
     return {
         alias.asname or alias.name: node.module
         for node in ast.walk(tree)

@@ -1,4 +1,4 @@
-"""Waits that end only when the thing is broken, however busy the machine is."""
+"""Waits with timeouts that only a real failure exceeds, however busy the machine is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.02
 
 
 def wait_until(condition: Callable[[], object], act: Callable[[], object] | None = None) -> None:
-    """Wait for a condition, looking ever more seldom; ``act`` is done before each look."""
+    """Poll a condition at increasing intervals; ``act`` is called before each check."""
     end, pause = time.monotonic() + PATIENCE, SHORTEST_PAUSE
     while not condition():
         assert time.monotonic() < end, "the condition did not come about"

@@ -1,4 +1,4 @@
-"""Graphs that the tests of the dashboard open, and a session that ends with its test."""
+"""Graphs and sessions for tests of the dashboard; a session is closed with its test."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ P\talt\ts1+,s3+,s4+\t*
 
 @pytest.fixture(scope="session", autouse=True)
 def _models_of_a_server():
-    """Make models as a server does, which takes half of the time."""
+    """Make models with the server's fast path, which halves the time."""
     make_models_quickly()
 
 
 @pytest.fixture(autouse=True)
 def _memory_of_no_server():
-    with pytest.MonkeyPatch.context() as patch:  # a test's own patches end when they always did
+    with pytest.MonkeyPatch.context() as patch:  # ends before other patches
         patch.setattr(MEMORY, "total", None)
         yield
 
@@ -66,5 +66,5 @@ def session():
 
 
 def poll_until(poll, condition):
-    """Call ``poll`` until ``condition`` holds, as the page does twenty times a second."""
+    """Call ``poll`` until ``condition`` holds, twenty times per second like a page."""
     wait_until(condition, poll)

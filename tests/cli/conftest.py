@@ -1,4 +1,4 @@
-"""The program as its tests run it."""
+"""Fixture that runs commands in tests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from genoviz.cli.main import main
 
 @pytest.fixture
 def run(request, capfd, tmp_path, monkeypatch):
-    """Run a command in a folder of its own; its exit code, standard output and standard error.
+    """Run a command in its own folder; returns exit code, standard output and standard error.
 
-    A module's ``COMMAND`` are the first words of each call.
+    A module's ``COMMAND`` is prepended to the arguments of each call.
     """
     monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

@@ -1,1 +1,1 @@
-"""How many doors the house has: what is counted, and what the counts may not exceed."""
+"""Size limits of the code base, and the counts they apply to."""

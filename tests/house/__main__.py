@@ -1,4 +1,4 @@
-"""``python -m tests.house``: the numbers of the tree, beside what they may be at most."""
+"""``python -m tests.house`` prints the counts of the code base with their limits."""
 
 from __future__ import annotations
 

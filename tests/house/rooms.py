@@ -1,6 +1,6 @@
-"""Numbers of the tree: modules, who imports them, files in folders, names of files.
+"""Counts of the tree: modules and their importers, files per folder, file names.
 
-Kernels and commands are loaded by name, when one is asked for, and have no importer.
+Kernels and commands are loaded by name on demand, so they have no importer.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import ast
 from collections import Counter, defaultdict
 from pathlib import Path
 
-# What many folders have by design, so that a name says what to expect.
+# File names that recur in many folders by design.
 SHARED_NAMES = {"__init__.py", "page.py", "cpu.py", "cuda.py"}
 
-# A ratchet: who brings a number down writes the new one here, and none goes up.
+# Limits may only be lowered; when a count falls, lower its limit.
 LIMITS = {
     "modules with one importer": 74,
     "files in the largest folder": 30,
@@ -28,7 +28,7 @@ LIMITS = {
 
 
 def read_modules(root: Path) -> dict[str, Path]:
-    """Return the product's modules by the name with which they are imported."""
+    """Return the modules of the product by import name."""
     modules = {}
     for top, package in (("genoviz", "genoviz"), ("app", "genoviz_app")):
         for path in sorted((root / top).rglob("*.py")):
@@ -38,7 +38,7 @@ def read_modules(root: Path) -> dict[str, Path]:
 
 
 def find_importers(modules: dict[str, Path]) -> dict[str, set[str]]:
-    """Return which modules import each module; a name that is handed on lazily counts too."""
+    """Return the importers of each module, including lazy re-exports."""
     importers = defaultdict(set)
     for name, path in modules.items():
         for node in ast.walk(ast.parse(path.read_text())):
@@ -57,7 +57,7 @@ def find_importers(modules: dict[str, Path]) -> dict[str, set[str]]:
 
 
 def count_arguments(path: Path) -> tuple[int, int]:
-    """Return the maximum of positional arguments of a function, and of a launch on a GPU."""
+    """Return the maximum number of positional arguments of functions, and of GPU launches."""
     functions, launches = [0], [0]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef):
@@ -69,14 +69,14 @@ def count_arguments(path: Path) -> tuple[int, int]:
 
 
 def measure_rooms(root: Path) -> dict[str, int]:
-    """Return the numbers of the tree by what they count."""
+    """Return all counts by description."""
     modules = read_modules(root)
     importers = find_importers(modules)
     rooms = [name for name, path in modules.items() if path.name != "__init__.py"]
     folders = Counter(path.parent for path in modules.values())
     names = Counter(path.name for path in modules.values() if path.name not in SHARED_NAMES)
     lines = [len(path.read_text().splitlines()) for path in modules.values()]
-    # A command has a parameter for each of its options.
+    # Commands have one parameter per option.
     of_arrays = [path for name, path in modules.items() if ".cli." not in name]
     arguments = [count_arguments(path) for path in of_arrays]
     return {

@@ -1,7 +1,7 @@
-"""Which files a command or a click enters: those in which a function runs, each counted once.
+"""Counts the files that a command or a click enters, i.e. in which a function runs.
 
-What a tab looks at some twenty times a second counts too. ``python -m tests.house.walks NAME...``
-prints the files of some walks.
+The polling of a tab, some twenty times per second, is included. ``python -m tests.house.walks
+NAME...`` prints the files of some walks.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ OURS = (str(ROOT / "genoviz"), str(ROOT / "app"), str(ROOT / "genoviz_app"))
 
 
 class Walk:
-    """The files that are entered while it is on.
+    """Records the files that are entered while it is active.
 
     Attributes
     ----------
     files
-        Their paths.
+        Paths of these files.
     follows_jobs_to_their_end
-        Whether jobs that were submitted while it was on are seen to their end.
+        Whether to follow jobs that were submitted meanwhile until they end.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Walk:
 
     @contextlib.contextmanager
     def on(self) -> Iterator[None]:
-        """Count what is entered within, also by threads that begin there."""
+        """Record entered files inside the block, including threads started there."""
         self._is_on = True
         threading.setprofile(self._see)
         sys.setprofile(self._see)
@@ -70,7 +70,7 @@ class Walk:
             self._is_on = False
 
     def follow_jobs(self) -> None:
-        """Count what the threads of jobs enter, too, which have begun before."""
+        """Also record the job threads that were started earlier."""
         submit = JobPool.submit
 
         def seen(steps: Iterator[Any], is_mine: bool) -> Iterator[Any]:
@@ -91,7 +91,7 @@ class Walk:
 
 
 class Tab:
-    """A page of a tab without a browser."""
+    """A page of a tab, without a browser."""
 
     def __init__(self, page_class: type, walk: Walk, file: str) -> None:
         walk.follow_jobs()
@@ -100,11 +100,11 @@ class Tab:
         self._session.open(str(SAMPLES / file))
 
     def wait(self, is_done: Callable[[], bool]) -> None:
-        """Poll, as a tab does some twenty times a second, until something has come."""
+        """Poll like a tab, some twenty times per second, until a condition holds."""
         wait_until(is_done, self._poll)
 
     def rest(self) -> None:
-        """Wait until no job runs, nor begins by itself a little later."""
+        """Wait until no job is running, and none starts shortly afterwards."""
         idle_since, n_polls = time.monotonic(), 0
 
         def is_at_rest() -> bool:
@@ -117,7 +117,7 @@ class Tab:
         self.wait(is_at_rest)
 
     def close(self) -> None:
-        """Cancel what runs."""
+        """Cancel running jobs."""
         self._session.close()
 
     def _poll(self) -> None:
@@ -126,10 +126,10 @@ class Tab:
 
 
 def walk_count(walk: Walk) -> None:
-    """Enter ``genoviz count`` with two files of intervals."""
+    """Run ``genoviz count`` with two files of intervals."""
     files = [str(SAMPLES / "exons.bed.gz"), str(SAMPLES / "reads.bed.gz")]
     sys.argv = ["genoviz", "count", *files, "--output", os.devnull]
-    # What compiles a loop is entered too; here all are compiled.
+    # Compilation would enter more files; here all loops are compiled.
     subprocess.run([sys.executable, "-m", *sys.argv], cwd=ROOT, check=True, stderr=subprocess.PIPE)
     make_program().load("count")
     with walk.on(), contextlib.suppress(SystemExit):
@@ -160,7 +160,7 @@ def walk_run(walk: Walk) -> None:
     run = tab.page.view.run
     tab.wait(lambda: run.snapshot is not None)
     tab.rest()
-    run.settings.quality = "converged"  # so that the end is far
+    run.settings.quality = "converged"  # so that it does not end soon
     with walk.on():
         run.run()
         tab.wait(lambda: "updates/s" in tab.page.view.controls.numbers.object)
@@ -168,9 +168,9 @@ def walk_run(walk: Walk) -> None:
 
 
 def walk_gwas(walk: Walk) -> None:
-    """Go from the click on Run through an association scan, without its plots.
+    """Go from a click on Run through an association scan, without its plots.
 
-    As on a processor without a matrix unit: the numbers are the same on every machine.
+    Runs as on a processor without a matrix unit, so that the counts do not depend on the machine.
     """
     genotype_product.has_amx = lambda: False
     tab = Tab(GenotypesPage, walk, "genotypes.bed")
@@ -184,7 +184,7 @@ def walk_gwas(walk: Walk) -> None:
         form.run()
     job = form.task._job
     wait_until(lambda: job.has_ended)
-    # Jobs of the plots begin once the tab is polled: they are not of the walk.
+    # Plot jobs start when the tab is polled, and are not part of the walk.
     walk.n_job_steps = 0
     tab.wait(lambda: state.scan is not None)
     tab.close()
@@ -200,7 +200,7 @@ WALKS = {
 
 @functools.cache
 def find_files() -> dict[str, list[str]]:
-    """Return the files of all walks, each made in a process of its own."""
+    """Return the files of all walks, each recorded in its own process."""
     command = [sys.executable, "-m", "tests.house.walks", *WALKS]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     files: dict[str, list[str]] = {name: [] for name in WALKS}
@@ -211,7 +211,7 @@ def find_files() -> dict[str, list[str]]:
 
 
 def print_files(name: str) -> None:
-    """Print the files of a walk, a line each behind its name."""
+    """Print the files of a walk, one per line after its name."""
     walk = Walk()
     WALKS[name](walk)
     sys.stdout.writelines(f"{name}\t{file}\n" for file in sorted(walk.files))
@@ -219,7 +219,7 @@ def print_files(name: str) -> None:
 
 
 def main_of_walks(names: list[str]) -> int:
-    """Print the files of some walks, each by a child that has what is imported here."""
+    """Print the files of some walks, each from a child process that shares the imports."""
     for name in names:
         child = os.fork()
         if child == 0:

@@ -1,4 +1,4 @@
-"""Texts whose suffixes are hard to sort, and the arrays that kernels take."""
+"""Texts whose suffixes are hard to sort, as arrays for kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fibonacci_letters(n: int) -> str:
 
 
 def de_bruijn_letters(order: int) -> str:
-    """Return a cyclic text that has each k-mer of an order once: Lyndon words one after another."""
+    """Return a de Bruijn sequence, which has each k-mer once, by concatenating Lyndon words."""
     letters, word = [], [-1]
     while word:
         word[-1] += 1
@@ -57,7 +57,7 @@ def _strains() -> list[str]:
 
 
 def _families() -> list[str]:
-    """Copies of a repeat, so many that groups are large at every depth."""
+    """Return copies of a repeat, so many that groups are large at every depth."""
     generator = np.random.default_rng(3)
     family = random_letters(generator, 700)
     return ["".join(mutated(generator, family, 0.005) for _ in range(200))]
@@ -70,7 +70,7 @@ def _dense_exceptions() -> list[str]:
 
 
 def _poly_a() -> list[str]:
-    """Runs of every length, before a base, an exception and each other."""
+    """Return runs of all lengths, before a base, an exception and each other."""
     return ["C".join("A" * n for n in range(300)), "G".join("T" * n for n in range(90)), "A" * 99]
 
 

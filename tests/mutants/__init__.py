@@ -1,1 +1,1 @@
-"""Small planted bugs, one at a time, and whether the tests see them: ``make mutants``."""
+"""Mutation testing: plants small bugs one at a time and runs the tests; see ``make mutants``."""

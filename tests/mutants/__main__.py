@@ -1,8 +1,8 @@
-"""Draw mutants, try each that has no verdict yet, and write the page of the score.
+"""Draw mutants, try those without a verdict, and write the report.
 
-The verdicts are kept in a file, so a run goes on where the last one was interrupted, be it by
-``--minutes``, Ctrl-C or SIGTERM; the page then tells of what is known so far. A tree without git
-will do: ``GENOVIZ_COMMIT`` names its commit.
+Verdicts are stored in a file, so a run continues where the previous one was interrupted by
+``--minutes``, Ctrl-C or SIGTERM. The report covers the verdicts so far. Without git,
+``GENOVIZ_COMMIT`` names the commit of the tree.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WIDER = 5
 
 
 class Verdicts:
-    """What is known of the mutants, a line of JSON each; the last of a mutant holds."""
+    """Verdicts on mutants, one JSON object per line; the last one for a mutant is valid."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -47,7 +47,7 @@ class Verdicts:
             file.write(json.dumps(row) + "\n")
 
     def of(self, mutants: list[Mutant]) -> list[dict]:
-        """Return the rows that are known and whose function has not changed since."""
+        """Return the stored verdicts on these mutants whose functions have not changed since."""
         rows = ((self._rows.get(mutant.key), mutant) for mutant in mutants)
         return [
             row
@@ -102,7 +102,7 @@ def run_mutants(
         keys = {row["key"] for row in rows if row["verdict"] == "survived"}
         todo = [mutant for mutant in mutants if mutant.key in keys]
         files, seconds = WIDER * files, WIDER * seconds
-    # By their keys, which is at random: an interrupted run tells of all layers.
+    # In random order (by key), so that an interrupted run covers all layers.
     todo.sort(key=lambda mutant: mutant.key)
     with ExitStack() as stack:
         n_threads = max((os.cpu_count() or 1) // jobs, 1)
@@ -122,7 +122,7 @@ def run_mutants(
 
 @contextmanager
 def ending_after(seconds: float, copies: list[Copy]) -> Iterator[None]:
-    """Give up what is under way in all copies after some seconds, or when a signal asks for it."""
+    """Cancel the runs in all copies after some seconds or on a signal."""
 
     def give_up(*_: object) -> None:
         for copy in copies:
@@ -148,7 +148,7 @@ def _describe(mutant: Mutant) -> str:
 def try_mutants(
     copies: list[Copy], mutants: list[Mutant], files: int, **limits: float
 ) -> Iterator[dict]:
-    """Return what becomes of each mutant, as soon as it is known; one at a time in each copy."""
+    """Yield the verdict on each mutant as soon as it is known; one at a time in each copy."""
     tests, free = TestMap(ROOT), deque(copies)
 
     def try_one(mutant: Mutant) -> dict:
@@ -176,7 +176,7 @@ def try_mutants(
 def try_mutant(
     copy: Copy, tests: TestMap, mutant: Mutant, chosen: list[str], **limits: float
 ) -> dict:
-    """Return what becomes of one mutant, as a row of the verdicts."""
+    """Return the verdict on one mutant, as a row."""
     row = {
         name: getattr(mutant, name)
         for name in ("key", "path", "function", "kind", "before", "after", "line", "digest")
@@ -196,7 +196,7 @@ def try_mutant(
 def confirm_kills(
     copies: list[Copy], verdicts: Verdicts, mutants: list[Mutant], timeout: float
 ) -> None:
-    """Take a kill back whose test fails without a mutant too."""
+    """Withdraw a kill if the test fails without the mutant too."""
     killed = [row for row in verdicts.of(mutants) if row["by"] and not row.get("confirmed")]
     by_file: dict[str, set[str]] = {}
     for row in killed:

@@ -1,4 +1,4 @@
-"""The small bugs that a source can have: found in its syntax tree, written into its text."""
+"""Mutations of source code: found in its syntax tree, and applied to its text."""
 
 from __future__ import annotations
 
@@ -39,16 +39,17 @@ OPPOSITES = {"min": "max", "minimum": "maximum", "argmin": "argmax", "any": "all
 OPPOSITES |= {right: left for left, right in OPPOSITES.items()}
 SIDES = {"left": "right", "right": "left"}
 
-# What is only looked at: sizes, colours and words. The eye judges these, not a test.
+# Sizes, colours and texts are judged by eye, not by tests.
 LOOKS = re.compile(
     r"(css|style|sizing|width|height|margin|padding|colou?r|font|alpha|opacity|icon|label|help"
     r"|title|placeholder|description|metavar|panel|variant|elevation|tooltip|text_|sx$|name$"
     r"|stacklevel)"
 )
 LOOKS_CONSTANT = re.compile(r"(WIDTH|HEIGHT|MARGIN|PADDING|COLOU?R|FONT|ALPHA|PIXELS|CSS|STYLE)")
-# ``strict`` of zip is an assertion, ``copy=False`` of astype saves memory: neither is an answer.
+# ``strict`` of zip is an assertion, and ``copy=False`` of astype saves memory; neither affects
+# results.
 NO_ANSWER = {("zip", "strict"), ("astype", "copy")}
-# What a log or a progress bar says, and hints to the processor.
+# Texts of logs and progress bars, and hints to the processor.
 UNSEEN = re.compile(r"^((logging|logger|_logger|log)\.|bar\.update\(|prefetch\()")
 
 
@@ -70,7 +71,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Return a name that holds as long as the changed words stay in their function."""
+        """Return a key that is stable as long as the changed words stay in their function."""
         words = (self.path, self.function, self.kind, self.before, self.after, str(self.nth))
         return sha256("\0".join(words).encode()).hexdigest()[:12]
 
@@ -79,14 +80,14 @@ class Mutant:
 
 
 def find_mutants(path: str, source: bytes) -> list[Mutant]:
-    """Return all mutants of one file, in the order of its lines."""
+    """Return all mutants of a file, in line order."""
     finder = _Finder(path, source)
     finder.visit(ast.parse(source))
     return finder.mutants
 
 
 class _Finder(ast.NodeVisitor):
-    """Walks through what computes, and passes by what only says, looks or types."""
+    """Visits code that computes, and skips messages, styles and types."""
 
     def __init__(self, path: str, source: bytes):
         self.path, self.source = path, source
@@ -281,7 +282,7 @@ class _Finder(ast.NodeVisitor):
         field = "id" if isinstance(node.func, ast.Name) else "attr"
         self._change("opposite", node, lambda new: setattr(new.func, field, OPPOSITES[name]))
 
-    # Python tells positions inside of an f-string only since 3.12, and its text is for people.
+    # Python knows positions inside f-strings only since 3.12, and their text is for people.
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         pass
 
@@ -301,7 +302,7 @@ def _joins_texts(node: ast.BinOp) -> bool:
 
 
 def _joins_types(node: ast.BinOp) -> bool:
-    """Tell ``int | None`` and its like from numbers."""
+    """Distinguish ``int | None`` and similar types from numbers."""
     if not isinstance(node.op, ast.BitOr):
         return False
     words = re.findall(r"\w+", ast.unparse(node))

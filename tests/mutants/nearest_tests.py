@@ -1,6 +1,6 @@
-"""Which tests are likeliest to see a change: those nearest to it by imports and by words.
+"""Selects the tests most likely to detect a change, by imports and by names.
 
-Code that Numba compiled does not show in coverage, so the map is read from the sources.
+Coverage does not see code compiled by Numba, so the map is derived from the sources.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections import deque
 from pathlib import Path
 
-# These judge how a source is written, drive a browser, or run everything for minutes.
+# These check source style, drive a browser, or take minutes.
 NOT_ASKED = re.compile(
     r"tests/(browser/|mutants/|kernels/test_kernel_pairs\.py|"
     r"test_(layers|project|mutants|notebooks|benchmarks)\.py)"
@@ -18,7 +18,7 @@ NOT_ASKED = re.compile(
 
 
 class TestMap:
-    """The imports among all modules and tests below a folder."""
+    """The imports of all modules and tests below a folder."""
 
     __test__ = False
 
@@ -42,7 +42,7 @@ class TestMap:
         self._distances = {path: self._measure(path) for path in self.tests}
 
     def nearest(self, path: str, function: str) -> list[str]:
-        """Return the tests that can come to a function of ``path``, the nearest first."""
+        """Return the tests that can reach a function of ``path``, the nearest first."""
         faces = self._faces(path, function)
         scores = {}
         for test in self.tests:
@@ -52,7 +52,7 @@ class TestMap:
         return sorted(scores, key=lambda test: (scores[test], test))
 
     def importers(self, path: str) -> set[str]:
-        """Return the file itself and all whose imports lead to it."""
+        """Return the file and all its direct and indirect importers."""
         found, queue = {path}, deque([path])
         while queue:
             at = queue.popleft()
@@ -65,7 +65,7 @@ class TestMap:
     # By words
 
     def _faces(self, path: str, function: str) -> set[str]:
-        """Return the names through which others of the file, or strangers, come to a function."""
+        """Return the names through which other functions, or other files, reach a function."""
         tree = ast.parse(self.texts[path])
         kinds = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)
         words = {
@@ -104,7 +104,7 @@ class TestMap:
         return distances
 
     def _read_public_names(self) -> dict[str, str]:
-        """Return where the lazy public names of packages come from."""
+        """Return the origin of the lazy public names of packages."""
         where = {}
         for path, text in self.texts.items():
             if not path.endswith("__init__.py") or "_MODULES" not in text:
@@ -120,8 +120,7 @@ class TestMap:
 
     def _find_imports(self, path: str) -> set[str]:
         names: set[str] = set()
-        # Commands are found in a table, by the names of their modules; a lazy package's are no
-        # imports.
+        # Commands are found in a table by module name; lazy packages have no imports either.
         has_table = "_MODULES" not in self.texts[path]
         for node in ast.walk(ast.parse(self.texts[path])):
             if isinstance(node, ast.Import):
@@ -145,12 +144,12 @@ class TestMap:
         if name in self.paths:
             return {self.paths[name]}
         parent = name.rpartition(".")[0]
-        # The names of a package come from its own file, as far as that is not lazy.
+        # A package's names come from its own file unless they are lazy.
         return {self.paths[parent]} if parent in self.paths else set()
 
 
 def _words(path: str) -> set[str]:
-    """Return the words of a path that say what it is about, in the singular."""
+    """Return the words of a path that describe its subject, in the singular."""
     plain = re.sub(r"^(genoviz|app|tests)/|\.py$", "", path)
     words = re.split(r"[/_]", plain)
     common = {

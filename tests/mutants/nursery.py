@@ -1,8 +1,8 @@
-"""A process that has imported the libraries, and from which each run of the tests is forked.
+"""A process with imported libraries that forks a child for each test run.
 
-Their import takes longer than most mutants live. Nothing of the project is imported here, so that
-each child sees the mutant alone. It reads a line of JSON for each run, and answers with the number
-of the child and then, once that has ended, with its status.
+The imports take longer than most test runs. Nothing of the project is imported here, so each child
+sees only its mutant. The process reads one line of JSON per run, and answers with the child's
+process ID and later with its exit status.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MAX_MEMORY = 14 << 30
 
 
 def main() -> None:
-    """Serve the runs that are asked for, until no more can come."""
-    # Ctrl-C is for the process that asks; it ends what runs here.
+    """Serve requested runs until the input ends."""
+    # Ctrl-C is handled by the requesting process, which ends the runs here.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
@@ -62,7 +62,7 @@ def _answer(number: int) -> None:
 def _run(folder: str, output: str, environment: dict[str, str], arguments: list[str]) -> None:
     """Run pytest in this process and end it."""
     os.setsid()
-    # A run in the background may ignore signals that tests send.
+    # A background process may ignore signals that tests send.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))

@@ -1,4 +1,4 @@
-"""The page of the score: what was killed, what survived, and what no test could kill."""
+"""The report of mutation testing: killed, surviving and equivalent mutants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ answer.
 
 
 def read_equivalents(path: Path) -> dict[tuple[str, ...], str]:
-    """Return the reasons why some mutants give no different answer."""
+    """Return why some mutants are equivalent to the original."""
     rows = tomllib.loads(path.read_text()).get("mutant", [])
     return {
         (row["path"], row["function"], row["before"], row["after"]): row["reason"] for row in rows
@@ -37,7 +37,7 @@ def name_of(result: dict) -> tuple[str, ...]:
 
 
 def score(results: list[dict], equivalents: dict) -> tuple[int, int, int]:
-    """Return how many were killed, of how many that can be, and how many cannot."""
+    """Return the number of killed, killable and equivalent mutants."""
     killed = sum(result["verdict"] != "survived" for result in results)
     same = sum(r["verdict"] == "survived" and name_of(r) in equivalents for r in results)
     return killed, len(results) - same, same

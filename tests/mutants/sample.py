@@ -1,4 +1,4 @@
-"""Which mutants are tried: some of each layer, more where there is more code."""
+"""Samples mutants from each layer, in proportion to its size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAYERS = (
     "genoviz/cli",
     "app",
 )
-# What the machines that run the tests mostly lack: an NVIDIA GPU, and matrix units.
+# Hardware that most test machines lack: an NVIDIA GPU, and matrix units.
 LEFT_OUT = ("cuda", "cpu_amx")
 FEWEST_OF_A_LAYER = 12
 
@@ -29,7 +29,7 @@ def list_sources(root: Path, layer: str) -> list[Path]:
 
 
 def count_code_lines(source: bytes) -> int:
-    """Return how many lines hold more than a comment, a blank or a text on its own."""
+    """Return the number of lines that are not blank, comments or docstrings."""
     lines: set[int] = set()
     previous = tokenize.NEWLINE
     skipped = (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
@@ -43,7 +43,7 @@ def count_code_lines(source: bytes) -> int:
 
 
 def share_out(number: int, lines: dict[str, int]) -> dict[str, int]:
-    """Return how many mutants each layer gets: by its lines of code, and some at least."""
+    """Return the number of mutants by layer, by lines of code, with a minimum."""
     fewest = min(FEWEST_OF_A_LAYER, number // len(lines))
     shares = {
         layer: max(fewest, int(number * n / sum(lines.values()))) for layer, n in lines.items()
@@ -56,10 +56,10 @@ def share_out(number: int, lines: dict[str, int]) -> dict[str, int]:
 def draw_mutants(
     root: Path, number: int, seed: int, layers: tuple[str, ...] = LAYERS, only: str = ""
 ) -> list[Mutant]:
-    """Return a sample that hardly changes when a part of the code does.
+    """Return a sample that is stable under small changes of the code.
 
-    Each mutant gets a random number from its own words and ``seed``, and the smallest of a layer
-    are taken. They are weighted so that a file is drawn from as often as it has lines of code
+    Each mutant gets a random number from its key and ``seed``, and the smallest numbers of a layer
+    are taken. They are weighted so that each file is sampled in proportion to its lines of code
     (Efraimidis and Spirakis 2006, doi:10.1016/j.ipl.2005.11.003).
     """
     ranked: dict[str, list[tuple[float, Mutant]]] = {}

@@ -1,4 +1,4 @@
-"""A copy of the tree in which one mutant after the other is tried."""
+"""A copy of the source tree, in which mutants are tried one at a time."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ THREADS = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 @dataclass(frozen=True)
 class Verdict:
-    """``word`` is killed, crashed, timed out or survived, or unsure if it was given up.
+    """``word`` is killed, crashed, timed out or survived, or unsure if the run was cancelled.
 
-    ``by`` is the test that failed.
+    ``by`` is the failed test.
     """
 
     word: str
@@ -40,15 +40,15 @@ class Verdict:
     seconds: float
 
 
-# What a checkout holds that is not its own: what git would leave out, where there is no git.
+# Files that are not part of a checkout: those that git ignores, also where there is no git.
 NOT_COPIED = re.compile(r"\.git|\.venv|\.mutants|__pycache__|\.\w+_cache|\.hypothesis|.*\.egg-info")
 
 
 class Copy:
-    """A copy of a checkout, with the compiled kernels of the checkout.
+    """A copy of a checkout with its compiled kernels.
 
-    Numba does not see that a function of another file has changed, so what it has stored of all
-    files that import a mutated one is put away for the time of the mutant.
+    Numba does not detect changes in other files, so the caches of all files that import a mutated
+    one are moved away while the mutant is tried.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class Copy:
             self._mutated, self._stored = Path(mutated), [Path(path) for path in stored]
             self.restore()
         self._refresh()
-        # Elsewhere than beside the sources, what is compiled of a mutant would not be found again.
+        # Caches elsewhere than next to the sources would not be found here when a mutant is
+        # applied.
         environment = {name: at for name, at in os.environ.items() if name != "NUMBA_CACHE_DIR"}
         if n_threads:
             environment |= dict.fromkeys(THREADS, str(n_threads))
@@ -103,13 +104,14 @@ class Copy:
             if source.is_file() and not _is_same(source, target):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
-        # The folder is imported by this name; without it the tests would see that of the checkout.
+        # The folder is imported by this name; otherwise tests would import from the original
+        # checkout.
         installed = self.root / "genoviz_app"
         if not installed.is_symlink():
             installed.symlink_to("app")
 
     def mutate(self, mutant: Mutant, tests: TestMap) -> None:
-        """Write a mutant into the copy and put away what was compiled of it."""
+        """Apply a mutant to the copy, and move away outdated caches."""
         self._mutated = Path(mutant.path)
         compiled = [p for p in tests.importers(mutant.path) if "@njit" in tests.texts[p]]
         self._stored = [Path(path) for path in compiled]
@@ -125,7 +127,7 @@ class Copy:
         source.write_bytes(mutant.applied_to(source.read_bytes()))
 
     def restore(self) -> None:
-        """Take the mutant out of the copy."""
+        """Remove the mutant from the copy."""
         for path in self._compiled_files():
             path.unlink()
         if self._stash.exists():
@@ -150,14 +152,13 @@ class Copy:
             path.unlink()
 
     def give_up(self) -> None:
-        """End the run that is under way, and any later one as soon as it begins."""
+        """Cancel the current run, and each later one as soon as it starts."""
         self.is_given_up = True
 
     def run(self, tests: list[str], *, longest: float, seconds: float, options: tuple = ("-x",)):
-        """Return the verdict of some tests, and their output.
+        """Run some tests, and return the verdict and their output.
 
-        A test that takes more than ``longest`` seconds is a failed one. After ``seconds`` no
-        further test begins.
+        A test that takes more than ``longest`` seconds fails. No test is started after ``seconds``.
         """
         for name in ("cache", "tmp"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
@@ -177,7 +178,7 @@ class Copy:
         try:
             end = self._wait(output, longest + 60, began + seconds)
         finally:
-            # With all that the tests have started themselves.
+            # with all processes started by the tests
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
         status = int(self._nursery.stdout.readline())
@@ -219,7 +220,7 @@ class Copy:
 
 
 def list_files(checkout: Path) -> set[str]:
-    """Return the names of a checkout's own files, those that git does not know yet too."""
+    """Return a checkout's own file names, including untracked ones."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "-z"]
     if (checkout / ".git").exists():
         with contextlib.suppress(OSError, subprocess.CalledProcessError):
