@@ -194,7 +194,7 @@ def compile_in_turn(self, sig):
 
 
 TURNS: set[str] = set()
-"""Files of which this process compiles; a function that calls others of its file has the turn."""
+"""Files for which this process holds the lock, so that nested compilations do not wait for it."""
 
 
 @contextlib.contextmanager
@@ -228,7 +228,7 @@ OBJECTS_BEFORE_A_COLLECTION = (20_000, 20, 20)
 
 
 KERNELS_IN_COLLECTION: list[str] = []
-"""Kernels that had run when all tests were collected; test_project has none of them."""
+"""Kernels that had run when all tests were collected; test_project checks that there are none."""
 
 
 def loaded_kernels() -> list[str]:

@@ -35,12 +35,12 @@ HASHED = {
     "requirements-hashed-cuda12.txt": ("cuda12",),
     "requirements-hashed-cuda13.txt": ("cuda13",),
 }
-"""Files, and the extras whose packages they have; "" is what is always needed. Those of a GPU are
-installed along with the first, and have what is not in it."""
+"""Files, and the extras whose packages they contain; "" is the base. The files for GPUs are
+installed in addition to the first, and have only the packages that it lacks."""
 
 JSON = "application/vnd.pypi.simple.v1+json"
 OLDEST = 11
-"""Of the Pythons that genoviz runs with, 3.11 is the oldest."""
+"""The oldest supported Python is 3.11."""
 
 
 def read_pins() -> dict[str, str]:

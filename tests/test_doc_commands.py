@@ -22,7 +22,7 @@ NEEDS_COMPILER = () if shutil.which("cc") else ("genoviz geno library",)
 NOT_RUN = ("genoviz serve", "genoviz samples get", *NEEDS_COMPILER)
 PATH = "REFA#0#chr1"
 PLACES = {"PATH": PATH, "grch38#chr6:31982057-32002681": f"{PATH}:2000-4000"}
-"""What stands in the documents for names of the reader's own graph, and of the sample's."""
+"""Replacements for names of the reader's own graph, and of the sample's, in documents."""
 TELOMERE = "TTAGGG" * 30
 CAS12A = "ACCTGAATCGGCATTACGCAAGT"
 

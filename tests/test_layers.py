@@ -99,7 +99,7 @@ RULES = {
     "genoviz_app.pages.__init__": Rule(("genoviz_app.pages",)),
 }
 HALF_OF_KERNEL = re.compile(r"genoviz\.kernels\.\w+\.(cpu|cuda)")
-"""What others than the kernel itself come to by ``load_kernel`` alone."""
+"""Modules that other modules may load only through ``load_kernel``."""
 OWN_PACKAGE = ("genoviz.kernels", "genoviz_app.pages")
 
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 PATIENCE = 240.0
-"""Seconds after which something that should have come about is taken for broken."""
+"""Seconds after which a wait fails."""
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.02
-"""Seconds between two looks; a page polls every 0.05 s."""
+"""Seconds between checks; a page polls every 0.05 s."""
 
 
 def wait_until(condition: Callable[[], object], act: Callable[[], object] | None = None) -> None:

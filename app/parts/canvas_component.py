@@ -175,7 +175,7 @@ class FrameLoop:
         self.request()
 
     def detach(self) -> None:
-        """Stop: the tab is closed."""
+        """Stop, because the tab was closed."""
         self.document = None
         self._round += 1
 

@@ -225,9 +225,9 @@ class DockArea:
     Attributes
     ----------
     title, kinds
-        Name of the tab, and classes of what it has, each with a title.
+        Name of the tab, and classes of its panels, each with a title.
     panel, switch
-        The Panel object, and the names to choose from.
+        The Panel object, and the list of names.
     """
 
     title = ""

@@ -21,7 +21,7 @@ FORMULA = {
     ".csv": re.compile(rb"""(?:(?<=[\n\r,"])|\A)(?=[=@]|[+-](?!(?:%b)(?:[\n\r,"]|\Z)))""" % NUMBER),
     ".tsv": re.compile(rb"(?:(?<=[\n\r\t])|\A)(?=[=@]|[+-](?!(?:%b)(?:[\n\r\t]|\Z)))" % NUMBER),
 }
-"""Where a cell begins that a spreadsheet would compute; strands and numbers are none."""
+"""Matches starts of cells that a spreadsheet would evaluate, except strands and numbers."""
 
 Writer = Callable[[Path], Any]
 """Writes a file to a path, or returns a generator that does so."""
@@ -131,12 +131,12 @@ async def result_of(job: Job, show: Callable[[Any], None] = lambda _: None) -> A
 def iter_content(
     name: str, write: Writer, *, max_bytes: int | None = None, has_names: bool = True
 ) -> Iterator[Any]:
-    """Write a file of that name, and yield its steps, and what was written as the last.
+    """Write a file with this name; yields progress, and finally its content.
 
     Raises
     ------
     ParameterError
-        If it has more bytes than that.
+        If the file is larger than the limit.
     """
     with tempfile.TemporaryDirectory(prefix="genoviz-download-") as folder:
         path = Path(folder) / name
@@ -154,7 +154,7 @@ def iter_content(
 
 
 def write_to_bytes(name: str, write: Writer) -> bytes:
-    """Return what is written to a file of that name."""
+    """Return the content that is written to a file with this name."""
     return last_of(iter_content(name, write))
 
 

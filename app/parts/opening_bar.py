@@ -15,7 +15,7 @@ from genoviz_app.parts.words import plain_text
 class _Bar:
     """A text and a bar that show the param ``opening`` of an owner: a progress, or None.
 
-    Like the button they are made when there is something to show: many a bar is never seen.
+    Like the button, they are created on demand, because many bars are never shown.
     """
 
     panel: Any
@@ -50,7 +50,7 @@ class _Bar:
 
 
 class OpeningBar(_Bar):
-    """Text, bar and button; hidden while nothing is being opened, but for what was cancelled.
+    """Text, bar and button; visible during opening, and after cancelling.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class OpeningBar(_Bar):
         return button
 
     def _end(self) -> None:
-        """Cancel, and say so."""
+        """Cancel, and show a message."""
         with pn.io.hold():
             self._cancel()
             self._text.object = self._cancelled
@@ -92,7 +92,7 @@ class OpeningBar(_Bar):
 
 
 class TaskBar(_Bar):
-    """Text, bar and button side by side, of a computation; hidden while nothing is computed.
+    """Text, bar and button of a computation in a row; hidden while idle.
 
     Parameters
     ----------

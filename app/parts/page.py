@@ -41,7 +41,7 @@ class Page:
     help
         Its help text.
     example
-        What the button of the empty page opens: samples, and an interesting view of them.
+        Button of the empty page: its samples, and an interesting view of them.
     """
 
     slug = title = ""
@@ -105,11 +105,11 @@ class Page:
         """Use little height because another page is above or below; or the default again."""
 
     def close(self) -> None:
-        """Release what the page holds when the tab closes; for most pages nothing."""
+        """Release resources when the tab is closed; most pages have none."""
 
 
 def side_column(*panels: Any) -> list[Any]:
-    """Return what stands in the sidebar: panels one below the other."""
+    """Return the panels of the sidebar in a column."""
     return [pmui.Column(*panels, sizing_mode="stretch_width", margin=(4, 10, 0, 10))]
 
 
@@ -133,7 +133,7 @@ class EmptyState(pmui.Column):
         self._page, self._words, self._others = page, words, others
 
     def show(self, is_empty: bool, words: str = "") -> None:
-        """Show it while the page is empty, with other words where there are some."""
+        """Show it while the page is empty, with another text if one is given."""
         self._words = words or self._words
         if is_empty and not len(self):
             self.objects = self._make()

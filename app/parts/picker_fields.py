@@ -20,7 +20,7 @@ THREE: dict[str, Any] = {
     # Tabs measured before the drawer has its width would keep scroll buttons over the last tab.
     "& .MuiTabScrollButton-root": {"display": "none"},
 }
-"""Of tabs in the drawer, which is narrower where its contents are higher than the window."""
+"""Tab style for the drawer, which becomes narrower when it needs a scroll bar."""
 
 
 def path_field(
@@ -53,7 +53,7 @@ def open_button(on_click: Callable[[Any], None]) -> pmui.Button:
 
 
 _TAKEN: WeakKeyDictionary[Any, tuple[str, int]] = WeakKeyDictionary()
-"""Who uploaded how many bytes, by tab."""
+"""User and uploaded bytes by tab."""
 
 
 def may_take(field: Any, n_bytes: int) -> bool:
@@ -123,7 +123,7 @@ GROWS = """
 :host { min-height: 92px; }
 .filepond--root { max-height: 240px; overflow: hidden auto; margin-bottom: 6px; }
 """
-"""Of a place to drop files: how far each of them is, is seen, and what is below it makes room."""
+"""Style of an upload area that grows to show the progress of each file."""
 
 
 def upload_field(take: Callable[[dict[str, Any]], None], *, multiple: bool = False) -> UploadField:

@@ -125,7 +125,7 @@ class Question(param.Parameterized):
 
 
 def _iter_answer(answer: Callable[..., Any], args: tuple) -> Iterator[tuple[Any] | None]:
-    """Yield what a generator yields, or the one answer, each in a tuple; None waits."""
+    """Yield the items of a generator, or a single answer, as tuples; None means waiting."""
     found = answer(*args)
     if isinstance(found, Generator):
         with closing(found):
@@ -136,7 +136,7 @@ def _iter_answer(answer: Callable[..., Any], args: tuple) -> Iterator[tuple[Any]
 
 
 def _iter_wrapped(steps: Generator) -> Generator[tuple[Any] | None, None, Any]:
-    """Yield the items of a generator, and return what it returns."""
+    """Yield the items of a generator, and return its return value."""
     while True:
         try:
             item = next(steps)
@@ -159,7 +159,7 @@ def allow(button: Any, why_not: str = "", *, does: str = "") -> None:
         What must be done or finished first, without the button's name and a full stop; "" if it
         can be pressed.
     does
-        What the button does now, if that has changed.
+        The button's new action, if it has changed.
     """
     does = _DOES[button] = does or _DOES.get(button) or button.description
     name = getattr(button, "label", "") or does.partition(":")[0]
@@ -167,7 +167,7 @@ def allow(button: Any, why_not: str = "", *, does: str = "") -> None:
     if (button.disabled, button.description) != (
         bool(why_not),
         words,
-    ):  # an update reads all others
+    ):  # each update reads all other params
         button.param.update(disabled=bool(why_not), description=words)
 
 

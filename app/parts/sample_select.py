@@ -37,9 +37,9 @@ from genoviz_app.session.session import Session
 NOTHING = "nothing"
 UNKNOWN = ("–", "not known yet")
 LOOK_SECONDS = 5.0
-"""How often to look for layouts that were made meanwhile."""
+"""Seconds between checks for new layouts."""
 FREE_SECONDS = 3.0
-"""From when a chromosome is left until its memory is given back: it may still be drawn."""
+"""Seconds from leaving a chromosome until its memory is freed, because it may still be drawn."""
 
 
 class SampleSelect:

@@ -24,12 +24,12 @@ COMING: dict[str, Any] = {
         "display": "grid", "placeContent": "center", "fontSize": "14px", "opacity": 0.7,
     },
 }  # fmt: skip
-"""Of a card whose views take a while to come: what is said in their place until they cover it."""
+"""Style of a card whose content is slow to create: a message until it is covered."""
 WRAPS: dict[str, Any] = {
     at: {"flexWrap": "wrap", "rowGap": "6px"}
     for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
 }
-"""Of a row of fields: where window or page are narrow, what finds no place stands below."""
+"""Style of a row of fields that wraps in a narrow window or page."""
 WORDS_BELOW: dict[str, Any] = {
     "@container (max-width: 860px)": {
         "flexWrap": "wrap",
@@ -39,15 +39,15 @@ WORDS_BELOW: dict[str, Any] = {
         },
     }
 }
-"""Of a row of fields and words: where the page is narrow, the words stand below."""
+"""Style of a row of fields and text; on a narrow page the text moves below."""
 NARROW = "@media (max-width: 899px)"
-"""A window of a phone, or of a tablet held upright."""
+"""Matches the window of a phone, or of a tablet in portrait orientation."""
 NARROW_PAGE = "@container (max-width: 720px)"
-"""A page that is docked beside the layout, in a window that is not wide."""
+"""Matches a page docked beside the layout in a window that is not wide."""
 STACKS: dict[str, Any] = {
     at: {"flexDirection": "column", "flexWrap": "nowrap"} for at in (NARROW, NARROW_PAGE)
 }
-"""Of a row of panels: in a narrow window or page they stand one below the other."""
+"""Style of a row of panels that are stacked in a narrow window or page."""
 NARROW_WRAPS: dict[str, Any] = {
     at: {
         "flexWrap": "wrap",
@@ -58,8 +58,8 @@ NARROW_WRAPS: dict[str, Any] = {
     }
     for at in (NARROW, "@container (max-width: 560px)")
 }
-"""Of a row of fields and words: in a narrow window, or on a page docked beside the layout in one
-that is not wide, words stand below rather than become narrow."""
+"""Style of a row of fields and text. The text moves below rather than becoming narrow in a narrow
+window, or on a page docked beside the layout in a window that is not wide."""
 NARROW_HEADER: dict[str, Any] = {
     NARROW: {
         "& .header .MuiToolbar-root": {"flexWrap": "wrap", "padding": "0 8px 6px"},
@@ -81,8 +81,8 @@ NARROW_HEADER: dict[str, Any] = {
         "& .header .MuiToolbar-root > .MuiBox-root:first-of-type": {"display": "none"},
     },
 }  # fmt: skip
-"""Of the page: in a narrow window its header has rows, and what is below it can be scrolled; in
-one that is not much wider the header has pages and the field alone."""
+"""Style of the page. In a narrow window its header wraps and the content scrolls. In a slightly
+wider one, the header has only pages and the search field."""
 
 
 def in_narrow_window(height: str, *, or_page: bool = False) -> list[str]:

@@ -16,7 +16,7 @@ class Turn:
     figure
         The figure.
     draw
-        Brings it up to date.
+        Draws the figure.
     """
 
     def __init__(self, figure: Any, draw: Callable[[], None]) -> None:

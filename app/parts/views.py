@@ -19,9 +19,9 @@ TABS: dict[str, Any] = {
         for narrow in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
     },
 }
-"""Of tabs: as many as can be are in view."""
+"""Style of tabs that shows as many of them as possible."""
 COVERS = {"&:not(:empty)": {"backgroundColor": "background.paper"}}
-"""Of the place of a view: it covers what is said while there is nothing."""
+"""Style of a view's container: it covers the message that is shown while it is empty."""
 
 
 class View(Protocol):
@@ -44,17 +44,17 @@ class LateView:
 
 
 class Views:
-    """Tabs, and the view of the one that is chosen.
+    """Tabs with one view each.
 
     Parameters
     ----------
     views
-        The views in order, some of which may be late.
+        The views in order, which may include late ones.
 
     Attributes
     ----------
     shown
-        Number of the view that is shown.
+        Index of the shown view.
     panel
         The Panel object.
     """
@@ -91,7 +91,7 @@ class Views:
 
     @property
     def slug(self) -> str:
-        """Name of the view that is shown, for links."""
+        """Name of the shown view in links."""
         return slug_of(self._views[self.shown].title)
 
     def show(self, name: str) -> None:
@@ -101,11 +101,11 @@ class Views:
             self.tabs.active = names.index(slug_of(name))
 
     def view(self, title: str) -> Any:
-        """Return the view of a title, which is made if it is late."""
+        """Return the view with a title, and create it if necessary."""
         return self._make(self._of_title(title))
 
     def made(self, title: str) -> Any:
-        """Return the view of a title; None if it is late and nobody has needed it."""
+        """Return the view with a title; None if it was not created yet."""
         view = self._of_title(title)
         return view.view if isinstance(view, LateView) else view
 
@@ -124,7 +124,7 @@ class Views:
             self._show(event.new)
 
     def poll(self) -> None:
-        """Bring the view that is shown up to date; called some twenty times a second."""
+        """Update the shown view; called some twenty times per second."""
         if not self._is_settled:
             self._settle()
         self._poll_shown()
@@ -148,7 +148,7 @@ class Views:
         self._is_settled = bool(len(place))
 
     def _show(self, shown: int) -> None:
-        """Show one view; it is made in the browser when it is first shown, and then kept."""
+        """Show one view; the browser creates it when it is first shown, and keeps it."""
         self.shown, self._waiting, self._is_settled = shown, 0, False
         chosen = self._views[shown]
         chosen = chosen.view if isinstance(chosen, LateView) else chosen
@@ -162,11 +162,11 @@ class Views:
 
 
 def _rest() -> None:
-    """Nothing changes in this view by itself."""
+    """Do nothing, for views that do not change by themselves."""
 
 
 def slug_of(title: str) -> str:
-    """Return a title as it is written in links.
+    """Return the form of a title in links.
 
     Examples
     --------

@@ -31,20 +31,20 @@ from genoviz_app.session.session import Session
 
 SCRIPTS = Path(__file__).parent
 SEARCHED = ("k-mer", "guide")
-"""Kinds that are searched on a page of their own, and have no place yet."""
+"""Kinds that are searched on their own pages, and have no position yet."""
 
 
 class Finder(JSComponent):
-    """A search field with suggestions, what was found, and buttons to go back and forward.
+    """The search field with suggestions, the results, and the history buttons.
 
     Parameters
     ----------
     session
-        What is searched.
+        The session to search.
     on_go
-        Called with what a person wants to see.
+        Called with the selected result.
     get_help
-        Returns what is said of each page in sight: the fields of `PageHelp`, and its title.
+        Returns the help on each visible page: the fields of `PageHelp`, and its title.
     """
 
     suggestions = param.Dict({}, doc="The text, and names that begin so with their kinds.")
@@ -73,13 +73,13 @@ class Finder(JSComponent):
         session.param.watch(self._on_unclear, "unclear")
 
     def clear(self) -> None:
-        """Forget what was found: another graph is open."""
+        """Drop the results because another graph is open."""
         for question in (self._finding, self._looking, self._asking):
             question.drop()
         self._results, self.found = (), {}
 
     def _on_unclear(self, event: Any) -> None:
-        """Offer what a place of a link may mean; none of it is gone to by itself."""
+        """Offer the possible meanings of a link's place, without going to any."""
         if event.new:
             self._text = event.new
             self._asking.ask(find_everywhere, Openings.of(self._session), event.new)
@@ -90,7 +90,7 @@ class Finder(JSComponent):
         self._offer("place of the link", "Several contigs have this name. Which one?")
 
     def _offer(self, kind: str, words: str) -> None:
-        """Have a person choose: nothing is gone to by itself."""
+        """Let the user choose a result, without going to any."""
         self._is_asked, self._n_answers = True, self._n_answers + 1
         own = {"title": self._text, "kind": kind, "place": words}
         self.found = self._message(self._results) | own
@@ -100,14 +100,14 @@ class Finder(JSComponent):
         self._results, self._is_asked = results[:MAX_CHOICES], False
 
     def find(self, text: str) -> None:
-        """Look for a text in all that is open, and go to the likeliest thing."""
+        """Search for a text in all that is open, and go to the best match."""
         self._text = text.strip()
         if self._text:
             self._session.forget_problem()
             self._finding.ask(find_everywhere, Openings.of(self._session), self._text)
 
     def poll(self) -> None:
-        """Go on finding in a chromosome once it is open with its layout."""
+        """Continue a search in a chromosome once it is open with its layout."""
         awaited, opened = self._awaited, self._session.opened
         if awaited is None or self._session.is_opening:
             return
@@ -122,7 +122,7 @@ class Finder(JSComponent):
         elif act == "find":
             self.find(text)
         elif act == "choose":
-            row = int(data["row"]) - self._is_asked  # nothing comes before what is requested
+            row = int(data["row"]) - self._is_asked  # row 0 is the place itself
             if 0 <= row < len(self._results):
                 self._go(row)
         elif act == "light" and self._results:
@@ -151,12 +151,12 @@ class Finder(JSComponent):
             )
 
     def _asks_first(self, results: tuple[Found, ...]) -> bool:
-        """Return whether a person is to choose: a chromosome takes a while, and closes another."""
+        """Return whether to ask first: opening a chromosome is slow and closes the current one."""
         is_alone = len(results) == 1 and self._session.opened is None
         return results[0].kind == "chromosome" and not is_alone
 
     def _go(self, row: int) -> None:
-        """Go to one of the results, which comes first from now on."""
+        """Go to one of the results, and move it to the top."""
         chosen = self._results[row]
         if chosen.kind == "chromosome":
             self.clear()
@@ -174,7 +174,7 @@ class Finder(JSComponent):
     def _show(self, also: str) -> None:
         chosen, *others = self._results
         if chosen.kind in SEARCHED and not others:
-            self.found = {}  # its page tells all
+            self.found = {}  # its page shows everything
             return
         self.found = {
             **self._message(others),
@@ -186,7 +186,7 @@ class Finder(JSComponent):
         }
 
     def _message(self, others: Sequence[Found]) -> dict[str, Any]:
-        """Return what the browser is told of whatever was found, with others to choose."""
+        """Return the message to the browser with the result and its alternatives."""
         more = "Several match: enter a position, or more of the name."
         return {
             "n": self._n_answers,
@@ -207,20 +207,20 @@ class Finder(JSComponent):
 
 
 class FirstSteps(JSComponent):
-    """What to do first, until a person has closed it: the browser remembers that."""
+    """Steps for new users, until they are closed; the browser stores that."""
 
     _esm = (SCRIPTS / "first_steps.js").read_text()
 
 
 class Story(JSComponent):
-    """Views with captions: their links and pictures are kept in the browser, behind the ``#``.
+    """Views with captions, whose links and pictures are kept by the browser, after the ``#``.
 
     Parameters
     ----------
     on_show
-        Called with the query of a view that a person goes to.
+        Called with the query of the view to show.
     link
-        Returns the query of what is shown.
+        Returns the query of the current view.
     on_close
         Called when the story is closed.
     """

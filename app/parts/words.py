@@ -71,6 +71,6 @@ def plain_text(text: str) -> str:
 
 
 def notices_html(notices: Iterable[str]) -> str:
-    """Return sentences that a person should see as a list; empty without any."""
+    """Return sentences as a list of notices; empty without any."""
     items = "".join(f"<li>{escape(notice)}</li>" for notice in notices if notice)
     return f'<ul aria-label="Notices">{items}</ul>' if items else ""

@@ -10,7 +10,7 @@ from bokeh.models import Label, Node
 from genoviz_app.plots.graph_picture import FAINT
 
 LETTERS = 26
-"""Of a line: a figure may be narrow, and what is beside it is cut off."""
+"""Letters per line; in a narrow figure, longer lines would be cut off."""
 
 
 class EmptyNote:

@@ -24,7 +24,7 @@ FORWARD_COLOUR, REVERSE_COLOUR = "#4fb3e8", "#ffb454"
 MEAN_COLOUR, MAX_COLOUR = "#8fe3b0", "#3f8f6b"
 REGION_COLOUR = "#ff7ac6"
 LOWEST = 0.7
-"""Where the logarithmic axis of counts begins; a bin without k-mers lies on it."""
+"""Start of the logarithmic count axis, where bins without k-mers are drawn."""
 HIT_COLUMNS = ("left", "right", "forward", "minus_reverse", "reverse", "place")
 COUNT_COLUMNS = ("left", "right", "mean", "high", "bottom", "place", "mean_text", "high_text")
 

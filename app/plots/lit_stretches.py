@@ -60,7 +60,7 @@ class LitAlong:
 
 
 LIT_PIXELS = 5
-"""How wide a bar is at least."""
+"""Minimum width of a bar."""
 LIT_COLUMNS = ("left", "right", "bottom", "top", "colour", "says")
 
 

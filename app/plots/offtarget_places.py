@@ -28,7 +28,7 @@ MANY_ROWS, CROWDED_ROWS = 14, 18
 CHOSEN_COLOUR, BAR_COLOUR = "#ffffff", "#1d2836"
 BIN_COLUMNS = ("left", "right", "bottom", "top", "colour", "alpha", "place", "n", "fewest")
 CELLS_WIDTH, LETTER_WIDTH = 186, 6.5
-"""Pixels that the cells and what is left of them have, and that a letter in a cell takes."""
+"""Total width of the cells and their margin, and width of a letter in a cell, px."""
 CELL_COLUMNS = (
     "left", "right", "bottom", "top", "colour", "alpha", "text", "edge", "x", "y", "says"
 )  # fmt: skip

@@ -22,7 +22,7 @@ from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 from genoviz_app.plots.prediction import padded_ends
 
 R2_COLOURS = ("#46558c", "#3f7fb5", "#3fb0ac", "#b9d96a", "#fde047")
-"""From little to much linkage: lightness rises evenly, as in viridis and cividis."""
+"""From low to high linkage, with evenly increasing lightness as in viridis and cividis."""
 LEFT, RIGHT, GENE_PIXELS = 60, 74, 20
 GENE_COLOUR, CHOSEN_COLOUR = "#8fa1b8", "#ff7ac6"
 DOT_COLUMNS = ("x", "y", "r2", "variant", "linked", "name", "text")

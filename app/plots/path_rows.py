@@ -30,7 +30,7 @@ N_COLOURS = 256
 NAMES_WIDTH, MIN_ROW = 158, 11
 NO_SIZE = (900, 140)
 MAX_IMAGE_ROWS = 600
-"""Of more rows in sight, several share a line of pixels: the highest number is drawn."""
+"""If more rows are visible, several share a line of pixels, which shows their maximum."""
 SMALLEST_VIEW = 10.0
 EXPECTED_COLOUR, CORE_COLOUR, BAND_COLOUR = "#4fb3e8", "#ffb454", "#8fe3b0"
 GROWTH_COLUMNS = ("groups", "expected", "core", "median", "low", "high")

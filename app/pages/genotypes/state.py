@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOBODY = np.empty(0, np.int64)
 AROUND = 50_000
-"""How many bases before and after a picked variant its region has."""
+"""Bases on each side of a selected variant in its region."""
 RESULTS = ("components", "relationships", "scan", "blup")
 
 

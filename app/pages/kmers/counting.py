@@ -18,7 +18,7 @@ from genoviz_app.opening.index_data import BuiltIndex
 
 N_TRIES, FEW = 3, 200
 MAX_LETTERS = 5_000_000
-"""What the field takes; browsers cut off what is longer."""
+"""Maximum length of the field's text; browsers truncate longer text."""
 
 
 @dataclass(frozen=True, eq=False)

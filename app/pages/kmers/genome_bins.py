@@ -147,7 +147,7 @@ def bin_counts(
 
 
 def say_places(axis: GenomeAxis, contig: int, left: np.ndarray, right: np.ndarray) -> list[str]:
-    """Format intervals, 1-based; with all contigs, by the contig of each end."""
+    """Format intervals, 1-based; with all contigs, on the contig of each start."""
     if contig >= 0:
         ids, first = np.full(len(left), contig), left
     else:

@@ -41,7 +41,7 @@ span { white-space: nowrap; margin-right: 10px; }
 i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
 """
 LIT_LEVEL, LIT_HEIGHT = 0.01, 0.045
-"""Of the figure's height: where bars of what is lit up begin, and the room of each set."""
+"""Lower edge of highlight bars, and height of each set, relative to the figure."""
 MAX_SEEN, LETTER_PIXELS, BORDER_PIXELS, RIGHT_PIXELS = 2000, 7, 4, 20
 
 

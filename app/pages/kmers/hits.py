@@ -27,7 +27,7 @@ BLOCK = 10_000
 MARGIN = 20
 LONGEST_MATCH = 60
 FLANK = "flex:0 1 auto;overflow:hidden"
-"""Of the bases beside a hit, in a narrow column too: both ends go first, the hit stays."""
+"""Style of the flanks of a hit: in a narrow column they are cut off at both ends, not the hit."""
 SHOWN_LETTERS = 28
 MAX_NODES = 6
 COLUMNS = (

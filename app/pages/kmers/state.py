@@ -19,7 +19,7 @@ from genoviz_app.session.session import Session
 STRANDS = {"Both": "both", "Forward": "forward", "Canonical": "canonical"}
 DEFAULT_K = 21
 LONG_SECONDS = 0.4
-"""How long hits stay while those of another k-mer are found."""
+"""Seconds for which hits stay visible while those of another k-mer are located."""
 
 
 class KmerState(param.Parameterized):

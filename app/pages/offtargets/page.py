@@ -29,7 +29,7 @@ from genoviz_app.session.session import Session
 
 FORMATS = "FASTA (.fa, .fna, also .gz) or .2bit"
 LONGEST_RUN = 2e10
-"""Bases times guides up to which the search of a link begins by itself."""
+"""Bases times guides up to which a link's search starts automatically."""
 EXAMPLE_GUIDES = (
     "one_exact ACTTCAAATCCTATGCCACC;few ACCTCAGCAAGGATTGATTT;repeat GCCATTTTAGCTGCGCAGGT"
 )
@@ -42,7 +42,7 @@ PILED: dict[str, Any] = {
         },
     }
 }  # fmt: skip
-"""Of two figures: one below the other, where the page is narrow."""
+"""Style of two figures, which are stacked on a narrow page."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
     "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. "

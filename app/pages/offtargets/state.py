@@ -30,7 +30,7 @@ from genoviz_app.session.session import Session
 
 NO_HIT = -1
 SHOWN_EVERY = 0.5
-"""Seconds from one result of a search that goes on to the next that is shown."""
+"""Minimum seconds between partial results that are shown."""
 
 
 class OffTargetState(param.Parameterized):

@@ -148,7 +148,7 @@ FORMATS: dict[str, tuple[str, bool, Callable[[KeptPart, Path], None]]] = {
     "Bases of the paths' pieces, FASTA": (".paths.fa", True, _write_paths),
     "Names of the nodes, text": (".txt", False, _write_names),
 }
-"""By what people call them: ending, whether bases are needed, and what writes the file."""
+"""By display name: file extension, whether sequences are needed, and the writer."""
 
 
 def writer_of(part: KeptPart, kind: str) -> tuple[str, Callable[[Path], None]]:

@@ -32,10 +32,11 @@ from genoviz_app.session.session import Session
 N_SAMPLES = 1_000_000
 N_WORST = 1_000
 WRONG_TIMES, MAX_VISITS = 2.0, 1_000_000
-"""From how many times its length on a node is drawn too long, and how many visits are counted."""
+"""Ratio of drawn to actual length of a wrongly drawn node, and maximum number of visits to
+count."""
 LAYOUT_PAGE = "pangenome"
 MAX_UNASKED = 3_000_000
-"""Steps of the largest graph that is measured without being asked."""
+"""Steps of the largest graph that is measured automatically."""
 
 
 @dataclass(frozen=True, eq=False)

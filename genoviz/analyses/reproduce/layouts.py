@@ -34,7 +34,7 @@ from genoviz.model import GraphLayout, PangenomeGraph
 
 N_SAMPLES = 200_000
 MAX_PAIRS = 5 * 10**8
-"""Pairs of steps of which the exact path stress is taken: some 10 s on one core."""
+"""Maximum pairs of steps for the exact path stress, which take some 10 s on one core."""
 MAX_SAMPLES = 10**7
 SAMPLED_NOTE = " Of so many pairs of steps the stress is sampled."
 SGD_ITERATIONS = (5, 10, 20, 30, 60)

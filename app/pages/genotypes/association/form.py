@@ -55,7 +55,7 @@ SHRINKS = """@media (max-width: 1180px) {{
   :host {{ width: {0}px !important; min-width: {0}px !important; flex: 0 0 {0}px !important; }}
   :host > div {{ width: 100% !important; min-width: 0 !important; }} }}"""
 NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168, "model": 132}
-"""How wide the fields are where the window is narrow, px: they stand in one row."""
+"""Widths of the fields in a narrow window, px, where they fit in one row."""
 
 
 class TraitFields:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_DOSAGES, MIN_VARIANTS, MAX_VARIANTS = 40_000_000, 60, 400
 LETTER_SHARE, MAX_ROWS = 0.011, 3
-"""How much of the figure a letter of a gene's name takes, and rows of genes."""
+"""Width of a letter of a gene name, relative to the figure, and maximum number of gene rows."""
 LEVELS = (-np.log10(5e-8), 5.0)
 MIN_TOP = 8.0
 NEAR_PIXELS = 25

@@ -25,7 +25,7 @@ from genoviz_app.session.session import Session
 REST_SECONDS, NO_WIDTH, NO_HEIGHT, SMALLEST_VIEW = 0.06, 900, 220, 50
 NONE_LIT: dict[str, Any] = {"x": [], "y": [], "colour": []}
 LONG = 1_000
-"""From how many bp on parts of one do not matter."""
+"""Length of an axis, bp, above which fractions of a bp are omitted."""
 
 
 class ManhattanPanel:

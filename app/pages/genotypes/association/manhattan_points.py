@@ -13,7 +13,7 @@ from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.plots.lit_stretches import Lit
 
 CELL = 3
-"""Pixels, less than a dot is wide; of dots in one cell the highest covers the others."""
+"""Cell size, px, smaller than a dot; the highest dot in a cell covers the others."""
 
 GAP = 0.004
 NEAR_PIXELS = 30

@@ -35,7 +35,7 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure, QuantileFigure
 
 NEAR = 0.05
-"""Which share of the axes a click may be away from a dot."""
+"""Maximum distance of a click from a dot, as a fraction of the axes."""
 REGION, TABLE = "Region", "Top variants"
 BONFERRONI_COLOUR = "#8fe3b0"
 MIN_TOP = 8.0

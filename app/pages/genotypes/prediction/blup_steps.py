@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SNP_BLUP, GBLUP = "SNP-BLUP", "GBLUP"
 SINGLE_STEP = {"Single-step (ssSNPBLUP)": "ssSNPBLUP", "Single-step (ssGTABLUP)": "ssGTABLUP"}
 EDGE = 1e-4
-"""An estimated heritability that is nearer to 0 or 1 predicts nothing."""
+"""An estimated heritability closer than this to 0 or 1 does not allow predictions."""
 PRECONDITIONERS = {"Diagonal": "diagonal", "Block": "block", "None": "none"}
 
 

@@ -18,7 +18,7 @@ from genoviz_app.pages.genotypes.prediction.blup_steps import (
 TOLERANCES = {"1e-13 (the paper's)": 1e-13, "1e-10": 1e-10, "1e-8": 1e-8, "1e-6": 1e-6}
 METHODS = {SNP_BLUP: SNP_BLUP, GBLUP: GBLUP, **{name: title for title, name in SINGLE_STEP.items()}}
 SHARE = (0.05, 0.95)
-"""The range of heritability, and of the weight of the pedigree."""
+"""The range of heritability and of the polygenic weight."""
 
 BASES = {
     "Metafounders (A^Γ)": "metafounders",

@@ -28,7 +28,7 @@ FEW_NUMBERS = 6
 ONE_COLOUR = ""
 MAX_POINTS = 300_000
 QUICK = 30_000_000
-"""Genotypes whose components are computed unasked."""
+"""Number of genotypes up to which components are computed automatically."""
 FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
 

@@ -36,7 +36,7 @@ PAIR_COLUMNS = (
 )
 USUAL_MOST = 4_000
 QUICK = 2_000_000_000
-"""Pairs of samples times variants of a matrix that is computed unasked."""
+"""Pairs of samples times variants up to which the matrix is computed automatically."""
 METHODS = {"VanRaden": "vanraden", "GCTA": "gcta"}
 FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"

@@ -59,9 +59,9 @@ COLUMNS = (
     Column(CLASS, share=76),
 )
 SHORTENED = {GENE: 50}
-"""Columns that become narrower where there is little room, but not than their titles."""
+"""Minimum widths of columns, px, that may become narrower than their shares."""
 LONG_NAME, BASE = 64, 6.8
-"""Pixels that a name of a guide may take, and that a base of a site takes."""
+"""Maximum width of a guide name, and width of a base of a site, px."""
 MIN_WIDTHS = {column.title: column.share for column in COLUMNS} | SHORTENED
 TABLE, DIFFERENCES, HAPLOTYPES = "Hits", "Differences", "Haplotypes"
 ICON: dict[str, Any] = {"size": "16px", "margin": 0}

@@ -21,7 +21,7 @@ FAINTEST = 0.35
 N_SCORES = 20
 LETTER_PIXELS, MAX_NAMES = 7, 200
 LIT_HEIGHT, LIT_SHARE = 0.2, 0.04
-"""Room of each set that is lit up: of a row, and of all rows."""
+"""Height of a highlighted set, relative to a row and to all rows."""
 
 
 @dataclass(frozen=True)

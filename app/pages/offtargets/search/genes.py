@@ -48,7 +48,7 @@ UNKNOWN = len(SiteClass)
 
 CLASSES = (*(kind.label for kind in SiteClass), "unknown")
 
-"""What hits lie in; the last is for those on paths of a graph of which no genes are known."""
+"""Classes of hits; the last is for paths of a graph without known genes."""
 
 
 @dataclass(frozen=True, eq=False)

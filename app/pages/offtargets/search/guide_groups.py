@@ -19,7 +19,7 @@ from genoviz.analyses.offtargets.summaries import GuideSummaries, summarise_guid
 from genoviz.model.offtargets.hits import COLUMNS, AlignedLetters, OffTargetHits
 
 SIGNS = np.array([0, 1, -1])
-"""Bases that a bulge adds to a site, by the values of `BulgeType`."""
+"""Change of a site's length per base of a bulge, by the values of `BulgeType`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,9 +28,9 @@ IN_HAPLOTYPES = f"{TARGET_IN}: haplotypes that have a perfect site, of all."
 SITES = "Columns 0, 1, ...: sites of all haplotypes by number of mismatches, each counted once."
 CODE = '<code style="font-size:10.5px">{}</code>'
 PADDING, LETTER, DIGIT, COMMA = 11, 7, 7.7, 4
-"""Pixels that a cell takes beside its letters, and that letters take."""
+"""Cell padding and widths of characters, px."""
 SHORT_SEQUENCE = 90
-"""Pixels that are left to a sequence, where there is little room."""
+"""Minimum width of a sequence, px."""
 SHORT_NAME, LONG_NAME = 52, 116
 IN_REFERENCE, IN_EXONS, BULGED, SPECIFICITY = "In reference", "Exons", "Bulge", "Specificity"
 LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
@@ -46,7 +46,7 @@ COLUMNS = (
     *(Column(level, is_number=True, share=23) for level in LEVELS),
     Column(BULGED, is_number=True, share=54),
 )
-"""What guides amount to comes first: hits by mismatches may need more room than there is."""
+"""Summary columns come first, because hits by mismatches may not fit on the screen."""
 
 
 class GuideTable:

@@ -22,9 +22,9 @@ MAX_MISMATCHES, MAX_BULGE = 10, 2
 MAX_GUIDES, MAX_LETTERS = 10_000, 200
 NO_PAM = "none"
 NO_NAME = "#> "
-"""What a name does not begin with: lines that do are not guides."""
+"""Names cannot start with these, because such lines are not guides."""
 LONGEST_NAME = 16
-"""A word of so many nucleotides beside a guide is not a name."""
+"""A word of at least this many nucleotides beside a guide is not a name."""
 N_GUIDES, GUIDE_LENGTH = 5, 20
 STRETCH, N_TRIES = 20_000, 60
 

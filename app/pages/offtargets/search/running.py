@@ -34,7 +34,7 @@ MAX_HITS = 20_000_000
 MAX_SITES = 2_000_000
 N_COUNTED = 20_000
 SHOWN_EVERY, COSTS = 0.5, 4.0
-"""Seconds between results of a search that goes on, and how many times as long as one takes."""
+"""Seconds between partial results, at least this multiple of the time to make one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from genoviz_app.parts.words import n_words
 
 N_NAMED = 5
 LEAST_SECONDS = 1.0
-"""How long a search takes whose speed is worth telling; a short one is mostly beginning."""
+"""Shortest search whose speed is shown; shorter ones consist mostly of start-up time."""
 
 
 def short_amount(value: float, unit: str) -> str:

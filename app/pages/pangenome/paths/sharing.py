@@ -57,14 +57,14 @@ i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin
 svg { vertical-align: middle; margin: 0 4px; }
 @container (max-width: 860px) or (min-width: 1250px) { p { height: 34px; white-space: normal; } }
 """
-"""Words that change under the pointer have a fixed height: else the drawing below would move."""
+"""The text under the figure has a fixed height, so that changes do not move the layout."""
 LOWEST = 0.05
-"""Share of the pairs whose similarity is below the scale of colours: else one path decides it."""
+"""Fraction of pairs with similarities below the colour scale, so that outliers do not set it."""
 MAX_COMPARED, MAX_ROWS = 2000, 4000
-"""Of paths or groups: how many are compared pair by pair, and how many have a row."""
+"""Maximum number of paths or groups for pairwise comparison, and for rows."""
 
 _KNOWN: MutableMapping[PangenomeGraph, dict[tuple[str, str], Any]] = WeakKeyDictionary()
-"""What was found of a graph, which all tabs have together, by what it is and by grouping."""
+"""Results by graph, shared by all tabs, keyed by kind and grouping."""
 
 
 def _known(graph: PangenomeGraph) -> dict[tuple[str, str], Any]:

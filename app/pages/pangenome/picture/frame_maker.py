@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.1
 MAKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-colour")
-"""Makes the colourings of all tabs."""
+"""Computes the colourings of all tabs."""
 
 log = logging.getLogger(__name__)
 LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
@@ -51,7 +51,7 @@ LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
 STRESS_SECONDS = 2.0
 RESTING_SECONDS = 0.1
-"""After so long a rest, a picture that was made by moving the last one is drawn anew."""
+"""Time at rest after which a shifted picture is redrawn."""
 
 
 class ColouringCache:

@@ -12,7 +12,7 @@ from genoviz.analyses.graph.picture.colours import MAX_INDEX, N_MARK_COLOURS
 from genoviz.analyses.graph.picture.drawn_nodes import MarkLayer
 
 USUAL_WIDTHS, LIT_WIDTHS = (3, 0), (6, 9)
-"""Widths of the lines of marks and of their halos, in pixels of the screen."""
+"""Line widths of marks and of their halos, device pixels."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 NODES_MARGIN, NEAREST_EXTENT = 0.2, 80.0
 PARTS_MARGIN, NEAREST_PARTS = 0.1, 36.0
-"""Around parts of nodes, whose letters are to be read: in a picture of 400 pixels, 55 bp are."""
+"""For parts of nodes, whose bases should be readable: 55 bp fit in a picture of 400 pixels."""
 MAX_SHAPES = 1200
 MAX_NAMES = 400
 MAX_LABELS = 300
@@ -38,7 +38,7 @@ NEIGHBOURHOOD = 1.0
 PLAIN_INDEX = 96
 
 INDEXER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-edges")
-"""Indexes the edges of large graphs, which would hold frames up."""
+"""Indexes the edges of large graphs in the background, so that frames need not wait."""
 
 _INDEXING: WeakKeyDictionary[PangenomeGraph, Future] = WeakKeyDictionary()
 

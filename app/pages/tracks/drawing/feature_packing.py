@@ -41,9 +41,9 @@ class RowStyle:
 
 
 STYLES = (RowStyle(24, 9, True), RowStyle(12, 9, False), RowStyle(7, 5, False))
-"""From the easiest to read to the one with room for most."""
+"""From the most readable to the most compact style."""
 ROOMY = RowStyle(24, 18, False)
-"""For few rows without names."""
+"""For few rows without labels."""
 
 
 @dataclass(frozen=True, eq=False)

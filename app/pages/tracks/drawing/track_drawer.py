@@ -20,7 +20,7 @@ from genoviz_app.pages.tracks.track import Track
 from genoviz_app.plots.feature_rows import hex_colours
 
 MARGIN = 0.4
-"""How much is drawn beyond each side of the view, as a share of it: for moving at once."""
+"""Margin drawn on each side of the view, relative to its width, so that panning is immediate."""
 NAMES_PIXELS = 250
 MIN_WIDTH = 700
 PRINT_SCALE = 2.0
