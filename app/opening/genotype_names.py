@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from genoviz.errors import FileFormatError
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.genotypes.bgen import read_bgen_header
 
 if TYPE_CHECKING:
     from genoviz_app.opening.files import Tab
@@ -17,6 +19,7 @@ REST_SECONDS = 0.7
 PARTS = {
     ".bed": (".bed", ".bim", ".fam"),
     ".pgen": (".pgen", ".pvar", ".psam"),
+    ".bgen": (".bgen", ".sample"),
 }
 PACKED_VARIANTS = ".pvar.zst"
 WHOLE = (".vcf", ".vcf.gz", ".vcf.bgz", ".bcf", ".npz", ".npy", ".parquet")
@@ -114,8 +117,18 @@ def companion_table(path: Path) -> Path | None:
 
 
 def _has_part(folder: Path, stem: str, part: str) -> bool:
+    if part == ".sample" and _names_samples(folder / f"{stem}.bgen"):
+        return True
     is_packed = part == ".pvar" and (folder / f"{stem}{PACKED_VARIANTS}").is_file()
     return is_packed or (folder / f"{stem}{part}").is_file()
+
+
+def _names_samples(path: Path) -> bool:
+    """Return whether a BGEN file needs no .sample file; one that is damaged is told when read."""
+    try:
+        return read_bgen_header(path).has_ids
+    except FileFormatError:
+        return path.is_file()
 
 
 def find_sets(folder: Path, names: Sequence[str]) -> FileSets:

@@ -21,6 +21,7 @@ from typing import Any
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.files.reading_rules import show_bytes
+from genoviz.io.genotypes.bgen import read_bgen_header
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
 from genoviz.io.graph.gbz_base import SQLITE_MAGIC
 from genoviz.io.graph.gbz_parts import estimate_gbz
@@ -316,6 +317,9 @@ def genotypes_bytes(path: Path) -> int:
         bed, bim, fam = plink_paths(path)
         small = min(bed.stat().st_size, MAX_BYTES_IN_MEMORY)
         return small + 6 * (text_bytes(bim) + text_bytes(fam))
+    if path.suffix in (".bgen", ".sample"):
+        header = read_bgen_header(path.with_suffix(".bgen"))
+        return header.n_variants * (header.n_samples // 4 + 400) + 400 * header.n_samples
     if path.suffix in (".npy", ".npz", ".pgen", ".parquet", ".bcf"):
         return 6 * path.stat().st_size
     return 600 * count_lines(path) + text_bytes(path) // 8

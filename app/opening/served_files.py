@@ -36,11 +36,11 @@ ENDINGS = {
         *(".narrowpeak", ".broadpeak", ".parquet", ".arrow"),
     ),
     FileKind.SEQUENCES: (".fa", ".fasta", ".fna", ".2bit", ".gvfm"),
-    FileKind.GENOTYPES: (".vcf", ".bcf", ".pgen", ".npz", ".npy"),
+    FileKind.GENOTYPES: (".vcf", ".bcf", ".pgen", ".bgen", ".npz", ".npy"),
 }
 COMPRESSED = (".gz", ".bgz")
 GRAPH_ENDING = re.compile(r"(\.gfa|\.gbz)?(\.gz|\.db)?$")
-PLINK_PARTS = (".bim", ".fam", ".pvar", ".pvar.zst")
+PLINK_PARTS = (".bim", ".fam", ".pvar", ".pvar.zst", ".sample")
 PLINK_MAGIC = b"\x6c\x1b"
 TABLES = (".csv", ".tsv", ".txt", ".phen", ".pheno", ".cov", ".covar", ".psam", ".ped")
 OTHERS = (
@@ -227,7 +227,7 @@ def split_genotypes(
 ) -> tuple[tuple[ServedGenotypes, ...], tuple[Path, ...]]:
     """Split files into genotypes, each with the table after it, and others, in order.
 
-    Other parts of PLINK genotypes (.bim, .fam, .pvar) may be given too.
+    Other parts of PLINK genotypes (.bim, .fam, .pvar, .sample) may be given too.
 
     Examples
     --------

@@ -91,7 +91,7 @@ def serve(
         folder of layouts that follows it; a new tab then shows an overview, and annotations that
         follow apply to all of them. Reads, signals, and annotations before the first graph become
         tracks. Sequences (FASTA, 2bit) and indexes (.gvfm) are for k-mer searches. Genotypes
-        (.bed of PLINK, .pgen, VCF, BCF) are opened with the table of phenotypes after them.
+        (.bed of PLINK, .pgen, .bgen, VCF, BCF) are opened with the table of phenotypes after them.
     port
         TCP port, 5006 by default; 0 chooses a free one.
     address

@@ -21,7 +21,7 @@ typedef struct genoviz genoviz;
 /* Why the last call of this thread failed; "" if none did. */
 const char* genoviz_error(void);
 
-/* Open a file of genotypes (.bed, .pgen, VCF, BCF); NULL if that cannot be.
+/* Open a file of genotypes (.bed, .pgen, .bgen, VCF, BCF); NULL if that cannot be.
  *
  * Options are words NAME=VALUE between spaces, or NULL, of the matrix Z, which counts allele A1:
  * centre=yes|no (yes), standardise=yes|no (no), missing=mean|zero (mean), packing=2bit|5codes,

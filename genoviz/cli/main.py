@@ -58,7 +58,7 @@ READ_LATER = ("sequences",)
 IN_MAIN_THREAD = ("serve",)
 BY_DEFAULT = "standard output"
 # What is read beside a file of the same stem, and by a prefix.
-COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam")
+COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam", ".bgen", ".sample")
 
 
 class LateGroup(TyperGroup):

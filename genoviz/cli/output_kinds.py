@@ -27,7 +27,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     "wiggle": (".wig",),
     "GFF": GFF,
     "reads": (".sam", ".bam", ".cram"),
-    "variants": (".vcf", ".bcf", ".pgen", ".pvar", ".psam", ".bim", ".fam"),
+    "variants": (".vcf", ".bcf", ".bgen", ".pgen", ".pvar", ".psam", ".bim", ".fam"),
     "comma-separated": (".csv",),
     "tab-separated": (".tsv", ".tab"),
     "Parquet": (".parquet",),

@@ -41,7 +41,7 @@ def serve(
             "with layouts from the folder after it (genoviz layout --all). Without a graph, "
             "files of intervals, reads and signals are opened as tracks. Sequences (FASTA, "
             "2bit), k-mer indexes (.gvfm), and genotypes (PLINK .bed with .bim and .fam, "
-            ".pgen, VCF, BCF), each optionally followed by its table of phenotypes, are "
+            ".pgen, .bgen, VCF, BCF), each optionally followed by its table of phenotypes, are "
             "offered on their pages.",
         ),
     ] = None,

@@ -43,7 +43,7 @@ from genoviz_app.parts.words import notices_html, plain_text
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
-GENOTYPE_FORMATS = "PLINK .bed (with .bim and .fam), .pgen, .vcf, .vcf.gz, .bcf"
+GENOTYPE_FORMATS = "PLINK .bed (with .bim and .fam), .pgen, .bgen, .vcf, .vcf.gz, .bcf"
 TABLE_FORMATS = "a table of phenotypes: .phen, .csv or .tsv with sample IDs first, .psam"
 NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
 No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _ARGUMENT = typer.Argument(
     metavar="GENOTYPES",
-    help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .npz or Parquet.",
+    help="PLINK .bed (or the prefix of .bed, .bim and .fam), VCF, BCF, .pgen, .bgen, .npz or "
+    "Parquet.",
 )
 GenotypesArgument = Annotated[Path, _ARGUMENT]
 SomeGenotypesArgument = Annotated[Path | None, _ARGUMENT]

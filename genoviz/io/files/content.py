@@ -121,6 +121,16 @@ def missing(path: Path, *, needed: str = "") -> FileFormatError:
     return FileFormatError(path, f"there is no such file in {path.absolute().parent}{needed}")
 
 
+def open_raw(path: Path, buffering: int = -1) -> BinaryIO:
+    """Return a file opened for reading; raises `FileFormatError` if that cannot be."""
+    try:
+        return path.open("rb", buffering=buffering)
+    except FileNotFoundError:
+        raise missing(path) from None
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+
+
 @contextlib.contextmanager
 def _told_of(path: Path) -> Iterator[None]:
     """Convert errors of reading a file into a FileFormatError."""

@@ -86,7 +86,7 @@ def read_fam(path: Path) -> SampleTable:
     codes = np.zeros(len(lines), np.uint8)
     codes[np.isin(sexes, ("1", "M"))] = 1
     codes[np.isin(sexes, ("2", "F"))] = 2
-    _check_once(lines, family_ids, ids)
+    check_once(lines, family_ids, ids)
     return SampleTable(family_ids, ids, fathers, mothers, codes)
 
 
@@ -116,7 +116,7 @@ def read_bim(path: Path) -> VariantTable:
     )
 
 
-def _check_once(lines: SpacedLines, family_ids: np.ndarray, ids: np.ndarray) -> None:
+def check_once(lines: SpacedLines, family_ids: np.ndarray, ids: np.ndarray) -> None:
     """Reject two samples with the same family and name."""
     if len(set(ids.tolist())) == len(ids):
         return

@@ -1,4 +1,4 @@
-"""Reading of genotypes: PLINK 1 and 2, VCF and BCF, arrays and tables."""
+"""Reading of genotypes: PLINK 1 and 2, VCF and BCF, BGEN, arrays and tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from genoviz.errors import FileFormatError
 from genoviz.generators import report
 from genoviz.io.genotypes.arrays import read_dosage_archive, read_dosage_array, read_dosage_table
+from genoviz.io.genotypes.bgen import read_bgen
 from genoviz.io.genotypes.plink_files import read_pgen, read_plink
 from genoviz.io.genotypes.vcf import read_vcf
 from genoviz.io.text.text_file import read_start
@@ -27,6 +28,8 @@ _READERS = {
     ".pvar": read_pgen,
     ".pvar.zst": read_pgen,
     ".psam": read_pgen,
+    ".bgen": read_bgen,
+    ".sample": read_bgen,
     ".npy": read_dosage_array,
     ".npz": read_dosage_archive,
     ".parquet": read_dosage_table,
@@ -80,6 +83,9 @@ def iter_read_genotypes(
       alleles are left out, half-calls are missing, haploid genotypes count as homozygous.
     - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT, from
       hard calls. Variants with more than two alleles are left out.
+    - BGEN 1.1 to 1.3 (``.bgen``, with a ``.sample`` file unless it names its samples): the second
+      allele, as PLINK 2 with ``ref-first``. Genotypes are the nearest whole dosages, missing if
+      farther than 0.1 from one. Variants with more than two alleles are left out.
     - Arrays (``.npy``, ``.npz``) and tables (``.parquet``) of dosages, in the layout of
       :func:`genoviz.io.genotypes.arrays.write_dosages`.
 
@@ -125,7 +131,7 @@ def _find_reader(path: Path) -> tuple[Callable, Path]:
     for ending, reader in _READERS.items():
         if name.endswith(ending):
             return reader, path
-    for ending in (".bed", ".pgen"):
+    for ending in (".bed", ".pgen", ".bgen"):
         if path.with_name(path.name + ending).is_file():
             return _READERS[ending], path.with_name(path.name + ending)
     if path.is_file() and read_start(path, len(_VCF_START)) == _VCF_START:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.content import missing
+from genoviz.io.files.content import open_raw
 from genoviz.io.files.optional import import_reader
 from genoviz.io.genotypes.plink_files import dosage_notes
 from genoviz.io.text import spaced_lines
@@ -44,7 +44,7 @@ _MAGIC_BYTES = 16
 
 
 @dataclass
-class VcfColumns:
+class RecordColumns:
     """The records read so far.
 
     Attributes
@@ -64,8 +64,9 @@ class VcfColumns:
     n_multiallelic, n_without
         Numbers of records with more than two alleles, which are left out or split, and without
         genotypes.
-    n_dosages
-        Number of records whose dosages are ignored.
+    n_dosages, n_uncertain
+        Numbers of records whose dosages are ignored, and of genotypes that are missing because
+        their dosage is too far from a whole number.
     n_of_kind
         int64, shape (4, 4): genotypes by first and second allele, each from -2 (none) and -1
         (unknown) on; genotypes with three or more alleles are counted at 0, 0.
@@ -82,6 +83,7 @@ class VcfColumns:
     n_multiallelic: int = 0
     n_without: int = 0
     n_dosages: int = 0
+    n_uncertain: int = 0
     n_of_kind: np.ndarray = field(default_factory=lambda: np.zeros((4, 4), np.int64))
     _new_texts: list[tuple[str, str, str]] = field(default_factory=list)
     _new_dosages: list[np.ndarray] = field(default_factory=list)
@@ -109,13 +111,19 @@ class VcfColumns:
         n_others = max(len(others), 1)
         if alleles.max() > n_others or alleles.min() < _NO_MORE:
             self._refuse(record, number, alleles, n_others)
-        name, contig = record.ID or ".", self.contigs.setdefault(record.CHROM, len(self.contigs))
+        place = (record.CHROM, record.POS - 1)
         for k, other in enumerate(others or (".",), 1):
             of_this = alleles if n_others == 1 else np.where(alleles > 0, alleles == k, alleles)
-            self._new_dosages.append(self._dosages(of_this))
-            self._new_texts.append((name, other, reference))
-            self.contig_ids.append(contig)
-            self.positions.append(record.POS - 1)
+            self.add_variant(place, (record.ID or ".", other, reference), self._dosages(of_this))
+
+    def add_variant(
+        self, place: tuple[str, int], texts: tuple[str, str, str], dosages: np.ndarray
+    ) -> None:
+        """Add a variant: contig and position; ID, ALT and REF; int8 dosages, -1 if missing."""
+        self._new_dosages.append(dosages)
+        self._new_texts.append(texts)
+        self.contig_ids.append(self.contigs.setdefault(place[0], len(self.contigs)))
+        self.positions.append(place[1])
 
     def _dosages(self, alleles: np.ndarray) -> np.ndarray:
         """Return the dosages of a variant, int8, shape (n_samples,); also counts the genotypes."""
@@ -144,8 +152,8 @@ class VcfColumns:
         self._new_dosages.clear()
         self._new_texts.clear()
 
-    def genotypes(self) -> Genotypes:
-        """Return all variants as genotypes."""
+    def genotypes(self, notes: tuple[str, ...] = ()) -> Genotypes:
+        """Return all variants as genotypes; ``notes`` stand before those on records."""
         self.pack()
         variants = VariantTable(
             tuple(self.contigs),
@@ -157,7 +165,7 @@ class VcfColumns:
         packed = np.frombuffer(self.packed, np.uint8).reshape(
             len(variants), (len(self.samples) + 3) // 4
         )
-        return Genotypes(packed, self.samples, variants, self.notes())
+        return Genotypes(packed, self.samples, variants, notes + self.notes())
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on what was left out or treated specially."""
@@ -171,6 +179,10 @@ class VcfColumns:
             (n_haploid, "haploid genotype{s} {count} as homozygous"),
             (n_half, "half-call{s}, such as ./1, {count} as missing"),
             (n_polyploid, "genotype{s} of three or more alleles {are} missing"),
+            (
+                self.n_uncertain,
+                "genotype{s} {are} missing, as the dosage is farther than 0.1 from a whole number",
+            ),
         ]
         forms = (_PLURAL, _SINGULAR)
         notes = tuple(f"{n:,} {text.format(**forms[n == 1])}." for n, text in sentences if n)
@@ -208,7 +220,7 @@ def read_vcf(
         If cyvcf2 is not installed.
     """
     with opened_vcf(path) as vcf:
-        columns = VcfColumns(path, vcf.samples, split_alleles)
+        columns = RecordColumns(path, vcf.samples, split_alleles)
         step = max(1, _STEP_GENOTYPES // len(columns.samples))
         for n_records, record in enumerate(vcf.iter_records(), start=1):
             columns.add(record, n_records)
@@ -259,13 +271,7 @@ class OpenVcf:
 def opened_vcf(path: Path) -> Iterator[OpenVcf]:
     """Open a VCF or BCF file, plain or compressed; raises as `read_vcf`."""
     cyvcf2 = import_reader("cyvcf2", "VCF and BCF files")
-    try:
-        file = path.open("rb", buffering=0)
-    except FileNotFoundError:
-        raise missing(path) from None
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
-    with file:
+    with open_raw(path, buffering=0) as file:
         check_whole_text(path, b"##")
         n_bytes = os.fstat(file.fileno()).st_size
         _check_end(path, file, n_bytes)

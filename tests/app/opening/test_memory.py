@@ -27,6 +27,7 @@ from genoviz_app.opening.memory import (
     text_bytes,
     track_bytes,
 )
+from tests.oracles.bgen import Variant, write_bgen
 
 MB = 10**6
 
@@ -188,6 +189,14 @@ def test_genotypes_that_are_mapped_take_little(tmp_path):
         with (tmp_path / f"a{ending}").open("wb") as file:
             file.truncate(n_bytes)
     assert genotypes_bytes(tmp_path / "a.bim") < 80 * MB
+
+
+def test_compressed_genotypes_take_what_they_have_packed(tmp_path):
+    """Not what the file has: genotypes that are all the same are compressed to nearly nothing."""
+    variants = [Variant(((255, 0),) * 4000)] * 3
+    write_bgen(tmp_path / "a.bgen", variants, 4000)
+    for name in ("a.bgen", "a.sample"):
+        assert 3000 < genotypes_bytes(tmp_path / name) < 2 * MB
 
 
 def forget_idle(now):

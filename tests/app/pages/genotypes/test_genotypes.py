@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,6 +43,7 @@ from genoviz_app.plots.histograms import Bins, bin_values
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
+from tests.oracles.bgen import write_bgen
 
 N_SAMPLES, N_VARIANTS = 60, 150
 
@@ -250,6 +252,7 @@ def test_uploads_are_opened_once_all_parts_are_there(visit, folder):
         ("pvar", "pgen", "psam"),
         ("pvar.zst", "pgen", "psam"),
         ("psam", "pgen", "pvar.zst"),
+        ("sample", "bgen"),
     ],
 )
 def test_uploads_come_in_any_order(visit, folder, tmp_path, order):
@@ -257,7 +260,9 @@ def test_uploads_come_in_any_order(visit, folder, tmp_path, order):
     others = simulate_genotypes(20, 30, seed=5)
     samples = replace(others.samples, ids=np.array([f"x{n}" for n in range(20)]))
     write_plink(replace(others, samples=samples), tmp_path / "new")
-    make = ["plink2", "--bfile", tmp_path / "new", "--out", tmp_path / "new", "--make-pgen"]
+    make = ["plink2", "--bfile", tmp_path / "new", "--out", tmp_path / "new"]
+    kind = "bgen" if "bgen" in order else "pgen"
+    make += ["--export", "bgen-1.2", "ref-first"] if kind == "bgen" else ["--make-pgen"]
     make += ["vzs"] * ("pvar.zst" in order)
     if shutil.which("plink2") is None:
         pytest.skip("plink2 is not installed")
@@ -274,7 +279,7 @@ def test_uploads_come_in_any_order(visit, folder, tmp_path, order):
     assert files.is_opening
     visit.until(lambda: not files.is_opening)
     assert "".join(said) == ""
-    assert visit.state.opened.title == "new.pgen"
+    assert visit.state.opened.title == f"new.{kind}"
     assert "y" in visit.state.table.names
 
 
@@ -303,11 +308,24 @@ def test_names_tell_which_files_belong_together(folder, tmp_path):
     (tmp_path / "a.b.pvar.zst").touch()
     found = find_sets(tmp_path, ["a.b.pvar.zst"])
     assert found.awaited == ("a.b.pvar.zst is here; a.b.pgen and a.b.psam are needed.",)
+    write_bgen(tmp_path / "n.bgen", [], 2)
+    found = find_sets(tmp_path, ["n.bgen"])
+    assert found.awaited == ("n.bgen is here; n.sample is needed.",)
+    (tmp_path / "o.sample").touch()
+    found = find_sets(tmp_path, ["o.sample"])
+    assert found.awaited == ("o.sample is here; o.bgen is needed.",)
+    (tmp_path / "n.sample").touch()
+    write_bgen(tmp_path / "o.bgen", [], 1, ids=["a"])
+    (tmp_path / "p.bgen").touch()
+    found = find_sets(tmp_path, ["n.sample", "n.bgen", "o.bgen", "p.bgen"])
+    assert found.genotypes == ("n.bgen", "o.bgen", "p.bgen")
     interval_file = tmp_path / "genes.bed"
     interval_file.write_text("chr1\t1\t2\n")
     bed, table = folder / "herd.bed", folder / "herd.pheno.csv"
     assert is_plink_bed(bed)
-    served, others = split_genotypes([bed, folder / "herd.bim", table, interval_file])
+    served, others = split_genotypes(
+        [bed, folder / "herd.bim", Path("x.sample"), table, interval_file]
+    )
     assert [(each.path, each.phenotypes) for each in served] == [(bed, table)]
     assert others == (interval_file,)
 
