@@ -22,7 +22,7 @@ from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 ABSENT = "#1b2432"
 LETTERS, FEW_TICKS = 22, 5
 FEW_ROWS = 8
-"""Number of rows that fill the figure; fewer k-mers leave room below."""
+"""Minimum number of rows on the y axis; fewer k-mers leave room below."""
 MAX_COLUMN_LABELS, MAX_ROW_LABELS = 60, 28
 N_COLOURS = 256
 

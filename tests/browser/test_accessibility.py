@@ -1,4 +1,4 @@
-"""axe-core finds no breach of WCAG 2 A or AA in what the dashboard itself writes."""
+"""axe-core finds no violation of WCAG 2 A or AA in the dashboard's own markup."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.conftest import Visit
 
-# What the widgets of panel-material-ui do and give no way to change: progress bars without a name,
+# Violations of panel-material-ui's widgets that cannot be changed: progress bars without a name,
 # and tooltips that name an element without a role.
 OF_THE_WIDGETS = {"aria-progressbar-name", "aria-prohibited-attr"}
 
 FADE = 500  # ms
-# Without the places of what is right, and the sources of styles and sounds, which take axe longer
-# than its rules do.
+# Omit passing elements and the sources of styles and media, which take longer than axe's rules.
 ASKED = {
     "runOnly": ["wcag2a", "wcag2aa"],
     "resultTypes": ["violations"],
@@ -26,7 +25,7 @@ ASKED = {
 
 
 def breaches(page):
-    """Return what breaks each rule, but for what is of the widgets."""
+    """Return the violations of each rule, without those of widgets."""
     found = Axe().run(page, options=ASKED)
     assert len(found.response["passes"]) > 5, "axe has looked at the page"
     return {
@@ -37,7 +36,7 @@ def breaches(page):
 
 
 def breaches_at_rest(visit):
-    """Return what breaks each rule once all has faded in: on its way it has a low contrast."""
+    """Return the violations of each rule after transitions, during which contrast is low."""
     found = {}
 
     def is_clean():
@@ -45,7 +44,7 @@ def breaches_at_rest(visit):
         found = breaches(visit.page)
         return found == {}
 
-    # Each look costs the browser seconds: the first comes when what fades in mostly has.
+    # Each check costs the browser seconds, so start when most transitions have ended.
     visit.page.wait_for_timeout(FADE)
     with contextlib.suppress(AssertionError):
         visit.until(is_clean, 60)
@@ -54,7 +53,7 @@ def breaches_at_rest(visit):
 
 @pytest.fixture
 def own_visit(shared_tabs, dashboard_url):
-    """A tab whose window, theme and first steps are changed."""
+    """A tab whose size, theme and first steps are changed by tests."""
     return shared_tabs.get("own_visit", lambda page: Visit(page, dashboard_url))
 
 
@@ -104,7 +103,7 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     steps = page.get_by_label("First steps")
     page.set_viewport_size({"width": 1024, "height": 768})
     chart = page.locator(".beside-picture .bk-Figure")
-    # One line of words, and below it the chart has room for its curve: both were cut once.
+    # Text of one line, and room for the chart's curve below; regression test, both were truncated.
     visit.until(lambda: steps.bounding_box()["height"] < 45)
     visit.until(lambda: chart.bounding_box()["height"] > 100)
     box = chart.bounding_box()
@@ -126,5 +125,5 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     page.set_viewport_size({"width": 1024, "height": 600})
     visit.insist(opener.click, page.get_by_label("Close drawer").is_visible)
     beside = page.get_by_role("button", name=re.compile("^Keep the layout in sight.* beside"))
-    visit.insist(beside.click, opener.is_visible)  # two pages and the drawer have no room there
+    visit.insist(beside.click, opener.is_visible)  # the drawer hides beside two pages
     visit.until(lambda: visit.canvas.bounding_box()["height"] > 120)

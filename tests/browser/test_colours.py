@@ -1,4 +1,4 @@
-"""Colours, the list of paths and saved pages, as a person uses them in a browser."""
+"""Colours, the list of paths and saved pages in a browser."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_saved_page_zooms_and_names_nodes_without_a_server(tabs, saved_page):
         page.wait_for_timeout(20)
         return tip.inner_text() if tip.is_visible() else ""
 
-    # Node 2 lies 10 bp above the middle of the other two, and there its name is told.
+    # Node 2 is 10 bp above the centre of the other two; hovering there shows its name.
     def first_tip():
         return next(filter(None, (tip_at(y) for y in np.arange(-120, 120, 4))), "")
 
@@ -104,7 +104,7 @@ def test_a_saved_page_zooms_and_names_nodes_without_a_server(tabs, saved_page):
     assert errors == []
 
 
-# Names of MUI's styles that stand on something, each with whether its shadow root has rules of it.
+# MUI class names of positioned elements, each with whether its shadow root has rules for it.
 STYLES = """() => {
   const found = []
   const look = (root) => {

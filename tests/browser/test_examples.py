@@ -1,4 +1,4 @@
-"""The example of each page's empty state leads to something worth looking at."""
+"""The example of each page's empty state leads to a useful view."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import pytest
 
 from tests.browser.conftest import Visit
 
-# What is seen when the example of a page has come, and what is in its link. That of k-mers is tried
-# with the keyboard.
+# The content shown by the example of each page, and its link. The example of k-mers is tested with
+# the keyboard.
 SEEN = {
     "Tracks": ("0 to 16, depth of features", "region=chr1:5000-24000"),
     "Off-targets": ("73 hits of 3 guides", "guides=one_exact"),
     "Quality": ("The median pair has", "file=simulated"),
 }
 MOST_TABS = 120
-# What has the focus, in the shadows of components too: its name, or its words.
+# Name or text of the focused element, including shadow roots.
 FOCUSED = """() => {
   let one = document.activeElement
   while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement
@@ -27,7 +27,7 @@ FOCUSED = """() => {
 
 
 class EmptyVisit(Visit):
-    """A tab with genotypes alone, so that its other pages are empty."""
+    """A tab with genotypes only, so that its other pages are empty."""
 
     def __init__(self, page, url, slug):
         super().__init__(page, url, f"?page={slug}&genotypes=genotypes")
@@ -40,11 +40,11 @@ class EmptyVisit(Visit):
         return self.example.count() == 1
 
     def try_it(self, words):
-        """Press the button until its words are seen; it is gone then."""
+        """Press the button until the example is shown and the button has disappeared."""
         seen = self.page.get_by_text(words).locator("visible=true")
 
         def press():
-            if self.example.count() > 0:  # else it was heard, and what it opens is on its way
+            if self.example.count() > 0:  # else the example is being opened
                 self.example.click()
 
         self.insist(press, lambda: seen.count() > 0)
@@ -54,7 +54,7 @@ class EmptyVisit(Visit):
 
 @pytest.fixture
 def empty(shared_tabs, dashboard_url):
-    """A tab in which nothing is open but genotypes."""
+    """A tab in which only genotypes are open."""
     return shared_tabs.get("empty", lambda page: EmptyVisit(page, dashboard_url, "tracks"))
 
 
@@ -72,12 +72,12 @@ def try_example(visit, title):
     visit.until(lambda: link in visit.page.url)
 
 
-# First, for the focus is at the beginning of the page.
+# First, because the focus must be at the start of the page.
 def test_an_example_is_searched_and_a_hit_shown_with_the_keyboard_alone(empty):
     visit, page, keys = empty, empty.page, empty.page.keyboard
 
     def tab_to(words, key="Tab"):
-        """Press a key until what has the focus is called so."""
+        """Press a key until the focused element has a name."""
         for _ in range(MOST_TABS):
             if re.search(words, page.evaluate(FOCUSED)):
                 return
@@ -106,7 +106,7 @@ def test_an_example_is_searched_and_a_hit_shown_with_the_keyboard_alone(empty):
     keys.press("Enter")
     start = int(start.replace(",", "")) - 1
     visit.until(lambda: f"region={contig}:{start}-{start + 8}" in page.url)
-    # The focus goes on, and comes round to the names of the pages.
+    # The focus continues, and wraps to the names of the pages.
     tab_to("^BUTTON Toggle theme$")
     assert visit.errors == []
 
@@ -116,7 +116,7 @@ def test_the_example_leads_to_something_to_look_at(empty, title):
     try_example(empty, title)
 
 
-# In another tab, for guides would be of the genome that is open.
+# In another tab, because guides would be from the open genome.
 def test_the_example_of_guides_is_searched(without_graph):
     try_example(without_graph, "Off-targets")
 
@@ -131,4 +131,4 @@ def test_the_example_of_the_first_page_is_laid_out_and_the_drawer_closes(without
     samples = visit.page.get_by_role("tab", name="Samples").locator("visible=true")
     assert samples.count() == 1
     visit.page.set_viewport_size({"width": 820, "height": 768})
-    visit.until(lambda: samples.count() == 0)  # the drawer would cover what it belongs to
+    visit.until(lambda: samples.count() == 0)  # the drawer would cover the content

@@ -1,4 +1,4 @@
-"""The panels under the picture as a person uses them: annotations, a path, picked nodes."""
+"""The panels below the picture in a browser: annotations, a path, selected nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.browser.test_pangenome_page import is_local
 
 @pytest.fixture
 def exploring(shared_tabs, dashboard_url, tmp_path_factory):
-    """A tab with the bundled sample and two genes on its first path, all of it in view."""
+    """A tab with the bundled sample and two genes on its first path, in full view."""
 
     def open_tab(page):
         path = read_gfa(get_sample("simulated")).path_names[0]
@@ -25,7 +25,7 @@ def exploring(shared_tabs, dashboard_url, tmp_path_factory):
     visit = shared_tabs.get("exploring", open_tab)
     visit.show_whole()
     yield visit
-    # Bokeh may measure a plot of a tab that is just being opened once before it is laid out.
+    # Bokeh may measure a plot of a new tab once before its layout.
     assert [error for error in visit.errors if "top_panel" not in error] == []
     assert [url for url in visit.requests if not is_local(url)] == []
 
@@ -49,7 +49,7 @@ def track_ranges(visit):
 
 
 def track_box(visit):
-    """The frame of the path's drawing on the page: left, top, width, height."""
+    """The path figure's bounding box on the page: left, top, width, height."""
     return visit.page.evaluate(
         """() => {
           const track = Bokeh.documents[0].get_model_by_name('path-track')
@@ -61,7 +61,7 @@ def track_box(visit):
 
 
 def has_its_place(visit):
-    """Tell whether the drawing stays where it is."""
+    """Return whether the figure does not move."""
     before = track_box(visit)
     visit.page.wait_for_timeout(500)
     return track_box(visit) == before and before[2] > 0
@@ -71,7 +71,7 @@ def region_in_link(visit):
     return "".join(re.findall("region=[^&]*", visit.page.url))
 
 
-# First, for no region is chosen yet.
+# First, because no region is selected yet.
 def test_a_stretch_drawn_on_the_path_is_the_region_and_the_wheel_zooms(exploring):
     visit = exploring
     visit.until(lambda: track_ranges(visit)[1] > 1)

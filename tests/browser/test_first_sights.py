@@ -1,4 +1,4 @@
-"""What a fresh tab shows at the first click is whole, and is there at once."""
+"""The first click in a new tab shows complete content immediately."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import breaches_at_rest
 
-# The words in the main part of the page, in the shadows of components too.
+# Text in the main area, including shadow roots.
 WORDS = """() => {
   const words = []
   const walk = (root) => {
@@ -23,7 +23,7 @@ WORDS = """() => {
   walk(document.body)
   return words.filter((each) => each).join(" ")
 }"""
-# Press the name of a page while the server hears nothing; tell what the browser shows meanwhile.
+# Click on the name of a page while the server is blocked; return what the browser shows.
 PRESSED = """async (button) => {
   const held = [], {send} = WebSocket.prototype
   WebSocket.prototype.send = function (message) { held.push([this, message]) }
@@ -53,7 +53,7 @@ HELP = {
 
 @pytest.fixture
 def fresh(shared_tabs, dashboard_url):
-    """A tab in which nothing was clicked."""
+    """A tab without any clicks."""
     return shared_tabs.get("fresh", lambda page: Visit(page, dashboard_url))
 
 
@@ -74,14 +74,14 @@ def test_each_tab_under_the_picture_has_its_words(fresh):
         fresh.show_tab(name)
         fresh.until(lambda before=before: fresh.page.evaluate(WORDS) not in ("", before))
         before = fresh.page.evaluate(WORDS)
-        if name in ("Paths", "Statistics", "Cut & keep"):  # a table, what scrolls, and fields
+        if name in ("Paths", "Statistics", "Cut & keep"):  # a table, a scroll area, and fields
             assert breaches_at_rest(fresh) == {}
 
 
 def test_who_has_lost_all_nodes_is_led_back(fresh):
     back = fresh.page.get_by_role("button", name="No node is in sight here")
     assert not back.is_visible()
-    fresh.show_whole()  # else a few steps lead to other nodes
+    fresh.show_whole()  # else arrow keys would reach other nodes
 
     def go_far():
         for _ in range(4):

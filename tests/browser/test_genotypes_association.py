@@ -1,4 +1,4 @@
-"""Association and prediction on the Genotypes page as a person uses them, in a browser."""
+"""Association and prediction on the Genotypes page in a browser."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.browser.conftest import Visit
 from tests.browser.test_accessibility import breaches_at_rest
 from tests.genotype_sets import genotypes_of
 
-# The triangle of linkage: how many variants it has, and its left, top, width and height.
+# The linkage triangle: number of variants, left, top, width and height.
 TRIANGLE = """() => {
   const plot = Bokeh.documents[0].get_model_by_name("linkage-triangle")
   const view = Bokeh.index.find_one(plot)
@@ -32,7 +32,7 @@ TRIANGLE = """() => {
   return [n, left + x, top + y, x_scale.compute(1) - x, y_scale.compute(-0.5) - y]
 }"""
 
-# Whether figures are seen, and each is within the window and wide enough to be read.
+# Whether figures are visible, within the window and wide enough.
 FIGURES_FIT = """() => {
   const found = []
   const walk = (root) => {
@@ -62,7 +62,7 @@ class GenotypesVisit(Visit):
         button.locator("visible=true").first.click()
 
     def press_until(self, name, text):
-        """Press a button until the page says something."""
+        """Press a button until the page shows a text."""
         self.insist(lambda: self.press(name), lambda: self.says(text))
 
     def download(self, name):
@@ -117,7 +117,7 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     assert visit.download("Breeding values (TSV)").startswith("rank\tfamily\tsample\t")
 
     visit.page.set_viewport_size({"width": 390, "height": 844})
-    for tab in ("Prediction", "Samples", "Quality"):  # figures stand below each other there
+    for tab in ("Prediction", "Samples", "Quality"):  # with stacked figures
         visit.show_tab(tab)
         visit.until(lambda: visit.page.evaluate(FIGURES_FIT))
     visit.page.set_viewport_size({"width": 1366, "height": 768})

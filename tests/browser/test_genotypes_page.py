@@ -1,4 +1,4 @@
-"""The Genotypes page as a person uses it, in a browser."""
+"""The Genotypes page in a browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from genoviz import simulate_genotypes, write_plink
 from tests.browser.test_lit import LitVisit
 
-# Which part of its table the columns leave, and which the first has.
+# The part of the table not covered by columns, and the width of the first column.
 COLUMNS = """() => {
   const all = (root) => [...root.querySelectorAll("*")].flatMap(
     (element) => [element, ...(element.shadowRoot ? all(element.shadowRoot) : [])])
@@ -22,7 +22,7 @@ COLUMNS = """() => {
 }"""
 
 
-# How many samples are drawn, and the left, top, width and height of where they are.
+# Number of drawn samples, and left, top, width and height of the plot.
 SCATTER = """() => {
   const plot = Bokeh.documents[0].get_model_by_name("genotype-components")
   const view = Bokeh.index.find_one(plot)
@@ -51,7 +51,7 @@ class GenotypesVisit(LitVisit):
 
 @pytest.fixture
 def sample(shared_tabs, dashboard_url):
-    """A tab in which the sample was opened."""
+    """A tab with the sample open."""
 
     def open_tab(page):
         visit = GenotypesVisit(page, dashboard_url, "?page=genotypes")
@@ -76,7 +76,7 @@ def test_columns_of_a_table_share_its_width_whatever_it_becomes(sample):
         share = share or visit.page.evaluate(COLUMNS)[1]
 
 
-# Last in the tab, for it shows another part of the page.
+# Last, because it shows another part of the page.
 def test_the_sample_is_opened_thresholded_and_looked_at(sample):
     visit = sample
     field = visit.page.get_by_label("MAF ≥")

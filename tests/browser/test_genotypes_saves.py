@@ -1,4 +1,4 @@
-"""Every file of the Genotypes page, on real data: opened elsewhere and compared."""
+"""All exports of the Genotypes page, from real data: read independently and compared."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def files():
 
 
 def read_plink(bed):
-    """Return counts of A1, NaN where missing, shape (samples, variants), and the two tables."""
+    """Return A1 copy numbers, NaN if missing, shape (samples, variants), and both tables."""
     bim, fam = (
         pd.read_csv(bed.with_suffix(ending), sep=r"\s+", header=None, dtype=str)
         for ending in (".bim", ".fam")
@@ -52,7 +52,7 @@ def maize(files):
 
 @pytest.fixture(scope="module")
 def varying(maize):
-    """Counts of the variants that vary, missing ones at their mean, centred; and frequencies."""
+    """Return centred counts of polymorphic variants, with missing ones imputed; and frequencies."""
     counts = maize[0][:, np.nanstd(maize[0], axis=0) > 0]
     frequencies = np.nanmean(counts, axis=0) / 2
     return np.nan_to_num(counts - 2 * frequencies), frequencies

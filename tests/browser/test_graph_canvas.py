@@ -1,4 +1,4 @@
-"""The canvas as a person uses it: mouse, keys, small map, and what it shows near by."""
+"""The canvas in a browser: mouse, keys, overview map, and close views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICKED = tuple(int(PICKED_COLOUR[i : i + 2], 16) for i in (1, 3, 5))
 
 @pytest.fixture
 def canvas(still_visit, dashboard_url):
-    """The tab with everything in view, nothing picked, and the pointer far away."""
+    """The tab in full view, without a selection, and with the pointer far away."""
     visit = still_visit
     visit.until(lambda: visit.n_painted > 0)
     if ".gfa" in visit.page.url:  # a test has opened another graph
@@ -64,7 +64,7 @@ def test_dragging_moves_the_picture_by_as_many_pixels(canvas):
 
 
 def test_a_dragged_picture_comes_along_and_at_rest_is_one_drawn_anew(canvas):
-    """While the hand is down, the pixels move; Escape has the server draw all of them anew."""
+    """During a drag the pixels are shifted; Escape makes the server redraw them."""
     right, down = 61, 23
     page, before, view = canvas.page, pixels(canvas), canvas.view
     x, y = canvas.place(0.5, 0.04)
@@ -74,7 +74,7 @@ def test_a_dragged_picture_comes_along_and_at_rest_is_one_drawn_anew(canvas):
         page.mouse.move(x + round(share * right), y + round(share * down))
     canvas.until(lambda: canvas.view[3] - view[3] == pytest.approx(down * row_height(canvas)))
     start, held = before[:-down, :-right], pixels(canvas)[down:, right:]
-    upper = np.s_[: start.shape[0] // 2]  # below are the small map and the bars
+    upper = np.s_[: start.shape[0] // 2]  # below are the overview map and the scale bars
     assert (start[upper] != start[0, 0]).mean() > 0.05, "something is to be seen"
     assert (start[upper] == held[upper]).mean() > 0.99
     page.mouse.up()
@@ -89,13 +89,13 @@ def test_a_dragged_picture_comes_along_and_at_rest_is_one_drawn_anew(canvas):
 
 
 def pixels(visit):
-    """What is drawn on the canvas: rows from the top, columns, colours."""
+    """The pixels of the canvas: rows from the top, columns, colours."""
     url = visit.canvas.evaluate("canvas => canvas.toDataURL()")
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))).convert("RGB"))
 
 
 def row_height(visit):
-    """How many bp a row of the canvas's pixels is high."""
+    """Height of a pixel of the canvas, bp."""
     return (visit.view[3] - visit.view[2]) / int(visit.canvas.get_attribute("height"))
 
 

@@ -1,4 +1,4 @@
-"""The browser's Back and Forward walk through the regions and pages that were visited."""
+"""Back and Forward in the browser visit the previous regions and pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.waiting import PATIENCE
 
 @pytest.fixture
 def tracks(common_tabs, tracks_url):
-    """A tab that both tests use."""
+    """A tab used by both tests."""
     return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url, "?page=tracks"))
 
 
@@ -52,7 +52,7 @@ def test_back_goes_to_the_page_before(tracks):
 
 
 def file_bytes(url):
-    """Return how much memory the server's open files take, as it reckons."""
+    """Return the server's estimate of the memory of open files."""
     with urlopen(f"{url}metrics", timeout=PATIENCE) as answer:
         found = re.search(r"^genoviz_file_bytes (\S+)", answer.read().decode(), re.M)
     return float(found[1])
@@ -73,7 +73,7 @@ def test_chromosomes_are_seen_found_opened_and_left(tracks, tracks_url):
         search.fill(text)
         assert [row.split()[0] for row in rows.all_inner_texts()] == names
     before = file_bytes(tracks_url)
-    # A gene of a track leads to its chromosome, and to its place there.
+    # A gene of a track leads to its position, on another contig.
     field = page.get_by_role("combobox", name="Find a node")
     opens = page.get_by_role("button", name="Open c1 (chromosome)")
 
@@ -88,7 +88,7 @@ def test_chromosomes_are_seen_found_opened_and_left(tracks, tracks_url):
     visit.until(lambda: visit.n_painted > 0)
     assert file_bytes(tracks_url) > before
     visit.insist(visit.button("All chromosomes").click, table.is_visible)
-    visit.until(lambda: file_bytes(tracks_url) <= before)  # it has given its memory back
+    visit.until(lambda: file_bytes(tracks_url) <= before)  # its memory was freed
     visit.until(lambda: "c1.gfa" not in page.url)
     second = table.get_by_role("button", name="c2", exact=True)
     visit.insist(second.click, visit.canvas.is_visible)
@@ -108,7 +108,7 @@ def test_a_story_of_two_views_is_walked_through_and_saved(tracks):
     bar = page.get_by_role("region", name="Story")
     visit.insist(visit.button("Story").click, bar.is_visible)
     caption, remove = bar.get_by_label("Caption"), bar.get_by_role("button", name="Remove")
-    while not bar.get_by_text("No view yet").is_visible():  # of a try before
+    while not bar.get_by_text("No view yet").is_visible():  # from a previous try
         remove.click()
 
     def add(words, number):

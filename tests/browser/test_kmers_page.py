@@ -1,4 +1,4 @@
-"""The K-mers page as a person uses it, in a browser."""
+"""The K-mers page in a browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHR2 = "".join(NUMBERS.choice("acgt") for _ in range(9_000))
 
 
 def count(kmer):
-    """Hits on both strands by looking everywhere."""
+    """Count hits on both strands by checking each position."""
     turned = kmer[::-1].translate(str.maketrans("ACGT", "TGCA"))
     return sum(
         text.startswith(part, place)
@@ -36,14 +36,14 @@ class KmersVisit(Visit):
 
     @property
     def said(self):
-        """How many hits the page says there are."""
+        """The displayed number of hits."""
         return self.page.locator(".hits span").first.inner_text()
 
     def rows(self):
         return self.page.locator(".tabulator-row:visible")
 
     def write(self, text, condition):
-        """Write k-mers in place of others until the page has heard of it."""
+        """Replace the k-mers until the page has received them."""
         self.insist(lambda: self.field.fill(text), condition)
 
 
@@ -56,7 +56,7 @@ def genome_file(tmp_path_factory):
 
 @pytest.fixture
 def kmers(shared_tabs, dashboard_url, genome_file):
-    """A tab that a link opened, in which both tests look."""
+    """A tab opened by a link, used by both tests."""
     asked = "kmers=ACGTAC&strand=forward&k=9&tab=spectrum"
     query = f"?page=kmers&sequences={genome_file}&{asked}"
     return shared_tabs.get("kmers", lambda page: KmersVisit(page, dashboard_url, query))
@@ -72,7 +72,7 @@ def test_a_link_brings_back_sequences_k_mers_and_view(kmers):
     assert kmers.errors == []
 
 
-# After the other, which looks at what the link brought.
+# Last, because the other test checks the link's content.
 def test_k_mers_are_counted_as_one_types_found_and_drawn(kmers, dashboard_url):
     kmers.until(lambda: kmers.button("Example").is_enabled())
     kmers.show_tab("Hits")

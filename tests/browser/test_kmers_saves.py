@@ -1,4 +1,4 @@
-"""Every file of the K-mers and Off-targets pages, on a real genome: opened and compared."""
+"""All exports of the K-mers and Off-targets pages, from a real genome: read and compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KMERS = "GATTACA", "TTTTTNGG"
 
 @pytest.fixture
 def visit(shared_tabs, dashboard_url, phage, guide):
-    """A tab whose link says what is looked for on both pages."""
+    """A tab whose link has the queries of both pages."""
     query = f"?page=kmers&sequences={phage[0]}&kmers={','.join(KMERS)}&k=5&tab=hits"
     query += f"&genome={phage[0]}&guides=one+{guide}&limits=9,0,0"
 
@@ -38,7 +38,7 @@ def visit(shared_tabs, dashboard_url, phage, guide):
 
 @pytest.fixture(scope="module")
 def phage():
-    """The file of a phage's genome, the name of its contig, and its bases."""
+    """A phage genome's file, its contig name and its bases."""
     path = real_data("genomes/lambda_NC_001416.fa.gz")
     head, *lines = gzip.decompress(path.read_bytes()).decode().split("\n")
     return path, head.removeprefix(">").split()[0], "".join(lines).upper()

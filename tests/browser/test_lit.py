@@ -1,4 +1,4 @@
-"""What is lit up is seen: by its words in the list, and by its colour on the layout and tracks."""
+"""Highlights are visible: as text in the list, and in colour on the layout and the tracks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genoviz.samples import get_sample
 from tests.browser.conftest import Visit
 
 N_SAMPLES = 12
-# Pixels of a colour in the picture.
+# Number of pixels of a colour in the picture.
 COUNT = """(canvas, [red, green, blue]) => {
   const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
   let n = 0
@@ -25,7 +25,7 @@ FIELD = re.compile("^Find a node")
 
 
 class LitVisit(Visit):
-    """A tab with the bundled graph, a gene on its first path, and a SNP there."""
+    """A tab with the bundled graph, a gene on its first path, and a SNP in it."""
 
     def find(self, text, condition):
         field = self.page.get_by_role("combobox", name=FIELD)
@@ -37,7 +37,7 @@ class LitVisit(Visit):
         self.insist(enter, condition)
 
     def light(self, button, title):
-        """Press Light up until the list has a title; give its words and its colour."""
+        """Press the highlight button until the list has a title; return its text and colour."""
         item = self.page.get_by_role("list", name="Lit up").get_by_role("listitem")
         item = item.filter(has_text=title)
         self.insist(button.click, item.is_visible)
@@ -45,7 +45,7 @@ class LitVisit(Visit):
         return item.inner_text(), [int(colour[i : i + 2], 16) for i in (0, 2, 4)]
 
     def go(self, title, condition):
-        """Press a title in the list."""
+        """Click on a title in the list."""
         start = re.compile(f"^{re.escape(title)}: .* Show its place")
         name = self.page.get_by_role("button", name=start)
         self.insist(name.click, condition)
@@ -66,7 +66,7 @@ class LitVisit(Visit):
 
     @property
     def named(self):
-        """What the tracks show of what is lit up."""
+        """The highlights shown by the tracks."""
         lanes = self.page.locator("canvas[data-lit]")
         return dict(json.loads(lanes.get_attribute("data-lit")))
 
@@ -82,7 +82,7 @@ def sample():
 
 @pytest.fixture
 def visit(shared_tabs, dashboard_url, sample, tmp_path_factory):
-    """A tab that all tests here use."""
+    """A tab used by all tests of this file."""
 
     def open_tab(page):
         name, _bases = sample
@@ -159,7 +159,7 @@ def test_a_snp_is_lit_at_its_base(visit):
     visit.until(visit.canvas.is_visible)
     visit.until(lambda: visit.count(colour) > 10)
     visit.show_tab("Inspect")
-    visit.until(visit.button("FASTA").is_visible)  # its node is picked
+    visit.until(visit.button("FASTA").is_visible)  # its node is selected
     visit.show_page("Tracks", lambda: visit.named["rs700"] == 1)
     visit.page.get_by_role("button", name="Remove rs700").click()
     visit.until(lambda: "rs700" not in visit.named)
@@ -203,7 +203,7 @@ def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(v
 
     visit.insist(enter, lambda: "chr1:50000-60000" in page.url)
     visit.until(lambda: visit.view[0] > 0 and visit.width < 120_000)  # of some 210,000
-    visit.settle()  # the gene was in view before, and what is dragged then is moved to the region
+    visit.settle()  # the gene was already visible, and the region moves the view during a drag
     x, y = visit.place()
 
     def drag():
@@ -220,7 +220,7 @@ def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(v
     n_painted = visit.n_painted
     visit.until(lambda: visit.n_painted > n_painted + 2)
     assert tracks.is_visible()
-    visit.stop()  # it would take the processor from the tab that is opened
+    visit.stop()  # it would slow down the tab to be opened
     again = LitVisit(tabs.new_page(), page.url)
     again.until(lambda: again.page.locator("canvas.track-canvas").is_visible())
     assert again.canvas.is_visible()

@@ -1,4 +1,4 @@
-"""The Off-targets page as a person uses it, in a browser."""
+"""The Off-targets page in a browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OffTargetsVisit(Visit):
 
     @property
     def search(self):
-        """The button that searches; another one takes the open graph."""
+        """The search button; another button uses the open graph."""
         return self.page.get_by_role("button", name=re.compile("^Search: "))
 
     def rows(self, table):
@@ -135,7 +135,7 @@ def test_counts_are_never_cut_off(many):
     assert visit.errors == []
 
 
-# After the others, which look at the first order.
+# Last, because the others check the initial order.
 def test_a_link_lists_the_hits_again_and_in_their_order(many, tabs, dashboard_url, genome_file):
     visit = many
     visit.until(lambda: visit.rows(1).count() > 3)
@@ -178,7 +178,7 @@ def test_a_link_lists_the_hits_again_and_in_their_order(many, tabs, dashboard_ur
 
 @pytest.fixture(scope="module")
 def long_search(tmp_path_factory):
-    """A genome of 30 Mb, and guides whose search in it takes a minute and more."""
+    """A genome of 30 Mb, and guides whose search takes more than a minute."""
     random = np.random.default_rng(2)
     letters_of = np.frombuffer(b"ACGT", np.uint8)
     path = tmp_path_factory.mktemp("long") / "genome.fa"

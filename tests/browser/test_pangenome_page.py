@@ -1,4 +1,4 @@
-"""The Pangenome page as a person uses it, in a browser."""
+"""The Pangenome page in a browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.browser.conftest import Visit
 
 N_NODES = 300
-# How far the place to drop files reaches beyond its list when that has grown.
+# How far the upload area extends beyond its list after it has grown.
 ROOM_BELOW = """(field) => {
   const list = field.closest(".filepond--root")
   list.style.height = "150px"
@@ -27,20 +27,20 @@ def is_local(url):
 
 @pytest.fixture
 def running(visit):
-    """A tab in which a layout runs that does not end by itself."""
+    """A tab with a running layout that does not end by itself."""
     visit.run_for_long()
     yield visit
     visit.stop()
 
 
 def run_to_the_end(visit):
-    """Run a layout, which a slow browser may not see running."""
+    """Run a layout to its end; a slow browser may not see it running."""
     was_run = {"Running", "Finished"}
     visit.insist(visit.button("Run").click, lambda: visit.number("State") in was_run)
     visit.until(lambda: visit.number("State") == "Finished")
 
 
-# The first test needs a tab in which nothing has run.
+# The first test needs a tab without earlier runs.
 def test_a_layout_unfolds_its_stress_falls_and_nothing_leaves_the_machine(visit):
     visit.until(lambda: visit.n_painted > 0)
     assert visit.number("State") == "Ready to run"
@@ -72,7 +72,7 @@ def test_zooming_keeps_the_view_while_the_layout_runs_and_fit_shows_all(running)
     n_painted = visit.n_painted
     visit.page.mouse.move(*visit.place())
     visit.page.mouse.wheel(0, -200)
-    visit.until(lambda: visit.n_painted > n_painted)  # sharp again, though nothing runs
+    visit.until(lambda: visit.n_painted > n_painted)  # sharp again without a running layout
     own = visit.width
     visit.insist(visit.button("Fit to view").click, lambda: visit.width > own)
 
@@ -97,7 +97,7 @@ def test_a_bad_file_is_one_sentence_and_the_page_lives_on(still_visit, tmp_path)
     visit = still_visit
     bad = tmp_path / "bad.gfa"
     bad.write_text(BAD_GFA)
-    # Tables of colours have an input too, further down the page, which takes other files.
+    # The node table's input for other files is further down the page.
     field = visit.page.locator("input.filepond--browser")
     visit.show_tab("Upload")
     message = visit.page.get_by_text("bad.gfa, line 2: ")
@@ -160,7 +160,7 @@ def test_a_file_is_opened_by_path_and_the_link_opens_it_again(tabs, still_visit,
     again.until(lambda: again.page.get_by_text("two.gfa").count() > 0)
 
 
-# The test before has opened a small graph in this tab.
+# The previous test has opened a small graph in this tab.
 def test_two_tabs_are_served_alike_and_a_closed_one_frees_its_job(tabs, dashboard_url, still_visit):
     def n_running():
         with urllib.request.urlopen(f"{dashboard_url}status") as answer:

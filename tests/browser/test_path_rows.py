@@ -1,4 +1,4 @@
-"""The area of paths as a person uses it: rows along the nodes, similar pairs, growth."""
+"""The panels of paths in a browser: rows along the nodes, similarity, growth."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_rows_of_paths_are_pointed_at_zoomed_clicked_and_compared(tabs, dashboar
     row = 1
 
     def place():
-        """The middle of the row, where the drawing is by now."""
+        """The centre of the row at its current position."""
         left, top, width, height = page.evaluate(FRAME, "path-rows")
         return left + 0.5 * width, top + (row + 0.5) * height / graph.n_paths
 
@@ -52,7 +52,7 @@ def test_rows_of_paths_are_pointed_at_zoomed_clicked_and_compared(tabs, dashboar
     )
 
     def zoom():
-        """Turn the wheel as a person does, who goes on: Bokeh lets a single turn pass at times."""
+        """Turn the wheel repeatedly, because Bokeh sometimes ignores a single event."""
         for turn in range(5):
             x, y = place()
             page.mouse.move(x + turn, y)

@@ -1,4 +1,4 @@
-"""A page runs its own scripts and this server's, and none that comes into it by a name."""
+"""A page runs only its own scripts and those of the server, and none injected by a name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ window.hit = () => window.ran.push("hit")
 window.alert = window.hit
 document.addEventListener("securitypolicyviolation", (event) => window.ran.push(event.blockedURI))
 """
-# All elements and words, in the shadows of components too.
+# All elements and text, including shadow roots.
 FOUND = """() => {
   const evil = [], words = []
   const walk = (root) => {
@@ -50,7 +50,7 @@ INJECTED = """() => new Promise((done) => {
     place.append(script)
   }
 })"""
-# A saved notebook's picture, whose legend somebody wrote.
+# The picture of a saved notebook with a manipulated legend.
 WIDGET = """async ([script, legend]) => {
   const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }))
   const { default: widget } = await import(url)
@@ -69,7 +69,7 @@ WIDGET = """async ([script, legend]) => {
   await new Promise((done) => setTimeout(done, 500))
   return el.querySelector(".genoviz-layout").shadowRoot.querySelector(".below").innerHTML
 }"""
-# As Panel shows what the server tells in passing.
+# Like Panel's notifications.
 TOLD = """(message) => {
   const models = [...Bokeh.documents.flatMap((page) => [...page._all_models.values()])]
   const area = models.find((model) => model.class_name === "NotificationArea")
@@ -81,7 +81,7 @@ TOLD = """(message) => {
 }"""
 
 
-# The other test breaks the rules in the same tab.
+# The other test violates the policy in the same tab.
 def test_the_pages_own_scripts_are_let_run(still_visit, dashboard_url):
     visit = still_visit
     visit.until(lambda: visit.n_painted > 0)
@@ -145,7 +145,7 @@ def test_no_hostile_name_runs_in_a_browser(tabs, dashboard_url, tmp_path):
     visit.show_tab("Paths")
     cell = page.locator(".tabulator-cell[tabulator-field=name]").filter(visible=True).first
     visit.insist(cell.hover, lambda: cell.get_attribute("title") is not None)
-    page.wait_for_timeout(1000)  # a table's own tooltip is HTML, and comes late
+    page.wait_for_timeout(1000)  # a table's own tooltip is HTML and appears late
     assert page.locator(".tabulator-tooltip").count() == 0
     look()
     for title, name in (
@@ -157,7 +157,7 @@ def test_no_hostile_name_runs_in_a_browser(tabs, dashboard_url, tmp_path):
         page.get_by_role("button", name=title, exact=True).click()
         visit.until(shows(name))
         box = page.locator("main").bounding_box()
-        for share in (0.3, 0.5, 0.7):  # what is told of what the mouse is over
+        for share in (0.3, 0.5, 0.7):  # tooltips under the mouse
             page.mouse.move(box["x"] + share * box["width"], box["y"] + share * box["height"])
         look()
     page.evaluate(TOLD, f"More than 1 MB were uploaded in the tabs of {hostile('group', 0)}.")

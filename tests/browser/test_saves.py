@@ -1,4 +1,4 @@
-"""Every file of Pangenome, Tracks and Quality, on real data: opened elsewhere and compared."""
+"""All exports of Pangenome, Tracks and Quality, from real data: read independently and compared."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class SavesVisit(Visit):
         self.url = url
 
     def go(self, query, is_there):
-        """Follow a link, and wait until something is there."""
+        """Open a link, and wait until an element is visible."""
         self.page.goto(self.url + query)
         self.until(is_there)
 
     def seen(self, role, name, exact=True):
-        """What has a role and a name, and is seen."""
+        """Return the visible element with a role and a name."""
         return self.page.get_by_role(role, name=name, exact=exact).locator("visible=true")
 
     def choose(self, label, option):
-        """Choose an option of a field."""
+        """Select an option of a field."""
         field = self.seen("combobox", label).first
         menu = self.page.get_by_role("listbox")
 
@@ -64,17 +64,17 @@ class SavesVisit(Visit):
         self.insist(press, lambda: field.inner_text() == option and not menu.is_visible())
 
     def switch(self, name):
-        """Press one of several buttons, which stays down."""
+        """Press one of several toggle buttons."""
         button = self.seen("button", name)
         self.insist(button.click, lambda: button.get_attribute("aria-pressed") == "true")
 
     def press_tab(self, name):
-        """Open a tab of the page; the files beside it may have one of the same name."""
+        """Open a tab of the page; file names beside it may contain its name."""
         tab = self.seen("tab", name).last
         self.insist(tab.click, lambda: tab.get_attribute("aria-selected") == "true")
 
     def content(self, name="Save", number=0):
-        """Press a button that saves; give the file's name and content."""
+        """Press a button that saves; return the file's name and content."""
         button = self.page.get_by_role("button", name=re.compile(f"^{name}(:|$)"))
         download = self.saved(button.locator("visible=true").nth(number).click)
         return download.suggested_filename, download.path().read_bytes()
@@ -92,19 +92,19 @@ def visit(shared_tabs, dashboard_url):
 
 @pytest.fixture(scope="module")
 def c4():
-    """The graph of C4, as its file has it."""
+    """The graph of C4, parsed from its file."""
     return read_gfa_text(gzip.decompress(real_data("gfa/chr6.C4.gfa.gz").read_bytes()))
 
 
 def size_of_picture(content):
-    """Return width and height of a PNG that is no empty ground."""
+    """Return width and height of a PNG that is not blank."""
     with Image.open(io.BytesIO(content)) as image:
         assert len(image.convert("RGB").getcolors(1 << 24)) > 20
         return image.size
 
 
 def words_of_svg(content):
-    """Return the words of an SVG."""
+    """Return the text of an SVG."""
     return " ".join(ElementTree.fromstring(content).itertext())
 
 
@@ -133,7 +133,7 @@ def test_the_layout_and_its_pictures(c4_visit, c4):
     table = np.loadtxt(io.BytesIO(content["TSV"]), skiprows=1)
     assert table.shape == (2 * len(c4.names), 4)
     assert table[:, 0].tolist() == list(range(len(table)))
-    # The table has six digits or so.
+    # The table has about six digits.
     np.testing.assert_allclose(points, table[:, 1:3], atol=0.02)
     layout = GraphLayout(points.reshape(-1, 2, 2))
     stress = sampled_path_stress(read_gfa(path), layout, seed=1)
@@ -154,13 +154,13 @@ def test_the_layout_and_its_pictures(c4_visit, c4):
 
 
 def records_of(fasta):
-    """Return the bases of a FASTA by the first words of their heads."""
+    """Return FASTA sequences by the first word of their headers."""
     parts = fasta.decode().removeprefix(">").split("\n>")
     return {part.split()[0]: "".join(part.split("\n")[1:]) for part in parts}
 
 
 def spell(c4, steps):
-    """Return the bases of a walk over nodes of a graph."""
+    """Return the sequence of a walk over nodes of a graph."""
     bases = dict(zip(c4.names, c4.sequences, strict=True))
     return "".join(
         reverse_complement(bases[name]) if is_reverse else bases[name] for name, is_reverse in steps
@@ -219,8 +219,8 @@ def test_sites_of_variation(c4_visit, c4):
     sites = pd.read_csv(io.BytesIO(content), sep="\t", dtype=str)
     (contig,) = set(sites["contig"])
     lengths = dict(zip(c4.names, c4.lengths, strict=True))
-    # On the reference a site begins where its first node ends, and ends where its last begins.
-    # The path's name tells where on its contig it begins.
+    # On the reference, a site begins at the end of its first node, and ends at the start of its
+    # last. The path's name has its start on the contig.
     path = next(name for name, _ in c4.paths if name.startswith(f"{contig}:"))
     begin = int(re.search(r":(\d+)-", path)[1])
     steps = [f"{'<' if is_reverse else '>'}{name}" for name, is_reverse in dict(c4.paths)[path]]
@@ -313,20 +313,20 @@ def test_the_quality_of_a_layout_and_a_figure_of_a_paper(visit):
     assert float(exact.inner_text().split()[1].rstrip(",")) == pytest.approx(own, rel=1e-3)
     said = visit.page.get_by_text(re.compile("^Sampled: ")).inner_text()
     numbers = re.findall(r"\d[\d.e-]*\d", said)
-    mean, low, high = (float(numbers[place]) for place in (0, 2, 3))  # 1 is that of 95 %
+    mean, low, high = (float(numbers[place]) for place in (0, 2, 3))  # index 1 is the 95 % interval
     assert low < mean < high
     assert own == pytest.approx(mean, abs=2 * (high - low))
 
     visit.press_tab("From the papers")
     name = "How batches of array updates cost quality"
     picture = visit.page.get_by_role("img", name=name)
-    visit.choose("Graph", "Simulated")  # that of the open one takes a minute
+    visit.choose("Graph", "Simulated")  # the open graph takes a minute
     visit.insist(visit.button("Draw").click, picture.is_visible)
     files = {
         kind: visit.exported(f"({kind})").path().read_bytes() for kind in ("TSV", "SVG", "PNG")
     }
     measured = list(iter_reproduce("layout-batches", small=True))[-1].result
-    # Updates one after the other depend on the threads, and all others on nothing.
+    # Sequential updates depend on the number of threads; all others are deterministic.
     rows = [line.split("\t") for line in files["TSV"].decode().splitlines()]
     wanted = [line.split("\t") for line in measured.lines]
     assert [row[:3] for row in rows[1:]] == [row[:3] for row in wanted]

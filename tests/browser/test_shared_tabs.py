@@ -1,4 +1,4 @@
-"""A test that fails leaves no half-used tab to the next."""
+"""A failed test leaves no half-used tab to the next test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The canvas of the tracks as a person uses it, in a browser: by mouse, keys and names."""
+"""The canvas of the tracks in a browser: mouse, keys and track names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = ".tracks .margin .track"
 
 
 class CanvasVisit(Visit):
-    """A tab with the Tracks page alone."""
+    """A tab with only the Tracks page."""
 
     def is_ready(self):
         names = ["genes.bed", "a.bedgraph", "b.bedgraph", "reads.bed"]
@@ -27,7 +27,7 @@ class CanvasVisit(Visit):
 
     @property
     def ends(self):
-        """From where to where the canvas shows the contig."""
+        """The visible interval of the contig."""
         return json.loads(self.noted("view"))[1:]
 
     @property
@@ -43,7 +43,7 @@ class CanvasVisit(Visit):
         return [cells.nth(i).locator("b").all_inner_texts() for i in range(cells.count())]
 
     def at(self, x, y):
-        """A point of the page: a share of the canvas from left, and pixels from above."""
+        """The page coordinates of a relative x on the canvas and of pixels from its top."""
         box = self.canvas.bounding_box()
         return box["x"] + x * box["width"], box["y"] + y
 
@@ -51,7 +51,7 @@ class CanvasVisit(Visit):
         self.press("Home", lambda: self.ends == [0, LENGTH])
 
     def press(self, key, condition):
-        """Press a key on the canvas until something is so."""
+        """Press a key on the canvas until a condition holds."""
 
         def act():
             self.canvas.focus()
@@ -64,7 +64,7 @@ class CanvasVisit(Visit):
         return cell.bounding_box()
 
     def drag_name(self, name, other, share):
-        """Drag a track by its name to a share of the height of another one's lane."""
+        """Drag a track by its name to a relative height of another track's lane."""
         source, target = self.cell(name), self.cell(other)
         self.page.mouse.move(source["x"] + 60, source["y"] + 10)
         self.page.mouse.down()
@@ -92,7 +92,7 @@ def query(tmp_path_factory):
 
 @pytest.fixture
 def canvas(shared_tabs, tracks_url, query):
-    """A tab in which nothing but the view changes, with the whole contig in view."""
+    """A tab in which only the view changes, with the whole contig visible."""
     visit = shared_tabs.get("canvas", lambda page: CanvasVisit(page, tracks_url, query))
     visit.show_whole()
     visit.settle()
@@ -165,7 +165,7 @@ def test_the_canvas_follows_the_theme(canvas):
     canvas.insist(toggle.click, lambda: is_it("dark"))
 
 
-# The last tests change which tracks there are, and where.
+# The last tests change the tracks and their order.
 def test_names_are_dragged_into_another_order_or_into_one_lane(canvas):
     canvas.insist(
         lambda: canvas.drag_name("reads.bed", "genes.bed", 0.1),

@@ -1,4 +1,4 @@
-"""The Tracks page as a person uses it, in a browser."""
+"""The Tracks page in a browser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TracksVisit(Visit):
     """The Tracks page, and the Pangenome page beside it."""
 
     def is_ready(self):
-        """Whether the last track has come, and with it the first view."""
+        """Whether the last track has arrived, and with it the first view."""
         return "c1:" in self.region and self.page.get_by_text("signal.bedgraph").count() > 0
 
     @property
@@ -22,7 +22,7 @@ class TracksVisit(Visit):
 
     @property
     def ends(self):
-        """First and last base that are shown."""
+        """First and last visible base."""
         return tuple(int(n.replace(",", "")) for n in re.findall(r"[\d,]+", self.region)[-2:])
 
     def go(self, text):
@@ -31,11 +31,11 @@ class TracksVisit(Visit):
         field.press("Enter")
 
     def go_to(self, text, ends):
-        """Type a region until it is shown: what the view writes meanwhile takes its place."""
+        """Type a region until it is shown, because the moving view may overwrite the text."""
         self.insist(lambda: self.go(text), lambda: self.ends == ends)
 
     def rest_at(self, text, ends):
-        """Type a region until it is shown and the page has come to rest there."""
+        """Type a region until it is shown and the view is at rest."""
         self.go_to(text, ends)
         self.until(lambda: f"c1:{ends[0] - 1}-{ends[1]}" in self.page.url)
 
@@ -46,7 +46,7 @@ class TracksVisit(Visit):
 
 @pytest.fixture
 def tracks(common_tabs, tracks_url):
-    """A tab that all tests use one after the other."""
+    """A tab used by all tests one after the other."""
     return common_tabs.get("tracks", lambda page: TracksVisit(page, tracks_url, "?page=tracks"))
 
 
@@ -84,7 +84,7 @@ def test_a_gene_a_region_zoom_drag_and_back(tracks):
 
 
 def stands_still(tracks):
-    """Tell whether the view stays where it is."""
+    """Return whether the view does not move."""
     before = tracks.ends
     tracks.page.wait_for_timeout(1000)
     return tracks.ends == before

@@ -1,9 +1,9 @@
-"""What changes while the browser makes a page is not lost, and does not cost more than it is."""
+"""Changes that arrive while the browser creates a page are neither lost nor expensive."""
 
 from __future__ import annotations
 
-# A table with the columns of one of the page, made step by step; gives the numbers of its rows,
-# and what failed.
+# A table with the columns of one of the page, created step by step; returns its row numbers, and
+# errors.
 MAKE = """async () => {
   const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
   const models = [...Bokeh.documents[0]._all_models.values()]
@@ -56,7 +56,7 @@ def test_changes_reach_a_table_that_is_being_made(visit):
     assert visit.errors == []
 
 
-# How many rows a page has where there are so many of 25 px, and room for four.
+# Number of rows per page for some numbers of rows of 25 px, with room for four.
 FITS = """(n) => {
   const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
   const view = Table.prototype.default_view.prototype
@@ -76,7 +76,7 @@ def test_a_page_of_a_table_has_as_many_rows_as_there_is_room_for(visit):
     assert [visit.page.evaluate(FITS, n) for n in (0, 1, 4, 20)] == [None, 4, 4, 4]
 
 
-# How often a figure is laid out for 20 changes of what it is in.
+# Number of layouts of a figure for 20 changes of its container.
 LAID_OUT = """async () => {
   const find = (view) => view.model.type === "Figure" && view.el.isConnected
     ? view : (view.child_views ?? []).map(find).find((each) => each)
@@ -100,7 +100,7 @@ def test_what_a_figure_is_in_may_change_often(visit):
     assert visit.page.evaluate(LAID_OUT) < 20
 
 
-# How many ms at least are between two looks of FilePond at its fields, after an event.
+# Minimum ms between two checks of FilePond's fields after an event.
 LOOKS = """(event) => new Promise((done) => {
   const {readers} = window.__framePainter, looks = []
   const look = () => {
@@ -115,14 +115,14 @@ LOOKS = """(event) => new Promise((done) => {
 
 
 def test_a_page_at_rest_is_not_looked_at_in_each_frame(visit):
-    """FilePond looks sixty times a second unless it is told not to."""
+    """By default, FilePond checks sixty times per second."""
     visit.until(lambda: visit.n_painted > 0)
     visit.until(lambda: visit.page.evaluate(LOOKS, "") > 150)
     visit.until(lambda: visit.page.evaluate(LOOKS, "dragenter") < 150)
     assert visit.errors == []
 
 
-# A pane of HTML that is shown and written before it is drawn: what failed, and what it says then.
+# An HTML pane that is updated before it is drawn: errors, and its final text.
 SHOW_EARLY = """() => {
   const Pane = Bokeh.Models.get("panel.models.markup.HTML")
   const model = new Pane({text: "early", visible: false})

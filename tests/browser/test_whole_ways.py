@@ -1,4 +1,4 @@
-"""Whole ways through the dashboard: a link in a fresh browser, Cancel, a lasso lit elsewhere."""
+"""Complete workflows: a link in a new browser, Cancel, a lasso selection on other pages."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ def test_a_link_shows_the_same_in_a_fresh_browser(c4, browsers):
 
 
 def places(visit):
-    """Return a view from left to right, and its middle: the card of steps takes some height."""
+    """Return a view's left, right and centre; its height depends on the first steps."""
     left, right, low, high = visit.view
     return left, right, (low + high) / 2
 
 
 def set_of(url):
-    """Return the parts of a link that tell of split, sets and view."""
+    """Return the parts of a link with the split, highlighted sets and the view."""
     return {part for part in ("split=tracks,beside", "lit=", "view=") if part in url}
 
 
 @pytest.fixture
 def large(shared_tabs, dashboard_url):
-    """A tab in which things are begun that take long."""
+    """A tab for starting slow actions."""
 
     def open_tab(page):
         class KmersVisit(Visit):
@@ -101,7 +101,7 @@ def test_a_large_file_is_left_before_it_is_open(large, tmp_path):
     cancel = page.get_by_role("button", name="Cancel").locator("visible=true")
 
     def open_and_leave_it():
-        path.touch()  # if it was open before a slow hand came to cancel, it is read anew
+        path.touch()  # if it was opened before Cancel was pressed, read it again
         field.fill(str(path))
         field.press("Enter")
         cancel.click()
@@ -171,7 +171,7 @@ def test_a_lasso_of_samples_is_lit_on_the_layout(tabs, dashboard_url, tmp_path):
 
     light = page.get_by_role("button", name="Light up: the paths of these samples")
     visit.insist(draw_around_the_left_half, light.is_visible)
-    # Bokeh's lasso says so of each move of a drag that began when the picture had moved.
+    # Bokeh's lasso reports each move of a drag that began after the picture had moved.
     visit.errors[:] = [error for error in visit.errors if error != "Assertion failed"]
     words, colour = visit.light(light, "picked samples")
     n_picked, n_nodes, n_haplotypes = (

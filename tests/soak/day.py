@@ -1,4 +1,4 @@
-"""A day on a server: its files, its people, what befalls it, and what is left of it at the end."""
+"""A simulated day on a server: files, users, failures, and measurements at the end."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from tests.soak.people import Designer, Diary, Person, Reader, Searcher, Wandere
 from tests.waiting import PATIENCE
 
 STATUS_SECONDS = 0.1
-# Until closed tabs, and then the files that nobody has open any more, are forgotten.
+# The time until closed tabs, and then unused files, are dropped.
 SETTLE_SECONDS = 150
 KEPT_MINUTES = 1
-# A day so long begins with all that takes long, so that what is made once is there.
+# A long day starts with everything slow, so that caches are filled.
 LONG_SECONDS = 40
 WARM_SHARE = 20
 WARM_SECONDS = 20
@@ -39,26 +39,25 @@ TROUBLE = re.compile(r"^.*(?:Traceback.*(?:\n .*)*\n.*|ERROR.*|CRITICAL.*)", re.
 
 @dataclass(frozen=True)
 class Day:
-    """What was measured.
+    """The measurements.
 
     Attributes
     ----------
     seconds
-        How long each kind of act took, in s.
+        Durations of each kind of action, s.
     status_seconds
-        How long ``/status`` took to answer, ten times a second: the event loop's lag.
+        Response times of ``/status``, ten times per second: the lag of the event loop.
     lag
-        What the server itself says of it: how late its loop came, in ms.
+        Delays of the event loop as measured by the server, ms.
     megabytes
-        Memory of the server and its children after all first tabs were closed once, at most, and
-        after all were closed at the end.
+        Maximum memory of the server and its children after all first tabs were closed once, and
+        memory after all were closed at the end.
     kept
-        What of the first and the last is of files that are kept for who opens them again, as the
-        server estimates it, in MB.
+        The parts of these two used by cached files, as estimated by the server, MB.
     errors, log
-        What went wrong, and what the server's log tells of trouble, whole tracebacks too.
+        Errors of users, and problems in the server's log, with whole tracebacks.
     inquiries
-        What the server and the tab were doing when somebody gave up.
+        State of the server and the tab whenever a user timed out.
     """
 
     seconds: dict[str, list[float]]
@@ -71,7 +70,7 @@ class Day:
     inquiries: list[str]
 
     def lines(self) -> Iterator[str]:
-        """Yield a table of it."""
+        """Yield the lines of a summary table."""
         yield f"{'':28}{'n':>7}{'p50':>9}{'p95':>9}{'p99':>9}{'max':>9}"
         clicks = (times for kind, times in self.seconds.items() if is_click(kind))
         everything = [seconds for times in clicks for seconds in times]
@@ -92,7 +91,7 @@ class Day:
 
 
 def is_click(kind: str) -> bool:
-    """Return whether an act is a click, rather than to come for the first time."""
+    """Return whether an action is a click, rather than the first opening."""
     return kind not in ("open a tab", "see a page first", *HEAVY)
 
 
@@ -104,7 +103,7 @@ def share(values: list[float], percent: int) -> float:
 
 
 def write_files(folder: Path, *, n_bases: int, n_rows: int) -> None:
-    """Write what the people open: a genome, tracks and genotypes."""
+    """Write the files that users open: a genome, tracks and genotypes."""
     numbers = random.Random(5)
     bases = "".join(numbers.choices("ACGT", k=n_bases))
     for name in ("genome", "other"):
@@ -117,7 +116,7 @@ def write_files(folder: Path, *, n_bases: int, n_rows: int) -> None:
 
 
 def write_plink(prefix: Path, *, n_samples: int, n_variants: int) -> None:
-    """Write genotypes in place, as ``plink --make-bed`` does."""
+    """Write genotypes in place, like ``plink --make-bed``."""
     numbers = random.Random(n_variants)
     width = (n_samples + 3) // 4
     codes = bytes(numbers.choices((0xFF, 0xFA, 0xEB, 0xAE, 0xBE, 0x8B), k=width * n_variants))
@@ -134,7 +133,7 @@ def write_plink(prefix: Path, *, n_samples: int, n_variants: int) -> None:
 
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, Path]]:
-    """Serve the dashboard; give the process, its address and the file of its log."""
+    """Serve the dashboard; yield the process, its address and its log file."""
     (folder / "lab.toml").write_text(f"[limits]\nkept_minutes = {KEPT_MINUTES}\n")
     options = ("--lab", "lab.toml", "--no-browser", "--port", "0")
     with (folder / "server.log").open("w") as log:
@@ -161,12 +160,12 @@ def server(folder: Path) -> Iterator[tuple[subprocess.Popen, str, Path]]:
 async def live_a_day(
     folder: Path, *, seconds: float, n_people: int, n_bases: int, sizes: Sizes
 ) -> Day:
-    """Let people work on a server while files change and browsers die; return what was measured."""
+    """Simulate users while files change and browsers are killed; return the measurements."""
     write_files(folder, n_bases=n_bases, n_rows=3000)
     with server(folder) as (process, url, log):
         inquiry = Inquiry(process.pid, url, log)
         diary, first = Diary(inquiry.look_into), Diary(inquiry.look_into)
-        # Everybody works for a while and goes, so that what is made once is there.
+        # All users work for a while and leave, so that caches are filled.
         first.end = time.monotonic() + min(WARM_SECONDS, seconds / 4)
         everybody = people(url, folder, first, min(5, n_people))
         await asyncio.gather(*(person.live() for person in everybody))
@@ -202,7 +201,7 @@ async def live_a_day(
 
 
 async def until_all_are_there(everybody: list[Person], living: list[asyncio.Task]) -> None:
-    """Wait until nobody opens a file any more."""
+    """Wait until no user is opening a file."""
     while not all(
         person.has_begun or task.done() for person, task in zip(everybody, living, strict=True)
     ):
@@ -210,7 +209,7 @@ async def until_all_are_there(everybody: list[Person], living: list[asyncio.Task
 
 
 def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
-    """Return people of all kinds in turn."""
+    """Return users of all kinds in turn."""
     kinds = [
         (Designer, {"file": "simulated"}),
         (Searcher, {"page": "kmers", "sequences": str(folder / "genome.fa")}),
@@ -223,14 +222,14 @@ def people(url: str, folder: Path, diary: Diary, n_people: int) -> list[Person]:
 
 
 class Inquiry:
-    """Finds out what a server and a tab are doing when somebody waits in vain."""
+    """Collects diagnostics on a server and a tab when a user times out."""
 
     def __init__(self, pid: int, url: str, log: Path) -> None:
         self._pid, self._url, self._log = pid, url, log
         self.lines: list[str] = []
 
     async def look_into(self, person: Person) -> None:
-        """Write down the jobs, the threads and what the tab shows."""
+        """Record the jobs, the threads and the content of the tab."""
         n_before = len(self._log.read_text().splitlines())
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGUSR1)
@@ -245,13 +244,13 @@ class Inquiry:
 
 
 class Memory:
-    """Memory of a process and its children, in MB; what they share counts once."""
+    """Memory of a process and its children, MB; shared memory counts once."""
 
     def __init__(self, pid: int) -> None:
         self._process, self.most = psutil.Process(pid), 0.0
 
     def now(self) -> float:
-        """Return what is in memory now."""
+        """Return the current memory."""
         total = 0
         for process in (self._process, *self._process.children(recursive=True)):
             with suppress(psutil.NoSuchProcess, OSError):
@@ -260,14 +259,14 @@ class Memory:
         return total / 1e6
 
     async def watch(self) -> None:
-        """Look each second."""
+        """Measure once per second."""
         while True:
             self.now()
             await asyncio.sleep(1)
 
 
 def own_share(process: psutil.Process) -> int:
-    """Return a process's memory in bytes, of a page that others have too its share (Linux)."""
+    """Return a process's proportional set size in bytes (Linux)."""
     rollup = Path(f"/proc/{process.pid}/smaps_rollup")
     if not rollup.exists():
         return process.memory_info().rss
@@ -276,7 +275,7 @@ def own_share(process: psutil.Process) -> int:
 
 
 async def ask_status(url: str) -> dict[str, Any]:
-    """Return what a server says of itself."""
+    """Return the status reported by a server."""
     answer = await AsyncHTTPClient().fetch(
         f"{url}status", connect_timeout=PATIENCE, request_timeout=PATIENCE
     )
@@ -284,13 +283,13 @@ async def ask_status(url: str) -> dict[str, Any]:
 
 
 async def ask_for_kept(url: str) -> float:
-    """Return how many MB a server's files take, as it estimates it."""
+    """Return the memory of a server's files as it estimates it, MB."""
     numbers = (await AsyncHTTPClient().fetch(f"{url}metrics")).body.decode()
     return float(re.search(r"^genoviz_file_bytes (\S+)", numbers, re.MULTILINE)[1]) / 1e6
 
 
 async def watch_status(url: str, diary: Diary) -> None:
-    """Ask for the status ten times a second."""
+    """Request the status ten times per second."""
     while True:
         start = time.perf_counter()
         try:
@@ -302,7 +301,7 @@ async def watch_status(url: str, diary: Diary) -> None:
 
 
 async def rewrite(folder: Path, seconds: float) -> None:
-    """Write files anew in place while they are open, now shorter, now longer."""
+    """Rewrite open files in place, alternately shorter and longer."""
     for number in range(1_000_000):
         await asyncio.sleep(min(60, seconds / 4))
         write_plink(folder / "srv", n_samples=400, n_variants=(40, 3000)[number % 2])
@@ -311,9 +310,9 @@ async def rewrite(folder: Path, seconds: float) -> None:
 
 
 async def kill_a_browser(url: str, diary: Diary) -> None:
-    """Open a tab, begin to work, and be gone without a word."""
+    """Open a tab, start to work, and disconnect without notice."""
     person = Designer(url, {"file": "simulated"}, Diary(), 99)
     try:
         await asyncio.wait_for(person.open_and_vanish(), PATIENCE)
-    except Exception as error:  # what was measured of the others is shown all the same
+    except Exception as error:  # the other measurements are still reported
         diary.errors.append(f"the browser that is killed: {type(error).__name__}: {error}")

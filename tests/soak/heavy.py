@@ -1,4 +1,4 @@
-"""What comes seldom and takes long: indexes, a large upload, millions of hits, a killed reader."""
+"""Rare and slow actions: index construction, a large upload, millions of hits, a killed reader."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ FIELD = "panel.models.file_dropper.FileDropper"
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much of everything.
+    """Sizes of all data.
 
     Attributes
     ----------
     bases
-        Of each genome of which an index is built.
+        Bases of each genome to index.
     upload
-        Bytes of the graph that is uploaded.
+        Bytes of the uploaded graph.
     rows
         Hits of the search.
     nodes
-        Of the first graph whose reader is killed.
+        Nodes of the first graph whose reader is killed.
     """
 
     bases: int = 5_000_000
@@ -47,26 +47,26 @@ class Sizes:
     nodes: int = 200_000
 
     def over(self, divisor: int) -> Sizes:
-        """Return sizes that are so many times smaller, but time enough to kill a reader."""
+        """Return sizes reduced by a factor, but large enough to kill a reader in time."""
         smaller = (size // divisor for size in (self.bases, self.upload, self.rows))
         return Sizes(*smaller, self.nodes)
 
 
 class Guest(Person):
-    """Somebody who comes for one thing, and goes."""
+    """A user who does one thing and leaves."""
 
     stays = False
 
     def says(self, words: str) -> Callable[[], bool]:
-        """Return whether the page says something."""
+        """Return a function that says whether the page shows a text."""
         return lambda: any(words in text for text in self.tab.texts())
 
 
 class Builder(Guest, Searcher):
-    """Has an index built, and asks it."""
+    """Builds an index and queries it."""
 
     async def begin(self) -> None:
-        """Leave the waiting to the act."""
+        """Do not wait here; the action does."""
 
     async def act(self) -> None:
         await self.measure(BUILD, super().begin(), lambda: True)
@@ -74,7 +74,7 @@ class Builder(Guest, Searcher):
 
 
 class Uploader(Guest):
-    """Drops a graph on the page."""
+    """Uploads a graph by drag and drop."""
 
     def __init__(self, url: str, diary: Diary, content: bytes) -> None:
         super().__init__(url, {"file": "simulated"}, diary, 0)
@@ -89,7 +89,7 @@ class Uploader(Guest):
 
 
 class Finder(Guest):
-    """Searches for guides that a genome is made of."""
+    """Searches for guides that occur throughout a genome."""
 
     def __init__(self, url: str, diary: Diary, genome: Path, n_rows: int) -> None:
         text = UNIT * (GUIDE_LENGTH // len(UNIT) + 1)
@@ -114,7 +114,7 @@ class Opener(Guest):
 
     @property
     def words(self) -> str:
-        """What the page says in the end."""
+        """The final text of the page."""
         return shown_title(self.graph.name)
 
     async def act(self) -> None:
@@ -122,12 +122,12 @@ class Opener(Guest):
 
 
 class Victim(Opener):
-    """Opens a graph whose reader is killed, or is done before that and has sent the graph.
+    """Opens a graph whose reader is killed, unless it has already finished.
 
     Attributes
     ----------
     was_told
-        Whether the page said that the reader was killed.
+        Whether the page reported that the reader was killed.
     """
 
     kind = KILLED
@@ -147,18 +147,18 @@ class Victim(Opener):
 
 
 async def befall(url: str, pid: int, folder: Path, diary: Diary, sizes: Sizes, name: str) -> None:
-    """Let all of it come about; nobody else may open a file before the readers are killed.
+    """Run all these actions; nobody else may open a file until the readers are killed.
 
     Parameters
     ----------
     url, pid
-        Address and process of the server.
+        Address and process ID of the server.
     folder, name
-        Where files are written, and what their names begin with: no file is opened twice.
+        Folder of the files, and prefix of their names, because no file may be opened twice.
     diary
-        Where acts are noted.
+        Records the actions.
     sizes
-        How large everything is.
+        Sizes of the data.
     """
     begin = str(folder / name)
     graph = await kill_a_reader(url, pid, begin, diary, sizes.nodes)
@@ -179,10 +179,10 @@ async def befall(url: str, pid: int, folder: Path, diary: Diary, sizes: Sizes, n
 
 
 async def kill_a_reader(url: str, pid: int, begin: str, diary: Diary, n_nodes: int) -> Path:
-    """Let somebody hear of a killed reader; return the graph that was not opened.
+    """Make a user experience a killed reader; return the graph that was not opened.
 
-    On a busy machine a reader may be done before it is killed, or somebody else's is killed. Then
-    the graph is rightly open, and it is tried again with another one, twice as large.
+    On a busy machine, a reader may finish before it is killed, or another one is killed. The graph
+    is then open as it should be, and the next try uses another one of twice the size.
     """
     for number in range(N_TRIES):
         graph = Path(f"{begin}-{number}.gfa")
@@ -199,7 +199,7 @@ async def kill_a_reader(url: str, pid: int, begin: str, diary: Diary, n_nodes: i
 
 
 def shown_title(name: str) -> str:
-    """Return how a page's title has the name of a file."""
+    """Return the form of a file's name in the title of a page."""
     return f"object: &lt;p&gt;{name}&lt;/p&gt;"
 
 
@@ -210,7 +210,7 @@ def write_genome(path: Path, bases: str) -> None:
 
 
 def graph_of(n_bytes: int) -> bytes:
-    """Return a GFA file of about so many bytes: a chain of long nodes."""
+    """Return a GFA file of about this many bytes: a chain of long nodes."""
     n_nodes = max(n_bytes // NODE_BASES, 1)
     bases = "".join(random.Random(n_bytes).choices("ACGT", k=NODE_BASES))
     nodes = "".join(f"S\t{n}\t{bases}\n" for n in range(n_nodes))
@@ -220,7 +220,7 @@ def graph_of(n_bytes: int) -> bytes:
 
 
 def kill_reader(pid: int, is_over: threading.Event) -> None:
-    """Wait for the next process that a server reads a file in, and kill it; give up if told to."""
+    """Wait for the server's next reader process and kill it; stop on request."""
     while not is_over.is_set():
         readers = [each for server in fork_servers(pid) for each in children(server)]
         if readers:
@@ -230,7 +230,7 @@ def kill_reader(pid: int, is_over: threading.Event) -> None:
 
 
 def fork_servers(pid: int) -> list[psutil.Process]:
-    """Return the processes that a server's readers are forked from."""
+    """Return the fork servers of a server's readers."""
     found = []
     for each in children(psutil.Process(pid)):
         with suppress(psutil.Error):
@@ -240,14 +240,14 @@ def fork_servers(pid: int) -> list[psutil.Process]:
 
 
 def children(process: psutil.Process) -> list[psutil.Process]:
-    """Return the children of a process, none if it has ended."""
+    """Return the children of a process; empty if it has ended."""
     with suppress(psutil.Error):
         return process.children()
     return []
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:
-    """Kill processes as a system without memory does."""
+    """Kill processes like the system does when it is out of memory."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.kill()

@@ -1,4 +1,4 @@
-"""What people do all day, each a tab: every act is measured from the hand to what is shown."""
+"""Simulated users with one tab each, and the time from each action to its result."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ THINKING_SECONDS = 0.5
 
 
 class Diary:
-    """What happened to everybody.
+    """A log of all users' actions.
 
     Attributes
     ----------
     seconds
-        How long each kind of act took, from the hand to what is shown.
+        Durations of each kind of action, until its result is visible.
     errors
-        What went wrong, each a sentence.
+        Errors, one sentence each.
     look_into
-        Called with a person to whom something went wrong.
+        Called with a user after an error.
     """
 
     def __init__(self, look_into: Callable[[Person], Awaitable[None]] | None = None) -> None:
@@ -37,7 +37,7 @@ class Diary:
         self.begin, self.end = time.monotonic(), float("inf")
 
     async def complain(self, person: Person, error: Exception) -> None:
-        """Note what went wrong, when, to whom, and in the midst of what."""
+        """Record an error with time, user and action."""
         seconds = time.monotonic() - self.begin
         words = f"{person.name}, {person.doing!r}, after {seconds:.1f} s"
         self.errors.append(f"{words}: {type(error).__name__}: {error}")
@@ -51,23 +51,23 @@ class Diary:
 
 
 class Person:
-    """Somebody with one tab open.
+    """A user with one open tab.
 
     Parameters
     ----------
     url
         Address of the server.
     query
-        What the link opens.
+        Address that the user opens.
     diary
-        Where acts are noted.
+        Records the actions.
     seed
-        Of the person's whims.
+        Seed of the user's random choices.
 
     Attributes
     ----------
     stays
-        Whether the person acts until the day is over, or once.
+        Whether the user acts until the day is over, or only once.
     """
 
     stays = True
@@ -99,20 +99,20 @@ class Person:
                 await self.tab.close()
 
     async def open_and_vanish(self) -> None:
-        """Begin to work, and be gone without a word, as when a browser is killed."""
+        """Start to work and disconnect without notice, like a killed browser."""
         self.tab = await Tab.open(self.url, self.query)
         await self.begin()
         await self.act()
         self.tab.vanish()
 
     async def begin(self) -> None:
-        """Come to where the acts can begin."""
+        """Prepare for the actions."""
 
     async def act(self) -> None:
-        """Do one thing, and note how long it took."""
+        """Perform one action and record its duration."""
 
     async def measure(self, kind: str, hand: Any, is_shown: Callable[[], Any]) -> None:
-        """Note the time from a hand's deed (an awaitable) to what it shows."""
+        """Record the time from an action (an awaitable) to its visible result."""
         self.doing, start = kind, time.perf_counter()
         await hand
         await self.tab.until(is_shown)
@@ -120,20 +120,20 @@ class Person:
         self.doing = f"after: {kind}"
 
     async def say_hello(self, kind: str, **more: Any) -> str:
-        """Let a canvas tell its size; return its id."""
+        """Report the size of a canvas; return its id."""
         canvas = await self.tab.wait_for(kind)
         await self.tab.answer(canvas, {"kind": "hello", **more})
         await self.tab.until(lambda: self.tab.n_frames > 0)
         return canvas
 
     def next_frame(self) -> Callable[[], bool]:
-        """Return whether another picture has come since now."""
+        """Return a function that says whether a picture has arrived since this call."""
         n_frames = self.tab.n_frames
         return lambda: self.tab.n_frames > n_frames
 
 
 class Designer(Person):
-    """Runs layouts and zooms while they run."""
+    """Runs layouts, and zooms meanwhile."""
 
     async def begin(self) -> None:
         width, height = CANVAS
@@ -144,7 +144,7 @@ class Designer(Person):
 
     async def act(self) -> None:
         tab = self.tab
-        if self.n_moves == 0:  # a small graph is laid out as it opens
+        if self.n_moves == 0:  # small graphs are laid out when opened
             await tab.until(lambda: not tab.parts[self.run].get("disabled"))
         if not tab.parts[self.run].get("disabled"):
             is_taken = lambda: tab.parts[self.run].get("disabled")  # noqa: E731
@@ -168,7 +168,7 @@ class Searcher(Person):
         await self.tab.until(self.says("Enter a k-mer"))
 
     def says(self, words: str) -> Callable[[], bool]:
-        """Return whether the page says something of the k-mer."""
+        """Return a function that says whether the page shows a text."""
         return lambda: any(words in str(part.get("text")) for part in self.tab.parts.values())
 
     async def act(self) -> None:

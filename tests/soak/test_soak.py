@@ -1,4 +1,4 @@
-"""A short day of few people; ``python -m tests.soak`` is the long one."""
+"""A short simulated day with few users; ``python -m tests.soak`` runs a long one."""
 
 from __future__ import annotations
 

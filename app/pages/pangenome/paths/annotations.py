@@ -115,7 +115,7 @@ class AnnotationList:
         self._show()
 
     def set_graph(self, _graph: PangenomeGraph | None) -> None:
-        """Do nothing, because the session has the annotations of the new graph."""
+        """Show the annotations of the new graph, which the session has."""
         self._nodes.drop()
         self._show()
 
