@@ -51,6 +51,9 @@ _MODULES = {
     "genoviz.analyses.genotypes.association.scan": (
         "AssociationScan", "associate", "iter_associate",
     ),
+    "genoviz.analyses.genotypes.association.set_tests": (
+        "SetTests", "associate_sets", "iter_associate_sets",
+    ),
     "genoviz.analyses.genotypes.association.mixed": (
         "MixedScan", "iter_mixed_associate", "mixed_associate",
     ),
@@ -93,7 +96,8 @@ _MODULES = {
         "SampleStatistics", "VariantStatistics", "sample_statistics", "variant_statistics",
     ),
     "genoviz.analyses.genotypes.selection": (
-        "condition_columns", "genotypes_in_region", "pack_dosages", "select_samples",
+        "condition_columns", "genotypes_in_region", "pack_dosages", "select_samples", "sets_of_ids",
+        "sets_of_regions",
     ),
     "genoviz.analyses.genotypes.prediction.blup_run": ("BlupSnapshot",),
     "genoviz.analyses.genotypes.prediction.gblup": ("gblup", "iter_gblup"),
@@ -290,6 +294,7 @@ _MODULES = {
     "genoviz.io.genotypes.mixblup": ("MixblupRun", "read_mixblup"),
     "genoviz.io.genotypes.pedigree": ("read_gamma", "read_pedigree"),
     "genoviz.io.genotypes.phenotypes": ("read_phenotypes",),
+    "genoviz.io.genotypes.variant_tables": ("read_variant_sets",),
     "genoviz.io.genotypes.arrays": ("write_dosages",),
     "genoviz.io.genotypes.association_tables": ("read_associations",),
     "genoviz.io.genotypes.writers": ("write_plink", "write_vcf"),

@@ -147,6 +147,17 @@ class Files:
         for ending in ("bed", "bim", "fam"):
             shutil.copy(self.samples / f"genotypes.{ending}", path.with_suffix(f".{ending}"))
 
+    def make_genes_gff3_gz(self, path):
+        """Genes of 20 neighbouring variants each."""
+        self.make("cohort.bed")
+        rows = [line.split() for line in (self.folder / "cohort.bim").read_text().splitlines()]
+        pairs = [(rows[k], rows[k + 19]) for k in range(0, len(rows), 20)]
+        lines = [
+            f"{first[0]}\t.\tgene\t{first[3]}\t{last[3]}\t.\t+\t.\tID=gene{k}\n"
+            for k, (first, last) in enumerate(pairs) if first[0] == last[0]
+        ]  # fmt: skip
+        path.write_bytes(gzip.compress("".join(lines).encode()))
+
     def make_herd_bed(self, path):
         """Half of the animals of a pedigree, with two traits of their own and covariances."""
         self.make("cohort.bed")

@@ -179,6 +179,10 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
                 "genoviz.cli.genotypes.meta",
                 "Combine the associations of several studies by inverse-variance meta-analysis.",
             ),
+            "sets": (
+                "genoviz.cli.genotypes.sets",
+                "Test sets of rare variants, such as genes, for association: burden, SKAT, ACAT.",
+            ),
             "finemap": (
                 "genoviz.cli.genotypes.finemap",
                 "Fine-map a region with the sum of single effects model (SuSiE).",

@@ -276,6 +276,52 @@ def test_finemap_writes_probabilities_and_sets(run, made):
     assert (code, "raise --max-iterations" in err) == (3, True)
 
 
+def test_sets_are_of_regions_or_of_ids(run, made):
+    variants, rng = made.variants, np.random.default_rng(1)
+    y, age = rng.normal(size=made.n_samples), rng.normal(size=made.n_samples)
+    case = np.where(y > 0.5, 2, 1)
+    rows = zip(made.samples.ids, y.tolist(), case, age.tolist(), strict=True)
+    lines = ["IID,y,case,age", *(f"{a},{b!r},{c},{d!r}" for a, b, c, d in rows)]
+    Path("t.csv").write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+    places = {"g1": np.arange(3, 9), "g2": np.array([20, 21, 30])}
+    contig, starts = variants.contigs[0], variants.positions
+    bounds = [("g1", 3, 8), ("g2", 20, 21), ("g2", 30, 30)]
+    bounds = [(name, starts[first], starts[last] + 1) for name, first, last in bounds]
+    Path("r.bed").write_text("".join(f"chr{contig}\t{a}\t{b}\t{n}\n" for n, a, b in bounds))
+    Path("r.gff3").write_text(
+        "".join(f"{contig}\tx\tgene\t{a + 1}\t{b}\t.\t+\t.\tName={n}\n" for n, a, b in bounds)
+        + f"{contig}\tx\texon\t1\t900000\t.\t+\t.\tName=other\n"
+    )
+    ids = [(name, each) for name, rows in places.items() for each in variants.ids[rows]]
+    Path("l.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in [*ids, ("g1", "nobody")]))
+    options = "--pheno t.csv --covariate age --max-maf 0.4 --weights none"
+    common = {"covariates": age[:, None], "max_maf": 0.4, "weights": "none"}
+    found = genoviz.associate_sets(made, y, places, **common)
+    for file, words in (
+        ("r.bed", f"Contigs are renamed: chr{contig} to {contig}"),
+        ("r.gff3", "trait y (linear): 300 samples, 2 of 2 sets tested"),
+        ("l.tsv", "1 of 10 IDs of l.tsv are of no variant"),
+    ):
+        code, out, err = run(f"sets g.bed {file} --trait y {options}")
+        assert (code, words in err) == (0, True), err
+        assert [row["#SET"] for row in rows_of(out)] == ["g1", "g2"]
+        for title, values in list(found.columns.items())[1:]:
+            np.testing.assert_array_equal(column(out, title), values)
+    code, out, err = run(f"sets g.bed l.tsv --trait case {options} --min-variants 4")
+    found = genoviz.associate_sets(made, case, places, model="logistic", min_variants=4, **common)
+    assert (code, "trait case (logistic): 300 samples, 1 of 2 sets tested" in err) == (0, True)
+    np.testing.assert_array_equal(column(out, "SKAT_Q"), found.skat_q)
+    Path("none.tsv").write_text("g1\tnobody\n")
+    for file, option, status, words in (
+        ("r.gff3", "--feature CDS", 1, "r.gff3: has no features of type CDS, needs one at least"),
+        ("r.bed", "--feature gene", 2, "--feature takes a GFF or GTF file"),
+        ("none.tsv", "", 1, "none.tsv: has none of the"),
+        ("g.bed", "", 1, "needs to be"),
+    ):
+        code, out, err = run(f"sets g.bed {file} --trait y {options} {option}")
+        assert (code, out, words in " ".join(err.split())) == (status, "", True), err
+
+
 def test_convert_goes_from_each_kind_to_each(run, made):
     for name in ("a.vcf.gz", "b.npz", "c.bed", "d"):
         code, out, _ = run(f"convert g.bed -o {name}")

@@ -1,8 +1,8 @@
-"""Selection of genotypes by sample or region, and packing of dosages."""
+"""Selection of genotypes by sample, region or set, and packing of dosages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, iter_slices, last_of
-from genoviz.model import packing_loops
+from genoviz.model import Intervals, packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -127,3 +127,46 @@ def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
         dosages = genotypes.dosages(slice(int(rows[0]), int(rows[0]) + 1))[:, 0].astype(np.float64)
         columns.append(np.where(dosages < 0, np.nan, dosages))
     return np.column_stack(columns) if columns else np.empty((genotypes.n_samples, 0))
+
+
+def sets_of_regions(variants: VariantTable, regions: Intervals) -> dict[str, np.ndarray]:
+    """Return the indices of the variants whose first base is in regions, by name of the region.
+
+    Regions with the same name, such as exons of a gene, are one set. A region without a name is
+    called contig:start-end, 0-based half-open. Sets are in the order of the file; some may be
+    empty.
+    """
+    order = np.lexsort((variants.positions, variants.contig_ids))
+    contig_ids, positions = variants.contig_ids[order], variants.positions[order]
+    found: dict[str, list[np.ndarray]] = {}
+    names = [""] * len(regions) if regions.names is None else [*regions.names]
+    known = {name: k for k, name in enumerate(variants.contigs)}
+    bounds = np.searchsorted(contig_ids, np.arange(len(variants.contigs) + 1))
+    columns = (regions.contig_ids, regions.starts, regions.ends)
+    for name, contig_id, start, end in zip(names, *map(np.ndarray.tolist, columns), strict=True):
+        contig = regions.contigs[contig_id]
+        of_set = found.setdefault(name or f"{contig}:{start}-{end}", [])
+        if contig in known:
+            low, high = bounds[known[contig] : known[contig] + 2].tolist()
+            first, last = np.searchsorted(positions[low:high], (start, end))
+            of_set.append(order[low + first : low + last])
+    none = np.empty(0, np.int64)
+    return {name: np.unique(np.concatenate([none, *parts])) for name, parts in found.items()}
+
+
+def sets_of_ids(
+    variants: VariantTable, sets: Mapping[str, Iterable[str]]
+) -> tuple[dict[str, np.ndarray], int]:
+    """Return the indices of the variants of sets of IDs, and the number of IDs of no variant.
+
+    An ID of several variants stands for all of them.
+    """
+    rows: dict[str, list[int]] = {}
+    for row, name in enumerate(variants.ids.tolist()):
+        if name not in ("", "."):
+            rows.setdefault(name, []).append(row)
+    found = {
+        name: np.unique(np.array([row for each in ids for row in rows.get(each, ())], np.int64))
+        for name, ids in sets.items()
+    }
+    return found, len({each for ids in sets.values() for each in ids} - rows.keys())

@@ -154,3 +154,32 @@ def read_id_list(path: str | PathLike[str]) -> set[str]:
     check_text(path)
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
     return {line.split()[0] for line in lines if line.strip()}
+
+
+def read_variant_sets(path: str | PathLike[str]) -> dict[str, list[str]]:
+    """Return the IDs of the variants of each set, from lines of a set and a variant.
+
+    Fields are separated by tabs or blanks; further fields are ignored. Lines of ``#``, and a first
+    line whose second field is the usual title of IDs, are skipped. The file may be gzipped.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, a line has fewer than two fields, or there are no sets.
+    """
+    path = Path(path)
+    check_text(path)
+    text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
+    titles, sets = {title.lower() for title in ID_TITLES}, {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        fields = [each.strip() for each in (line.split("\t") if "\t" in line else line.split())]
+        if len(fields) < 2 or not fields[0] or not fields[1]:
+            found = f"has {line.strip()[:40]!r}, needs the name of a set and the ID of a variant"
+            raise FileFormatError(path, found, line=number)
+        if sets or fields[1].lower() not in titles:
+            sets.setdefault(fields[0], []).append(fields[1])
+    if not sets:
+        raise FileFormatError(path, "has no sets, needs lines of a set and a variant")
+    return sets

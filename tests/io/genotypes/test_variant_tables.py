@@ -12,6 +12,7 @@ from genoviz.io.genotypes.variant_tables import (
     ID_TITLES,
     P_TITLES,
     read_id_list,
+    read_variant_sets,
     read_variant_table,
 )
 
@@ -66,3 +67,21 @@ def test_numbers_are_those_that_python_reads(tmp_path):
     found = read_variant_table(path).numbers("P")
     wanted = [np.nan if text == "-nan" else float(text) for text in texts]
     np.testing.assert_array_equal(found, [*wanted, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("separator", ["\t", "  "])
+def test_sets_have_a_variant_a_line(tmp_path, separator):
+    lines = [["Gene", "ID"], ["b", "rs2"], ["a", "rs1"], ["b", "rs1", "more"], ["b", "id"]]
+    text = "# made by hand\n" + "".join(separator.join(line) + "\n\n" for line in lines)
+    path = tmp_path / "sets.tsv.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    assert read_variant_sets(path) == {"b": ["rs2", "rs1", "id"], "a": ["rs1"]}
+    path = tmp_path / "wrong.tsv"
+    for text, words in (
+        ("a\trs1\n\nalone\n", "line 3: has 'alone', needs the name of a set and the ID of a"),
+        ("a\t\n", "line 1: has 'a', needs"),
+        ("set\tvariant\n", "has no sets, needs lines of a set and a variant"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FileFormatError, match=words):
+            read_variant_sets(path)

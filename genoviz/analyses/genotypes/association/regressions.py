@@ -217,7 +217,7 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
         return FirthModel(design, backend)
     if name == "saddle-point":
         columns = design.basis * np.sqrt(len(design.basis))
-        start = _fit_without_variant(columns, design.response)
+        start = fit_without_variant(columns, design.response)
         return SaddlePointModel(design, start, backend)
     return _Fallback(_Model(design, backend), FirthModel(design, backend), design, backend)
 
@@ -238,7 +238,7 @@ class _Model:
         self._derivatives = load_kernel("logistic_derivatives", backend).derivatives
         self._phenotype = xp.asarray(design.response)
         self._columns = xp.asarray(np.ascontiguousarray(columns.T))
-        self._start = np.append(_fit_without_variant(columns, design.response), 0.0)
+        self._start = np.append(fit_without_variant(columns, design.response), 0.0)
 
     def fit(self, dosages: Any) -> Fitted:
         """Return coefficients of dosages (m, n), standard errors, Wald's z, and log p."""
@@ -303,7 +303,7 @@ class _Fallback:
         return found
 
 
-def _fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarray:
+def fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarray:
     """Return the coefficients of the covariates alone."""
     found = np.zeros(columns.shape[1])
     for _ in range(MAX_STEPS):
