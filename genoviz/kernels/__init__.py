@@ -1,4 +1,4 @@
-"""Kernels: functions over arrays, each for the CPU and for NVIDIA GPUs; they trust their input.
+"""Kernels: functions over arrays, each for the CPU and for NVIDIA GPUs; they do not check input.
 
 Each has a ``cpu.py`` and a ``cuda.py``, except for those in `CPU_ONLY`.
 """

@@ -1,4 +1,4 @@
-"""CUDA sources: ``.cu`` files that are compiled where they run; and what the card there can do."""
+"""CUDA sources: ``.cu`` files compiled at run time, and the capabilities of the current card."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ STANDARD = "-std=c++17"
 
 
 def read_source(package: str, filename: str) -> str:
-    """Return the text of a ``.cu`` file that lies in a package."""
+    """Return the text of a ``.cu`` file in a package."""
     return resources.files(package).joinpath(filename).read_text(encoding="utf-8")
 
 
 def load_module(package: str, filename: str, *, options: tuple[str, ...] = ()) -> cupy.RawModule:
-    """Return a ``.cu`` file compiled with NVRTC for the current device, once for each device.
+    """Compile a ``.cu`` file with NVRTC for the current device, once per device.
 
     Parameters
     ----------
     package
         The package that holds the file, as the importing module's ``__package__``.
     filename
-        Name of the ``.cu`` file. It includes no header of ours, as CuPy's compilation cache would
-        not notice a change in one.
+        Name of the ``.cu`` file. It must not include our own headers, because CuPy's compilation
+        cache would not notice a change in one.
     options
         Options for NVRTC in addition to ``-std=c++17``, such as ``"--fmad=false"`` or ``"-DN=8"``.
     """
@@ -51,10 +51,10 @@ def _load_for_device(
 def make_launcher(
     module: cupy.RawModule, n_threads: int, blocks_per_multiprocessor: int
 ) -> Callable[..., None]:
-    """Return a function that starts a kernel of a module on some items, if there are any.
+    """Return a function that launches a kernel of a module over some items, if there are any.
 
-    Its threads take items in turn, as many at a time as the card has room for; with
-    ``is_limited=False`` each takes one.
+    Threads run a grid-stride loop over the items, with as many threads as fit on the card; with
+    ``is_limited=False``, each thread takes one item.
     """
     max_blocks = card_attribute("MultiProcessorCount") * blocks_per_multiprocessor
 
@@ -69,10 +69,10 @@ def make_launcher(
 
 
 def fetch(array: cupy.ndarray) -> Any:
-    """Return an array of the current GPU as a NumPy array, after the work before it is done.
+    """Return an array of the current GPU as a NumPy array, after pending work is done.
 
-    A copy to pageable memory waits inside the driver, where it blocks calls of other threads for
-    other GPUs. Synchronising the stream first blocks the calling thread only.
+    A copy to pageable memory waits inside the driver, which blocks other threads' calls for other
+    GPUs. Synchronising the stream first blocks only the calling thread.
     """
     import cupy
 

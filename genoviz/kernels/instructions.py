@@ -1,6 +1,7 @@
-"""Instructions of processors that Numba has no words for; kernels on the CPU may use them.
+"""Processor instructions without a Numba equivalent, for kernels on the CPU.
 
-Numba's cache does not notice a change here: each is one instruction of LLVM, and stays what it is.
+Numba's cache does not notice changes here; each function is one LLVM instruction and does not
+change.
 """
 
 from numba import types
@@ -11,7 +12,7 @@ ir = cgutils.ir
 
 
 def spread(builder, scalar, n):
-    """Return a vector with a scalar in all of its ``n`` places, as an intrinsic writes it."""
+    """Broadcast a scalar to a vector of ``n`` elements; for use inside intrinsics."""
     i32 = ir.IntType(32)
     undefined = ir.Constant(ir.VectorType(scalar.type, n), ir.Undefined)
     one = builder.insert_element(undefined, scalar, i32(0))
@@ -20,7 +21,7 @@ def spread(builder, scalar, n):
 
 @intrinsic
 def count_ones(typing_context, word):  # noqa: ARG001
-    """Return the number of bits of a word that are set."""
+    """Return the number of set bits of a word (popcount)."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         return builder.ctpop(arguments[0])
@@ -30,7 +31,7 @@ def count_ones(typing_context, word):  # noqa: ARG001
 
 @intrinsic
 def leading_zeros(typing_context, word):  # noqa: ARG001
-    """Return the number of zeros before the first bit of a word that is set; 64 if none is."""
+    """Return the number of leading zeros of a word; 64 for 0."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         return builder.ctlz(arguments[0], context.get_constant(types.boolean, 0))
@@ -40,7 +41,7 @@ def leading_zeros(typing_context, word):  # noqa: ARG001
 
 @intrinsic
 def lowest_bit(typing_context, word):  # noqa: ARG001
-    """Return the number of the lowest bit of a word that is set; 64 if none is."""
+    """Return the position of the lowest set bit of a word; 64 for 0."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         return builder.cttz(arguments[0], context.get_constant(types.boolean, 0))
@@ -50,7 +51,7 @@ def lowest_bit(typing_context, word):  # noqa: ARG001
 
 @intrinsic
 def prefetch(typing_context, array, index):  # noqa: ARG001
-    """Fetch the cache line of an array's element; nothing where LLVM has no such instruction."""
+    """Prefetch the cache line of an array element; a no-op where LLVM has no such instruction."""
 
     def generate(context, builder, signature, arguments):
         view = context.make_array(signature.args[0])(context, builder, value=arguments[0])
@@ -67,7 +68,7 @@ def prefetch(typing_context, array, index):  # noqa: ARG001
 
 @intrinsic
 def number_of_bits(typing_context, bits):  # noqa: ARG001
-    """Return the float64 that has these bits."""
+    """Return the float64 with these bits."""
 
     def generate(context, builder, signature, arguments):  # noqa: ARG001
         return builder.bitcast(arguments[0], ir.DoubleType())

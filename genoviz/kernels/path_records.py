@@ -1,4 +1,4 @@
-"""Records of paths, as kernels on the CPU read them: positions, and whose a record is."""
+"""Records of paths as read by CPU kernels: the position of a record, and its path."""
 
 import numpy as np
 from numba import njit
@@ -9,7 +9,7 @@ CLOSING = 0xFFFFFFFF
 
 @njit(nogil=True, cache=True, inline="always")
 def find_path(record, path_starts, block_paths):
-    """Return the path that has a record."""
+    """Return the path of a record."""
     path = np.int64(block_paths[record >> BLOCK_BITS])
     while path_starts[path + 1] <= record:
         path += 1
@@ -18,11 +18,11 @@ def find_path(record, path_starts, block_paths):
 
 @njit(nogil=True, cache=True, inline="always")
 def position(records, record):
-    """Return where on its path a record begins, bp."""
+    """Return the position at which a record begins on its path, bp."""
     # words of a record    handle  position                                     n_words = 2
     #                      handle  (high half)  position  high half of position  n_words = 4
-    # A branch would keep the compiler from vectorising, so both kinds have a high word here: it is
-    # masked by -(n_words >> 2), which is -1 (all ones) for four words and 0 for two.
+    # A branch would prevent vectorisation, so both kinds read a high word. It is masked by
+    # -(n_words >> 2): -1 (all ones) for four words, 0 for two.
     n_words = records.shape[1]
     low, high = records[record, n_words >> 1], records[record, n_words - 1]
     return np.int64(low) | (np.int64(high) & -(np.int64(n_words) >> 2)) << 32

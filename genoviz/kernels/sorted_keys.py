@@ -1,6 +1,6 @@
-"""Sorted keys, as kernels on the CPU look into them: how many are below a value, and their sums.
+"""Search in sorted keys for CPU kernels: the number of keys below a value, and prefix sums.
 
-A sum is kept for each `BLOCK` of keys: the sum of the first n is one of these, and some keys more.
+A sum is stored for each `BLOCK` of keys; the sum of the first n adds the remaining keys to it.
 """
 
 import numpy as np

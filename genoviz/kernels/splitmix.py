@@ -1,7 +1,7 @@
-"""Random bits of SplitMix64 for kernels on the CPU; sources for GPUs have the same constants.
+"""Random bits of SplitMix64 for kernels on the CPU; GPU sources have the same constants.
 
-A state goes up by `GOLDEN` from one number to the next, so that a generator needs no memory: any
-function of seed and place can be its first state.
+The state grows by `GOLDEN` from one number to the next, so a generator needs no memory: any
+function of seed and index can serve as its first state.
 
 References
 ----------
@@ -29,11 +29,11 @@ def mix(state):
 
 @njit(nogil=True, cache=True, inline="always")
 def fraction(bits):
-    """Return a number from 0 to below 1, all 2^53 of them alike, of 64 random bits."""
+    """Return a uniform float64 in [0, 1), a multiple of 2^-53, from 64 random bits."""
     return np.float64(bits >> _S11) * _UNIT
 
 
 @njit(nogil=True, cache=True, inline="always")
 def scramble(number):
-    """Return 64 random-looking bits for a whole number, as hashes need them."""
+    """Return a 64-bit hash of an integer."""
     return mix(np.uint64(number) + GOLDEN)

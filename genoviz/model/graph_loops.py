@@ -1,25 +1,25 @@
-"""Compiled loops over the steps and the names of graphs, imported where there is much to do.
+"""Compiled loops over the steps and the names of graphs, imported only for large work.
 
-Numba needs the better part of half a second to be imported, which a look-up from the shell has not.
+Importing Numba takes nearly half a second, too long for a look-up from the shell.
 """
 
 import numpy as np
 from numba import njit
 
 BLOCK_BITS = 5
-"""A position is kept for every 32nd step."""
+"""A position is stored for every 32nd step."""
 
 
 @njit(nogil=True, cache=True)
 def count_steps(steps, ends):
-    """Count the steps on each node, from the second place of ``ends`` on."""
+    """Count the steps on each node, into ``ends`` from its second item on."""
     for step in range(len(steps)):
         ends[(steps[step] >> 1) + 1] += 1
 
 
 @njit(nogil=True, cache=True)
 def place_steps(steps, offsets, items):
-    """Sort by counting; ``offsets`` end up moved by one node."""
+    """Sort by counting; on return, ``offsets`` are shifted by one node."""
     for step in range(len(steps)):
         node = steps[step] >> 1
         items[offsets[node]] = step
@@ -28,7 +28,7 @@ def place_steps(steps, offsets, items):
 
 @njit(nogil=True, cache=True)
 def count_edges(edges, ends):
-    """Count the edges that touch each node, from the second place of ``ends`` on."""
+    """Count the edges that touch each node, into ``ends`` from its second item on."""
     for edge in range(len(edges)):
         ends[(edges[edge, 0] >> 1) + 1] += 1
         if edges[edge, 0] >> 1 != edges[edge, 1] >> 1:
@@ -37,7 +37,7 @@ def count_edges(edges, ends):
 
 @njit(nogil=True, cache=True)
 def place_edges(edges, offsets, items):
-    """Sort as `place_steps` does."""
+    """Sort by counting, as `place_steps` does."""
     for edge in range(len(edges)):
         for side in range(2):
             node = edges[edge, side] >> 1
@@ -49,7 +49,7 @@ def place_edges(edges, offsets, items):
 
 @njit(nogil=True, cache=True)
 def fill_checkpoints(steps, node_lengths, checkpoints):
-    """Fill the bp before every 32nd step."""
+    """Store the bp before every 32nd step."""
     total = 0
     for step in range(len(steps)):
         if step & ((1 << BLOCK_BITS) - 1) == 0:
@@ -61,7 +61,7 @@ def fill_checkpoints(steps, node_lengths, checkpoints):
 
 @njit(nogil=True, cache=True)
 def measure_steps(steps, node_lengths, checkpoints, wanted, measured):
-    """Fill the bp before the wanted steps."""
+    """Store the bp before the wanted steps."""
     for k in range(len(wanted)):
         block = wanted[k] >> BLOCK_BITS
         total = checkpoints[block]
@@ -72,7 +72,7 @@ def measure_steps(steps, node_lengths, checkpoints, wanted, measured):
 
 @njit(nogil=True, cache=True)
 def find_steps(steps, node_lengths, checkpoints, blocks, targets, found):
-    """Fill the steps that hold bases, each in the block of 32 steps in which it is."""
+    """Store the steps that contain bases, each searched in its block of 32 steps."""
     for k in range(len(targets)):
         step = blocks[k] << BLOCK_BITS
         end = checkpoints[blocks[k]] + node_lengths[steps[step] >> 1]
@@ -84,7 +84,7 @@ def find_steps(steps, node_lengths, checkpoints, blocks, targets, found):
 
 @njit(nogil=True, cache=True)
 def copy_strings(data, starts, stops, taken):
-    """Copy stretches of bytes, one behind the other."""
+    """Concatenate stretches of bytes."""
     n = 0
     for string in range(len(starts)):
         for k in range(starts[string], stops[string]):
@@ -94,7 +94,7 @@ def copy_strings(data, starts, stops, taken):
 
 @njit(nogil=True, cache=True)
 def count_nodes(steps, node_lengths, firsts, n_bases, offsets):
-    """Count the nodes that have bases of each hit, from its first step on."""
+    """Count the nodes under the bases of each hit, from its first step on."""
     for i in range(len(firsts)):
         step, n_left = firsts[i], n_bases[i]
         while n_left > 0:
@@ -106,7 +106,7 @@ def count_nodes(steps, node_lengths, firsts, n_bases, offsets):
 
 @njit(nogil=True, cache=True)
 def fill_handles(steps, node_lengths, firsts, offsets, handles):
-    """Fill the handles of hits, but those without bases."""
+    """Store the handles of hits; skip nodes without bases."""
     for i in range(len(firsts)):
         step = firsts[i]
         n = offsets[i]
@@ -119,7 +119,7 @@ def fill_handles(steps, node_lengths, firsts, offsets, handles):
 
 @njit(nogil=True, cache=True)
 def count_groups(steps, path_offsets, order, of_path, n_nodes):
-    """Return how many groups are on each node, and the first; paths come group by group."""
+    """Return the number of groups on each node, and the first; paths are sorted by group."""
     counts = np.zeros(n_nodes, np.int32)
     first = np.full(n_nodes, -1, np.int32)
     last = np.full(n_nodes, -1, np.int32)

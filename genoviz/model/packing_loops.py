@@ -1,8 +1,8 @@
 """Genotypes and bases at 2 bits each: packing, unpacking, and repacking of some samples.
 
-Samples are taken from 32 variants at once. Bytes of eight variants make a word of 64 bits; four
-such words are taken apart into a column for each of the four samples that they have, so that one
-look-up finds a sample's genotypes at all 32. What is found is put together the same way.
+Samples are taken from 32 variants at once. The bytes of eight variants make a 64-bit word. Four
+such words are transposed into one column for each of their four samples, so a single look-up gives
+a sample's genotypes at all 32 variants. The result is assembled in the reverse way.
 
 Arguments
 ---------
@@ -19,7 +19,7 @@ dosages         int8 (m, n)                   variants by samples, any strides: 
 ``take_samples`` returns uint8 (m, (k + 3) // 4), ``pack_dosages`` uint8 (m, (n + 3) // 4): code 0
 for dosage 2, 1 for missing, 2 for dosage 1, 3 for dosage 0; bits beyond the last sample are 0.
 
-``transpose(packed, n_samples)`` returns uint8 (n, (m + 3) // 4): the same codes, a row a sample.
+``transpose(packed, n_samples)`` returns uint8 (n, (m + 3) // 4): the same codes, one row a sample.
 
 ``unpack_bases`` fills uint8 (n,) from a packed text, uint64, the first base in the highest bits.
 """
@@ -62,7 +62,7 @@ def transpose(packed, n_samples):
 
 
 def _fixed(packed):
-    """Return a view that cannot be written to, which others are: so one version is compiled."""
+    """Return a read-only view, as mapped files are: so one version is compiled."""
     packed = packed.view()
     packed.flags.writeable = False
     return packed
@@ -122,7 +122,7 @@ def _gather(columns, places, rows):
 
 @njit(nogil=True, cache=True)
 def _interleave(four, down, mixed):
-    """Take two bits of each byte of four words, and put them side by side."""
+    """Take two bits of each byte of four words, and interleave them."""
     for at in range(len(mixed)):
         mixed[at] = (
             ((four[0, at] >> down) & _LOW_BITS)
@@ -174,7 +174,7 @@ def _transpose(packed, turned):
 
 @njit(nogil=True, cache=True)
 def unpack_bases(packed, start, symbols):
-    """Fill symbols of a packed text from a position on, 0 to 3 each."""
+    """Unpack symbols of a text from a position on, 0 to 3 each."""
     for k in range(len(symbols)):
         position = start + k
         symbols[k] = (packed[position >> 5] >> np.uint64(62 - 2 * (position & 31))) & np.uint64(3)

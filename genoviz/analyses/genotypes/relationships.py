@@ -1,4 +1,4 @@
-"""How alike samples are: the genomic relationship matrix, and relatives side by side."""
+"""Similarity of samples: the genomic relationship matrix, and an order with relatives adjacent."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class RelationshipMatrix:
         float64, shape (n_samples, n_samples), symmetric; about 1 + F on the diagonal, and twice
         the kinship elsewhere, for a base population of the frequencies of these samples.
     samples
-        Who they are.
+        The names of the samples.
     method
         ``"vanraden"`` or ``"gcta"``.
     n_variants
-        Variants that vary: those that count.
+        Number of variants that vary; only these count.
     n_shared
-        int32, shape (n_samples, n_samples): variants at which both samples have a genotype, where
-        the relationship is a mean over these; None where all n_variants count for each pair.
+        int32, shape (n_samples, n_samples): number of variants with a genotype in both samples,
+        if relationships are means over these; None if all n_variants count for each pair.
     """
 
     values: np.ndarray
@@ -60,15 +60,15 @@ class RelationshipMatrix:
 
     @property
     def pair_variants(self) -> np.ndarray:
-        """How many variants each relationship is from: int32, like `values`, read-only."""
+        """Number of variants of each relationship: int32, like `values`, read-only."""
         counts = np.int32(self.n_variants) if self.n_shared is None else self.n_shared
         return np.broadcast_to(counts, self.values.shape)
 
     def order_by_clusters(self) -> np.ndarray:
-        """Return the samples so that relatives are neighbours: int64, shape (n_samples,).
+        """Return the samples in an order that puts relatives side by side: int64, (n_samples,).
 
-        They are the leaves of a tree by average linkage of 1 - correlation. Memory is that of the
-        matrix again, and time goes with its size.
+        The order is that of the leaves of a tree by average linkage of 1 - correlation. This takes
+        the memory of the matrix again, and time proportional to its size.
         """
         scales = 1 / np.sqrt(np.maximum(np.diag(self.values), 1e-12))
         distances = 1 - np.nan_to_num(self.values) * scales * scales[:, None]
@@ -77,12 +77,12 @@ class RelationshipMatrix:
 
 
 def order_by_linkage(distances: np.ndarray) -> np.ndarray:
-    """Return the leaves of a tree by average linkage (UPGMA), so that what is near is side by side.
+    """Return the leaves of a tree by average linkage (UPGMA), with similar ones side by side.
 
     Parameters
     ----------
     distances
-        float64, shape (n, n), symmetric; they are used up.
+        float64, shape (n, n), symmetric; overwritten.
     """
     from scipy.cluster.hierarchy import leaves_list
 
@@ -92,13 +92,13 @@ def order_by_linkage(distances: np.ndarray) -> np.ndarray:
     return leaves_list(_number_joins(pairs, heights)).astype(np.int64)
 
 
-# SciPy's `linkage` lets no other thread of Python run: a server stood still for seconds.
+# SciPy's `linkage` holds the GIL, which would stop a server for seconds.
 @njit(nogil=True, cache=True)
 def _join_nearest(distances):
-    """Join all clusters by average linkage, in any order; the distances are used up.
+    """Join all clusters by average linkage, in any order; the distances are overwritten.
 
-    A chain of nearest neighbours ends with two that are nearest to each other. They are joined, in
-    the place of the second, and the chain goes on from those before (Murtagh 1983,
+    A chain of nearest neighbours ends with two that are nearest to each other. They are joined in
+    the place of the second, and the chain continues from its remaining members (Murtagh 1983,
     doi:10.1093/comjnl/26.4.354).
     """
     n = len(distances)
@@ -131,10 +131,10 @@ def _join_nearest(distances):
 
 
 def _number_joins(pairs: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Return joins from the lowest to the highest, as SciPy writes a tree: (n - 1, 4)."""
+    """Return joins in ascending order of height, in the form of SciPy's trees: (n - 1, 4)."""
     n = len(pairs) + 1
     clusters, sizes, tree = list(range(n)), [1] * n, np.empty((n - 1, 4))
-    places = np.arange(n)  # of the samples; those that were joined lead to where they went
+    places = np.arange(n)  # of the samples; joined ones point to where they went
     for join, row in enumerate(np.argsort(heights, kind="stable").tolist()):
         gone, kept = (_follow(places, place) for place in pairs[row].tolist())
         places[gone] = kept
@@ -146,7 +146,7 @@ def _number_joins(pairs: np.ndarray, heights: np.ndarray) -> np.ndarray:
 
 
 def _follow(places: np.ndarray, place: int) -> int:
-    """Return where a sample's cluster is now; who asks next has a shorter way."""
+    """Return the current place of a sample's cluster, and compress the path to it."""
     while places[place] != place:
         places[place] = places[places[place]]
         place = int(places[place])

@@ -1,9 +1,9 @@
 """Compiled loops over depth: of single bases, of any bins, and as steps.
 
-``starts`` and ``ends`` are linear coordinates, sorted apart, without empty intervals. Then depth at
+``starts`` and ``ends`` are linear coordinates, sorted separately, without empty intervals. Depth at
 x is ``#(starts <= x) - #(ends <= x)``, and the sum of depths before x is
-``sum(x - start for starts below x) - sum(x - end for ends below x)``: no interval is looked at as
-a whole. With a sum kept for each ``BLOCK`` of starts and of ends, a bin of any length costs four
+``sum(x - start for starts below x) - sum(x - end for ends below x)``, so starts and ends need not
+be paired. With prefix sums for each ``BLOCK`` of starts and of ends, a bin of any length costs four
 binary searches::
 
     intervals     [-------)      [----)
@@ -11,9 +11,9 @@ binary searches::
     x             3 4 5 6 7 8 9 10 11 12
     depth         1 2 2 2 1 0 0  1  1  0      before 8: (8 - 3) + (8 - 4) - (8 - 7) = 8
 
-Between two changes depth is one number. So the maximum of a bin is that of the depths after the
-starts in it, and the minimum that of the depths after the ends in it, or the depth at its first
-base; a pyramid of blocks of 64 holds the extremes of each level.
+Depth is constant between two changes. So the maximum of a bin is that of the depths after the
+starts in it, and the minimum that of the depths after the ends in it, each with the depth at its
+first base; a pyramid of blocks of 64 holds the extremes of each level.
 """
 
 import numpy as np
@@ -44,9 +44,9 @@ def depths_at(starts, ends, values):
 def depths_after_events(events, others, sign):
     """Return for each event ``sign * (number of events up to it - number of others up to it)``.
 
-    With starts as events and sign 1 this is the depth from each start on, and with ends and -1
-    that from each end on; of events at one coordinate the last one's is right, and the others' are
-    lower for starts and higher for ends.
+    With starts as events and sign 1, this is the depth from each start on; with ends and -1, that
+    from each end on. Of events at one coordinate, the last has the right depth; the others are too
+    low for starts and too high for ends.
     """
     n, m = len(events), len(others)
     depths = np.empty(n, np.int32)
@@ -64,8 +64,8 @@ def depths_after_events(events, others, sign):
 def build_extremes(depths: np.ndarray, reduce: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
     """Return the extremes of each ``BLOCK`` depths, of each ``BLOCK`` of those, and so on.
 
-    Level 0, the depths themselves, is not repeated. The second array says where each level begins;
-    it has one item more than there are levels above 0.
+    Level 0, the depths themselves, is not repeated. The second array has the beginning of each
+    level, and one item more than there are levels above 0.
     """
     levels, below = [], depths
     while len(below) > BLOCK:
@@ -127,8 +127,8 @@ def summarise_bins(sorted_starts, sorted_ends, maxima, minima, edges):
     """Return the sum of depths, the smallest and largest depth and the intervals of each bin.
 
     int64, shape (4, n_bins). The sorted ones are tuples: the starts or ends, each ``BLOCK``-th of
-    them, and their ``block_sums``. So are the extremes: ``depths_after_events`` of starts and of
-    ends, and their ``build_extremes``.
+    them, and their ``block_sums``. The extremes are tuples too: ``depths_after_events`` of starts
+    or ends, and their ``build_extremes``.
     """
     starts, coarse_starts, start_sums = sorted_starts
     ends, coarse_ends, end_sums = sorted_ends
@@ -162,7 +162,7 @@ def summarise_bins(sorted_starts, sorted_ends, maxima, minima, edges):
 def extend_steps(starts, ends, i, j, high, positions, depths, n):
     """Store where the depth changes before ``high``, and the depth from there on.
 
-    It goes on from start i and end j, behind the n steps that are stored; returns the next i, j
+    Continues from start i and end j, after the n steps already stored; returns the next i, j
     and n.
     """
     last_i, last_j = count_below(starts, high), count_below(ends, high)
@@ -194,4 +194,4 @@ def find_steps(starts, ends, low, high):
     return positions[:n].copy(), depths[:n].copy()
 
 
-# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87
+# Compiled with genoviz/kernels/sorted_keys.py: a27e01ef7d3a0f32

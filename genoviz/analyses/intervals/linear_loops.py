@@ -1,7 +1,7 @@
-"""Compiled loops over intervals in linear coordinates: these made, and what overlaps or is nearest.
+"""Compiled loops over intervals in linear coordinates: conversion, overlaps, nearest intervals.
 
-Which subjects overlap a query is found without a look at all those before it. Subjects are sorted
-by start, and a pyramid over their ends has the maximum of each ``RADIX``, of each ``RADIX``
+The subjects that overlap a query are found without a scan of all earlier ones. Subjects are sorted
+by start. A pyramid over their ends has the maximum of each ``RADIX`` ends, of each ``RADIX``
 squared, and so on (here with a radix of 2)::
 
     level 2                  90
@@ -9,9 +9,9 @@ squared, and so on (here with a radix of 2)::
     level 0 (ends)   12      90      30      40
     starts            5      10      21      33        query: 35 to 50
 
-A query that starts at 35 skips all subjects below a maximum of 35 or less: it goes from one to the
-next that ends behind 35 (90, then 40) by going up where a block begins, and down where its maximum
-is high enough, until the starts reach the query's end.
+A query that starts at 35 skips all blocks with a maximum of 35 or less. It goes from one end above
+35 to the next (90, then 40): up a level at the start of a block, down where the maximum is high
+enough, until starts reach the query's end.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def _contig_ends(contig_ids, ends, n_contigs, n_chunks):
 
 @njit(nogil=True, cache=True, parallel=True)
 def find_wrong(starts, ends):
-    """Return how many intervals are reversed or begin before 0, and the first of them."""
+    """Return the number of intervals that are reversed or begin before 0, and the first of them."""
     n_wrong, first = 0, len(starts)
     for i in prange(len(starts)):
         if starts[i] < 0 or ends[i] < starts[i]:
@@ -59,10 +59,10 @@ def find_wrong(starts, ends):
 def to_linear(contig_ids, strands, starts, ends, offsets, groups, closing, empty, left_out, linear):
     """Fill ``linear``, shape (2, n), with the linear starts and ends.
 
-    ``groups`` (n_contigs, 3) has the group of a contig with strand 0, 1 and -1, ``NO_GROUP`` where
+    ``groups`` (n_contigs, 3) has the group of a contig with strand 0, 1 and -1, ``NO_GROUP`` if
     such intervals are left out, and ``offsets`` the coordinate 0 of each group. ``closing`` (0 or
-    1) is added to ends. ``empty`` says how intervals that are still empty then are treated: they
-    are kept, widened by a base on both sides, or left out; those left out lie at ``left_out``.
+    1) is added to ends. ``empty`` says whether intervals that are still empty then are kept,
+    widened by a base on both sides, or left out; intervals left out are put at ``left_out``.
     """
     for i in prange(len(starts)):
         strand = strands[i] if len(strands) else 0
@@ -79,7 +79,7 @@ def to_linear(contig_ids, strands, starts, ends, offsets, groups, closing, empty
 
 
 def build_pyramid(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the maxima of all levels, the values themselves being level 0, and where each begins.
+    """Return the maxima of all levels, with the values as level 0, and the start of each level.
 
     The second array has n_levels + 1 items.
     """
@@ -111,9 +111,9 @@ def _next_above(pyramid, levels, k, stop, value):
 def fill_pairs(asked, by_start, firsts, queries, subjects):
     """Store the pairs of query i from ``firsts[i]`` on: its number, and those of its subjects.
 
-    ``asked`` is the starts and the ends of the queries, and the order in which they are taken, that
-    of their starts being the fastest. ``by_start`` is of the subjects in the order of their starts:
-    the starts, the pyramid of their ends with its levels, their numbers, and the longest's length.
+    ``asked`` has the starts and ends of the queries, and the order of processing, fastest by start.
+    ``by_start`` has, for subjects sorted by start: the starts, the pyramid of the ends with its
+    levels, the numbers, and the longest length.
     """
     query_starts, query_ends, query_order = asked
     starts, pyramid, levels, order, longest = by_start
@@ -133,12 +133,12 @@ def fill_pairs(asked, by_start, firsts, queries, subjects):
 
 @njit(nogil=True, cache=True, parallel=True)
 def find_nearest(asked, by_start, by_end, group_bounds, subjects, distances):
-    """Store for each query the nearest subject of its group and how far away it is.
+    """Store the nearest subject of each query in its group, and the distance.
 
-    Group g lies between ``group_bounds`` g and g + 1. The distance is 0 for an overlap and 1 for
-    neighbours that touch; of several subjects, the first by start that overlaps, or else the one
-    before the query. The first two tuples are those of ``fill_pairs``, and ``by_end`` has the ends
-    of the subjects in order, and their numbers.
+    Group g is between ``group_bounds`` g and g + 1. The distance is 0 for an overlap and 1 for
+    adjacent intervals. Of several subjects, the first by start that overlaps is taken, or else the
+    one before the query. The first two tuples are those of ``fill_pairs``; ``by_end`` has the
+    sorted ends of the subjects, and their numbers.
     """
     query_starts, query_ends, query_order = asked
     starts, pyramid, levels, order, longest = by_start
@@ -167,4 +167,4 @@ def find_nearest(asked, by_start, by_end, group_bounds, subjects, distances):
                 subjects[i], distances[i] = order[stop], distance
 
 
-# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87
+# Compiled with genoviz/kernels/sorted_keys.py: a27e01ef7d3a0f32

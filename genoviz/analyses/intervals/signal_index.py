@@ -38,10 +38,10 @@ class SignalBins:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SignalIndex:
-    """Stretches with one value each, prepared so that any view is summed up in a few milliseconds.
+    """Stretches with one value each, indexed so that any view takes a few milliseconds.
 
-    Blocks of 64 stretches have their sums and extremes; a bin takes whole blocks, and stretches
-    one by one at its ends.
+    Sums and extremes are stored for blocks of 64 stretches. A bin uses whole blocks, and single
+    stretches at its ends.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class SignalIndex:
         return SignalBins(edges, sums, minima, maxima, covered)
 
     def steps_of(self, contig: str, start: int, end: int) -> Intervals:
-        """Return the stretches that have a base of a region, whole.
+        """Return the stretches that overlap a region, unclipped.
 
         Raises
         ------
@@ -196,7 +196,7 @@ def _fill_blocks(starts, ends, values, blocks):
 
 @njit(nogil=True, cache=True)
 def _sum_bins(starts, ends, values, blocks, edges, firsts, stops, means, minima, maxima, covered):
-    """Fill in what the bins hold; ``firsts`` to ``stops`` are the rows that have a base of each."""
+    """Fill the bins; ``firsts`` to ``stops`` are the rows that overlap each bin."""
     size = 1 << BLOCK_BITS
     for k in range(len(firsts)):
         low, high, total, bases = np.inf, -np.inf, 0.0, 0

@@ -1,8 +1,8 @@
-"""Counting overlaps of what is cut into blocks: a read over an intron does not overlap it.
+"""Overlaps of intervals cut into blocks: a spliced read does not overlap the intron it spans.
 
-The blocks of a read that overlap a query follow one another, so there is one more of them than of
-the gaps between two such blocks; these are the gaps that lie within the query, with a base on
-either side. Where queries are cut, too, the pairs of blocks are gone through.
+The blocks of a read that overlap a query are consecutive, so their number is one more than that of
+the gaps between them. Such a gap, extended by a base on either side, is within the query. If
+queries have blocks too, the pairs of blocks are listed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def count_split_overlaps(
     Parameters
     ----------
     queries, subjects
-        Blocks, those of one interval one after the other.
+        Blocks; those of one interval are contiguous.
     query_owners, subject_owners
-        Integers, shape (n_blocks,), ascending from 0: the interval that each block is of. None
-        where each block is an interval.
+        Integers, shape (n_blocks,), ascending from 0: the interval of each block. None if each
+        block is an interval.
     strand, zero_length
         As for `count_overlaps`.
 
@@ -76,7 +76,7 @@ def count_split_overlaps(
         keys = of_query[pairs.queries] * n_subjects + of_subject[pairs.subjects]
         found = np.setdiff1d(keys, last)
         counts += np.bincount(found // n_subjects, minlength=n_queries)
-        # A query whose blocks go on in the next chunk must not count a subject again.
+        # A query whose blocks continue in the next chunk must not count a subject again.
         end = int(pairs.queries[-1])
         is_last = of_query[pairs.queries] == of_query[end]
         before = last[last // n_subjects == of_query[end]]
@@ -95,7 +95,7 @@ def _are_apart(blocks: Intervals, owners: np.ndarray) -> bool:
 
 
 def _gaps(blocks: Intervals, owners: np.ndarray) -> Intervals:
-    """Return what lies between the blocks of each interval, with a base of either block."""
+    """Return the gaps between the blocks of each interval, extended by a base of either block."""
     rows = np.flatnonzero(owners[1:] == owners[:-1])
     ends = blocks.starts[rows + 1] + 1
     starts = blocks.ends[rows] - 1
@@ -103,7 +103,7 @@ def _gaps(blocks: Intervals, owners: np.ndarray) -> Intervals:
 
 
 def _count_contained(queries: Intervals, subjects: Intervals, **options: Any) -> np.ndarray:
-    """Return how many subjects lie within each query as a whole; int64, shape (n_queries,)."""
+    """Return the number of subjects fully within each query; int64, shape (n_queries,)."""
     counts = np.zeros(len(queries), np.int64)
     pair = linear_pair(queries, subjects, **options)
     order = np.argsort(pair.starts)[::-1]
@@ -121,9 +121,9 @@ def _count_contained(queries: Intervals, subjects: Intervals, **options: Any) ->
 
 @njit(nogil=True, cache=True)
 def _add_contained(query_starts, limits, query_order, starts, ranks, counts):
-    """Add the subjects that begin no earlier than each query and whose rank is below its limit.
+    """Add the subjects that begin at or after the start of a query and rank below its limit.
 
-    A Fenwick tree counts the ranks of the subjects that begin no earlier than the query at hand.
+    A Fenwick tree counts the ranks of the subjects that begin at or after the current query.
     """
     tree = np.zeros(len(starts) + 1, np.int64)
     row = 0

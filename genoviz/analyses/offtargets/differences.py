@@ -32,8 +32,8 @@ class PamClasses:
     Attributes
     ----------
     names
-        The PAMs: letters that were found where the pattern leaves a choice, N where all letters
-        do; the most frequent first, ``other`` for those beyond the first 200.
+        The PAMs: the letters found where the pattern is degenerate, N where it allows any letter;
+        the most frequent first, then ``other`` for those beyond the first 200.
     ids
         uint8, shape (n_hits,): the PAM of each hit.
     """
@@ -45,7 +45,7 @@ class PamClasses:
         self.ids.flags.writeable = False
 
     def count(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return how many hits have each PAM; int64, shape (n_names,)."""
+        """Return the number of hits with each PAM; int64, shape (n_names,)."""
         return np.bincount(self.ids[rows], minlength=len(self.names))
 
 
@@ -58,7 +58,7 @@ class MismatchKinds:
     counts
         int64, shape (12, n_positions): of each of `KINDS`, 5' to 3' of the guide.
     n_hits
-        How many hits were looked at.
+        The number of hits examined.
     n_others
         Mismatches with letters other than A, C, G and T, which are in no cell.
     """
@@ -75,8 +75,8 @@ def count_seed_mismatches(hits: OffTargetHits, *, length: int = SEED_LENGTH) -> 
     Parameters
     ----------
     hits
-        What `find_offtargets` returns. Letters are counted along the guide, so that a bulge takes
-        no place of the seed (an RNA bulge within it does, without being a mismatch).
+        The result of `find_offtargets`. Letters are counted along the guide: a DNA bulge takes no
+        place of the seed; an RNA bulge takes one, but is no mismatch.
     length
         Letters of the seed, nt.
 
@@ -106,7 +106,7 @@ def count_seed_mismatches(hits: OffTargetHits, *, length: int = SEED_LENGTH) -> 
 
 
 def classify_pams(hits: OffTargetHits) -> PamClasses:
-    """Return which PAM each hit has, as the pattern leaves a choice: NGG or NAG of NRG.
+    """Return the PAM of each hit where the pattern is degenerate: NGG or NAG of NRG.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def classify_pams(hits: OffTargetHits) -> PamClasses:
     choices = np.flatnonzero([letter not in "ACGTN" for letter in motif])[:8]
     for part, _, letters in _iter_letters(hits) if len(choices) else ():
         for place in choices.tolist():
-            # From the end that has the PAM, for bulges make lines longer or shorter.
+            # Count from the end with the PAM, because bulges change the length of lines.
             at = place if is_first else letters.lengths - len(motif) + place
             found = letters.sites[np.arange(len(letters.sites)), at] & ~_LOWER
             codes[part] = codes[part] << np.uint64(8) | found
@@ -172,7 +172,7 @@ def _places(hits: OffTargetHits) -> list[Protospacer]:
 
 
 def _spans(hits: OffTargetHits) -> tuple[np.ndarray, np.ndarray]:
-    """Return first letter of the protospacer of each guide, and the one behind it; int64."""
+    """Return the first letter of each guide's protospacer, and the one after its last; int64."""
     places = _places(hits)
     starts = np.array([place.start for place in places], np.int64)
     return starts, np.array([place.stop for place in places], np.int64)
@@ -183,7 +183,7 @@ def _is_pam_first(hits: OffTargetHits) -> bool:
 
 
 def _motif(hits: OffTargetHits) -> str:
-    """Return the letters that the pattern has for the PAM, which may differ in length by guide."""
+    """Return the pattern's letters of the PAM; its place may differ by guide."""
     if _is_pam_first(hits):
         return hits.pattern[: min((place.start for place in _places(hits)), default=0)]
     return hits.pattern[max((place.stop for place in _places(hits)), default=0) :]
@@ -199,7 +199,7 @@ def _pam_name(motif: str, choices: list[int], code: int) -> str:
 
 @njit(nogil=True, cache=True)
 def _fill_seeds(guides, sites, lengths, starts, stops, length, is_first, found):
-    """Count lower-case letters of sites at the ``length`` letters of guides beside the PAM."""
+    """Count lower-case letters of sites among the ``length`` letters of guides next to the PAM."""
     for row in range(len(lengths)):
         first = starts[row] if is_first else max(stops[row] - length, starts[row])
         stop = min(starts[row] + length, stops[row]) if is_first else stops[row]

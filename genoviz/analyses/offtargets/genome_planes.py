@@ -43,7 +43,7 @@ def make_genome_planes(sequences: Sequences) -> GenomePlanes:
 
 @intrinsic
 def _match(typing_context, letters, start, letter):  # noqa: ARG001
-    """Return which of 64 letters from ``start`` on are a letter, as the bits of a word."""
+    """Return a word of bits: which of 64 letters from ``start`` on equal a letter."""
 
     def generate(context, builder, signature, arguments):
         wanted = spread(builder, arguments[2], BASES_PER_WORD)
@@ -57,7 +57,7 @@ def _match(typing_context, letters, start, letter):  # noqa: ARG001
 
 @njit(nogil=True, cache=True, parallel=True)
 def _fill_planes(bases, n_words, low, high, other, has_letters):
-    """Fill whole words from letters, and tell which chunks have letters beside A C G T N."""
+    """Fill whole words from letters, and flag chunks with letters other than A C G T N."""
     for chunk in prange((n_words + _CHUNK_WORDS - 1) // _CHUNK_WORDS):
         rest = np.uint64(0)
         for word in range(chunk * _CHUNK_WORDS, min((chunk + 1) * _CHUNK_WORDS, n_words)):
@@ -71,7 +71,7 @@ def _fill_planes(bases, n_words, low, high, other, has_letters):
 
 
 def _find_letters(bases: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return where letters other than A C G T N are, of the chunks that begin at some bases."""
+    """Return the positions of letters other than A C G T N in chunks that begin at given bases."""
     is_letter = np.ones(256, bool)
     is_letter[list(b"ACGTN")] = False
     size = _CHUNK_WORDS * BASES_PER_WORD

@@ -1,4 +1,4 @@
-"""Off-target search of all paths of a graph at once: what they share is searched once."""
+"""Off-target search of all paths of a graph; shared sequence is searched once."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 
 PLACES_IN_MEMORY = 1 << 20
-"""Of a search whose sites come for some guides after the other, but for a guide with more."""
+"""Maximum places in memory when sites are made guide by guide; one guide may have more."""
 LEAST_IN_MEMORY = 1 << 13
-"""Hits on stretches, where each stands for many places."""
+"""Minimum hits on stretches in memory; each may stand for many places."""
 SHARING, SEARCHING, PLACING = "Finding what paths share", "Searching", "Placing"
 _SHARING_FRACTION, _SEARCHED_FRACTION = 0.3, 0.95
 _ALL = 1 << 62
 _FIRST_GUIDES, _BATCH_SECONDS = 8, 0.5
-"""Guides that are searched at first, and then twice as many until they take so long."""
+"""Guides of the first search; then the number doubles until a search takes so many seconds."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
 class PathOffTargetsProgress:
-    """How far `iter_find_offtargets_on_graph` is.
+    """Progress of `iter_find_offtargets_on_graph`.
 
     Attributes
     ----------
     stage, fraction
-        What is being done, and the share of the whole that is done, 0 to 1.
+        The current stage, and the fraction of all work that is done, 0 to 1.
     n_found
         Hits on stretches so far.
     result
         All sites, None until the last report.
     n_guides
-        Guides, from the first on, that were searched on all paths.
+        The number of guides, from the first on, that are searched on all paths.
     place
-        Returns the sites of these guides, which takes a while; None where there are none new.
+        Returns the sites of these guides, which takes a while; None if there are no new ones.
     """
 
     stage: str
@@ -98,17 +98,17 @@ def iter_find_offtargets_on_graph(
 def find_offtargets_on_graph(last: PathOffTargetsProgress) -> PathOffTargets:
     """Return the sites of guides on all paths of a graph.
 
-    The places are those that `find_offtargets` finds on each path alone, but windows that paths
-    share are searched once. Windows are those of paths, so there are no sites that no haplotype
-    has. Nodes without sequence read as N.
+    The places are those that `find_offtargets` finds on each path alone, but windows shared by
+    paths are searched once. Windows are taken along paths, so each site is on a haplotype. Nodes
+    without sequence read as N.
 
     Parameters
     ----------
     graph
         A graph with sequences.
     guides, pattern, max_mismatches, dna_bulge, rna_bulge, placements
-        As for `find_offtargets`; of the alignments that share strand and PAM, the best is taken
-        on each path by itself.
+        As for `find_offtargets`. Of the alignments with the same strand and PAM, the best one
+        is kept on each path separately.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def iter_hits_on_graph(
 
 @dataclass(frozen=True, eq=False)
 class SpooledSites:
-    """How far a search is whose sites come for some guides after the other.
+    """Progress of a search whose sites are made some guides at a time.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class SpooledSites:
     spool
         The hits on stretches, once all are found.
     sorter
-        Makes sites of them.
+        Turns them into sites.
     """
 
     stage: str
@@ -183,10 +183,10 @@ class SpooledSites:
     sorter: _SiteSorter | None = field(default=None, repr=False)
 
     def iter_guides(self, *, at_once: bool = False) -> Iterator[tuple[int, PathOffTargets]]:
-        """Yield the first of some guides, and their sites on all paths.
+        """Yield the first guide of each batch, and the batch's sites on all paths.
 
-        They are those of `find_offtargets_on_graph`. What memory has of them are about
-        `PLACES_IN_MEMORY` places on paths, or those of one guide; or all, ``at_once``.
+        The sites are those of `find_offtargets_on_graph`. A batch has about `PLACES_IN_MEMORY`
+        places on paths, or those of one guide; with ``at_once``, there is one batch.
         """
         most = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), LEAST_IN_MEMORY)
         for first, stop, hits in self.spool.iter_guides(_ALL if at_once else most):
@@ -203,7 +203,7 @@ def iter_spooled_on_graph(
     *,
     most_in_memory: int = RUN_HITS,
 ) -> Iterator[SpooledSites]:
-    """Yield the progress of a search of all paths whose hits are spooled; the last one has them."""
+    """Yield the progress of a search that spools its hits; the last report has them."""
     check_choice("placements", options.placements, PLACEMENTS)
     window = max(len(pattern) + max(options.dna_bulge, 0), 1)
     for n_done, shared in iter_shared_stretches(graph, window):  # noqa: B007
@@ -219,7 +219,7 @@ def iter_spooled_on_graph(
 
 
 class _SiteSorter:
-    """Makes sites on paths of hits on stretches, of all guides or of some."""
+    """Turns hits on stretches into sites on paths, for all guides or some."""
 
     def __init__(
         self,
@@ -241,7 +241,7 @@ class _SiteSorter:
 
 
 def _join_guides(request: OffTargetRequest, parts: Sequence[OffTargetHits]) -> OffTargetHits:
-    """Return the hits of some guides after the other as those of all."""
+    """Concatenate the hits of batches of guides to those of all guides."""
     firsts = np.cumsum([0, *(len(part.guides) for part in parts)])
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     shifts = np.repeat(firsts[:-1], [len(part) for part in parts]).astype(np.int32)
@@ -256,10 +256,10 @@ def _gather_sites(
     handles: np.ndarray,
     hits: OffTargetHits,
 ) -> PathOffTargets:
-    """Return sites of hits on stretches: those that read the same bases of the same nodes."""
+    """Return the sites of hits on stretches; a site is a set of bases on the same nodes."""
     units = np.searchsorted(unit_starts, hits.positions, side="right") - 1
     starts = hits.positions - unit_starts[units] if len(hits) else hits.positions
-    # Behind a unit are bases that stand in other units too.
+    # The bases after a unit also belong to other units.
     rows = np.flatnonzero(starts < shared.lengths[units])
     hits, units, starts = hits.take(rows), units[rows], starts[rows]
     keys = np.empty(len(hits), np.uint64)
@@ -278,7 +278,7 @@ def _gather_sites(
 
 
 def _keep_best(found: PathOffTargets) -> PathOffTargets:
-    """Leave of the alignments that share path, strand and PAM the best."""
+    """Keep the best of the alignments with the same path, strand and PAM."""
     places, hits = found.unsorted_places(), found.hits
     sites = places.sites
     is_left = (places.strands > 0) == hits.is_pam_first
@@ -296,21 +296,21 @@ def _keep_best(found: PathOffTargets) -> PathOffTargets:
 
 
 def _sort_sites(found: PathOffTargets) -> PathOffTargets:
-    """Sort sites by guide, and by the first place of each."""
+    """Sort sites by guide, then by the first place of each."""
     first = found.first_places()
     return found.take(np.lexsort((first.starts, first.paths, found.hits.guide_ids)))
 
 
 @njit(nogil=True, cache=True)
 def hash_sites(handles, node_lengths, steps, firsts, lengths, strands, keys):
-    """Hash where sites begin and the handles that they read, 5' to 3' of the guide.
+    """Hash the beginning of each site and the handles that it reads, 5' to 3' of the guide.
 
-    Of 10^7 different sites, two share a number with a probability of 3e-6.
+    Among 10^7 different sites, the probability of any collision is 3e-6.
 
     Parameters
     ----------
     handles
-        uint32: what paths read, in the order in which they are walked.
+        uint32: handles of the paths, in the order in which they are walked.
     node_lengths
         int64, bp.
     steps, firsts, lengths
@@ -334,7 +334,7 @@ def hash_sites(handles, node_lengths, steps, firsts, lengths, strands, keys):
                 power *= _MULTIPLIER
             n_over -= length
             step += 1
-        # What is left of the last node is where the other strand begins.
+        # On the other strand, the site begins at the remaining bases of the last node.
         key, place = (forward, inside) if strands[row] > 0 else (backward, -n_over)
         key = (key ^ (key >> np.uint64(31))) * _MULTIPLIER + np.uint64(place)
         keys[row] = (key ^ (key >> np.uint64(29))) * _MULTIPLIER

@@ -1,4 +1,4 @@
-"""Whether a reference has the sites of other haplotypes, and what it has in their place."""
+"""Whether a reference has the off-target sites of other haplotypes, and what it has instead."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from genoviz.model.sequences.bases import COMPLEMENTS
 
 @dataclass(frozen=True, eq=False)
 class ReferenceSites:
-    """What a reference has where sites are; arrays of shape (n_sites,).
+    """The sequence of a reference at off-target sites; arrays of shape (n_sites,).
 
     Attributes
     ----------
     paths
         int64, shape (n_paths,): the paths of the reference.
     is_present
-        bool: whether it reads the same bases of the same nodes.
+        bool: whether the reference reads the same bases of the same nodes.
     mismatches
-        int16: those of the guide there. Where the site is not present, they are counted at its
-        place on the reference, without bulges; -1 where the reference has none of its nodes.
+        int16: mismatches of the guide on the reference. For an absent site, they are counted at
+        its place on the reference, without bulges; -1 if the reference has none of its nodes.
     pam_misfits
-        int16: letters of the pattern that do not fit there, so above 0 where an allele makes the
+        int16: letters of the pattern that mismatch there; above 0 where an allele creates the
         PAM; -1 as above.
     site_paths
         int32: the path of that place, or -1.
@@ -50,7 +50,7 @@ class ReferenceSites:
     strands: np.ndarray
 
     def labels(self, rows: np.ndarray | slice = slice(None)) -> list[str]:
-        """Return words for a table: ``yes``, ``no``, or with what differences."""
+        """Return words for a table: ``yes``, ``no``, or the differences."""
         found = []
         for row in np.arange(len(self.is_present))[rows].tolist():
             n, n_pam = int(self.mismatches[row]), int(self.pam_misfits[row])
@@ -92,10 +92,10 @@ def compare_with_reference(
     *,
     visits: ReferenceVisits | None = None,
 ) -> ReferenceSites:
-    """Return which sites a reference has, and how well the guides fit what it has instead.
+    """Return which sites a reference has, and how well the guides match what it has instead.
 
-    The place of a site on the reference follows from the nodes that both read: the distance from
-    the PAM to such a node is kept, and of several places the one that fits best is taken.
+    The place of a site on the reference follows from shared nodes: the distance from the PAM to a
+    shared node is kept. Of several such places the best match is taken.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def compare_with_reference(
     reference
         Names of paths, or of samples, whose paths are all taken.
     visits
-        Those of the paths of `find_reference_paths`, where they are known already.
+        Those of the paths of `find_reference_paths`, if already known.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def compare_with_reference(
 
 
 def _take_present(found: PathOffTargets, result: ReferenceSites) -> None:
-    """Say of sites that the reference has where it has them first."""
+    """Mark the sites that the reference has, with their first place there."""
     hits = found.hits
     for part in found.iter_batches(np.arange(len(found))):
         places = found.places(part)
@@ -180,7 +180,7 @@ class Sites(NamedTuple):
 
 
 class BestFits(NamedTuple):
-    """What is filled of `ReferenceSites`."""
+    """The arrays of `ReferenceSites` that are filled."""
 
     mismatches: np.ndarray
     pam_misfits: np.ndarray
@@ -199,7 +199,7 @@ class ReferenceVisits(NamedTuple):
     steps, positions
         int64, shape (n_steps,): number of the step, and where it begins, bp on its path.
     ranks
-        int64, shape (n_steps,): which of the paths it is of.
+        int64, shape (n_steps,): index of the step's path among these paths.
     text_offsets, text
         int64, shape (n_paths + 1,), and uint8: letters of the paths.
     """
@@ -234,7 +234,7 @@ class ReferenceVisits(NamedTuple):
 def compare_places(
     steps, node_lengths, sites, is_pam_first, guides, patterns, misfits, complements, visits, fits
 ):
-    """Store the place that fits each site best, of those that the shared nodes lead to.
+    """Store the best match of each site among the places given by shared nodes.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def compare_places(
         minimum = 2 * length + 1
         while position < stop:
             node = steps[step] >> 1
-            # Nodes without bases lead nowhere.
+            # Nodes without bases give no place.
             stop_visit = visit_offsets[node + (node_lengths[node] > 0)]
             for k in range(visit_offsets[node], stop_visit):
                 is_same = (steps[visit_steps[k]] ^ steps[step]) & 1 == 0

@@ -1,13 +1,13 @@
 """Scores of off-target sites: CFD, MIT and CCTop, for SpCas9.
 
-All three are for guides of 20 nt with an NGG-like PAM (``PAMS``); of other guides, and where a
-site's letters do not tell, the scores are NaN, for there they mean nothing.
+All three are defined for guides of 20 nt with an NGG-like PAM (``PAMS``). For other guides, and
+where a site's letters are ambiguous, scores are NaN.
 
-The values of CFD, at the end, say how much cutting each mismatch, bulge and PAM leaves; they are
+The CFD values at the end give the cutting that remains with each mismatch, bulge and PAM; they are
 from supplementary table 19 of Doench et al. 2016, doi:10.1038/nbt.3437. ``rX:dY`` is base X of the
-guide opposite base Y of the target strand, which is the complement of what the site is written
-with; ``-`` is no base. Values are by position, of which the first is the farthest from the PAM;
-the table has none for bulges at the first position, where 1 stands.
+guide opposite base Y of the target strand, the complement of the base in the site as written; ``-``
+is no base. Values are by position, the first one farthest from the PAM; the table has none for
+bulges at the first position, where 1 is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.offtargets.protospacer import find_protospacer
 
 LENGTH = 20
-"""Letters of a guide that has scores, nt."""
+"""Length of a guide with scores, nt."""
 PAMS = ("NGG", "NAG", "NRG")
 """PAMs in patterns whose hits have scores."""
 CCTOP_BASE = 1.2
@@ -30,7 +30,7 @@ MIT_WEIGHTS = np.array([
     0, 0, 0.014, 0, 0, 0.395, 0.317, 0, 0.389, 0.079,
     0.445, 0.508, 0.613, 0.851, 0.732, 0.828, 0.615, 0.804, 0.685, 0.583,
 ])  # fmt: skip
-"""How much a mismatch at each position, 5' to 3', lowers the MIT score."""
+"""Weight of a mismatch at each position, 5' to 3', in the MIT score."""
 _ROWS_AT_ONCE = 1 << 17
 _GAP, _LOWER = np.uint8(ord("-")), np.uint8(32)
 _NO_BASE = 4
@@ -52,11 +52,11 @@ def has_scores(pattern: str) -> bool:
 
 
 def cfd_scores(hits: OffTargetHits) -> np.ndarray:
-    """Return the CFD score of each hit, the share of cutting that is left; float64, shape (n,).
+    """Return the CFD score of each hit, the fraction of cutting that remains; float64, shape (n,).
 
-    The values of all mismatched positions and of the PAM's last two letters are multiplied; 1 is a
-    site without mismatch that has GG. A bulge of several nt counts for each of them, which is
-    beyond what was measured. NaN where the site has letters other than A, C, G and T.
+    The score is the product of the values of all mismatches and of the PAM's last two letters; it
+    is 1 for a site without mismatch and with GG. A bulge of several nt counts once for each, which
+    extrapolates the measurements. NaN if the site has letters other than A, C, G and T.
 
     References
     ----------
@@ -82,7 +82,7 @@ def mit_scores(hits: OffTargetHits, *, pam_factor: float = 0.2) -> np.ndarray:
     hits
         What `find_offtargets` returns.
     pam_factor
-        What sites whose PAM does not end with GG are multiplied with; 1 leaves the PAM out.
+        Factor for sites whose PAM does not end with GG; 1 ignores the PAM.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def mit_scores(hits: OffTargetHits, *, pam_factor: float = 0.2) -> np.ndarray:
 def cctop_scores(hits: OffTargetHits) -> np.ndarray:
     """Return the CCTop score of each hit: the sum of 1.2^position; float64, shape (n,).
 
-    Positions of mismatches count from 1 at the 5' end; so 0 is a perfect copy, 224.03 the maximum,
-    and the *lower* the score the more a site is cut. NaN for hits with bulges.
+    Positions of mismatches count from 1 at the 5' end. 0 is a perfect copy, 224.03 the maximum, and
+    a *lower* score means more cutting. NaN for hits with bulges.
 
     References
     ----------
@@ -123,7 +123,7 @@ def cctop_scores(hits: OffTargetHits) -> np.ndarray:
 
 
 def _iter_scored(hits: OffTargetHits, *, with_bulges: bool) -> Iterator[tuple]:
-    """Yield rows of hits that have a score, these hits and their letters, some at a time."""
+    """Yield the rows of hits with a score, these hits and their letters, in batches."""
     if not has_scores(hits.pattern):
         return
     is_plain = np.array([{*guide[:LENGTH]} <= {*"ACGT"} for guide in hits.guides], bool)
@@ -136,7 +136,7 @@ def _iter_scored(hits: OffTargetHits, *, with_bulges: bool) -> Iterator[tuple]:
         fits = is_plain[guides]
         fits &= (hits.bulge_sizes[part] == 0) | (may_bulge[guides] & with_bulges)
         rows = part if fits.all() else first + np.flatnonzero(fits)
-        # The whole keeps its letters for what asks next.
+        # Reuse the whole object: it caches its letters for later callers.
         taken = hits if fits.all() and len(fits) == len(hits) else hits.take(rows)
         if len(taken):
             yield rows, taken, taken.aligned_letters()
@@ -181,7 +181,7 @@ def _fill_mit(sites, weights, pam_factor, scores):
             score /= 4 * (19 - (last - first) / (n - 1)) / 19 + 1
         if n > 0:
             score /= n * n
-        # The PAM's letters are G as they fit the pattern, or A.
+        # A letter of the PAM that matches the pattern is G or A.
         if (sites[row, length + 1] & ~_LOWER) != 71 or (sites[row, length + 2] & ~_LOWER) != 71:
             score *= pam_factor
         scores[row] = score
@@ -333,7 +333,7 @@ def _by_codes() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 CFD_TABLES = _by_codes()
 
-"""Of mismatches (guide, site, place), DNA bulges, RNA bulges (base, place) and PAMs.
+"""Values of mismatches (guide, site, place), DNA bulges, RNA bulges (base, place) and PAMs.
 
-Bases are 0 to 3 for A C G T as they are written 5' to 3' of the guide, of the site too.
+Bases are 0 to 3 for A C G T, written 5' to 3' of the guide, also for the site.
 """

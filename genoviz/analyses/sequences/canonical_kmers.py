@@ -1,9 +1,8 @@
-"""K-mers and their reverse complements: which groups are partners, and how often both occur.
+"""K-mers and their reverse complements: pairs of groups, and occurrences of both.
 
-Partners are found in the suffix array, whose groups of rows are in the order of their k-mers: each
-reverse complement is found by a binary search, over the first 32 bases, which are kept as one
-integer a group, and over the text where those are not enough. A table over the first bases says
-where to begin.
+Groups of rows of the suffix array are in the order of their k-mers, so a binary search finds each
+reverse complement. It compares the first 32 bases, stored as one integer per group, and the text if
+those are equal. A table over the first bases gives the start of the search.
 
 For a spectrum alone it is faster to sort the canonical k-mers of up to 32 bases as integers.
 """
@@ -27,7 +26,7 @@ from genoviz.analyses.sequences.kmer_groups import (
 MAX_TABLE_BASES = 13
 BLOCK = 256
 FEW_KEYS = 8
-# Shares of the time, for the progress.
+# Fractions of the time, for the progress.
 _KEYS_SHARE, _FILLED_SHARE, _SORTED_SHARE = 0.2, 0.2, 0.9
 MAX_SORTED_K = 32
 _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -35,16 +34,16 @@ _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @dataclass(frozen=True, eq=False)
 class CanonicalGroups:
-    """All k-mers of a text, each with its reverse complement.
+    """All k-mers of a text, each paired with its reverse complement.
 
     Attributes
     ----------
     heads, sizes
-        As the rows of the suffix array, shape (n_groups,): the first row that begins with a k-mer,
-        and how many rows do; in the order of the k-mers.
+        With the dtype of the suffix array, shape (n_groups,): the first row that begins with a
+        k-mer, and the number of such rows; in the order of the k-mers.
     partners
-        int32 or int64, shape (n_groups,): which group has the reverse complement; -1 where it does
-        not occur, the group itself for a palindrome.
+        int32 or int64, shape (n_groups,): group of the reverse complement; -1 if it does not
+        occur, the group itself for a palindrome.
     """
 
     heads: np.ndarray
@@ -60,18 +59,18 @@ class CanonicalGroups:
 
     @property
     def is_first(self) -> np.ndarray:
-        """Whether a k-mer stands for its pair; bool, shape (n_groups,), once for each pair."""
+        """Whether a k-mer represents its pair; bool, shape (n_groups,), one of each pair."""
         return (self.partners < 0) | (self.partners >= np.arange(len(self.partners)))
 
 
 def iter_canonical_groups(
     packed: np.ndarray, suffix_array: np.ndarray, lcp: np.ndarray, short: np.ndarray, k: int
 ) -> Generator[float, None, CanonicalGroups]:
-    """Return all k-mers of a text with their reverse complements; yields the share that is done.
+    """Return all k-mers of a text with their reverse complements; yield the fraction done.
 
-    ``packed`` is that of an `IndexText`, ``short`` what `mark_short` returns. The time is that of
-    half a binary search for each different k-mer; the room 20 bytes for each, 8 of them for a
-    while.
+    ``packed`` is that of an `IndexText`, ``short`` the result of `mark_short`. The time is that of
+    half a binary search for each distinct k-mer; the memory is 20 bytes for each, 8 of them only
+    temporarily.
     """
     heads, sizes = select_groups(suffix_array, lcp, short, k, 1, len(lcp))
     keys = np.empty(len(heads), np.uint64)
@@ -110,7 +109,7 @@ def _window(packed, position):
 
 @njit(nogil=True, cache=True, inline="always")
 def _keep(window, n):
-    """Return the first ``n`` symbols of a window, 1 to 32, and A behind them."""
+    """Return the first ``n`` symbols of a window, 1 to 32, padded with A."""
     return window & (~np.uint64(0) << np.uint64(64 - 2 * n))
 
 
@@ -131,7 +130,7 @@ def _turn(window):
 
 @njit(nogil=True, cache=True)
 def _turned_window(packed, position, k, word):
-    """Return symbols 32 ``word`` and following of the reverse complement of a k-mer."""
+    """Return word ``word`` of the reverse complement of a k-mer, 32 symbols."""
     n_left = k - 32 * word
     if n_left >= 32:
         return _turn(_window(packed, position + n_left - 32))
@@ -140,7 +139,7 @@ def _turned_window(packed, position, k, word):
 
 @njit(nogil=True, cache=True)
 def _compare(packed, turned_position, position, k, first_word):
-    """Return -1, 0 or 1: the reverse complement of one k-mer is before, is or is after another."""
+    """Compare the reverse complement of one k-mer with another k-mer; return -1, 0 or 1."""
     for word in range(first_word, (k + 31) >> 5):
         n = min(32, k - 32 * word)
         one = _keep(_turned_window(packed, turned_position, k, word), n)
@@ -159,7 +158,7 @@ def _fill_keys(packed, suffix_array, heads, k, keys):
 
 @njit(nogil=True, cache=True)
 def _fill_table(keys, table_bases, table):
-    """Store the first group whose key does not begin with less than each of the table's k-mers."""
+    """Store the first group at or after each of the table's k-mers."""
     shift = np.uint64(64 - 2 * table_bases)
     cell = 0
     for group in range(len(keys)):
@@ -173,7 +172,7 @@ def _fill_table(keys, table_bases, table):
 def _find_among_equal(packed, suffix_array, heads, keys, first, last, position, key, k):
     """Return the first group that is not before the reverse complement of a k-mer.
 
-    The groups are at first of its key, and then of greater ones.
+    The groups first have its key, and then greater ones.
     """
     while first < last:
         middle = (first + last) >> 1
@@ -195,7 +194,7 @@ def _find_partners(
     n = len(heads)
     shift = np.uint64(64 - 2 * table_bases)
     for block in prange(first_block, last_block):
-        # Loads of one kind follow each other, so that many are on their way at a time.
+        # Each kind of load has a loop of its own, so that many cache misses overlap.
         groups, positions = np.empty((2, BLOCK), np.int64)
         wanted = np.empty(BLOCK, np.uint64)
         firsts, lasts = np.empty((2, BLOCK), np.int64)
@@ -236,7 +235,8 @@ def _find_partners(
             if found < last and keys[found] == wanted[i]:
                 other = np.int64(suffix_array[np.int64(heads[found])])
                 if k <= 32 or _compare(packed, positions[i], other, k, 1) == 0:
-                    # Each group has one reverse complement: no two write the same place.
+                    # Each group has one reverse complement, so no two threads write to the same
+                    # place.
                     partners[groups[i]] = found
                     partners[found] = groups[i]
 
@@ -244,25 +244,25 @@ def _find_partners(
 def iter_count_canonical(
     packed: np.ndarray, n_symbols: int, short: np.ndarray, n_places: int, k: int
 ) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
-    """Return how often canonical k-mers occur, and how many k-mers do; int64 both.
+    """Return the multiplicities of canonical k-mers, and the number of each; int64 both.
 
-    Yields the share that is done.
+    Yields the fraction done.
 
     Parameters
     ----------
     packed, n_symbols
         Those of an `IndexText`.
     short, n_places
-        What `mark_short` returns, and how many places it does not mark.
+        The result of `mark_short`, and the number of places that it does not mark.
     k
-        1 to 32. The room is 8 bytes a symbol.
+        1 to 32. Memory is 8 bytes a symbol.
     """
     keys = np.empty(n_symbols, np.uint64)
     chunks = n_chunks(n_symbols)
     for first, last, share in iter_slices(chunks):
         _fill_sorted_keys(packed, short, k, chunks, first, last, keys)
         yield _FILLED_SHARE * share
-    # No canonical k-mer is all T, so that places without one are sorted behind all others.
+    # No canonical k-mer is all T, so places without a k-mer sort last.
     keys.sort()
     yield _SORTED_SHARE
     few = np.zeros((chunks, FEW), np.int64)
@@ -293,7 +293,7 @@ def _fill_sorted_keys(packed, short, k, chunks, first_chunk, last_chunk, keys):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _count_equal(keys, first_chunk, last_chunk, few, many):
-    """Count runs of equal keys by their length, long ones by themselves."""
+    """Histogram of runs of equal keys by length; long runs are listed."""
     n, chunks = len(keys), len(few)
     for chunk in prange(first_chunk, last_chunk):
         first, last = n * chunk // chunks, n * (chunk + 1) // chunks

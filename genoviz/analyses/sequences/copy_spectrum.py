@@ -1,6 +1,6 @@
-"""K-mers of reads by how often an assembly has them: copies, completeness and quality.
+"""K-mers of reads by their copies in an assembly: copy number, completeness and quality.
 
-Both are counted within a given memory, in the same parts of a hash (`iter_kmer_parts`).
+Both are counted within a given memory, in the same parts by a hash (`iter_kmer_parts`).
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from genoviz.kernels.kmer_count import CODES
 from genoviz.model import Intervals, Sequences
 
 MAX_COPIES = 4
-"""Copies that are told apart; one more column has all that are more."""
+"""Highest separate copy number; one more column counts all higher ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class CopySpectrum:
-    """How many k-mers reads have so often, and an assembly so often; all are canonical.
+    """Numbers of k-mers by multiplicity in reads and in an assembly; all are canonical.
 
     Attributes
     ----------
     k
         Length of the k-mers.
     multiplicities
-        int64, shape (n,), ascending: how often reads have a k-mer; 0 is that of k-mers that the
-        assembly alone has.
+        int64, shape (n,), ascending: occurrences of a k-mer in the reads; 0 is for k-mers of the
+        assembly only.
     n_kmers
-        int64, shape (n, 6): how many different k-mers the reads have so often, and the assembly
-        0, 1, 2, 3, 4 times, and more often.
+        int64, shape (n, 6): number of distinct k-mers with this multiplicity in the reads that
+        occur 0, 1, 2, 3, 4 times, or more often, in the assembly.
     n_places, n_absent
-        At how many places of the assembly a k-mer begins, and at how many of these one that no
-        read has.
+        Number of places of the assembly at which a k-mer begins, and how many of these k-mers
+        are in no read.
     absent
-        uint64, ascending: the k-mers that no read has, 2 bits a base.
+        uint64, ascending: the k-mers that are in no read, 2 bits a base.
     """
 
     k: int
@@ -64,9 +64,9 @@ class CopySpectrum:
         return KmerSpectrum(self.k, "canonical", self.multiplicities[has_some], sums)
 
     def find_solid(self) -> int:
-        """Return from which multiplicity on k-mers are those of the genome and not errors.
+        """Return the multiplicity from which on k-mers are of the genome and not errors.
 
-        It is the lowest place before the highest peak of the reads' spectrum.
+        It is the minimum before the highest peak of the reads' spectrum.
 
         Raises
         ------
@@ -76,21 +76,21 @@ class CopySpectrum:
         return find_peak(self.of_reads)[0]
 
     def completeness(self, solid: int) -> float:
-        """Return the share of the k-mers that reads have ``solid`` times or more that it has."""
+        """Return the share of the reads' k-mers of at least this multiplicity in the assembly."""
         rows = self.n_kmers[self.multiplicities >= max(solid, 1)]
         n = int(rows.sum())
         return 1 - int(rows[:, 0].sum()) / n if n else float("nan")
 
     @property
     def error_rate(self) -> float:
-        """Errors a base of the assembly: of k-mers that no read has; NaN without k-mers."""
+        """Errors per base of the assembly, from k-mers that are in no read; NaN without k-mers."""
         if not self.n_places:
             return float("nan")
         return 1 - (1 - self.n_absent / self.n_places) ** (1 / self.k)
 
     @property
     def quality(self) -> float:
-        """That as a Phred-scaled QV; infinite where reads have all k-mers."""
+        """The error rate as a Phred-scaled QV; infinite if reads have all k-mers."""
         with np.errstate(divide="ignore"):
             return float(-10 * np.log10(np.float64(self.error_rate))) + 0.0
 
@@ -103,7 +103,7 @@ def iter_copy_spectrum(
     memory: int = DEFAULT_MEMORY,
     backend: Backend = "auto",
 ) -> Generator[float, None, CopySpectrum]:
-    """Return what `copy_spectrum` does; yields the share that is done, 0 to 1."""
+    """Return the result of `copy_spectrum`; yield the fraction done, 0 to 1."""
     table: dict[int, np.ndarray] = {}
     absent, n_places, n_absent = [np.empty(0, np.uint64)], 0, 0
     openers = (lambda: blocks_of(assembly), open_blocks)
@@ -130,19 +130,19 @@ def iter_copy_spectrum(
 
 @in_one_go(iter_copy_spectrum)
 def copy_spectrum(found: CopySpectrum) -> CopySpectrum:
-    r"""Return how often reads have k-mers, and an assembly; canonical ones, nothing is capped.
+    r"""Return how often k-mers occur in reads and in an assembly; canonical, without a cap.
 
     Parameters
     ----------
     open_blocks
-        The reads, as `read_spectrum` takes them.
+        The reads, in the form that `read_spectrum` takes.
     assembly
-        Its sequences. What is none of A C G T U parts k-mers.
+        Its sequences. Letters other than A C G T U separate k-mers.
     k
         1 to 32.
     memory
-        Bytes for k-mers and their counts, half of them for each side, and more passes over both
-        where they need more. K-mers that no read has take 8 bytes each besides.
+        Bytes for k-mers and their counts, half for each side; if more are needed, both are read
+        in several passes. K-mers that are in no read take another 8 bytes each.
     backend
         Where to count.
 
@@ -167,12 +167,12 @@ def copy_spectrum(found: CopySpectrum) -> CopySpectrum:
 
 
 def absent_stretches(assembly: Sequences, spectrum: CopySpectrum) -> Intervals:
-    """Return the stretches of an assembly that k-mers cover which no read has.
+    """Return the stretches of an assembly covered by k-mers that are in no read.
 
     Parameters
     ----------
     assembly, spectrum
-        What `copy_spectrum` was given, and what it found.
+        The arguments, and the result, of `copy_spectrum`.
     """
     columns: list[tuple[int, np.ndarray]] = []
     codes = np.frombuffer(CODES, np.uint8)
@@ -197,7 +197,7 @@ def _add(table: dict[int, np.ndarray], counts: np.ndarray, columns: np.ndarray) 
 
 @njit(nogil=True, cache=True)
 def _find_stretches(letters, codes, k, absent):
-    """Return the stretches that k-mers of a sorted list cover; int64, shape (n, 2)."""
+    """Return the stretches covered by k-mers of a sorted list; int64, shape (n, 2)."""
     found = []
     of_k = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 2 * k)
     top = np.uint64(2 * (k - 1))

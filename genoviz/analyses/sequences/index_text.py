@@ -1,4 +1,4 @@
-"""Sequences as the text that an index of k-mers stands on."""
+"""Sequences as the text of a k-mer index."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _find_exceptions(pieces: np.ndarray, offsets: np.ndarray) -> _Exceptions:
     rows = np.flatnonzero(begins_run)
     starts, stops = pieces[rows, 0], pieces[np.append(rows, len(pieces))[1:] - 1, 1]
 
-    # An end comes after the runs of its own sequence and before those of the next.
+    # The end of a sequence comes after its own runs and before those of the next sequence.
     places = np.searchsorted(starts, offsets[1:], side="left")
     return _Exceptions(
         np.insert(starts, places, offsets[1:]),
@@ -76,7 +76,7 @@ def _find_exceptions(pieces: np.ndarray, offsets: np.ndarray) -> _Exceptions:
 
 
 def find_pieces(bases: np.ndarray) -> np.ndarray:
-    """Return where the same letter other than A C G T repeats; int64, shape (n_pieces, 2)."""
+    """Return the runs of one letter other than A C G T; int64, shape (n_pieces, 2)."""
     n_chunks = -(-len(bases) // _CHUNK_BASES)
     n_bounds = np.zeros((n_chunks, 2), np.int64)
     _count_bounds(bases, n_bounds)
@@ -104,7 +104,7 @@ def _has_other(part):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _count_bounds(bases, n_bounds):
-    """Count for each chunk the letters that begin a piece and those that follow one."""
+    """Count in each chunk the letters that begin a run, and those that follow one."""
     for chunk in prange(len(n_bounds)):
         n_starts = n_stops = 0
         first = chunk * _CHUNK_BASES
@@ -124,7 +124,7 @@ def _count_bounds(bases, n_bounds):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _fill_bounds(bases, last, starts, stops):
-    """Fill in what :func:`_count_bounds` counted; the stop of a last piece stays as it is."""
+    """Fill in what :func:`_count_bounds` counted; the end of an unfinished last run stays."""
     for chunk in prange(len(last) - 1):
         at, stop_at = last[chunk]
         if at == last[chunk + 1, 0] and stop_at == last[chunk + 1, 1]:
@@ -148,10 +148,10 @@ def _fill_bounds(bases, last, starts, stops):
 
 @njit(nogil=True, cache=True, parallel=True)
 def pack_bases(bases, exceptions, shifts, n_symbols, packed):
-    """Fill ``packed`` with two bits a symbol, the first of a word in its highest bits.
+    """Fill ``packed`` with two bits a symbol, the first symbol of a word in its highest bits.
 
-    The symbol at a position stands for ``bases[position + shifts[i]]``, where ``i`` exceptions
-    are before it.
+    The symbol at a position is ``bases[position + shifts[i]]``, with ``i`` the number of exceptions
+    before it.
     """
     for chunk in prange((len(packed) + _CHUNK_WORDS - 1) // _CHUNK_WORDS):
         first = chunk * _CHUNK_WORDS
@@ -177,6 +177,6 @@ def pack_bases(bases, exceptions, shifts, n_symbols, packed):
 
 @njit(nogil=True, cache=True)
 def _code(letter):
-    """Return 0 to 3 for A C G T: two bits of ASCII, whose last two values are swapped."""
+    """Return 0 to 3 for A C G T: two bits of the ASCII code, with the last two values swapped."""
     code = (np.uint64(letter) >> _ONE) & _THREE
     return code ^ (code >> _ONE)

@@ -1,7 +1,7 @@
-"""Groups of rows that begin with the same k-mer, read off the common prefixes.
+"""Groups of rows that begin with the same k-mer, from the longest common prefixes.
 
-Rows ``i - 1`` and ``i`` of a suffix array begin with the same k-mer where ``lcp[i] >= k``. A group
-of one row is a k-mer only if no exception comes within its ``k`` symbols. The functions take the
+Rows ``i - 1`` and ``i`` of a suffix array begin with the same k-mer if ``lcp[i] >= k``. A group of
+one row is a k-mer only if there is no exception within its ``k`` symbols. The functions take the
 suffix array, uint32 or int64 of shape (n,), and the common prefixes, uint32 of shape (n,).
 """
 
@@ -23,13 +23,13 @@ _HISTOGRAM_ROOM = 1 << 24
 
 
 def n_chunks(n: int, room: int = 1) -> int:
-    """Return into how many chunks to cut ``n`` rows, when each needs an array of ``room``."""
+    """Return the number of chunks for ``n`` rows, if each chunk needs an array of ``room``."""
     maximum = min(CHUNKS_PER_THREAD * get_num_threads(), _HISTOGRAM_ROOM // max(room, 1), n >> 8)
     return max(1, maximum)
 
 
 def iter_slices(n: int) -> Iterator[tuple[int, int, float]]:
-    """Yield slices of ``n`` chunks, groups or blocks, and which share is done with each."""
+    """Yield slices of ``n`` chunks, groups or blocks, and the fraction done after each."""
     edges = sorted({n * part // N_SLICES for part in range(N_SLICES + 1)})
     for first, last in pairwise(edges):
         yield first, last, last / n
@@ -38,16 +38,16 @@ def iter_slices(n: int) -> Iterator[tuple[int, int, float]]:
 def scaled(
     steps: Generator[float, None, Any], low: float, high: float
 ) -> Generator[float, None, Any]:
-    """Return what a generator returns; what it yields goes from ``low`` to ``high``."""
+    """Return what a generator returns; map its progress to the range ``low`` to ``high``."""
     return report(steps, lambda share: low + (high - low) * share)
 
 
 def iter_repeated_sizes(
     lcp: np.ndarray, k: int
 ) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
-    """Return the sizes, of 2 or more, that groups have, and how many groups; int64 both.
+    """Return the distinct sizes of groups, 2 or more, and the number of groups; int64 both.
 
-    Like all generators here, it yields the share that is done.
+    Like all generators here, it yields the fraction done.
     """
     n, chunks = len(lcp), n_chunks(len(lcp))
     few = np.zeros((chunks, FEW), np.int64)
@@ -59,9 +59,10 @@ def iter_repeated_sizes(
 
 
 def tally_sizes(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which sizes there are, ascending, and how many of each; int64 both.
+    """Return the distinct sizes, ascending, and the number of each; int64 both.
 
-    ``few`` has counts of the sizes below `FEW` for each chunk; ``many`` larger sizes and zeros.
+    ``few`` has counts of the sizes below `FEW` for each chunk; ``many`` has larger sizes, and
+    zeros.
     """
     few_counts = few.sum(axis=0)
     few_sizes = np.flatnonzero(few_counts)
@@ -77,7 +78,7 @@ def _count_sizes(lcp, k, first_chunk, last_chunk, few, many):
     n, chunks = len(lcp), len(few)
     for chunk in prange(first_chunk, last_chunk):
         first, last = n * chunk // chunks, n * (chunk + 1) // chunks
-        # Of the large groups that begin in a chunk at most one ends after it.
+        # Of the large groups that begin in a chunk, at most one ends after it.
         n_many = first // FEW + 2 * chunk
         i = first
         while i < last and np.int64(lcp[i]) >= k:
@@ -98,10 +99,10 @@ def _count_sizes(lcp, k, first_chunk, last_chunk, few, many):
 def iter_lengths(
     lcp: np.ndarray, top: int
 ) -> Generator[float, None, tuple[np.ndarray, np.ndarray]]:
-    """Return the number of rows by length of their common prefix; int64, shape (top + 1,) both.
+    """Return histograms of common prefix lengths; int64, shape (top + 1,) both.
 
-    The first is of the prefix with the row before, the second of the longer one of those with the
-    rows before and after. Lengths beyond ``top`` count as ``top``.
+    The first one is of the prefix shared with the previous row, the second of the longer one of
+    those shared with the two neighbours. Lengths beyond ``top`` count as ``top``.
     """
     counts = np.zeros((n_chunks(len(lcp), top), 2, top + 1), np.int64)
     for first, last, share in iter_slices(len(counts)):
@@ -123,7 +124,7 @@ def _count_lengths(lcp, first_chunk, last_chunk, counts):
 
 
 def mark_short(exceptions: np.ndarray, n_symbols: int, k: int) -> np.ndarray:
-    """Return a bit for each text position, 1 where no k-mer begins; uint64, (n // 64 + 1,)."""
+    """Return a bitmap of text positions at which no k-mer begins; uint64, (n // 64 + 1,)."""
     bits = np.zeros(n_symbols // 64 + 1, np.uint64)
     _mark_short(exceptions, k, bits)
     return bits
@@ -140,7 +141,7 @@ def _mark_short(exceptions, k, bits):
 
 @njit(nogil=True, cache=True)
 def clear_short(exceptions, k, values):
-    """Set to 0 what belongs to text positions at which no k-mer begins."""
+    """Set values to 0 at text positions at which no k-mer begins."""
     first = 0
     for exception in exceptions:
         values[max(first, exception - k + 1) : exception + 1] = 0
@@ -157,10 +158,10 @@ def select_groups(
     first: int = 0,
     stop: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first rows and the sizes of groups of ``low`` to ``high`` rows; both as rows.
+    """Return the first rows and the sizes of groups of ``low`` to ``high`` rows; dtype of rows.
 
-    Of those, in the order of the rows, ``first`` to ``stop`` are taken. ``short`` is what
-    `mark_short` returns; it is not looked at when ``low`` is above 1.
+    Of these groups, in order of rows, ``first`` to ``stop`` are returned. ``short`` is the result
+    of `mark_short`; it is not used if ``low`` is above 1.
     """
     counts = np.zeros(n_chunks(len(lcp)), np.int64)
     _count_groups(suffix_array, lcp, short, k, low, high, counts)
@@ -242,7 +243,7 @@ def find_first_positions(suffix_array, heads, sizes):
 def iter_scatter_sizes(
     suffix_array: np.ndarray, lcp: np.ndarray, k: int, values: np.ndarray
 ) -> Generator[float, None, None]:
-    """Give each text position the size of its group; ``values`` has a place for each."""
+    """Store the size of its group at each text position; ``values`` has an item for each."""
     chunks = n_chunks(len(lcp))
     for first, last, share in iter_slices(chunks):
         _scatter_sizes(suffix_array, lcp, k, chunks, first, last, values)
@@ -273,7 +274,7 @@ def iter_scatter_totals(
     totals: np.ndarray,
     values: np.ndarray,
 ) -> Generator[float, None, None]:
-    """Give each text position the total of its group, for groups chosen before."""
+    """Store the total of its group at each text position, for groups selected before."""
     for first, last, share in iter_slices(len(heads)):
         part = slice(first, last)
         _scatter_totals(suffix_array, heads[part], sizes[part], totals[part], values)

@@ -1,6 +1,6 @@
-"""K-mers in groups that are searched together: packed, with as many words each.
+"""K-mers packed for search, in groups with the same number of words.
 
-They are packed, and turned to the other strand, on the host for any backend.
+Packing and reverse complements are computed on the host for any backend.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAIRS, _NIBBLES = np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
 
 
 def _digit_table(digits: str) -> bytes:
-    """Return the digits of A C G T for ``bytes.translate``; of other letters what is none."""
+    """Return the digits of A C G T for ``bytes.translate``; an invalid digit for other letters."""
     table = bytearray(b"?" * 256)
     for letter, digit in zip("ACGTU", digits + digits[-1], strict=True):
         table[ord(letter)] = table[ord(letter.lower())] = ord(digit)
@@ -41,7 +41,7 @@ class KmerGroup:
     Attributes
     ----------
     numbers
-        Which of all k-mers they are: int64, shape (n,), or a slice.
+        Indices into all k-mers: int64, shape (n,), or a slice.
     words, lengths
         As in `PackedKmers`.
     """
@@ -59,14 +59,14 @@ class KmerGroup:
 
 @dataclass(frozen=True, eq=False)
 class AmbiguousKmers:
-    """K-mers with IUPAC codes, one after the other.
+    """K-mers with IUPAC codes, concatenated.
 
     Attributes
     ----------
     numbers
-        int64, shape (n,): which of all k-mers they are.
+        int64, shape (n,): indices into all k-mers.
     sets
-        uint8, shape (total_length,): sets of bases, A 1, C 2, G 4, T 8 in the sum.
+        uint8, shape (total_length,): sets of bases, the sum of A 1, C 2, G 4, T 8.
     offsets
         int64, shape (n + 1,).
     """
@@ -95,7 +95,7 @@ class AmbiguousKmers:
         return is_turned
 
     def branch_lengths(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lengths of suffixes at which k-mers branch, and offsets.
+        """Return the suffix lengths at which k-mers branch, and offsets.
 
         Both are int64; k-mer ``i`` has ``lengths[offsets[i] : offsets[i + 1]]``, ascending.
         """
@@ -106,7 +106,7 @@ class AmbiguousKmers:
         return lengths[np.lexsort([lengths, owners])], offsets
 
     def split(self, n_branches: int, max_branches: int) -> Iterator[AmbiguousKmers]:
-        """Yield some k-mers at a time, that stand for so many sequences, or one k-mer."""
+        """Yield batches of k-mers with up to ``n_branches`` sequences in all, or single k-mers."""
         bits = np.log2(_SET_SIZES[self.sets])
         widths = np.exp2(np.minimum(np.add.reduceat(bits, self.offsets[:-1]), 40))
         parts = np.cumsum(np.minimum(widths, max_branches)) // n_branches
@@ -119,7 +119,7 @@ class AmbiguousKmers:
 
 @dataclass(frozen=True, eq=False)
 class PackedQueries:
-    """How many k-mers there are; those without IUPAC codes in groups, and the others."""
+    """The number of k-mers; those without IUPAC codes in groups, and the others."""
 
     n: int
     groups: tuple[KmerGroup, ...]
@@ -130,7 +130,7 @@ class PackedQueries:
 def pack_one(kmers: Kmers) -> KmerGroup | None:
     """Return a k-mer of A C G T and its reverse complement, in a few microseconds.
 
-    None if it has other letters or is packed already: then `pack_queries` does it.
+    None if it has other letters or is already packed: use `pack_queries` then.
     """
     kmer = kmers
     if not isinstance(kmers, str | bytes):

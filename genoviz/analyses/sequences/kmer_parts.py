@@ -1,9 +1,9 @@
 """K-mers of inputs counted part by part, within a given memory.
 
-K-mers are sorted as integers, some millions at a time, and sorted runs of different k-mers with
-their counts are merged, each only with one of its size. Where they would take more than the memory,
-those of half of the values of a hash are let go, and counted by another pass over all inputs: so
-what is in one part of one input is in the same part of the others.
+K-mers are sorted as integers, some millions at a time. Sorted runs of distinct k-mers and their
+counts are merged with runs of similar size. If they exceed the memory, the k-mers with half of the
+hash values are dropped, and counted in another pass over all inputs. So a k-mer is in the same part
+for all inputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_INPUTS = 8
 DEFAULT_MEMORY, MIN_MEMORY = 4 * 10**9, 64 * 10**6
 Blocks = Iterable[tuple[float, np.ndarray]]
 Counted = tuple[Any, Any]
-# A letter's key takes 16 bytes with its count while it is sorted, and in the run of them as many.
+# Sorting takes 16 bytes for a letter's key and count, and their run as many again.
 _BUFFER_SHARE, _MAX_BUFFERS, MIN_LETTERS = 256, 16, 128
 # Merging takes 32 bytes for each k-mer of all runs: two thirds of the memory.
 _RUNS_SHARE = 48
@@ -33,7 +33,7 @@ _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 @dataclass(frozen=True, eq=False)
 class KmerPart:
-    """The k-mers of all inputs of which a hash has some values.
+    """The k-mers of all inputs with some values of a hash.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class KmerPart:
     keys
         uint64, shape (n,), ascending: canonical k-mers, 2 bits a base.
     counts
-        int64, shape (n, n_inputs): how often each input has them.
+        int64, shape (n, n_inputs): occurrences in each input.
     """
 
     k: int
@@ -62,7 +62,7 @@ def iter_kmer_parts(
     memory: int = DEFAULT_MEMORY,
     backend: Backend = "auto",
 ) -> Iterator[tuple[float, KmerPart | None]]:
-    """Yield the share that is done, 0 to 1, and parts of the k-mers, each k-mer in one part.
+    """Yield the fraction done, 0 to 1, and parts of the k-mers; each k-mer is in one part.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def iter_kmer_parts(
 def iter_counted(
     openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int, kernel: ModuleType
 ) -> Iterator[tuple[float, list[Counted] | None]]:
-    """Yield the share that is done, and of parts each input's k-mers and counts, as a kernel does.
+    """Yield the fraction done, and parts: the k-mers and counts of each input, as of a kernel.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def iter_counted(
 
 
 def check_reads(k: int, memory: int) -> None:
-    """Refuse a length of k-mers, or a memory, with which reads cannot be counted."""
+    """Raise if reads cannot be counted with this k or memory."""
     if not 1 <= k <= MAX_K:
         raise ParameterError(f"k is {k:,}, needs 1 to {MAX_K} for reads")
     if memory < MIN_MEMORY:
@@ -126,7 +126,7 @@ def check_reads(k: int, memory: int) -> None:
 
 
 def _join(k: int, sides: list[Counted]) -> KmerPart:
-    """Return the k-mers of all inputs with how often each has them."""
+    """Return the k-mers of all inputs with their counts in each."""
     if len(sides) == 1:
         return KmerPart(k, sides[0][0], sides[0][1][:, None])
     bounds = np.cumsum([0, *(len(keys) for keys, _ in sides)])
@@ -138,9 +138,9 @@ def _join(k: int, sides: list[Counted]) -> KmerPart:
 
 
 class _Runs:
-    """Different k-mers of a part of all, sorted, with their counts, in runs of falling sizes.
+    """Distinct k-mers of a part, sorted, with their counts, in runs of descending sizes.
 
-    A part has the k-mers whose hash leaves ``part`` when divided by ``n_parts``, a power of two.
+    A part has the k-mers whose hash is ``part`` modulo ``n_parts``, a power of two.
     """
 
     def __init__(
@@ -149,15 +149,15 @@ class _Runs:
         self.part, self.n_parts = part, n_parts
         self._kernel, self._k = kernel, k
         n_letters = max(memory // n_inputs // _BUFFER_SHARE, MIN_LETTERS)
-        # Of a small part a share of the keys is kept, and so of the memory for them filled.
+        # A small part keeps only a share of the keys, and touches the same share of the memory.
         self._room = kernel.make_room(n_letters * min(n_parts, _MAX_BUFFERS))
         self._n = 0
-        # A part of several inputs has a column of counts for each, and one to work with.
+        # A part of several inputs has a column of counts for each, and one for work.
         self._maximum = memory // n_inputs // max(_RUNS_SHARE, 24 + 16 * n_inputs)
         self._runs: list[Counted] = []
 
     def add(self, letters: np.ndarray) -> list[tuple[int, int]]:
-        """Take letters in; return parts that were let go: number, and of how many."""
+        """Add letters; return the parts that were dropped: number, and of how many."""
         let_go, first = [], 0
         while first < len(letters):
             piece = letters[first : first + len(self._room.letters) - self._n]
@@ -169,10 +169,10 @@ class _Runs:
         return let_go
 
     def flush(self) -> list[tuple[int, int]]:
-        """Make a run of the letters that are there; return parts that were let go."""
+        """Turn the pending letters into a run; return the parts that were dropped."""
         letters, n = self._room.letters, self._n
         self._runs.append(self._kernel.count_kmers(self._room, n, self._k, self.part, self.n_parts))
-        # A k-mer may begin before the end of these letters, and end in the next ones.
+        # A k-mer may begin before the end of these letters and end in the next ones.
         self._n = min(n, self._k - 1)
         letters[: self._n] = letters[n - self._n : n].copy()
         while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) >= len(self._runs[-2][0]):
@@ -184,7 +184,7 @@ class _Runs:
         return let_go
 
     def narrow(self, n_parts: int) -> None:
-        """Leave to others what belongs to other parts of ``n_parts``, a power of two."""
+        """Keep only the k-mers of this part of ``n_parts``, a power of two."""
         if n_parts != self.n_parts:
             self.n_parts = n_parts
             keep = self._kernel.keep_part
@@ -203,9 +203,9 @@ class _Runs:
 
 @njit(nogil=True, cache=True)
 def _unite(keys, counts, bounds, united, table):
-    """Merge the keys of inputs if there is room; return how many different ones there are.
+    """Merge the keys of inputs if there is room; return the number of distinct ones.
 
-    Those of an input, ascending, stand between two bounds; each has its column of the table.
+    The keys of an input are ascending and between two bounds; each input has a table column.
     """
     has_room = len(united) > 0
     heads = bounds[:-1].copy()

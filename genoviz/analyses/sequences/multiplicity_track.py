@@ -1,4 +1,4 @@
-"""How often the k-mer that begins at each base occurs: along contigs, in bins, and as steps."""
+"""The multiplicity of the k-mer at each base: along contigs, in bins, and as steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLOCK_BITS = 8
 
 @dataclass(frozen=True, eq=False)
 class MultiplicitySteps:
-    """Stretches of a contig at each base of which a k-mer begins that occurs equally often.
+    """Stretches of a contig whose bases begin k-mers of the same multiplicity.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class MultiplicitySteps:
     starts, ends
         int64, shape (n,): 0-based half-open, bp.
     multiplicities
-        int64, shape (n,): never 0; where no k-mer begins there is no step.
+        int64, shape (n,): never 0; bases at which no k-mer begins are in no step.
     """
 
     contig: int
@@ -40,7 +40,7 @@ class MultiplicitySteps:
 def iter_multiplicity_steps(
     track: MultiplicityTrack, contig: str | int | None = None
 ) -> Iterator[MultiplicitySteps]:
-    """Yield the steps of a contig, or of all in order; some 16 million bases at a time.
+    """Yield the steps of a contig, or of all in order; about 16 million bases at a time.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def iter_multiplicity_steps(
 
 
 def find_steps(contig: int, first: int, values: np.ndarray) -> MultiplicitySteps:
-    """Return the steps of multiplicities at bases of a contig from ``first`` on; at least one."""
+    """Return the steps of multiplicities at bases of a contig from ``first`` on, at least one."""
     changes = np.flatnonzero(values[1:] != values[:-1]) + 1
     starts = np.concatenate([[0], changes])
     ends = np.append(changes, len(values))
@@ -75,11 +75,11 @@ class MultiplicityBins:
     edges
         int64, shape (n + 1,): bin ``i`` is ``edges[i]`` to ``edges[i + 1]``, 0-based, bp.
     means
-        float64, shape (n,): over the places at which a k-mer begins; 0 where none does.
+        float64, shape (n,): mean over the places at which a k-mer begins; 0 if there are none.
     maxima
         int64, shape (n,).
     n_kmers
-        int64, shape (n,): at how many places of a bin a k-mer begins.
+        int64, shape (n,): number of places of a bin at which a k-mer begins.
     """
 
     edges: np.ndarray
@@ -90,7 +90,7 @@ class MultiplicityBins:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiplicityTrack:
-    """How often the k-mer that begins at each base occurs in the whole text.
+    """The multiplicity, in the whole text, of the k-mer that begins at each base.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ class MultiplicityTrack:
     k, strand
         As in `KmerSpectrum`; ``"canonical"`` counts the reverse complement too.
     values
-        int32 (int64 from 2^31 symbols on), shape (n_symbols,): by position in the text; 0 where no
-        k-mer begins, as it would run into a letter other than A C G T or over the contig's end.
+        int32 (int64 from 2^31 symbols on), shape (n_symbols,): by position in the text; 0 where
+        no k-mer begins, because of a letter other than A C G T or the contig's end.
     """
 
     text: IndexText
@@ -149,14 +149,14 @@ class MultiplicityTrack:
     def bins(self, contig: str | int, edges: np.ndarray) -> MultiplicityBins:
         """Return mean and highest multiplicity of each bin of a contig.
 
-        The time is that of the bins, whatever their width.
+        The time depends on the number of bins, not on their width.
 
         Parameters
         ----------
         contig
             Name or number.
         edges
-            Integers, ascending, bp; what is beyond the contig has no k-mers.
+            Integers, ascending, bp; beyond the contig there are no k-mers.
         """
         rank = find_contig(self.text, contig)
         edges = np.asarray(edges, np.int64)
@@ -168,9 +168,9 @@ class MultiplicityTrack:
 
     @cached_property
     def _segments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """First and last text position of each segment, its place on the contig; and cuts.
+        """First and last text position of each segment, its position on the contig, and cuts.
 
-        Segments are what is between exceptions; contig ``i`` has ``cuts[i]`` to ``cuts[i + 1]``.
+        Segments are the parts between exceptions; contig ``i`` has ``cuts[i]`` to ``cuts[i + 1]``.
         """
         text = self.text
         firsts = np.concatenate([[0], text.exceptions[:-1] + 1])[: len(text.exceptions)]

@@ -1,4 +1,4 @@
-"""K-mers on the paths of a graph: how many on each, and where."""
+"""K-mers on the paths of a graph: their counts on each path, and their places."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ROWS_PER_BATCH = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class _Ranges:
-    """Rows of k-mers: numbers, first rows and how many, int64; sides, int8."""
+    """Rows of k-mers: numbers, first rows and sizes, int64; sides, int8."""
 
     kmers: np.ndarray
     firsts: np.ndarray
@@ -49,7 +49,7 @@ class _Ranges:
 def iter_unit_hits(
     pangenome: PangenomeIndex, kmers: Kmers, max_branches: int, backend: Backend
 ) -> Iterator[UnitHits]:
-    """Yield where k-mers and their reverse complements are, in batches.
+    """Yield the places of k-mers and their reverse complements, in batches.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _iter_ranges(
 
 
 def _pack(kmers: np.ndarray, ranges: np.ndarray, sides: np.ndarray) -> Iterator[_Ranges]:
-    """Yield the ranges that are not empty, if there are any."""
+    """Yield the nonempty ranges, if there are any."""
     firsts = ranges[:, 0].astype(np.int64)
     counts = ranges[:, 1].astype(np.int64) - firsts
     has_rows = counts > 0
@@ -119,7 +119,7 @@ def iter_count_per_path(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> Generator[int, None, np.ndarray]:
-    """Return what `count_per_path` does; yields how many places each batch has."""
+    """Return the result of `count_per_path`; yield the number of places of each batch."""
     check_option("strand", strand, get_args(KmerStrands))
     kmers = [kmers] if isinstance(kmers, str | bytes) else kmers
     counts = np.zeros((len(kmers), pangenome.graph.n_paths), np.int64)
@@ -135,7 +135,7 @@ def iter_count_per_path(
 
 @in_one_go(iter_count_per_path)
 def count_per_path(found: np.ndarray) -> np.ndarray:
-    """Return how often each path has each k-mer; int64, shape (n_kmers, n_paths).
+    """Return the occurrences of each k-mer on each path; int64, shape (n_kmers, n_paths).
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def iter_locate_on_paths(
     max_branches: int = MAX_BRANCHES,
     backend: Backend = "auto",
 ) -> Generator[int, None, PathHits]:
-    """Return what `locate_on_paths` does; yields how many places each batch has."""
+    """Return the result of `locate_on_paths`; yield the number of places of each batch."""
     check_option("strand", strand, get_args(KmerStrands))
     if offset < 0 or (limit is not None and limit < 0):
         raise ParameterError(f"limit is {limit} and offset {offset}, need to be 0 or more")
@@ -204,7 +204,7 @@ def iter_locate_on_paths(
 
 @in_one_go(iter_locate_on_paths)
 def locate_on_paths(found: PathHits) -> PathHits:
-    """Return where paths have a k-mer, and on which nodes.
+    """Return the places of a k-mer on paths, and their nodes.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def locate_on_paths(found: PathHits) -> PathHits:
         As in `count_per_path`. With ``"canonical"``, strands are those of the k-mer or its reverse
         complement, whichever comes first in the alphabet.
     limit, offset
-        How many hits to return, None for all, and how many to pass over.
+        Maximum number of hits, None for all, and number of hits to skip.
     max_branches
         As in `count_kmers`.
 

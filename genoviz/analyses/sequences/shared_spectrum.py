@@ -1,7 +1,7 @@
-"""The spectrum of a text found in parts, of which each has some of the k-mers: by workers.
+"""The k-mer spectrum of a text, computed by workers in parts of the k-mers.
 
-What contigs have cannot be added up, as the same k-mer may be in several. So a part has the k-mers
-of some values of a hash, from all of the text; how often k-mers of different parts occur adds up.
+Spectra of contigs cannot be added up, because contigs may share k-mers. So a part has the k-mers
+with some values of a hash, from the whole text; the spectra of parts do add up.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from genoviz.generators import finish
 from genoviz.model.sequences.index_text import IndexText
 
 TASK_PLACES = 1 << 27
-"""Places of the text whose k-mers are of a task: 17 bytes of a worker for each, some seconds."""
+"""Places of the text whose k-mers make a task: 17 bytes of a worker for each, some seconds."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -28,14 +28,14 @@ _NONE = np.uint64(0xFFFFFFFFFFFFFFFF)
 def iter_shared_spectrum(
     text: IndexText, k: int, strand: KmerStrand = "forward", *, scheduler: Scheduler
 ) -> Generator[float, None, KmerSpectrum]:
-    """Return what `KmerRepeats.spectrum` does; yields the share that is done, 0 to 1.
+    """Return the result of `KmerRepeats.spectrum`; yield the fraction done, 0 to 1.
 
-    Neither an index nor common prefixes are needed: k-mers are sorted as integers.
+    No index or common prefixes are needed: k-mers are sorted as integers.
 
     Parameters
     ----------
     text
-        What `make_index_text` returns.
+        The result of `make_index_text`.
     k
         1 to 32.
     strand
@@ -76,7 +76,7 @@ def iter_shared_spectrum(
 def shared_spectrum(
     text: IndexText, k: int, strand: KmerStrand = "forward", *, scheduler: Scheduler
 ) -> KmerSpectrum:
-    """Return how many k-mers occur how often, counted by workers; see `iter_shared_spectrum`."""
+    """Return the k-mer spectrum, counted by workers; see `iter_shared_spectrum`."""
     return finish(iter_shared_spectrum(text, k, strand, scheduler=scheduler))
 
 
@@ -89,7 +89,7 @@ def _count_part(
     k: int,
     is_canonical: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return multiplicities, ascending, and how many k-mers of a part have them; int64 both."""
+    """Return multiplicities, ascending, and the number of a part's k-mers with each; int64 both."""
     short = mark_short(exceptions, n_symbols, k)
     offsets = np.zeros(n_chunks(n_symbols) + 1, np.int64)
     arguments = packed, short, n_symbols, k, is_canonical, np.uint64(part), np.uint64(n_parts)
@@ -107,9 +107,9 @@ def _count_part(
 
 @njit(nogil=True, cache=True, parallel=True)
 def _take_keys(packed, short, n, k, is_canonical, part, n_parts, offsets, keys):
-    """Take the k-mers of a part, each chunk of the text to its place; or count them, without keys.
+    """Write the k-mers of a part, each chunk of the text to its place; only count without keys.
 
-    Counts are those behind the chunk's own place in ``offsets``.
+    The counts are stored in ``offsets``, one item after the chunk's own.
     """
     top = np.uint64(2 * (k - 1))
     mask = _NONE >> np.uint64(64 - 2 * k)

@@ -1,11 +1,11 @@
-"""Stretches of paths, each kept once although many paths read it.
+"""Stretches of paths, each stored once although many paths read it.
 
-A *window* is ``max_k`` bases of a path, or fewer where the path ends. What a window reads follows
-from its first node and those behind it. So each step of a path is taken as two units: the places
-from which a window stays within the node, and the others, for which the nodes that follow until
-``max_k - 1`` more bases are read decide. A unit that has been seen is not kept again; the paths
-and steps on which it is are listed with it. Units that follow each other on a path make a stretch,
-and are spelled with the ``max_k - 1`` bases that come after them.
+A *window* is ``max_k`` bases of a path, or fewer at the path's end. The first node of a window and
+the nodes after it determine its bases. So each step of a path is split into two units. One has the
+places whose window stays within the node. The windows of the other places are determined by the
+nodes that follow, until ``max_k - 1`` more bases are read. A known unit is not stored again; it
+lists its paths and steps. Units that are consecutive on a path form a stretch, which is spelled
+with the ``max_k - 1`` bases that follow.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
 
 
 def find_turned_paths(graph: PangenomeGraph) -> np.ndarray:
-    """Return which paths read most of their bases from reverse nodes; bool, shape (n_paths,)."""
+    """Return the paths that read most of their bases in reverse; bool, shape (n_paths,)."""
     lengths = graph.node_lengths[graph.steps >> 1]
     signed = np.append(0, np.cumsum(np.where(graph.steps & 1, lengths, -lengths)))
     return signed[graph.path_offsets[1:]] > signed[graph.path_offsets[:-1]]
 
 
 def walk_order(graph: PangenomeGraph, is_turned: np.ndarray) -> np.ndarray:
-    """Return the steps of the graph in the order in which they are walked; int64, (n_steps,)."""
+    """Return the steps of the graph in walking order; int64, (n_steps,)."""
     order = np.arange(graph.n_steps)
     for path in np.flatnonzero(is_turned).tolist():
         first, stop = graph.path_offsets[path : path + 2]
@@ -41,7 +41,7 @@ def walk_order(graph: PangenomeGraph, is_turned: np.ndarray) -> np.ndarray:
 
 
 def walk_handles(graph: PangenomeGraph, is_turned: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the handles in that order, those of turned paths in the other orientation; uint32."""
+    """Return the handles in walking order, flipped for turned paths; uint32."""
     n_steps = np.diff(graph.path_offsets)
     return graph.steps[order] ^ np.repeat(is_turned, n_steps).astype(np.uint32)
 
@@ -49,7 +49,7 @@ def walk_handles(graph: PangenomeGraph, is_turned: np.ndarray, order: np.ndarray
 def iter_shared_stretches(
     graph: PangenomeGraph, max_k: int
 ) -> Iterator[tuple[int, SharedStretches | None]]:
-    """Find the units of all paths; yield the steps done, and in the end the stretches."""
+    """Find the units of all paths; yield the steps done, and finally the stretches."""
     is_turned = find_turned_paths(graph)
     order = walk_order(graph, is_turned)
     handles = walk_handles(graph, is_turned, order)
@@ -61,7 +61,7 @@ def iter_shared_stretches(
 
 
 class _Units(NamedTuple):
-    """Arrays of a `_UnitTable`, which are filled."""
+    """Arrays of a `_UnitTable` to be filled."""
 
     slots: np.ndarray
     hashes: np.ndarray
@@ -71,7 +71,7 @@ class _Units(NamedTuple):
 
 
 class _UnitTable:
-    """The units that have been seen, by a hash of the handles that decide what they read."""
+    """A hash table of known units; the key is the handles that determine their bases."""
 
     def __init__(self, graph: PangenomeGraph, handles: np.ndarray, max_k: int) -> None:
         self.graph, self.handles, self.max_k = graph, handles, max_k
@@ -79,15 +79,16 @@ class _UnitTable:
         self.end_units = np.full(len(handles), -1, np.int64)
         self.slots = np.full(1 << 10, -1, np.int64)
         self.hashes = np.empty(0, np.uint64)
-        # Of each unit: step, shift, length, handles that decide, whether it begins a stretch.
+        # Of each unit: step, shift, length, number of determining handles, whether it begins a
+        # stretch.
         self.units = np.empty((0, 5), np.int64)
         self.n_units = 0
-        # The path, where the window ends, its bases, whether the last unit was new.
+        # The path, the end of the window, its bases, whether the last unit was new.
         self.state = np.array([-1, 0, 0, 0], np.int64)
         self.hash_state = np.array([0, 1], np.uint64)
 
     def add(self, first: int, stop: int) -> None:
-        """Take in steps."""
+        """Add steps."""
         self._make_room(self.n_units + 2 * (stop - first))
         found = _Units(self.slots, self.hashes, self.units, self.whole_units, self.end_units)
         self.n_units = _add_units(
@@ -105,7 +106,7 @@ class _UnitTable:
             _fill_slots(self.slots, self.hashes, self.units, self.n_units)
 
     def finish(self, is_turned: np.ndarray, order: np.ndarray) -> SharedStretches:
-        """Return the units, with the steps for which each stands."""
+        """Return the units, with the steps at which each occurs."""
         units = self.units[: self.n_units]
         wholes = self.whole_units[self.handles]
         has_ends = self.end_units >= 0
@@ -147,7 +148,7 @@ def _add_unit(units, unit, step, shift, length, n_handles, follows_new):
 def _add_units(
     first, stop, handles, node_lengths, path_offsets, max_k, found, n_units, state, hash_state
 ):
-    """Go over steps with a window that ends ``max_k - 1`` bases after each, or with the path."""
+    """Slide a window over steps; it ends ``max_k - 1`` bases after each, or with the path."""
     slots, hashes, units, whole_units, end_units = found
     mask = len(slots) - 1
     path, window_stop, n_bases, is_new = state

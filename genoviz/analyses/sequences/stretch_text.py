@@ -1,4 +1,4 @@
-"""The bases of shared stretches, and which unit each base is of."""
+"""The bases of shared stretches, and the unit of each base."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class StretchText:
     sequences
         The stretches.
     unit_starts
-        int64, shape (n_units,), ascending: where a unit begins in ``sequences.bases``. What is
-        after its last base and before the next unit stands elsewhere too and is not to be counted.
+        int64, shape (n_units,), ascending: first base of each unit in ``sequences.bases``. Bases
+        between the end of a unit and the next unit belong to other units, and are not counted.
     """
 
     sequences: Sequences
@@ -73,7 +73,7 @@ def spell_stretches(graph: PangenomeGraph, shared: SharedStretches) -> StretchTe
 
 
 def spell_path(graph: PangenomeGraph, path: int) -> np.ndarray:
-    """Return what a path reads; upper-case letters, uint8; N for nodes without sequence."""
+    """Return the bases of a path; upper-case letters, uint8; N for nodes without sequence."""
     offsets = np.array([0, graph.path_lengths[path]], np.int64)
     bases = np.empty(offsets[-1], np.uint8)
     names, none = graph.node_sequences, np.zeros(1, np.int64)

@@ -1,9 +1,9 @@
-"""Entries of the user's cache folder: arrays of a file, so that it opens at once the next time.
+"""The cache of parsed files: their arrays, so that a file opens at once the next time.
 
-An entry is a folder of ``.npy`` files, one an array, and ``manifest.json`` with the kind of entry
-and its version, what the source was (path, size, time, hash), further facts, and dtype, shape and
-checksum of each array. An entry counts only if all of that holds; otherwise it is as if there
-were none, and the next one takes its place. Entries appear complete, by a rename.
+An entry is a folder with one ``.npy`` file per array, and ``manifest.json`` with the kind and
+version of the entry, the source (path, size, time, hash), further facts, and dtype, shape and
+checksum of each array. An entry is used only if all of this matches; otherwise it is ignored and
+replaced. Entries are renamed into place, so they appear complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 
 MAX_CACHE_BYTES = 20 << 30
-"""Of entries of one kind; more where that is less than half of what the disk has left for them."""
+"""Of entries of one kind; more if that is less than half of the free disk space for them."""
 MAX_ENTRIES = 1000
 
 _MANIFEST = "manifest.json"
@@ -40,14 +40,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Entry:
-    """What an entry has.
+    """The contents of an entry.
 
     Parameters
     ----------
     facts
-        What its arrays are of, plain JSON values.
+        What its arrays are of, as plain JSON values.
     arrays
-        By name, memory-mapped where they are loaded.
+        By name, memory-mapped if loaded.
     """
 
     facts: Mapping[str, Any]
@@ -57,26 +57,26 @@ class Entry:
 def load_entry(
     folder: Path, facts: Mapping[str, Any], *, wants: Callable[[str], bool] = lambda _: True
 ) -> Generator[Progress, None, Entry | None]:
-    """Return an entry, memory-mapped and checked, or None; yields bytes done and in all.
+    """Return an entry, memory-mapped and checked, or None; yield bytes done and in all.
 
     Parameters
     ----------
     folder
-        Where it is.
+        Its folder.
     facts
-        What the entry has to say of itself to count.
+        What the entry must say of itself to be used.
     wants
-        Tells which arrays to load, by name.
+        Selects the arrays to load, by name.
     """
     try:
         return (yield from _load(folder, facts, wants))
-    # Whatever is wrong with an entry, the file itself is still there to be read.
+    # Whatever is wrong with an entry, the source file can still be read.
     except Exception:
         return None
 
 
 def load_facts(folder: Path, facts: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return all that an entry says of itself, without a look at its arrays, or None.
+    """Return all facts of an entry without reading its arrays, or None.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _load(
 
 
 def store_entry(folder: Path, entry: Entry) -> Generator[Progress, None, bool]:
-    """Keep an entry, and return whether that went well; yields bytes done and in all."""
+    """Store an entry, and return whether that succeeded; yield bytes done and in all."""
     total = sum(array.nbytes for array in entry.arrays.values())
     new = None
     try:
@@ -176,7 +176,7 @@ def _replace(folder: Path, new: Path) -> None:
 
 
 def _remove_old(kept: Path) -> None:
-    """Remove what was left half-done long ago, and the entries unused longest beyond the limits."""
+    """Remove old partial entries, and the least recently used entries beyond the limits."""
     entries = []
     for folder in kept.parent.iterdir():
         if folder.name.startswith((".new-", ".old-")):
@@ -186,7 +186,7 @@ def _remove_old(kept: Path) -> None:
             size = sum(file.stat().st_size for file in folder.iterdir())
             entries.append(((folder / _MANIFEST).stat().st_mtime, size, folder))
     n_bytes = sum(file.stat().st_size for file in kept.iterdir())
-    # The chromosomes of a human pangenome take 20 GB and more: one is not to drive out the others.
+    # The chromosomes of a human pangenome take 20 GB and more; they should not evict each other.
     room = shutil.disk_usage(kept.parent).free + n_bytes + sum(size for _, size, _ in entries)
     limit = max(MAX_CACHE_BYTES, room // 2)
     for n_entries, (_, size, folder) in enumerate(sorted(entries, reverse=True), start=2):
@@ -196,13 +196,13 @@ def _remove_old(kept: Path) -> None:
 
 
 def checksum_of_manifest(manifest: dict) -> str:
-    """Return the checksum of a manifest but for its own entry."""
+    """Return the checksum of a manifest without its checksum item."""
     rest = {key: value for key, value in manifest.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def find_checksum(array: np.ndarray, progress: T) -> Generator[T, None, str]:
-    """Return the checksum of an array; yields ``progress`` now and then."""
+    """Return the checksum of an array; yield ``progress`` at intervals."""
     content = array.reshape(-1).view(np.uint8)
     words = content[: len(content) & ~7].view(np.uint64)
     digest = hashlib.sha256(content[len(words) * 8 :].tobytes())
@@ -214,7 +214,7 @@ def find_checksum(array: np.ndarray, progress: T) -> Generator[T, None, str]:
 
 @njit(nogil=True, cache=True)
 def _mix(words):
-    """Return four sums of words, one of which any change of a word changes; uint64, shape (4,)."""
+    """Return four sums of words; a change of any word changes at least one; uint64, shape (4,)."""
     sums = np.full(4, _FACTOR)
     n = len(words) & ~3
     for i in range(0, n, 4):

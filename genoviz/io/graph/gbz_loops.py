@@ -18,7 +18,7 @@ _NODES_PER_HASH = 1 << 20
 
 @njit(nogil=True, cache=True, inline="always")
 def _read_code(data, at):
-    """Return an integer of seven bits a byte, and where the next one begins; checked before."""
+    """Return a varint (7 bits a byte) and the next position; the data must be valid."""
     value, shift = np.int64(0), np.int64(0)
     while True:
         byte = np.int64(data[at])
@@ -31,7 +31,7 @@ def _read_code(data, at):
 
 @njit(nogil=True, cache=True, inline="always")
 def is_canonical(a, b):
-    """Return which of a link's two directions is listed: that of the smaller node, then forward."""
+    """Return whether a link is in its listed direction: smaller node first, then forward."""
     if a & 1 == 0:
         return b >> 1 >= a >> 1
     return b >> 1 > a >> 1 or b == a - 1
@@ -39,9 +39,9 @@ def is_canonical(a, b):
 
 @njit(nogil=True, cache=True)
 def _list_edges(data, record_bytes, alphabet_offset, first, last, ends, edges, is_filling):
-    """Count the canonical links of some records, or fill them in; -1 if one has no other direction.
+    """Count the canonical links of some records, or fill them in; -1 if a reverse is missing.
 
-    The first time, the handles where paths end are marked too.
+    The first pass also marks the handles at which paths end.
     """
     n = 0
     for record in range(first, last):
@@ -78,7 +78,7 @@ def _has_edge(data, record_bytes, alphabet_offset, handle, to):
 
 
 def list_edges(data, record_bytes, alphabet_offset):
-    """Return the links as slots' handles, and the handles where paths end; None if lopsided.
+    """Return the links as handles, and the handles at which paths end; None if one is one-way.
 
     uint32, shape (n_edges, 2), each in its canonical direction and in rising order; and int64.
     """
@@ -109,7 +109,7 @@ def list_edges(data, record_bytes, alphabet_offset):
 
 
 def read_starts(data, record_bytes, alphabet_offset, record_starts, n_sequences):
-    """Return the first visit of each sequence, -1 for an empty one; None if they are damaged."""
+    """Return the first visit of each sequence, -1 for an empty one; None if damaged."""
     starts = np.empty(n_sequences, np.int64)
     return (
         starts if _read_starts(data, record_bytes, alphabet_offset, record_starts, starts) else None
@@ -120,7 +120,7 @@ def read_starts(data, record_bytes, alphabet_offset, record_starts, n_sequences)
 def _read_starts(data, record_bytes, alphabet_offset, record_starts, starts):
     stop = record_bytes[1]
     n_records, n = len(record_bytes) - 1, 0
-    if data[stop - 1] >= 128:  # an integer that goes on there would not end in this record
+    if data[stop - 1] >= 128:  # an unfinished integer would not end in this record
         return False
     sigma, at = _read_code(data, 0)
     if sigma < 1 or 2 * sigma > stop - at:
@@ -189,7 +189,7 @@ def iter_stable_name(
 ) -> Generator[tuple[int, int], None, str]:
     """Return the stable name of a graph: the SHA-256 of nodes and links as lines of a GFA.
 
-    Yields nodes done and in all. ``slots`` are those that have a node, and ``edges`` rise.
+    Yields nodes done and in all. ``slots`` are those with a node; ``edges`` are ascending.
 
     References
     ----------

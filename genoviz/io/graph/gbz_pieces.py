@@ -1,4 +1,4 @@
-"""Runs of paths within a part of a GBWT, strung together from the records of its nodes alone."""
+"""Runs of paths within a part of a GBWT, linked using only the records of the part's nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNKNOWN = "unknown_{}"
 
 
 class Visit(NamedTuple):
-    """A visit of a GBWT node, and where it begins on its path, bp."""
+    """A visit of a GBWT node, and its position on the path, bp."""
 
     handle: int
     offset: int
@@ -25,7 +25,7 @@ class Visit(NamedTuple):
 
 
 class PathPieces:
-    """The runs of paths within a part, in both directions, and what is known of them."""
+    """The runs of paths within a part, in both directions, and their known names."""
 
     def __init__(
         self, visits: np.ndarray, handles: np.ndarray, runs: tuple, lengths: np.ndarray
@@ -35,7 +35,7 @@ class PathPieces:
         self._named: dict[int, tuple[StoredPath, int]] = {}
 
     def name(self, path: StoredPath, visit: Visit) -> None:
-        """Say that a visit is that of a path at some bp, if it is in the part."""
+        """Record that a visit is on a path at a position in bp, if it is in the part."""
         record = int(np.searchsorted(self._handles, visit.handle))
         if record == len(self._handles) or self._handles[record] != visit.handle:
             return
@@ -50,9 +50,9 @@ class PathPieces:
     def list(
         self,
     ) -> tuple[list[tuple[str, bool, np.ndarray]] | None, dict[int, list], int]:
-        """Return name, whether it is a walk, and steps of each path; pieces; and unknown ones.
+        """Return name, walk flag and steps of each path; pieces; and the number of unknown ones.
 
-        The rows are None where a run is not there in the other direction.
+        The rows are None if a run lacks its reverse.
         """
         bounds = self._bounds.tolist()
         texts = [self._steps[a:b].tobytes() for a, b in pairwise(bounds)]
@@ -95,7 +95,7 @@ def _mirror(steps: np.ndarray) -> np.ndarray:
 def read_edges(record):
     """Return the links of a record and where its runs begin; None if it is damaged.
 
-    Each link is a GBWT node (0 where paths end) and its first visit there; int64, shape (n, 2).
+    Each link is a GBWT node (0 for the end of paths) and its first visit; int64, shape (n, 2).
     """
     n = _count_links(record)
     if n < 0:
@@ -105,16 +105,16 @@ def read_edges(record):
 
 
 def follow_visit(record, visit):
-    """Return the GBWT node and the visit to which one goes on; (0, 0) at its end, -1 if damaged."""
+    """Return the next GBWT node and visit; (0, 0) at the end of the path, -1 if damaged."""
     links, at = read_edges(record)
     return (-1, 0) if links is None else _follow_visit(record, at, links, visit)
 
 
 def expand_visits(data, record_bytes, nodes, max_visits):
-    """Return where the visits of each record begin, and where each goes on to; None if damaged.
+    """Return the first visit of each record, and the successor of each visit; None if damaged.
 
-    ``nodes`` are the GBWT nodes of the records and rise; int64. A visit goes on to another one of
-    these records, to `END` or to the `OUTSIDE`.
+    ``nodes`` are the GBWT nodes of the records, ascending; int64. The successor of a visit is
+    another visit of these records, `END` or `OUTSIDE`.
     """
     starts = np.zeros(len(nodes) + 1, np.int64)
     n = _count_visits(data, record_bytes, starts, max_visits)
@@ -125,10 +125,10 @@ def expand_visits(data, record_bytes, nodes, max_visits):
 
 
 def string_visits(starts, following):
-    """Return the runs of visits one after the other; None if two visits go on to one.
+    """Return the runs of visits, concatenated; None if two visits have the same successor.
 
-    What comes is the number of each visit's record by its place in the runs (uint32), the place of
-    each visit, where each run begins, and their number, and which runs end with `END`.
+    The result: the record of each visit in the order of runs (uint32), the place of each visit, the
+    beginning of each run, with the number of visits last, and which runs end with `END`.
     """
     n = len(following)
     is_head = np.ones(n, np.bool_)
@@ -145,7 +145,7 @@ def string_visits(starts, following):
 
 @njit(nogil=True, cache=True)
 def _read_checked(data, at, stop):
-    """Return an integer, and where the next one begins; -1 if it is cut short."""
+    """Return an integer and the next position; -1 if it is cut short."""
     value, shift = np.int64(0), np.int64(0)
     while at < stop and shift < 56:
         byte = np.int64(data[at])
@@ -180,7 +180,7 @@ def _fill_links(record, links):
 
 @njit(nogil=True, cache=True)
 def _read_checked_run(data, at, stop, sigma):
-    """Return edge and length of a run, and where the next one begins; length -1 if damaged."""
+    """Return edge and length of a run, and the next position; length -1 if damaged."""
     if sigma >= 255:
         edge, at = _read_checked(data, at, stop)
         length, at = _read_checked(data, at, stop)
@@ -218,7 +218,7 @@ def _follow_visit(record, at, links, visit):
 
 @njit(nogil=True, cache=True)
 def _count_visits(data, record_bytes, starts, max_visits):
-    """Fill in where the visits of each record begin; return their number, or -1."""
+    """Store the first visit of each record; return the number of visits, or -1."""
     n = np.int64(0)
     for record in range(len(record_bytes) - 1):
         at, stop = record_bytes[record], record_bytes[record + 1]
@@ -277,7 +277,7 @@ def _mark_heads(following, is_head):
 
 @njit(nogil=True, cache=True)
 def _string_visits(following, heads, owners, places, records, bounds, ends):
-    """Fill in the runs from each head on; return how many visits they have."""
+    """Follow the runs from each head; return their number of visits."""
     n = 0
     for run in range(len(heads)):
         visit = heads[run]

@@ -46,16 +46,17 @@ class GbwtRecords(NamedTuple):
 
 
 def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> int:
-    """Write a graph as a GBZ file of version 1, which vg and its kin read too.
+    """Write a graph as a GBZ file of version 1, which vg and related tools read.
 
-    A GBZ has nodes, sequences, paths, and the links that paths take. Names of nodes that are no
-    rising integers become names of segments. Paths that are walks are named by sample, haplotype,
-    contig and start, all others are generic paths. The file is there only once it is complete.
+    A GBZ has nodes, sequences, paths, and the links on paths. If the names of nodes are not
+    ascending integers, they become names of segments. Paths that are walks are named by sample,
+    haplotype, contig and start; all others are generic paths. The file appears only once it is
+    complete.
 
     Returns
     -------
     int
-        How many links of the graph the file lacks, as no path takes them.
+        Number of links of the graph that the file lacks, because no path takes them.
 
     Raises
     ------
@@ -104,9 +105,9 @@ def _link_keys(links: np.ndarray) -> np.ndarray:
 
 
 def _find_ids(names: ByteStrings) -> tuple[int, np.ndarray, bool]:
-    """Return the smallest number of a node, each node's place from there, and whether names stay.
+    """Return the smallest node number, the offset of each node, and whether names are kept.
 
-    Names that rise and are numbers are the numbers of the nodes.
+    Names that are ascending numbers become the numbers of the nodes.
     """
     digits = (names.data >= ord("0")) & (names.data <= ord("9"))
     lengths = names.lengths
@@ -139,7 +140,7 @@ def _metadata_parts(graph: PangenomeGraph) -> list[bytes]:
     samples: dict[str, int] = {}
     contigs: dict[str, int] = {}
     rows = np.zeros((graph.n_paths, 4), np.uint32)
-    # A walk has its start in a GBZ, and its end by its length.
+    # A GBZ stores the start of a walk; its end follows from its length.
     taken: set[tuple[str, int, str, int, int]] = set()
     for path, name in enumerate(graph.path_names):
         is_walk = graph.walks is not None and graph.walks[path]
@@ -181,15 +182,15 @@ def _tags(tags: dict[str, str]) -> list[bytes]:
 def build_gbwt(graph: PangenomeGraph, slots: np.ndarray, first: int) -> GbwtRecords:
     """Return the GBWT of all paths in both directions.
 
-    Visits are put in order record by record. Where all paths run one way through the nodes, once
-    is enough; each place where a path turns back may take another round.
+    Visits are sorted record by record. One round is enough if all paths run in one direction
+    through the nodes; each place where a path turns back may require another round.
 
     Parameters
     ----------
     graph
         The graph.
     slots
-        int64, shape (n_nodes,), rising: node ``i`` has the number ``first + slots[i]``.
+        int64, shape (n_nodes,), ascending: node ``i`` has the number ``first + slots[i]``.
     first
         The smallest number of a node.
     """
@@ -206,7 +207,7 @@ def build_gbwt(graph: PangenomeGraph, slots: np.ndarray, first: int) -> GbwtReco
     record_starts = np.append(0, np.cumsum(sizes))
     firsts = walk[bounds[:-1][np.diff(bounds) > 0]]
     n_starts = np.bincount(firsts, minlength=2 * n_slots)
-    # Visits of a node come from the endmarker first, and then from other nodes in their order.
+    # Visits of a node come from the endmarker first, then from other nodes in order.
     order = np.lexsort((froms, tos))
     before = np.cumsum(counts[order]) - counts[order]
     base = before - before[np.searchsorted(tos[order], tos[order])]
@@ -226,20 +227,20 @@ def build_gbwt(graph: PangenomeGraph, slots: np.ndarray, first: int) -> GbwtReco
 
 
 def _in_passing_order(n_slots: int) -> np.ndarray:
-    """Return forward handles by rising nodes, then reverse ones by falling nodes."""
+    """Return forward handles in ascending order of nodes, then reverse ones in descending order."""
     forward = 2 * np.arange(n_slots)
     return np.append(forward, forward[::-1] + 1)
 
 
 def _list_links(edges: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return from and to of all links in both directions, in order."""
+    """Return sources and targets of all links in both directions, sorted."""
     links = (slots[edges >> 1] << 1 | (edges & 1)).astype(np.uint64)
     pairs = np.concatenate([links, links[:, ::-1] ^ np.uint64(1)])
     return _split_keys(np.unique(pairs[:, 0] << np.uint64(32) | pairs[:, 1]))
 
 
 def _list_taken(walk: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return from and to of all that paths take, in order."""
+    """Return sources and targets of all links on paths, sorted."""
     steps = walk.astype(np.uint64)
     is_last = np.zeros(len(walk), np.bool_)
     is_last[bounds[1:][np.diff(bounds) > 0] - 1] = True
@@ -252,7 +253,7 @@ def _split_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @njit(nogil=True, cache=True)
 def _double_paths(steps, path_offsets, slots):
-    """Return the handles of each path and of its reverse, and where each begins."""
+    """Return the handles of each path and of its reverse, and the start of each."""
     n_paths = len(path_offsets) - 1
     walk, bounds = np.empty(2 * len(steps), np.uint32), np.zeros(2 * n_paths + 1, np.int64)
     for path in range(n_paths):
@@ -269,7 +270,7 @@ def _double_paths(steps, path_offsets, slots):
 
 @njit(nogil=True, cache=True)
 def _find_edges(walk, bounds, edge_starts, tos):
-    """Return the link that each visit takes (-1 at an end), how often each is taken, and misses."""
+    """Return the link of each visit (-1 at an end), the visits of each link, and misses."""
     taken, counts = np.full(len(walk), -1, np.int32), np.zeros(len(tos), np.int64)
     n_missing = 0
     for sequence in range(len(bounds) - 1):
@@ -292,7 +293,7 @@ def _find_edges(walk, bounds, edge_starts, tos):
 
 @njit(nogil=True, cache=True)
 def _place_by_number(walk, bounds, taken, ranks, tos, record_starts, visits):
-    """Put the visits that come by each link, and the first ones, in their range, by number."""
+    """Put the visits of each link, and the first visits, into their range, by number."""
     n_starts = np.zeros(len(record_starts) - 1, np.int64)
     n_taken = np.zeros(len(tos), np.int64)
     for sequence in range(len(bounds) - 1):
@@ -310,7 +311,7 @@ def _place_by_number(walk, bounds, taken, ranks, tos, record_starts, visits):
 
 @njit(nogil=True, cache=True)
 def _order_visits(handles, stale, taken, ranks, tos, edge_starts, record_starts, visits):
-    """Put the visits that come from each stale record in the order that they have there.
+    """Put the visits that come from each stale record into that record's order.
 
     A record is stale if its own order has changed since.
     """
@@ -321,7 +322,7 @@ def _order_visits(handles, stale, taken, ranks, tos, edge_starts, record_starts,
         stale[handle] = False
         for edge in range(edge_starts[handle], edge_starts[handle + 1]):
             nexts[edge] = record_starts[tos[edge]] + ranks[edge]
-        # A copy, for a node may lead to itself.
+        # A copy, because a node may have a link to itself.
         for visit in visits[record_starts[handle] : record_starts[handle + 1]].copy():
             edge = taken[visit]
             if edge >= 0:
@@ -365,7 +366,7 @@ def _grown(out, n, n_more):
 
 @njit(nogil=True, cache=True)
 def _encode(visits, taken, ranks, tos, edge_starts, counts, record_starts, alphabet_offset):
-    """Return the records of all handles, and where each begins, with the end of all."""
+    """Return the records of all handles, and the bounds of each."""
     n_handles = len(record_starts) - 1
     out, n = np.empty(1 << 16, np.uint8), 0
     record_bytes = np.empty(n_handles + 1, np.int64)

@@ -1,9 +1,9 @@
 """Kernels that find the lines of a GFA text and measure and copy its segments.
 
 All take the text as ``data`` (uint8, read-only) and its whole 8-byte words as ``words``
-(uint64 view of the same memory), and write what they find into the caller's arrays. They trust
-nothing in the text: every read is bounded, and what does not fit the format ends as the position
-of the first byte of the offending line.
+(uint64 view of the same memory), and write results into the caller's arrays. The text is not
+trusted: every read is bounded, and a format error returns the position of the first byte of the
+wrong line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SUM_SHIFT = np.uint64(56)
 
 @njit(nogil=True, inline="always")
 def is_line_end(data, i):
-    """Return whether the text ends at ``i``, or the line does, with or without a return."""
+    """Return whether the text or the line ends at ``i``, with or without a carriage return."""
     n = len(data)
     if i >= n or data[i] == NEWLINE:
         return True
@@ -53,7 +53,7 @@ def _has_record_type(data, i):
 
 @njit(nogil=True, inline="always")
 def _first_line(data):
-    """Return where the first line begins: behind a byte order mark."""
+    """Return the position of the first line, after a byte order mark."""
     return 3 if len(data) > 2 and (data[0], data[1], data[2]) == (0xEF, 0xBB, 0xBF) else 0
 
 
@@ -68,8 +68,8 @@ def _has_newline(word):
 def count_lines(data, words, start, stop, counts):
     """Count the lines of one block by their first byte; ``counts`` is int32, shape (256,).
 
-    A line belongs to the block ``data[start:stop]`` that has the newline before it; ``start`` is
-    a multiple of 8. Returns the position of the first line without a record type, or -1.
+    A line belongs to the block ``data[start:stop]`` with the newline before it; ``start`` is a
+    multiple of 8. Returns the position of the first line without a record type, or -1.
     """
     data, words, counts = borrow(data), borrow(words), borrow(counts)
     n = len(data)
@@ -112,11 +112,11 @@ def _keep_line(data, line, segments, links, paths, ranks):
 
 @njit(nogil=True, cache=True)
 def find_lines(data, words, start, stop, segments, links, paths, ranks):
-    """Write where the S, the L and J, and the P and W lines of one block begin.
+    """Store the positions of the S lines, the L and J lines, and the P and W lines of a block.
 
-    ``segments``, ``links`` and ``paths`` are int64; ``ranks`` (int64, shape (3,)) says where
-    this block's lines go in each; lines beyond what :func:`count_lines` found, in a file that
-    changes meanwhile, are left out.
+    ``segments``, ``links`` and ``paths`` are int64; ``ranks`` (int64, shape (3,)) is the index of
+    this block's first line in each. Lines beyond the number that :func:`count_lines` found are
+    left out: the file may change in between.
     """
     data, words = borrow(data), borrow(words)
     n = len(data)
@@ -155,7 +155,7 @@ def _read_length_tag(data, i, known):
 
 @njit(nogil=True, inline="always")
 def _find_tag_end(data, i):
-    """Return where the tag at ``i`` ends."""
+    """Return the end of the tag at ``i``."""
     while not is_line_end(data, i) and data[i] != TAB:
         i += 1
     return i
@@ -172,10 +172,10 @@ def measure_segments(
 ):
     """Measure the segments ``first`` to ``last`` of the S lines at ``lines``.
 
-    Writes the bytes of each name, the bases of each node (0 where neither sequence nor ``LN``
-    tells), the bytes of its tags but ``LN`` with
-    tabs between them and, unless ``sequence_lengths`` is empty, the bytes of each sequence
-    (0 for ``*``), all int64. Returns the position of the first wrong line, or -1.
+    Writes the bytes of each name, the bases of each node (0 if neither sequence nor ``LN`` gives
+    them), the bytes of its tags without ``LN``, with tabs between them, and, unless
+    ``sequence_lengths`` is empty, the bytes of each sequence (0 for ``*``), all int64. Returns the
+    position of the first wrong line, or -1.
     """
     data, lines = borrow(data), borrow(lines)
     n = len(data)
@@ -236,10 +236,10 @@ def copy_segments(
     tag_offsets,
     tags,
 ):
-    """Copy names, tags but ``LN``, and sequences unless ``sequences`` is empty, to their offsets.
+    """Copy names, tags without ``LN``, and sequences unless ``sequences`` is empty.
 
-    ``node_lengths`` are the bases of each node, where a sequence stands the bytes of it too.
-    What does not fit, in a file that changes meanwhile, is left out.
+    ``node_lengths`` are the bases of each node, equal to the bytes of its sequence, if it has one.
+    Whatever does not fit is left out: the file may change in between.
     """
     data, lines, names, node_lengths = (
         borrow(data),
@@ -264,9 +264,9 @@ def copy_segments(
         start, stop = tag_offsets[k], tag_offsets[k + 1]
         if stop == start:
             continue
-        # No second look for the end of a sequence that may have thousands of bases.
+        # The end of a sequence of maybe thousands of bases is not searched again.
         source += 1 if data[source] == STAR else node_lengths[k]
-        # Tags among which there is no LN, and none is empty, fill the line to its end.
+        # If there is no LN and no empty tag, the tags fill the line to its end.
         if source + stop - start < n and is_line_end(data, source + 1 + stop - start):
             for i in range(stop - start):
                 tags[start + i] = data[source + 1 + i]
@@ -276,7 +276,7 @@ def copy_segments(
 
 @njit(nogil=True, inline="always")
 def _copy_tags(data, i, place, stop, tags):
-    """Copy the tags from the tab at ``i`` on to ``tags[place:stop]``, with tabs between them."""
+    """Copy the tags after the tab at ``i`` to ``tags[place:stop]``, with tabs between them."""
     n = place
     while not is_line_end(data, i):
         tag = i + 1
@@ -293,7 +293,7 @@ def _copy_tags(data, i, place, stop, tags):
 
 @njit(nogil=True, inline="always")
 def _count_bytes(data, words, start, stop, wanted, bits):
-    """Count the bytes of ``data[start:stop]`` that, masked by ``bits``, are those of ``wanted``."""
+    """Count the bytes of ``data[start:stop]`` that equal those of ``wanted`` under the mask."""
     n = 0
     i = start
     byte = np.uint8(wanted & np.uint64(0xFF))
@@ -313,7 +313,7 @@ def _count_bytes(data, words, start, stop, wanted, bits):
 
 @njit(nogil=True, inline="always")
 def _ends_step(data, i):
-    """Return whether a comma stands there, or a semicolon behind an orientation: a jump."""
+    """Return whether there is a comma, or a semicolon after an orientation: a jump."""
     return data[i] == COMMA or (
         data[i] == SEMICOLON and (data[i - 1] == PLUS or data[i - 1] == MINUS)
     )

@@ -1,7 +1,7 @@
-"""Compiled loops that turn segment names into node ranks, by a table of the names.
+"""Compiled loops that look up node ranks by segment names in a table.
 
-The table is of numbers where all names are a prefix and a number, and else of hashes. A wrong one
-ends a loop as its place.
+The table is indexed by number if all names are a prefix and a number, else it is a hash table. A
+loop returns the place of the first wrong name.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class NodeTable(NamedTuple):
-    """From segment names to node ranks.
+    """The map from segment names to node ranks.
 
-    Names that are all ``prefix`` and a number without leading zeros use ``ranks``: rank + 1 of
-    the node numbered ``first_number + i``, or 0; uint32. For other names ``ranks`` is empty and
-    ``slots`` is an open-addressing hash table: 32 bits of the hash, then rank + 1; uint64, its
-    size a power of two, some of it empty.
+    If all names are ``prefix`` and a number without leading zeros, ``ranks`` is used: rank + 1 of
+    the node numbered ``first_number + i``, or 0; uint32. Otherwise ``ranks`` is empty, and
+    ``slots`` is an open-addressing hash table: 32 bits of the hash, then rank + 1; uint64, its size
+    a power of two, never full.
     """
 
     prefix: np.ndarray
@@ -43,7 +43,7 @@ class NodeTable(NamedTuple):
 
 @njit(nogil=True, inline="always")
 def _read_number(data, i, stop):
-    """Return the number without leading zeros at ``i`` (-1 if none) and where its digits end."""
+    """Return the number without leading zeros at ``i`` (-1 if none), and the end of its digits."""
     start = i
     value = 0
     while i < stop and ZERO <= data[i] <= NINE:
@@ -57,7 +57,7 @@ def _read_number(data, i, stop):
 
 @njit(nogil=True, cache=True)
 def find_number_range(names, offsets, first, last, prefix):
-    """Return minimum and maximum number of names ``prefix<number>``; (-1, -1) if one is not so."""
+    """Return minimum and maximum number of names ``prefix<number>``; (-1, -1) if one differs."""
     names, offsets, prefix = borrow(names), borrow(offsets), borrow(prefix)
     minimum, maximum = -1, -1
     for k in range(first, last):
@@ -103,7 +103,7 @@ def _hash(data, start, stop):
 def _is_name(data, start, n_bytes, node, names, name_offsets):
     """Return whether ``data[start:start + n_bytes]`` is the name of ``node``.
 
-    Compares from the end, where the names of neighbours differ.
+    Compares from the end, because neighbouring names differ there.
     """
     name = name_offsets[node]
     if name_offsets[node + 1] - name != n_bytes:
@@ -116,7 +116,7 @@ def _is_name(data, start, n_bytes, node, names, name_offsets):
 
 @njit(nogil=True, inline="always")
 def _find_slot(data, start, stop, slots, names, name_offsets):
-    """Return the slot of the name ``data[start:stop]``, its own or an empty one, and its hash."""
+    """Return the slot of the name ``data[start:stop]``, or the empty slot for it, and its hash."""
     value = _hash(data, start, stop)
     mask = np.uint64(len(slots) - 1)
     slot = value & mask
@@ -145,9 +145,9 @@ def fill_slots(table, first, last):
 
 @njit(nogil=True, inline="always")
 def find_near(data, start, stop, node, slots, names, name_offsets):
-    """Return the node named ``data[start:stop]``, or -1; looks at those around ``node`` first.
+    """Return the node named ``data[start:stop]``, or -1; tries the neighbours of ``node`` first.
 
-    Paths mostly step to a node nearby, which spares the cache miss that a hash table costs.
+    Paths mostly step to a nearby node, which avoids the cache miss of the hash table.
     """
     n_nodes = len(name_offsets) - 1
     for k in range(max(node - 2, 0), min(node + 4, n_nodes)):

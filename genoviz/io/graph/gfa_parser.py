@@ -1,7 +1,7 @@
 """Compiled loops that turn links, paths and walks into handles.
 
-As in :mod:`genoviz.io.graph.gfa_lines`, ``data`` is the text, ``words`` its 8-byte words, and a
-wrong line or step ends as its position in the text.
+As in :mod:`genoviz.io.graph.gfa_lines`, ``data`` is the text and ``words`` its 8-byte words; an
+error returns the position of the wrong line or step in the text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TABS = np.uint64(0x0909090909090909)
 
 @njit(nogil=True, inline="always")
 def _find_field_end(data, words, i):
-    """Return where the next tab, newline or the end of the text is."""
+    """Return the position of the next tab or newline, or of the end of the text."""
     n = len(data)
     while i < n:
         if i & 7 == 0 and i + 8 <= n:
@@ -52,7 +52,7 @@ def _find_field_end(data, words, i):
 
 @njit(nogil=True, inline="always")
 def _leave_out_return(data, start, end):
-    """Return the end of a field without the return that a line may end with."""
+    """Return the end of a field without the carriage return at the end of a line."""
     if (end == len(data) or data[end] == NEWLINE) and end > start and data[end - 1] == RETURN:
         return end - 1
     return end
@@ -62,9 +62,9 @@ def _leave_out_return(data, start, end):
 def parse_links(data, words, lines, first, last, table, edges):
     """Write the edges (uint32, shape (n, 2)) of links ``first`` to ``last`` of those at ``lines``.
 
-    Jumps are links whose distance is passed over. Returns the position of the first wrong line,
-    or -1, how many links have an overlap other than ``*`` and ``0M`` (one that has no field for it
-    has none), and how many have tags.
+    Jumps are links whose distance is ignored. Returns the position of the first wrong line, or -1,
+    the number of links with an overlap other than ``*`` and ``0M`` (a link without the field has
+    none), and the number of links with tags.
     """
     data, words = borrow(data), borrow(words)
     lines, edges = borrow(lines), borrow(edges)
@@ -111,7 +111,7 @@ def parse_links(data, words, lines, first, last, table, edges):
 
 @njit(nogil=True, cache=True)
 def find_link_tags(data, words, lines, first, last, starts, sizes):
-    """Store where the tags of right links ``first`` to ``last`` begin, and their bytes; int64."""
+    """Store where the tags of valid links ``first`` to ``last`` begin, and their bytes; int64."""
     data, words = borrow(data), borrow(words)
     n = len(data)
     for k in range(first, last):
@@ -190,7 +190,7 @@ def find_path_fields(data, words, lines, first, last, fields, has_overlaps):
 
 @njit(nogil=True, inline="always")
 def _ends_step(data, i, has_jumps):
-    """Return whether a comma stands there or, with jumps, a semicolon behind an orientation."""
+    """Return whether there is a comma or, with jumps, a semicolon after an orientation."""
     if data[i] == COMMA:
         return True
     return has_jumps and data[i] == SEMICOLON and (data[i - 1] == PLUS or data[i - 1] == MINUS)
@@ -198,7 +198,7 @@ def _ends_step(data, i, has_jumps):
 
 @njit(nogil=True, inline="always")
 def _find_first_step(data, piece):
-    """Return where the first of the steps is that begin in a piece."""
+    """Return the position of the first step that begins in a piece."""
     i, stop = piece[0], piece[1]
     if i > piece[2]:
         if piece[4] == WALK:
@@ -289,11 +289,11 @@ def _parse_hashed(data, piece, slots, names, name_offsets, steps, k, k_stop):
 def parse_steps(data, pieces, first, last, table, step_offsets, steps):
     """Write the handles of all steps that begin in the pieces ``first`` to ``last``.
 
-    A row of ``pieces`` (int64, shape (n, 5)) is the bytes ``start`` to ``stop`` of the steps of
-    a path, where those begin and end, and whether it is a path (0), a walk (1) or a path of a file
-    with jumps (2), which separates steps by commas and semicolons. The steps of piece ``k`` go to
-    ``steps[step_offsets[k]:step_offsets[k + 1]]``. Returns the position of the first step that
-    is wrong, or -1.
+    A row of ``pieces`` (int64, shape (n, 5)) has the bytes ``start`` to ``stop`` of the steps of a
+    path, the bounds of all its steps, and its kind: path (0), walk (1), or path of a file with
+    jumps (2), which separates steps by commas and semicolons. The steps of piece ``k`` go to
+    ``steps[step_offsets[k]:step_offsets[k + 1]]``. Returns the position of the first wrong step, or
+    -1.
     """
     data, pieces, steps = borrow(data), borrow(pieces), borrow(steps)
     prefix, ranks, slots = borrow(table.prefix), borrow(table.ranks), borrow(table.slots)
@@ -312,4 +312,4 @@ def parse_steps(data, pieces, first, last, table, step_offsets, steps):
     return NOTHING_WRONG
 
 
-# Compiled with borrowed.py, gfa_lines.py, gfa_name_loops.py: 60be82fa8cc29d32
+# Compiled with borrowed.py, gfa_lines.py, gfa_name_loops.py: 6991f431eaed8ee7

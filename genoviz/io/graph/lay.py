@@ -7,10 +7,10 @@ Elias delta codes and the samples, both as ``int_vector``: length in bits (uint6
 words. Sample ``2 b`` is the first value of block ``b``, sample ``2 b + 1`` the bit at which its
 codes start; two more close the list.
 
-The codes are Elias delta codes of the differences of neighbours, in blocks of 128 values. The first
-value of a block is kept as it is; each further one is written as the difference ``d`` to the value
-before it, modulo 2**64; 0 stands for 2**64. A difference of ``n`` bits is written lowest bit first,
-here 11 = 0b1011 (n = 4 = 0b100)::
+Codes are Elias delta codes of differences, in blocks of 128 values. The first value of a block is
+stored as it is. Each further value is stored as the difference ``d`` to the previous one, modulo
+2**64; 0 stands for 2**64. A code of ``n`` bits is written lowest bit first, here 11 = 0b1011 (n = 4
+= 0b100)::
 
     bits    0 0 1      0 0          1 1 0
             unary      n without    d without
@@ -84,8 +84,8 @@ def read_lay(path: str | PathLike[str]) -> GraphLayout:
 def write_lay(layout: GraphLayout, path: str | PathLike[str]) -> None:
     """Write a layout as ``.lay``.
 
-    Coordinates that are not negative are kept to the last bit; where there is a negative one, the
-    format asks for a shift of all, which rounds them to one part in 10**16 of the layout's extent.
+    Nonnegative coordinates are stored exactly. If one is negative, the format requires a shift of
+    all, which rounds them to one part in 10**16 of the layout's extent.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _read_header(file: BinaryIO, path: Path) -> tuple[float, int]:
 
 
 def _read_int_vector(file: BinaryIO, path: Path) -> tuple[np.ndarray, int, int]:
-    """Return the words with two of zeros after them, the length in bits and the width."""
+    """Return the words and two words of zeros, the length in bits and the width."""
     header = file.read(_INT_VECTOR.size)
     n_left = path.stat().st_size - file.tell()
     if len(header) == _INT_VECTOR.size:
@@ -214,7 +214,7 @@ def _count_bits(value):
 
 @njit(nogil=True, cache=True)
 def unpack_integers(words, width, values):
-    """Fill ``values`` (uint64) with the integers of ``width`` bits that ``words`` hold."""
+    """Unpack integers of ``width`` bits from ``words`` to ``values`` (uint64)."""
     for index in range(len(values)):
         values[index] = _read_bits(words, index * width, width)
 

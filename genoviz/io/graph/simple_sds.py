@@ -1,7 +1,7 @@
 """The containers of simple-sds files: vectors, packed integers, sets of integers and strings.
 
-A file is a row of *elements*, unsigned little-endian integers of 64 bits. Every size in it is
-compared with what is left of the file before anything of that size is made.
+A file is a sequence of *elements*, unsigned little-endian 64-bit integers. Every size in a file is
+checked against the rest of the file before memory of that size is allocated.
 
 References
 ----------
@@ -36,7 +36,7 @@ class ElementReader:
     Parameters
     ----------
     path
-        The file, for what is said of it.
+        The file, for error messages.
     content
         uint8, shape (n_bytes,): all of it.
     """
@@ -49,11 +49,11 @@ class ElementReader:
         self.words = self.content[: len(self.content) & ~7].view("<u8")
 
     def refuse(self, found: str) -> FileFormatError:
-        """Return the error of what was found."""
+        """Return the error for what was found."""
         return FileFormatError(self.path, found)
 
     def damaged(self, what: str) -> FileFormatError:
-        """Return the error of a container that cannot be what it says."""
+        """Return the error for a damaged container."""
         return self.refuse(f"{what} is damaged near byte {8 * self.at:,}, needs the whole file")
 
     def element(self) -> int:
@@ -66,7 +66,7 @@ class ElementReader:
         return value & 0xFFFFFFFF, value >> 32
 
     def elements(self, n: int) -> np.ndarray:
-        """Return the next elements, as they lie in the file; uint64."""
+        """Return the next elements, as a view of the file; uint64."""
         if n > len(self.words) - self.at:
             raise self.refuse(
                 f"ends after {len(self.content):,} bytes, within what it holds (truncated or "
@@ -76,7 +76,7 @@ class ElementReader:
         return self.words[self.at - n : self.at]
 
     def skip_option(self) -> None:
-        """Pass over an optional structure."""
+        """Skip an optional structure."""
         self.elements(self.element())
 
     def byte_vector(self) -> np.ndarray:
@@ -96,7 +96,7 @@ class ElementReader:
         return words, n
 
     def packed(self, what: str) -> tuple[np.ndarray, int, int]:
-        """Return the elements of an integer vector, its number of integers and their width."""
+        """Return the elements of an integer vector, its length and its width in bits."""
         n, width = self.element(), self.element()
         if not 1 <= width <= 64:
             raise self.damaged(what)
@@ -110,7 +110,7 @@ class ElementReader:
         return bits.reshape(n, width).astype(np.int64) @ places
 
     def integer_set(self, what: str) -> tuple[np.ndarray, int]:
-        """Return the values of a sparse vector, which rise, and the length of the vector."""
+        """Return the ascending values of a sparse vector, and its length."""
         length, n_ones = self.element(), self.element()
         high, n_bits = self.bits(what)
         for _ in range(3):
@@ -124,7 +124,7 @@ class ElementReader:
         return values, length
 
     def strings(self, what: str, *, is_compressed: bool = False, wants: bool = True) -> ByteStrings:
-        """Return an array of strings, or the lengths of all (with no data) where not wanted."""
+        """Return an array of strings; with ``wants=False`` only all lengths, without data."""
         starts, _ = self.integer_set(what)
         if len(starts) and starts[0] != 0:
             raise self.damaged(what)
@@ -146,7 +146,7 @@ class ElementReader:
         return (data, offsets) if data is None else ByteStrings(data, offsets)
 
     def _unpacked(self, what: str, packed: np.ndarray, n_bytes: int) -> np.ndarray:
-        """Return the bytes that Zstandard packed."""
+        """Return the bytes decompressed by Zstandard."""
         self.check_ratio(n_bytes, len(packed))
         if n_bytes > len(packed) * _MAX_PACKED:
             raise self.damaged(what)
@@ -165,7 +165,7 @@ class ElementReader:
         return data
 
     def zstandard_bytes(self, what: str, n_bytes: int) -> np.ndarray:
-        """Return a compressed vector of so many bytes; their number may stand before it."""
+        """Return a compressed vector of ``n_bytes``; its size may precede it."""
         if self.at + 1 < len(self.words) and int(self.words[self.at]) == n_bytes:
             after = int(self.words[self.at + 1]) & 0xFFFFFFFF
             if after != ZSTD_MAGIC:
@@ -173,7 +173,7 @@ class ElementReader:
         return self._unpacked(what, self.byte_vector(), n_bytes)
 
     def check_ratio(self, n_bytes: int, n_packed: int) -> None:
-        """Refuse to hold far more than was packed, where this process must outlive any file."""
+        """Refuse extreme compression ratios in a process that must survive any file."""
         maximum, ratio = RULES.max_text_bytes, RULES.max_ratio
         if n_bytes > _FREE_BYTES and (
             (maximum is not None and n_bytes > maximum)
@@ -187,7 +187,7 @@ class ElementReader:
 
 @njit(nogil=True, cache=True, inline="always")
 def _integer_at(words, width, i):
-    """Return integer ``i`` of packed ones; uint64."""
+    """Return integer ``i`` of packed integers; uint64."""
     bit = i * width
     word, shift = bit >> 6, np.uint64(bit & 63)
     value = words[word] >> shift
@@ -197,7 +197,7 @@ def _integer_at(words, width, i):
 
 
 def _translate(words: np.ndarray, width: int, alphabet: np.ndarray, data: np.ndarray) -> bool:
-    """Fill data with the letters of packed numbers, in all threads; return whether all have one."""
+    """Map packed numbers to letters, in all threads; return whether all have one."""
     firsts = range(0, len(data), _SLICE)
     with ThreadPoolExecutor(numba.config.NUMBA_NUM_THREADS) as pool:
         return all(
@@ -222,7 +222,7 @@ def _translate_part(words, width, alphabet, first, data):
 
 @njit(nogil=True, cache=True)
 def _join_parts(high, n_bits, low, width, length, values):
-    """Fill values of their high parts in unary and their low parts; return whether they fit."""
+    """Decode values from unary high parts and binary low parts; return whether they fit."""
     n, bit, last = 0, 0, np.int64(0)
     for k in range(len(high)):
         word = high[k]

@@ -24,7 +24,7 @@ def copy_fields(text, at, offsets, into):
 
 @njit(nogil=True, cache=True)
 def copy_words(text, at, into):
-    """Copy the words that begin at ``at`` into rows that are filled with zeros behind them."""
+    """Copy the words that begin at ``at`` into rows, padded with zeros."""
     data, into = borrow(text), borrow(into)
     for k in range(len(at)):
         i = at[k]
@@ -39,7 +39,7 @@ def copy_words(text, at, into):
 
 @njit(nogil=True, inline="always")
 def _next_integer(data, position):
-    """Return the number at ``position`` and where its digits end, or -1."""
+    """Return the number at ``position`` and the end of its digits, or -1."""
     value, i = 0, position
     while i < len(data) and 0 <= np.int64(data[i]) - _ZERO <= 9 and i - position < MAX_DIGITS:
         value = value * 10 + np.int64(data[i]) - _ZERO
@@ -100,7 +100,7 @@ def fill_blocks(text, block_at, any_blank, counts, row_starts, row_ends, starts,
 
 @njit(nogil=True, inline="always")
 def _read(data, position, n_bytes):
-    """Return an integer of so many bytes, the least first; one of 8 bytes may be negative."""
+    """Return a little-endian integer of ``n_bytes``; one of 8 bytes may be negative."""
     value = np.int64(0)
     for k in range(n_bytes):
         value |= np.int64(data[position + k]) << np.int64(8 * k)
@@ -115,7 +115,7 @@ def _is_place(offset, n_bytes):
 
 @njit(nogil=True, cache=True)
 def find_damage(text, position, n_contigs, n_bins, has_lines, n_bytes):
-    """Return where an index is not as it has to be, or -1.
+    """Return the position at which an index is invalid, or -1.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def find_damage(text, position, n_contigs, n_bins, has_lines, n_bytes):
     n_contigs
         Number of contigs.
     n_bins
-        Number of bins of a contig; bin ``n_bins + 1`` has counts of reads in place of offsets.
+        Number of bins of a contig; bin ``n_bins + 1`` has counts of reads instead of offsets.
     has_lines
-        Whether each contig has a linear index behind its bins (BAI, TBI); else each bin has an
-        offset (CSI).
+        Whether each contig has a linear index after its bins (BAI, TBI); otherwise each bin has
+        an offset (CSI).
     n_bytes
         Size of the file that the offsets point into.
     """
@@ -192,7 +192,7 @@ def find_line_ends(text, starts, ends):
 
 @njit(nogil=True, cache=True)
 def write_lines(text, starts, ends, values, decimals, into):
-    """Write lines, each with the numbers of its row behind tabs; return the bytes written.
+    """Write lines, each followed by the numbers of its row after tabs; return the bytes written.
 
     Parameters
     ----------

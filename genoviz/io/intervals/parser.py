@@ -1,8 +1,8 @@
 """Rows of BED, bedGraph and GFF as numbers, in compiled loops over the bytes of a file.
 
-A loop stops at the first row that is out of the ordinary; Python names what is wrong with it, or
-makes room and goes on. A contig is found by comparison with the row before, then by a hash table
-of the part's own contigs.
+A loop stops at the first unusual row. Python then reports the error, or allocates more room and
+continues. A contig is compared with that of the previous row, and then looked up in a hash table of
+the part's own contigs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_EXACT = 1 << 53
 
 
 class Columns(NamedTuple):
-    """Which columns hold what, from 0 on; -1 for none."""
+    """The column of each item, from 0 on; -1 for none."""
 
     start: int
     end: int
@@ -47,10 +47,10 @@ class Columns(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What a loop fills; each of shape (n,), or empty where it is not wanted.
+    """The arrays filled by a loop; each of shape (n,), or empty if not wanted.
 
-    ``score_at`` says where in the text a score is that Python has to read, -1 for none, and
-    -2 less that place for what is not a number.
+    ``score_at`` is the position in the text of a score that Python must parse, -1 for none, and -2
+    minus the position of an invalid number.
     """
 
     contig_ids: np.ndarray
@@ -66,10 +66,10 @@ class Rows(NamedTuple):
 
 
 class ContigTable(NamedTuple):
-    """Contigs by hash: ``slots`` hold number + 1 or 0, a power of two of them.
+    """Contigs by hash: ``slots`` hold number + 1 or 0; their number is a power of two.
 
-    ``name_at`` and ``name_lengths`` say where in the text each contig is named first; ``count``
-    has their number, and the numbers of rows with an odd strand.
+    ``name_at`` and ``name_lengths`` are the first occurrence of each contig's name in the text;
+    ``count`` has the number of contigs, and of rows with an invalid strand.
     """
 
     slots: np.ndarray
@@ -93,7 +93,7 @@ def _begins_with(data, start, stop, word):
 
 @njit(nogil=True, inline="always")
 def _is_left_out(data, start, stop):
-    """Return whether a line is a comment, a header of a browser, or blank."""
+    """Return whether a line is a comment, a browser header, or blank."""
     first = data[start] if start < stop else _HASH
     if first == _HASH:
         return True
@@ -109,7 +109,7 @@ def _is_left_out(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _read_integer(data, start, stop):
-    """Return the number that a field is, or -1."""
+    """Return the integer in a field, or -1."""
     if start == stop or stop - start > MAX_DIGITS:
         return -1
     value = 0
@@ -123,9 +123,9 @@ def _read_integer(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _read_decimal(data, start, stop):
-    """Return the number that a field is, and whether it is one that can be read here.
+    """Return the number in a field, and whether it can be parsed here.
 
-    Then it is the nearest double.
+    If it can, the number is the nearest double.
     """
     i = start
     is_negative = i < stop and data[i] == _MINUS
@@ -150,7 +150,7 @@ def _read_decimal(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _may_be_number(data, start, stop):
-    """Return whether a field could be a number to Python: digits, an exponent, nan, inf."""
+    """Return whether Python may parse a field as a number: digits, an exponent, nan, inf."""
     byte = data[start]
     if (byte == _PLUS or byte == _MINUS or byte == _POINT) and start + 1 < stop:
         byte = data[start + 1]
@@ -160,7 +160,7 @@ def _may_be_number(data, start, stop):
 
 @njit(nogil=True, inline="always")
 def _is_same(data, at, other, length):
-    """Return whether two stretches are equal; from the end, where contigs differ."""
+    """Return whether two stretches are equal; compares from the end, where contigs differ."""
     for k in range(length - 1, -1, -1):
         if data[at + k] != data[other + k]:
             return False
@@ -169,7 +169,7 @@ def _is_same(data, at, other, length):
 
 @njit(nogil=True, inline="always")
 def _find_contig(data, start, stop, table):
-    """Return the number of a contig, entering it if it is new; -1 if the table is full."""
+    """Return the number of a contig, adding it if it is new; -1 if the table is full."""
     value = _HASH_START
     for i in range(start, stop):
         value = (value ^ np.uint64(data[i])) * _HASH_FACTOR
@@ -196,7 +196,7 @@ def _find_contig(data, start, stop, table):
 
 @njit(nogil=True, cache=True)
 def refill_slots(table):
-    """Enter the contigs that a larger table has by their hashes."""
+    """Insert the contigs of an enlarged table by their hashes."""
     mask = len(table.slots) - 1
     for contig in range(table.count[0]):
         slot = np.int64(table.hashes[contig] & np.uint64(mask))
@@ -224,7 +224,7 @@ def _is_wanted(data, start, stop, features, feature_offsets):
 def _split_line(data, position, stop, any_blank, last_column, bounds):
     """Fill in the bounds of the fields up to ``last_column``.
 
-    Return their number, where the line ends without carriage return, and where its newline is.
+    Return their number, the end of the line without carriage return, and its newline.
     """
     n_fields, first, i = 0, position, position
     while i < stop and data[i] != _NEWLINE:
@@ -274,7 +274,7 @@ def _store_score(data, bounds, n_fields, column, row, scores, score_at):
 
 @njit(nogil=True, cache=True)
 def parse_rows(text, position, stop, row, columns, features, feature_offsets, into, table, bounds):
-    """Read rows from ``position`` to ``stop``; return how it ended, where, and the next row.
+    """Parse rows from ``position`` to ``stop``; return status, position and the next row.
 
     Parameters
     ----------

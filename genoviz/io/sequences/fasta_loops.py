@@ -1,7 +1,7 @@
 """Compiled loops over a block of FASTA text: headers, letters, soft masking.
 
-A block may begin and end anywhere; headers are found in all blocks first. No loop is told how
-long lines are: a stretch of letters is taken to be as long as the one before, and checked.
+A block may begin and end anywhere; headers are first found in all blocks. Line lengths are not
+given: each run of letters is assumed to be as long as the one before, and checked.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_STRETCH = 1024
 
 @njit(nogil=True, cache=True)
 def find_headers(text, first, stop):
-    """Return where lines that begin with ``>`` begin, in part of the text; int64, ascending."""
+    """Return the positions of lines that begin with ``>`` in part of the text; int64, ascending."""
     letters = borrow(text)
     n_possible = 0
     for low in range(first, stop, _LOOK):
@@ -50,7 +50,7 @@ def _has_header(text, first):
 
 @njit(nogil=True, cache=True)
 def find_line_ends(text, starts, ends):
-    """Fill in where the line that begins at each start ends: at its newline, or with the text."""
+    """Store the end of the line that begins at each start: its newline, or the end of the text."""
     for row in range(len(starts)):
         at = starts[row]
         while at < len(text) and text[at] != _NEWLINE:
@@ -60,9 +60,9 @@ def find_line_ends(text, starts, ends):
 
 @njit(nogil=True, cache=True)
 def count_letters(text, first, stop, starts, ends, n_before):
-    """Return how many bytes of a block are letters; headers lie from starts to ends.
+    """Return the number of letters in a block; headers are from starts to ends.
 
-    ``n_before`` is filled with how many are before each header that begins in the block.
+    ``n_before`` gets the number of letters before each header that begins in the block.
     """
     row = np.searchsorted(ends, first)
     letters = borrow(text)
@@ -88,7 +88,7 @@ def count_letters(text, first, stop, starts, ends, n_before):
 
 @njit(nogil=True, cache=True)
 def _count_here(text, first):
-    """Return how many of some bytes are letters; a byte holds how many they are."""
+    """Count the letters among some bytes, in parallel within a vector."""
     n = np.uint8(0)
     for k in range(_LOOK):
         n += np.uint8(text[np.uint64(first + k)] > _SPACE)
@@ -99,14 +99,14 @@ def _count_here(text, first):
 def copy_letters(text, first, stop, starts, ends, upper_case, bases, n, bounds):
     """Copy the letters of a block in upper case to ``bases[n:]``.
 
-    ``bounds`` has room for one more than there are letters, and is filled with where soft-masked
-    stretches begin and end, by turns. Returns how many bounds those are, and where in the text
-    the first wrong letter is, or -1.
+    ``bounds`` has room for one more than the letters, and gets alternating starts and ends of
+    soft-masked stretches. Returns the number of bounds, and the position of the first wrong letter
+    in the text, or -1.
     """
     n_stop = n + len(bounds) - 1
     row = np.searchsorted(ends, first)
     at, n_bounds, width, wrong = first, 0, 0, -1
-    # Threads that count references to the same arrays wait for each other.
+    # Borrowed references: threads that count references to the same arrays contend.
     letters, table, target, found = borrow(text), borrow(upper_case), borrow(bases), borrow(bounds)
     while at < stop and wrong < 0:
         is_header = row < len(starts) and starts[row] < stop
@@ -134,7 +134,7 @@ def _copy_part(text, at, stop, upper_case, bases, n, n_stop, bounds, n_bounds, w
                 return n, n_bounds, width, at
             at += 1
             continue
-        # What is copied in vain is overwritten later, as long as it is in this block's own part.
+        # Surplus bytes are overwritten later, as long as they are in this block's own part.
         if width >= _VECTOR and at + width <= stop and n + width <= n_stop:
             is_plain, any_case, all_case = _copy_vector(text, at, bases, n)
             for k in range(_VECTOR, width, _VECTOR):
@@ -171,9 +171,9 @@ def _copy_part(text, at, stop, upper_case, bases, n, n_stop, bounds, n_bounds, w
 
 @njit(nogil=True, cache=True)
 def _copy_vector(text, at, bases, n):
-    """Copy some letters; return whether all are A C G T N, and what any and all bits of case are.
+    """Copy some letters; return whether all are A C G T N, and OR and AND of their case bits.
 
-    Their number is fixed, so that no remainder takes as long as all others together.
+    Their number is fixed, so the loop compiles to vector code without a remainder.
     """
     is_plain = True
     any_case, all_case = np.uint8(0), np.uint8(255)

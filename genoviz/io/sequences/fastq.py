@@ -1,4 +1,4 @@
-"""Reads from FASTQ, block by block: no file is ever in memory as a whole."""
+"""Reads of FASTQ files, block by block; a file is never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from genoviz.io.text.text_file import decompress, is_gzip, read_start
 
 BLOCK_BYTES = 4 << 20
 _HEADER, _BASES, _PLUS, _QUALITIES = range(4)
-# State of the loop over lines: kind of the line, place in it, bases, qualities, lines before it.
+# State of the line loop: kind of the line, place in it, bases, qualities, lines before it.
 _STATE = np.array([_HEADER, 0, 0, 0, 0], np.int64)
 _NO_HEADER, _NO_PLUS, _NO_LETTER, _OTHER_LENGTH = 1, 2, 3, 4
 _PROBLEMS = {
@@ -31,7 +31,7 @@ _IS_LETTER[np.frombuffer(b"ACGTUNRYSWKMBDHVacgtunryswkmbdhv.-", np.uint8)] = Tru
 
 
 def is_fastq(path: str | PathLike[str]) -> bool:
-    """Return whether a file begins as FASTQ does, plain or gzipped.
+    """Return whether a file looks like FASTQ, plain or gzipped.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def is_fastq(path: str | PathLike[str]) -> bool:
 
 
 def iter_fastq_blocks(path: str | PathLike[str]) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield the reads of a FASTQ file, some megabytes at a time, and the share of the file done.
+    """Yield the reads of a FASTQ file, some megabytes at a time, and the fraction read.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def iter_fastq_blocks(path: str | PathLike[str]) -> Iterator[tuple[float, np.nda
 
 
 def _iter_text(path: Path) -> Iterator[tuple[float, np.ndarray]]:
-    """Yield a file's text in blocks, and the share of the file that is done."""
+    """Yield a file's text in blocks, and the fraction read."""
     content = finish(open_content(path))
     if not is_gzip(path, content):
         for first in range(0, len(content), BLOCK_BYTES):
@@ -100,9 +100,9 @@ def _iter_text(path: Path) -> Iterator[tuple[float, np.ndarray]]:
 
 @njit(nogil=True, cache=True)
 def _copy_letters(text, words, state, is_letter, letters):
-    """Copy the letters of reads; return how many, what is wrong, and where.
+    """Copy the letters of reads; return their number, and kind and place of an error.
 
-    ``words`` are the bytes of the text, eight at a time: of most lines only the end is looked for.
+    ``words`` are the bytes of the text, eight at a time: most lines are only scanned for their end.
     """
     kind, column, n_bases, n_qualities, line = state
     n = i = 0
@@ -154,7 +154,7 @@ def _copy_letters(text, words, state, is_letter, letters):
 
 @njit(nogil=True, cache=True)
 def _find_newline(text, words, i):
-    """Return where the line ends: the place of its newline, or the end of the text."""
+    """Return the position of the newline of the line, or the end of the text."""
     while i < len(text) and i & 7:
         if text[i] == 10:
             return i
@@ -163,7 +163,7 @@ def _find_newline(text, words, i):
         return i
     word = i >> 3
     while word < len(words):
-        # Newlines become zeros, and a zero borrows from its highest bit.
+        # XOR turns newlines into zero bytes, and a zero byte borrows from its highest bit.
         others = words[word] ^ np.uint64(0x0A0A0A0A0A0A0A0A)
         borrows = (others - np.uint64(0x0101010101010101)) & ~others
         if borrows & np.uint64(0x8080808080808080):

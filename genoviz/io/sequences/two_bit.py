@@ -73,7 +73,7 @@ def read_two_bit(path: Path, content: np.ndarray) -> Generator[Progress, None, S
 
 
 class _Source:
-    """The numbers of a 2bit file, checked."""
+    """The integers of a 2bit file, checked."""
 
     def __init__(self, path: Path, content: np.ndarray) -> None:
         self.path = path
@@ -87,7 +87,7 @@ class _Source:
         return found.astype(np.int64)
 
     def need(self, at: int, n_bytes: int, what: str) -> None:
-        """Refuse the file if it ends before what is at a byte of it does."""
+        """Raise if the file ends before ``n_bytes`` from ``at`` on."""
         if not 0 <= at <= at + n_bytes <= len(self.content):
             raise FileFormatError(
                 self.path,
@@ -132,7 +132,7 @@ class _Source:
                 self.path, f"{what} ends at {(starts + sizes).max():,}, beyond its {length:,} bp"
             )
         order = np.argsort(starts, kind="stable")
-        # Where stretches are nested, the outer one ends last.
+        # If stretches are nested, the outer one ends last.
         ends = np.maximum.accumulate((starts + sizes)[order])
         stretches = np.stack([starts[order], ends], axis=1)
         return stretches[sizes[order] > 0], at + 4 + 8 * n

@@ -1,4 +1,4 @@
-"""Columns of text and numbers as lines, put together in compiled loops."""
+"""Columns of text and numbers, joined to lines in compiled loops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TextColumn:
     Parameters
     ----------
     data
-        uint8: where the texts are, in any order; several rows may share one.
+        uint8: the texts, in any order; several rows may share one.
     starts, ends
         int64, shape (n,): row ``i`` has ``data[starts[i]:ends[i]]``.
     """
@@ -40,7 +40,7 @@ class TextColumn:
 def text_column(
     texts: Sequence[Any], rows: np.ndarray, change: Callable[[Any], str] | None = None
 ) -> TextColumn:
-    """Return the texts that rows (integers, shape (n,)) name, changed if that is wanted."""
+    """Return the texts whose numbers are in rows (integers, shape (n,)), converted if wanted."""
     if len(texts) > _MANY:
         named, rows = np.unique(rows, return_inverse=True)
         texts = [texts[row] for row in named.tolist()]
@@ -52,7 +52,7 @@ def text_column(
 
 
 def letter_column(letters: np.ndarray, lengths: np.ndarray) -> TextColumn:
-    """Return the beginnings of the rows of a matrix of letters, ``lengths`` of each."""
+    """Return the first ``lengths`` letters of each row of a matrix."""
     n, width = letters.shape
     starts = np.arange(n, dtype=np.int64) * width
     return TextColumn(np.ascontiguousarray(letters).reshape(-1), starts, starts + lengths)
@@ -67,7 +67,7 @@ def integer_column(values: np.ndarray) -> TextColumn:
 
 
 def float_column(values: np.ndarray, digits: int = 6) -> TextColumn:
-    """Return numbers as text with so many digits, as ``%g`` has them; nothing for NaN."""
+    """Return numbers as text with ``digits`` digits, as by ``%g``; empty for NaN."""
     values = np.ascontiguousarray(values, np.float64)
     text = np.empty(len(values) * _FLOAT_WIDTH, np.uint8)
     lengths = np.empty(len(values), np.int64)
@@ -83,7 +83,7 @@ def float_column(values: np.ndarray, digits: int = 6) -> TextColumn:
 
 @lru_cache(maxsize=1)
 def _powers_of_ten() -> tuple[np.ndarray, np.ndarray]:
-    """Return 10^-340 to 10^340 as 64 bits, rounded down, and the powers of two beside them."""
+    """Return 10^-340 to 10^340 as 64-bit mantissas, rounded down, and their binary exponents."""
     powers, shifts = [], []
     for power in range(-_MAX_POWER, _MAX_POWER + 1):
         above, below = 10 ** max(power, 0), 10 ** max(-power, 0)
@@ -101,7 +101,7 @@ def _powers_of_ten() -> tuple[np.ndarray, np.ndarray]:
 
 
 def join_columns(columns: Sequence[TextColumn], separator: str = "\t") -> bytes:
-    r"""Return the lines that columns make, each with a line end.
+    r"""Return the rows of columns as lines, each with a newline.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def join_columns(columns: Sequence[TextColumn], separator: str = "\t") -> bytes:
 
 @njit(nogil=True, cache=True)
 def _write_integers(values, digits, starts):
-    """Write numbers to the right ends of their places."""
+    """Write numbers right-aligned to their places."""
     for row in range(len(values)):
         value, at = values[row], (row + 1) * _MAX_DIGITS
         is_negative = value < 0
@@ -141,7 +141,7 @@ def _write_integers(values, digits, starts):
 
 @njit(nogil=True, cache=True)
 def _place(data, starts, ends, text, places, mark):
-    """Write a column and a mark behind each of its texts; moves the places on."""
+    """Write a column, and a mark after each of its texts; advance the places."""
     for row in range(len(starts)):
         at = places[row]
         for k in range(starts[row], ends[row]):
@@ -153,11 +153,11 @@ def _place(data, starts, ends, text, places, mark):
 
 @njit(nogil=True, cache=True)
 def _write_floats(values, n_digits, powers, shifts, text, lengths):
-    """Write the bits of numbers as ``%g`` does, each to the left end of its place.
+    """Write the bits of numbers as ``%g`` does, left-aligned to their places.
 
-    A number is its 53 bits times a power of ten of 64 bits, which is known to 2 of 2^62. Where that
-    leaves open to which decimal it is nearest, as halfway between two, and for infinite numbers
-    and those below 2.3e-308, ``lengths`` is -1.
+    A number is its 53-bit mantissa times a 64-bit power of ten, whose error is at most 2 in 2^62.
+    ``lengths`` is -1 if the nearest decimal is then undecided, as halfway between two, for infinite
+    numbers, and for those below 2.3e-308.
     """
     low32 = np.uint64(0xFFFFFFFF)
     limit = np.uint64(1)

@@ -1,6 +1,6 @@
-"""Lines of fields between blanks, such as .bim and .fam files, as columns of arrays.
+"""Lines of blank-separated fields, such as .bim and .fam files, as columns of arrays.
 
-The loops over the bytes of a text, which find and read its fields, stand at the end.
+The loops that find and parse fields in the bytes of a text are at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numba import njit
 from genoviz.errors import FileFormatError
 
 MAX_FIXED_BYTES = 1 << 30
-"""A column that needs more than this as texts of one width gets texts of their own lengths."""
+"""Columns that need more than this as fixed-width text get texts of variable length."""
 
 _NEWLINE, _RETURN, _SPACE, _TAB = 10, 13, 32, 9
 _MINUS, _PLUS, _ZERO, _POINT = 45, 43, 48, 46
@@ -24,7 +24,7 @@ _POWERS = 10.0 ** np.arange(_MAX_DIGITS + 1)
 
 @dataclass(frozen=True, eq=False)
 class SpacedLines:
-    """Where the fields of a text are, one row a line that is not blank.
+    """The places of the fields of a text, one row for each line that is not blank.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class SpacedLines:
     def texts(self, column: int) -> np.ndarray:
         """Return a column as texts, shape (n_rows,): NumPy's fixed-width str.
 
-        Where a few long texts among many would take more than 1 GiB it is a ``StringDType``.
+        If few long texts among many would take more than 1 GiB, it is a ``StringDType``.
         """
         starts, lengths = self.starts[:, column], self.lengths[:, column]
         width = max(int(lengths.max(initial=0)), 1)
@@ -85,9 +85,9 @@ class SpacedLines:
         return values
 
     def categories(self, column: int) -> tuple[tuple[str, ...], np.ndarray]:
-        """Return the different texts of a column by first use, and int32 (n_rows,): which one.
+        """Return the distinct texts of a column by first use, and their indices, int32 (n_rows,).
 
-        Made for columns in which neighbours are mostly the same.
+        Optimised for columns in which neighbours are mostly equal.
         """
         starts, lengths = self.starts[:, column], self.lengths[:, column]
         first_rows = np.flatnonzero(find_changes(self.data, starts, lengths))
@@ -106,7 +106,7 @@ class SpacedLines:
         return content.decode("utf-8", "replace")
 
     def refuse(self, row: int, found: str) -> None:
-        """Raise the error that a row has something wrong."""
+        """Raise the error for a wrong row."""
         n_here = np.count_nonzero(self.data[: self.starts[row, 0]] == _NEWLINE)
         raise FileFormatError(self.path, found, line=self.n_before + int(n_here) + 1)
 
@@ -128,7 +128,7 @@ def split_lines(
     n_fields
         Fields of each line.
     names
-        What they are, for errors.
+        The names of the fields, for errors.
     n_before
         Lines of the file before this text.
 
@@ -150,7 +150,7 @@ def split_lines(
 
 @njit(nogil=True, cache=True)
 def count_lines(data):
-    """Return how many lines are not blank."""
+    """Return the number of lines that are not blank."""
     n_lines = 0
     has_text = False
     for byte in data:
@@ -164,7 +164,7 @@ def count_lines(data):
 
 @njit(nogil=True, cache=True)
 def find_fields(data, starts, lengths):
-    """Find all fields; return where the first line of another number of them is, and its number."""
+    """Find all fields; return the first line with another number of them, and that number."""
     n_bytes, n_fields = len(data), starts.shape[1]
     row = n_found = at = line_at = 0
     while at <= n_bytes:
@@ -189,7 +189,7 @@ def find_fields(data, starts, lengths):
 
 @njit(nogil=True, cache=True)
 def copy_ascii(data, starts, lengths, letters):
-    """Copy texts to their code points; return whether all were ASCII."""
+    """Copy texts as code points; return whether all were ASCII."""
     highest = np.uint8(0)
     for row in range(len(starts)):
         for k in range(lengths[row]):
@@ -201,7 +201,7 @@ def copy_ascii(data, starts, lengths, letters):
 
 @njit(nogil=True, cache=True)
 def parse_integers(data, starts, lengths, numbers):
-    """Parse whole numbers; return the first row that has none, or -1."""
+    """Parse integers; return the first row without one, or -1."""
     for row in range(len(starts)):
         start, stop = starts[row], starts[row] + lengths[row]
         is_negative = data[start] == _MINUS
@@ -220,9 +220,9 @@ def parse_integers(data, starts, lengths, numbers):
 
 @njit(nogil=True, cache=True)
 def parse_decimals(data, starts, lengths, values, first):
-    """Parse short decimals from a row on; return the first row that Python has to read.
+    """Parse short decimals from a row on; return the first row that needs Python's parser.
 
-    Up to 15 digits and a power of ten below 10^22 are exact, so the quotient is rounded once.
+    Up to 15 digits and powers of ten below 10^22 are exact, so the quotient is rounded only once.
     """
     for row in range(first, len(starts)):
         start, stop = starts[row], starts[row] + lengths[row]

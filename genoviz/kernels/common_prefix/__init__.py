@@ -1,4 +1,4 @@
-"""Longest common prefixes: how many bases each suffix shares with the one in the row before.
+"""Longest common prefixes: the number of bases that each suffix shares with the previous row.
 
 Arguments
 ---------
@@ -11,8 +11,8 @@ suffix_array uint32 or int64   the sorted suffixes (``genoviz.kernels.suffix_sor
              (n,)
 ============ ================= ================================================================
 
-``longest_common_prefixes`` returns uint32 (n,): bases that the suffixes of rows ``i - 1`` and ``i``
-have in common, 0 for row 0. Exceptions match nothing. A length beyond 2^32 - 1 is kept as that.
+``longest_common_prefixes`` returns uint32 (n,): the number of common bases of the suffixes of rows
+``i - 1`` and ``i``, 0 for row 0. Exceptions match nothing. Lengths saturate at 2^32 - 1.
 
 References
 ----------

@@ -14,7 +14,7 @@ constexpr int THREADS = 256;
 constexpr int WARP = 32;
 constexpr int WORD = 32;
 
-// A text, and a bit for each symbol that tells whether it is an exception.
+// A text, and a bitmap of its exceptions.
 struct Text {
     const u64* __restrict__ packed;
     const u32* __restrict__ excepted;
@@ -32,7 +32,7 @@ struct Text {
         return both << (position & 31);
     }
 
-    // How many of the 32 symbols from two positions on are the same bases. Beyond the text are
+    // The number of common bases among 32 symbols from two positions on. Beyond the text there are
     // none.
     __device__ __forceinline__ int n_common(i64 one, i64 other) const {
         if (max(one, other) >= n_symbols) return 0;
@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         atomicOr(excepted + (exceptions[i] >> 5), 0x80000000u >> (exceptions[i] & 31));
 }
 
-// Compares neighbours up to so many words; how many are longer is counted.
+// Compares neighbours up to a number of words, and counts the longer ones.
 extern "C" __global__ void __launch_bounds__(THREADS)
     compare_rows(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
                  const ROW* __restrict__ suffix_array, int n_words, u32* __restrict__ lengths,
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (n_longer > 0) atomicAdd(n_unknown, (u64)n_longer);
 }
 
-// A warp finds how many bases two suffixes have in common, from a length up to maximum + 1.
+// A warp computes the common prefix of two suffixes, from a known length up to maximum + 1.
 __device__ __forceinline__ i64 extend_by_warp(const Text& text, i64 one, i64 other, i64 length,
                                               i64 maximum, bool* is_whole) {
     u32 ending = 0;
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Which suffix is before each one: the first has itself.
+// The predecessor of each suffix in the suffix array; the first has itself.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_previous(const ROW* __restrict__ suffix_array, i64 n_symbols, ROW* __restrict__ previous) {
     const i64 n_threads = (i64)gridDim.x * blockDim.x;
@@ -123,8 +123,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         previous[suffix_array[row]] = suffix_array[row > 0 ? row - 1 : 0];
 }
 
-// A later position whose length is known. Where the neighbour of an earlier one is as far from it,
-// the two lengths end at the same place, if the bases between the positions are equal.
+// A later position with a known length. If the neighbour of an earlier position is at the same
+// distance, both prefixes end at the same place, provided the bases in between are equal.
 struct Known {
     i64 position, distance, length;
 
@@ -142,9 +142,9 @@ struct Known {
     }
 };
 
-// Lengths by position, of every `stride`-th one. A position has at least the length of an earlier
-// one less their distance. So a warp takes `n_steps` that follow each other; it knows the first of
-// several, and the one after them.
+// Lengths by position, for every `stride`-th position. A length is at least that of an earlier
+// position minus their distance. So a warp takes `n_steps` consecutive positions; it knows the
+// first of several, and the one after them.
 extern "C" __global__ void __launch_bounds__(THREADS)
     extend_far_lengths(const u64* __restrict__ packed, const u32* __restrict__ excepted,
                        i64 n_symbols, const ROW* __restrict__ previous, i64 stride, int n_steps,
@@ -174,7 +174,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The same by a thread, for strides that are short.
+// The same with a thread in place of a warp, for short strides.
 extern "C" __global__ void __launch_bounds__(THREADS)
     extend_lengths(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
                    const ROW* __restrict__ previous, i64 stride, int n_steps,

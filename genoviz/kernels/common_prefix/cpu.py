@@ -1,9 +1,9 @@
 """Longest common prefixes on all cores; the contract is in this folder's ``__init__``.
 
-Neighbours are compared 32 bases at a time. Where they have many in common, positions of the text
-are gone through in their order: the prefix of the next position is at most a base shorter, so that
-no base is compared twice. Beside text, suffix array and result, this takes up to another array of
-the size of the suffix array, in texts with long repeats, and 1/256 byte a symbol.
+Neighbours are compared 32 bases at a time. Long common prefixes are computed in text order: the
+prefix of the next position is at most one base shorter, so no base is compared twice. Besides text,
+suffix array and result, this takes 1/256 byte a symbol and, in texts with long repeats, up to
+another array of the size of the suffix array.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ ONE = np.uint64(1)
 
 
 def longest_common_prefixes(packed, n_symbols, exceptions, suffix_array):
-    """Return the bases that each row has in common with the row before; uint32, (n,)."""
+    """Return the number of bases that each row shares with the previous row; uint32, (n,)."""
     lengths = np.zeros(n_symbols, np.uint32)
     if n_symbols == 0:
         return lengths
@@ -36,7 +36,7 @@ def longest_common_prefixes(packed, n_symbols, exceptions, suffix_array):
 
 @njit(nogil=True, cache=True)
 def _mark_words(exceptions, near):
-    """Set a bit for each word of 32 symbols that has an exception, and for the one before it."""
+    """Flag each word of 32 symbols that has an exception, and the word before it."""
     for i in range(len(exceptions)):
         word = exceptions[i] >> 5
         for marked in (word, max(word - 1, 0)):
@@ -53,7 +53,7 @@ def _window(packed, position):
 
 @njit(nogil=True, cache=True)
 def _n_bases(exceptions, near, position):
-    """Return how many bases follow from a position to the next exception, 32 if there are more."""
+    """Return the number of bases from a position to the next exception, at most 32."""
     word = position >> 5
     if near[word >> 6] >> np.uint64(word & 63) & ONE:
         following = exceptions[np.searchsorted(exceptions, position)]
@@ -63,7 +63,7 @@ def _n_bases(exceptions, near, position):
 
 @njit(nogil=True, cache=True)
 def _extend(packed, exceptions, near, first, second, length, limit):
-    """Return the bases that two suffixes have in common beyond ``length``, in all."""
+    """Return the length of the common prefix of two suffixes, of which ``length`` is known."""
     while length < limit:
         one, other = first + length, second + length
         n_equal = np.int64(leading_zeros(_window(packed, one) ^ _window(packed, other))) >> 1
@@ -76,9 +76,9 @@ def _extend(packed, exceptions, near, first, second, length, limit):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _compare_neighbours(packed, exceptions, near, suffix_array, lengths, rows):
-    """Compare up to ``COMPARED_BASES``; store at their positions the rows that have as many.
+    """Compare up to ``COMPARED_BASES``; store longer rows at their positions for the second pass.
 
-    Return how many rows have.
+    Return the number of such rows.
     """
     n, n_long = len(suffix_array), 0
     for block in prange((n + BLOCK - 1) // BLOCK):
@@ -120,4 +120,4 @@ def _extend_in_text_order(packed, exceptions, near, suffix_array, lengths, rows,
             lengths[row] = min(length, LONGEST)
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

@@ -1,8 +1,8 @@
 """Longest common prefixes on one GPU; the contract is in this folder's ``__init__``.
 
-Neighbours in the suffix array are compared at once, as most differ early. Few long ones are
-compared by a warp each. Where many are long, or some very long, lengths are found in the order of
-the text, where each follows from the one before, and gathered.
+All neighbours in the suffix array are first compared, as most differ early. If few are long, a warp
+compares each of them. If many are long, or some very long, lengths are computed in text order, each
+from the one before, and gathered into rows.
 """
 
 import cupy
@@ -38,10 +38,10 @@ def longest_common_prefixes(
     long=LONG,
     few_long=FEW_LONG,
 ):
-    """Return the bases that each row has in common with the row before; uint32, (n,).
+    """Return the number of bases that each row shares with the previous row; uint32, (n,).
 
-    ``short_words``: words of 32 bases that every row is compared by; ``long``: bases that a warp
-    compares, if at most the fraction ``few_long`` of rows are left.
+    ``short_words``: words of 32 bases compared in every row; ``long``: bases that a warp compares,
+    if at most the fraction ``few_long`` of rows is left.
     """
     lengths = cupy.zeros(n_symbols, np.uint32)
     if n_symbols == 0:

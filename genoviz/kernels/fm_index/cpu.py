@@ -1,7 +1,7 @@
 """The FM-index on all cores; the contract is in this folder's ``__init__``.
 
-A batch of k-mers goes step by step together, and what the next step of one reads is fetched while
-the others do this one.
+A batch of k-mers advances one step at a time. Each k-mer prefetches the memory of its next step,
+so that its cache misses overlap with the work on the other k-mers.
 """
 
 import numpy as np
@@ -63,20 +63,20 @@ NO_RANGES = {np.dtype(t): np.empty((0, 2), t) for t in (np.uint32, np.int64)}
 
 
 def _fixed(array):
-    """Return a view that is not written, so that one compiled loop serves memory and files."""
+    """Return a read-only view: memory and memory-mapped files then share one compiled loop."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _flat_index(index):
-    """Return the index as the loops take it: read-only, its lines and their counts flat."""
+    """Return the index for the loops: read-only, with flat lines and super_counts."""
     lines, super_counts, super_shift = index
     return _fixed(lines.reshape(-1)), _fixed(super_counts.reshape(-1)), np.uint64(super_shift)
 
 
 NO_WORDS, NO_POSITIONS = _fixed(np.empty(0, np.uint64)), _fixed(np.empty(0, np.int64))
-# The samples are of the type of the table, as they are where there is a text.
+# The empty samples have the dtype of the table, as real samples do.
 NO_TEXT = {
     dtype: (False, NO_WORDS, _fixed(np.empty(0, dtype)), NO_POSITIONS, NO_WORDS, 0)
     for dtype in NO_RANGES
@@ -87,13 +87,13 @@ NO_TEXT = {
 
 
 def find_row_ranges(index, n_symbols, start_table, words, lengths, row_ranges):
-    """Fill the rows that begin with each k-mer."""
+    """Fill the row range of each k-mer."""
     text = NO_TEXT[start_table.dtype]
     _find(index, n_symbols, start_table, words, lengths, text, row_ranges, NO_COUNTS)
 
 
 def count_kmers(index, n_symbols, start_table, text, words, lengths, counts):
-    """Fill how many rows begin with each k-mer."""
+    """Fill the number of rows that begin with each k-mer."""
     packed, exceptions, samples, sample_rate = text
     text = NO_TEXT[start_table.dtype]
     if sample_rate == 1 and len(words) > FEW and len(exceptions) <= MAX_FLAGGED:
@@ -112,7 +112,7 @@ def _find(index, n_symbols, start_table, words, lengths, text, row_ranges, count
 
 @njit(nogil=True, cache=True)
 def _find_few(index, n_symbols, start_table, words, lengths, text, row_ranges, counts):
-    # A plain 0 would be a type of its own, for which Numba compiles the loop once more.
+    # A literal 0 has another Numba type, which would compile the loop a second time.
     begin, end = np.int64(0), len(words)
     _find_block(index, n_symbols, start_table, words, lengths, text, begin, end, row_ranges, counts)
 
@@ -145,7 +145,7 @@ def _find_block(
     firsts, lasts = np.empty(BATCH, np.uint64), np.empty(BATCH, np.uint64)
     rests, n_taken = np.empty(BATCH, np.uint64), np.empty(BATCH, np.int64)
     numbers = np.empty(BATCH, np.int64)
-    # K-mers of which one row is left, to be compared with the text.
+    # K-mers with one row left: their remaining bases are compared with the text.
     single_rows, single_ends = np.empty(BATCH, np.uint64), np.empty(BATCH, np.int64)
     single_numbers, single_taken = np.empty(BATCH, np.int64), np.empty(BATCH, np.int64)
     table_k = 0
@@ -232,12 +232,12 @@ def _find_block(
 
 @njit(nogil=True, cache=True)
 def _is_in_text(packed, words, number, length, taken, end):
-    """Return whether the rest of a k-mer is what ends at a position of the text."""
+    """Return whether the remaining bases of a k-mer equal the text that ends at ``end``."""
     while taken < length:
         n = min(length - taken, 32 - (taken & 31))
         at = np.uint64(end - n)
         shift = (at & THIRTY_ONE) << ONE
-        # Two shifts, as one by 64 has no meaning.
+        # Two shifts: a shift by 64 is undefined.
         word = packed[at >> FIVE] << shift
         word |= packed[(at >> FIVE) + ONE] >> ONE >> (IN_WORD - shift)
         rest = words[number, taken >> 5] >> np.uint64(2 * (taken & 31))
@@ -260,7 +260,7 @@ def _has_exception(exceptions, flags, flag_shift, start, end):
 
 
 def extend_row_ranges(index, row_ranges, symbols):
-    """Take one base more to the left, in place."""
+    """Extend each k-mer by one base to the left, in place."""
     extend(_flat_index(index), row_ranges, symbols)
 
 
@@ -268,7 +268,7 @@ def extend_row_ranges(index, row_ranges, symbols):
 
 
 def extend_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
-    """Fill the rows of branches with the letters wanted, by the base of the last one."""
+    """Fill the row ranges of branches after the wanted letters, one for each last base."""
     extend_all = extend_few_branches if len(branch_kmers) <= FEW else extend_many_branches
     table = _fixed(start_table)
     extend_all(_flat_index(index), table, kmers, branch_kmers, branch_ranges, branches)
@@ -347,4 +347,4 @@ def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbo
     invert(_flat_index(index), ids, chain_rows, chain_starts, chain_ends, symbols)
 
 
-# Compiled with cpu_lines.py, instructions.py: 95e15e89620eb750
+# Compiled with cpu_lines.py, instructions.py: f01c3242c09b22a2

@@ -1,21 +1,21 @@
-"""The lines of an FM-index and its table of first rows, made and read; see ``__init__``.
+"""Build and read the lines of an FM-index and its start table; see ``__init__``.
 
-Nearly all of the time is waiting for memory, so all that a rank needs is in one line of the cache:
-counts before the line, and its 128 symbols of the BWT as bits::
+Memory latency dominates, so a rank query reads one cache line. It holds the counts before the line
+and 128 symbols of the BWT as bit planes::
 
     word     0        1        2     3      4     5      6     7
           | A, C  |  G, T  | low bits   | high bits  | exceptions |
           | counts before  | rows 0-63, 64-127 of the line, each  |
 
-    G is 10: high 1, low 0. Bits of which the base has a 0 are flipped, so that ones are left:
+    G is 10: high 1, low 0. Planes in which the base has 0 are inverted, so a match is all ones:
 
     BWT         A C G T G $         rows of the line
-    ~low        1 0 1 0 1 1         low bits flipped, as G has 0 there
-    high        0 0 1 1 1 0         high bits as they are
+    ~low        1 0 1 0 1 1         low plane inverted, as G has 0 there
+    high        0 0 1 1 1 0         high plane as it is
     ~exception  1 1 1 1 1 0
-    all three   0 0 1 0 1 0         the Gs; those before the row are counted by one instruction
+    all three   0 0 1 0 1 0         the Gs; popcount counts those before the row
 
-Rows are uint64 in the loops: numba tests a signed index for being negative.
+Rows are uint64 in the loops: Numba checks a signed index for wraparound.
 """
 
 import numpy as np
@@ -50,9 +50,9 @@ def build_lines(
 
 
 def begin_lines(packed, n_symbols, exceptions):
-    """Return a text and counts as ``add_lines`` takes them.
+    """Return the text and counts that ``add_lines`` takes.
 
-    The counts are ``next_row`` of each base, and the exceptions in the BWT, before the first row.
+    The counts are ``next_row`` of each base at row 0, and 0 exceptions in the BWT before it.
     """
     is_dense = len(exceptions) << 8 > n_symbols
     text = packed, n_symbols, exceptions, *flag_exceptions(exceptions, n_symbols, is_dense)
@@ -64,10 +64,10 @@ def begin_lines(packed, n_symbols, exceptions):
 
 
 def add_lines(text, rows, first_line, counts, super_shift, lines, super_counts, exception_ids):
-    """Fill the next lines from the rows of the suffix array that they are of.
+    """Fill the next lines from their rows of the suffix array.
 
-    ``counts`` becomes what it is before the next lines. All but the last lines of an index are a
-    power of two of lines, and begin at a multiple of it.
+    On return ``counts`` holds the counts before the following lines. Except for the last call, the
+    number of lines is a power of two, and ``first_line`` is a multiple of it.
     """
     packed, n_symbols, exceptions, flags, flag_shift = text
     chunk_bits = min(super_shift, CHUNK_LINES.bit_length() - 1)
@@ -89,7 +89,7 @@ def add_lines(text, rows, first_line, counts, super_shift, lines, super_counts, 
 
 @njit(nogil=True, cache=True, parallel=True)
 def _count_bases(packed, counts):
-    """Count C, G and T in parts of the text."""
+    """Count C, G and T in each part of the text."""
     n_parts = len(counts)
     every_second = np.uint64(0x5555555555555555)
     for part in prange(n_parts):
@@ -102,7 +102,7 @@ def _count_bases(packed, counts):
 
 
 def flag_exceptions(exceptions, n_symbols, is_dense=False):
-    """Return flags of the stretches that have exceptions, and the bits of a place in a stretch."""
+    """Return a bitmap of stretches with exceptions, and log2 of the length of a stretch."""
     flag_shift = 0 if is_dense else max(n_symbols.bit_length() - FLAG_BITS, 0)
     flags = np.zeros((n_symbols >> flag_shift >> 6) + 1, np.uint64)
     _set_flags(exceptions, flag_shift, flags)
@@ -118,7 +118,7 @@ def _set_flags(exceptions, flag_shift, flags):
 
 @njit(nogil=True, cache=True)
 def _is_exception(exceptions, flags, flag_shift, position):
-    """Return whether a position has an exception, which is looked up where its stretch has one."""
+    """Return whether a position is an exception; search only where its stretch is flagged."""
     flag = position >> flag_shift
     if (flags[flag >> 6] >> np.uint64(flag & 63)) & ONE == ZERO:
         return False
@@ -129,7 +129,7 @@ def _is_exception(exceptions, flags, flag_shift, position):
 def _pack_bwt(
     packed, n_symbols, exceptions, suffix_array, flags, flag_shift, chunk_bits, lines, counts
 ):
-    """Fill the planes, the counts of each line since its chunk began and those of each chunk."""
+    """Fill the bit planes, the counts of each line within its chunk, and those of each chunk."""
     n = len(suffix_array)
     n_lines = len(lines) >> 3
     n_chunks = len(counts)
@@ -185,7 +185,7 @@ def _finish_lines(
     lines,
     exception_ids,
 ):
-    """Count from the beginning of the superblock, and number the exceptions."""
+    """Make counts relative to the superblock, and number the exceptions."""
     n = len(suffix_array)
     n_lines = len(lines) >> 3
     for chunk in prange(len(counts) - 1):
@@ -208,7 +208,7 @@ def _finish_lines(
                         n_before += 1
 
 
-# Reading: lines are flat here, and so are super_counts -------------------------------------------
+# Reading: lines and super_counts are flat here --------------------------------------------------
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -230,7 +230,7 @@ def next_row(lines, super_counts, super_shift, symbol, row):
 
 @njit(nogil=True, cache=True, inline="always")
 def next_rows_in_line(lines, super_counts, super_shift, symbol, first, last):
-    """Return ``next_row`` of two rows of one line, which is read once."""
+    """Return ``next_row`` of two rows of one line, and load the line once."""
     line = first >> LINE_BITS
     base = line * LINE_WORDS
     count = lines[base + (symbol >> ONE)] >> ((symbol & ONE) << FIVE) & LOW_HALF
@@ -251,7 +251,7 @@ def next_rows_in_line(lines, super_counts, super_shift, symbol, first, last):
 
 @njit(nogil=True, cache=True, inline="always")
 def symbol_of_row(lines, row):
-    """Return 0 to 3, or 4 of an exception."""
+    """Return the BWT symbol of a row: 0 to 3, or 4 for an exception."""
     word = (row >> LINE_BITS) * LINE_WORDS + TWO + ((row & IN_LINE) >> SIX)
     bit = row & IN_WORD
     symbol = (lines[word] >> bit & ONE) | (lines[word + TWO] >> bit & ONE) << ONE
@@ -260,7 +260,7 @@ def symbol_of_row(lines, row):
 
 @njit(nogil=True, cache=True)
 def n_exceptions_before(lines, super_counts, super_shift, row):
-    """Return how many rows before this one have an exception in the BWT."""
+    """Return the number of exceptions in the BWT before a row."""
     n_bases = ZERO
     for symbol in range(4):
         c = np.uint64(symbol)
@@ -272,7 +272,7 @@ def n_exceptions_before(lines, super_counts, super_shift, row):
 
 
 def fill_start_table(index, n_symbols, start_table):
-    """Fill the table level by level: k-mers with a base more are those of the level before."""
+    """Fill the table level by level: each level prepends a base to the k-mers of the last one."""
     lines, super_counts, super_shift = index
     flat = lines.reshape(-1), super_counts.reshape(-1), np.uint64(super_shift)
     start_table[0] = 0, n_symbols
@@ -283,7 +283,7 @@ def fill_start_table(index, n_symbols, start_table):
 
 
 def add_starts(text, rows, first_row, start_table):
-    """Add the next rows of the suffix array to a table that was 0 before the first ones."""
+    """Add the next rows of the suffix array to a table that starts as zeros."""
     table_k = (len(start_table).bit_length() - 1) // 2
     if table_k == 0:
         start_table[0, 1] = first_row + len(rows)
@@ -294,7 +294,7 @@ def add_starts(text, rows, first_row, start_table):
 
 @njit(nogil=True, cache=True)
 def _code(text, position, table_k):
-    """Return the first bases of a suffix, or -1 if an exception is among them."""
+    """Return the code of the first ``table_k`` bases of a suffix, or -1 if one is an exception."""
     packed, _, exceptions, flags, flag_shift = text
     is_flagged = flag_shift < 4
     for place in (position, position + table_k - 1):
@@ -341,4 +341,4 @@ def _fill_level(index, n_kmers, start_table):
             start_table[symbol * n_kmers + code, 1] = below
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

@@ -1,7 +1,7 @@
-"""Walks over the rows of an FM-index: of k-mers that branch or grow, and through the text.
+"""Walks over the rows of an FM-index: extend k-mers, with branches, and invert the BWT.
 
-The contract is in this folder's ``__init__``. Many walks go step by step together, and what the
-next step of one reads is fetched while the others do this one.
+The contract is in this folder's ``__init__``. Many walks advance one step at a time. Each walk
+prefetches the memory of its next step, so that cache misses overlap.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ BLOCK = 4096
 
 @njit(nogil=True, cache=True)
 def extend_few_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
-    """Extend branches on one thread, as ``extend_branches`` of the contract."""
+    """Extend branches on one thread; see ``extend_branches`` of the contract."""
     for begin in range(0, len(branch_kmers), BATCH):
         end = min(len(branch_kmers), begin + BATCH)
         _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin, end, branches)
@@ -94,7 +94,7 @@ def _extend_batch(index, start_table, kmers, branch_kmers, branch_ranges, begin,
 
 @njit(nogil=True, cache=True)
 def _start(start_table, sets, end, n_single, n_rows):
-    """Return the rows that begin with the last letters, by the table if these are of one base."""
+    """Return the row range of the last letters, from the table if they are single bases."""
     code, table_k = 0, 0
     while (1 << 2 * table_k) < len(start_table):
         if table_k == n_single:
@@ -107,7 +107,7 @@ def _start(start_table, sets, end, n_single, n_rows):
 
 @njit(nogil=True, cache=True, parallel=True)
 def invert(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
-    """Write the symbols of each chain, as ``invert_bwt`` of the contract."""
+    """Write the symbols of each chain; see ``invert_bwt`` of the contract."""
     lines, super_counts, super_shift = index
     n = len(chain_rows)
     for batch in prange((n + WALKS - 1) // WALKS):
@@ -140,7 +140,7 @@ def invert(index, exception_ids, chain_rows, chain_starts, chain_ends, symbols):
 
 @njit(nogil=True, cache=True)
 def extend(index, row_ranges, symbols):
-    """Take one base more to the left, as ``extend_row_ranges`` of the contract."""
+    """Extend each k-mer by one base to the left; see ``extend_row_ranges`` of the contract."""
     lines, super_counts, super_shift = index
     for i in range(len(row_ranges)):
         symbol = np.uint64(symbols[i])
@@ -152,4 +152,4 @@ def extend(index, row_ranges, symbols):
         row_ranges[i, 1] = last
 
 
-# Compiled with cpu_lines.py, instructions.py: 95e15e89620eb750
+# Compiled with cpu_lines.py, instructions.py: f01c3242c09b22a2

@@ -1,6 +1,6 @@
-"""The FM-index on one GPU, a thread for each query; the contract is in this folder's ``__init__``.
+"""The FM-index on one GPU, a thread per query; the contract is in this folder's ``__init__``.
 
-All arrays lie on the GPU.
+All arrays are on the GPU.
 """
 
 import cupy
@@ -47,32 +47,32 @@ def build_lines(
 
 
 class LinesOfRows:
-    """Lines of some rows, with counts since the first of them, until those before are known.
+    """Lines of consecutive rows; counts are relative to the first row until the offset is known.
 
     Parameters
     ----------
     text
-        packed, a bit for each symbol that says whether it is an exception, n_symbols, exceptions;
-        on the GPU.
+        packed, a bitmap of the exceptions (a bit for each symbol), n_symbols, exceptions; on the
+        GPU.
     rows
-        The first one is that of a line.
+        Consecutive rows of the suffix array; the first one begins a line.
     is_last
-        Whether there are no rows after these. Then one more line has those that fill none.
+        Whether these rows end the suffix array. Then one line more holds the rest of the rows.
     """
 
     def __init__(self, text, rows, is_last=False):
         n_lines = (len(rows) >> LINE_BITS) + is_last
         self.lines = cupy.empty((n_lines, 8), np.uint64)
         chunk_bits, counts, self.totals = _pack(text, rows, CHUNK_BITS, self.lines)
-        self.totals[4] -= (n_lines << LINE_BITS) - len(rows)  # what is beyond the last row
+        self.totals[4] -= (n_lines << LINE_BITS) - len(rows)  # no padding after the last row
         self.exception_ids = cupy.empty(int(self.totals[4]), np.int64)
         unshifted = (chunk_bits, NO_SUPER_SHIFT, counts)
         _finish(text, rows, *unshifted, self.lines, self.exception_ids)
 
     def add_counts(self, first_line, super_shift, counts, super_counts):
-        """Make the counts those since a line's superblock began, and add to those before.
+        """Make the counts relative to the superblock, and advance ``counts`` past these lines.
 
-        ``counts`` and ``super_counts`` are on the host, and as ``add_lines`` takes them.
+        ``counts`` and ``super_counts`` are on the host and have the form that ``add_lines`` takes.
         """
         lines, first_super = self.lines, first_line >> super_shift
         supers = super_counts[first_super : ((first_line + len(lines) - 1) >> super_shift) + 1]
@@ -88,7 +88,7 @@ class LinesOfRows:
 
 
 def _pack(text, rows, super_shift, lines):
-    """Fill the lines of rows; return bits of chunks, the counts before each, and their sums."""
+    """Fill lines; return log2 of lines per chunk, the counts before each chunk, and the totals."""
     packed, excepted, n_symbols, _ = text
     chunk_bits = min(super_shift, CHUNK_BITS)
     n_chunks = ((len(lines) - 1) >> chunk_bits) + 1
@@ -113,7 +113,7 @@ def _finish(text, rows, chunk_bits, super_shift, counts, lines, exception_ids):
 
 
 def fill_start_table(index, n_symbols, start_table):
-    """Fill the table level by level: k-mers with a base more are those of the level before."""
+    """Fill the table level by level: each level prepends a base to the k-mers of the last one."""
     launch = _launcher(start_table.dtype)
     start_table[0] = cupy.asarray([0, n_symbols], start_table.dtype)
     n_kmers = 1
@@ -123,7 +123,7 @@ def fill_start_table(index, n_symbols, start_table):
 
 
 def find_row_ranges(index, n_symbols, start_table, words, lengths, row_ranges):
-    """Fill the rows that begin with each k-mer."""
+    """Fill the row range of each k-mer."""
     table_k = (len(start_table).bit_length() - 1) // 2
     index = (*_passed(index), np.int64(n_symbols))
     n_kmers, n_words = words.shape
@@ -133,7 +133,7 @@ def find_row_ranges(index, n_symbols, start_table, words, lengths, row_ranges):
 
 
 def count_kmers(index, n_symbols, start_table, text, words, lengths, counts):
-    """Fill how many rows begin with each k-mer."""
+    """Fill the number of rows that begin with each k-mer."""
     packed, exceptions, samples, sample_rate = text
     table_k = (len(start_table).bit_length() - 1) // 2
     index = (*_passed(index), np.int64(n_symbols))
@@ -146,14 +146,14 @@ def count_kmers(index, n_symbols, start_table, text, words, lengths, counts):
 
 
 def extend_row_ranges(index, row_ranges, symbols):
-    """Take one base more to the left, in place."""
+    """Extend each k-mer by one base to the left, in place."""
     n = len(row_ranges)
     arguments = (*_passed(index), np.int64(n), symbols, row_ranges)
     _launcher(row_ranges.dtype)("extend_rows", n, arguments)
 
 
 def extend_branches(index, start_table, kmers, branch_kmers, branch_ranges, branches):
-    """Fill the rows of branches with the letters wanted, by the base of the last one."""
+    """Fill the row ranges of branches after the wanted letters, one for each last base."""
     table_k = (len(start_table).bit_length() - 1) // 2
     n_branches = len(branch_kmers)
     table = (start_table, np.int32(table_k))
@@ -180,7 +180,7 @@ def invert_bwt(index, exception_ids, chain_rows, chain_starts, chain_ends, symbo
 
 
 def _passed(index):
-    """Return the index as the kernels take it."""
+    """Return the index as kernel arguments."""
     lines, super_counts, super_shift = index
     return lines, super_counts, np.int32(super_shift)
 

@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         atomicOr(excepted + (exceptions[i] >> 5), 0x80000000u >> (exceptions[i] & 31));
 }
 
-// The symbol before a suffix; before the first symbol of the text comes the last one.
+// The symbol before a suffix; the text is circular.
 __device__ __forceinline__ int symbol_before(const u64* __restrict__ packed,
                                              const u32* __restrict__ excepted, i64 n_symbols,
                                              i64 position) {
@@ -52,7 +52,7 @@ __device__ __forceinline__ int symbol_before(const u64* __restrict__ packed,
     return symbol;
 }
 
-// A warp packs the lines of a chunk, with counts since the chunk began, and counts its symbols.
+// A warp packs the lines of one chunk, with counts relative to the chunk, and the chunk's totals.
 extern "C" __global__ void __launch_bounds__(THREADS)
     pack_bwt(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
              const ROW* __restrict__ suffix_array, i64 n_rows, i64 n_lines, int chunk_bits,
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         if (lane == symbol) chunk_counts[symbol * n_chunks + chunk] = (i64)counts[symbol];
 }
 
-// Counts since the superblock began, and the exceptions in the order of their rows. A lane a line.
+// Makes counts relative to the superblock and lists exceptions in row order. One lane per line.
 extern "C" __global__ void __launch_bounds__(THREADS)
     finish_lines(const ROW* __restrict__ suffix_array, i64 n_rows, i64 n_symbols,
                  const i64* __restrict__ exceptions, i64 n_exceptions, i64 n_lines, int chunk_bits,
@@ -146,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Counts of lines since the first of them become counts since their superblock began.
+// Makes counts relative to the superblock instead of to the first line.
 extern "C" __global__ void __launch_bounds__(THREADS)
     shift_counts(u32* __restrict__ lines, i64 n_lines, i64 first_line, int super_shift,
                  const i64* __restrict__ counts, const i64* __restrict__ super_counts) {
@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // ---- rows
 
-// What the functions below look up in: see the contract.
+// The arrays of an index, as in the contract.
 struct Index {
     const u64* __restrict__ lines;
     const i64* __restrict__ super_counts;
@@ -192,7 +192,7 @@ struct Index {
                ((u32)((words[6] >> bit) & 1) << 2);
     }
 
-    // How many rows before this one have an exception in the BWT.
+    // The number of exceptions in the BWT before a row.
     __device__ __forceinline__ u64 n_exceptions_before(u64 row) const {
         u64 n_bases = 0;
         for (u32 symbol = 0; symbol < 4; symbol++)
@@ -201,7 +201,7 @@ struct Index {
     }
 };
 
-// Rows of k-mers with a base more before them; those with an A take the place of those without.
+// Row ranges of k-mers with one base prepended; A overwrites the entry of the shorter k-mer.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_level(const u64* __restrict__ lines, const i64* __restrict__ super_counts, int super_shift,
                i64 n_kmers, ROW* __restrict__ start_table) {
@@ -228,7 +228,7 @@ struct Rows {
     u64 first, last;
 };
 
-// Takes bases of a k-mer from its last one on, until it is whole or at most so many rows are left.
+// Reads a k-mer from its last base on, until it is complete or few enough rows are left.
 __device__ __forceinline__ Rows search(const Index& index, i64 n_symbols,
                                        const ROW* __restrict__ start_table, int table_k,
                                        const u64* __restrict__ words, int length, u64 n_enough,
@@ -271,7 +271,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Whether the bases of a k-mer that are not taken are those of the text before a position.
+// Whether the unread bases of a k-mer equal the text before a position.
 __device__ __forceinline__ bool is_rest_before(const u64* __restrict__ packed,
                                                const i64* __restrict__ exceptions, i64 n_exceptions,
                                                const u64* __restrict__ words, int length, int taken,
@@ -292,7 +292,7 @@ __device__ __forceinline__ bool is_rest_before(const u64* __restrict__ packed,
     return next == n_exceptions || exceptions[next] >= position;
 }
 
-// How many rows begin with each k-mer; where one is left, its text is compared with the rest.
+// Counts the rows of each k-mer. Once one row is left, compares the unread bases with the text.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_rows(const u64* __restrict__ lines, const i64* __restrict__ super_counts, int super_shift,
                i64 n_symbols, const ROW* __restrict__ start_table, int table_k,
@@ -330,7 +330,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Takes letters of one base, and then one of several, at which a range of rows becomes up to four.
+// Reads single bases, then one letter of several bases, which splits a row range into up to four.
 extern "C" __global__ void __launch_bounds__(THREADS)
     branch_rows(const u64* __restrict__ lines, const i64* __restrict__ super_counts,
                 int super_shift, const ROW* __restrict__ start_table, int table_k,

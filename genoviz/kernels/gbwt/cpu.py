@@ -1,4 +1,4 @@
-"""The paths of a GBWT on all cores, a task for each block; the contract is in ``__init__``."""
+"""Decode the paths of a GBWT on all cores, one task per block; see the contract in ``__init__``."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ _BYTE_BITS = 16
 
 
 def measure_records(data, record_bytes, alphabet_offset, sizes):
-    """Fill sizes; return the first record that is not as the format has it, or -1."""
+    """Fill sizes; return the first record that violates the format, or -1."""
 
     def measure(first, last):
         return _measure_records(data, record_bytes, alphabet_offset, first, last, sizes)
@@ -41,7 +41,7 @@ def iter_decode_paths(
     *,
     block_visits=BLOCK_VISITS,
 ):
-    """Read all paths, a slice of blocks at a time."""
+    """Decode all paths, one slice of blocks at a time."""
     total = int(record_starts[-1])
     blocks = _cut_blocks(record_starts, block_visits)
     source = (data, record_bytes, alphabet_offset, record_starts, handles)
@@ -90,7 +90,7 @@ def iter_decode_paths(
 
 
 class _Scratch(threading.local):
-    """Arrays that a thread uses again: new memory for each block would cost as much as the work."""
+    """Arrays that a thread reuses: allocating for each block would cost as much as the work."""
 
     def take(self, name, n, dtype):
         array = getattr(self, name, None)
@@ -105,27 +105,27 @@ def _threads():
 
 
 def _map_ranges(pool, call, first, last, size):
-    """Return what ``call(first, last)`` gives for ranges of a size."""
+    """Return the results of ``call(first, last)`` for consecutive ranges of a size."""
     firsts = range(first, last, size)
     return list(pool.map(call, firsts, [min(start + size, last) for start in firsts]))
 
 
 def _slices(n_blocks):
-    """Give the first and the last block of each slice."""
+    """Yield the first and the last block of each slice."""
     size = BLOCKS_PER_THREAD * numba.config.NUMBA_NUM_THREADS
     for first in range(0, n_blocks, size):
         yield first, min(first + size, n_blocks)
 
 
 def _cut_blocks(record_starts, block_visits):
-    """Return the first record of each block, and the number of records; int64."""
+    """Return the first record of each block, then the number of records; int64."""
     marks = np.arange(0, int(record_starts[-1]), block_visits)
     firsts = np.searchsorted(record_starts, marks, side="right") - 1
     return np.unique(np.append(firsts, (0, len(record_starts) - 1)))
 
 
 def _follower(source):
-    """Return what finds the segments of a block: heads, steps, exits, and a fault."""
+    """Return the function that finds the segments of a block: heads, steps, exits, and a fault."""
     record_starts, scratch = source[3], _Scratch()
     nothing = np.empty(0, np.uint32)
 
@@ -143,7 +143,7 @@ def _follower(source):
 
 
 def _writer(source, lengths, sequences, places, path_offsets, steps, sums):
-    """Return what writes the steps of a block."""
+    """Return the function that writes the steps of a block."""
     record_starts, scratch = source[3], _Scratch()
     nothing = np.empty(0, np.int64)
 
@@ -160,7 +160,7 @@ def _writer(source, lengths, sequences, places, path_offsets, steps, sums):
 
 
 def _join(parts, k):
-    """Return the k-th arrays of all parts as one, and let go of them."""
+    """Concatenate the k-th arrays of all parts, and release them."""
     joined = np.concatenate([part[k] for part in parts]) if parts else np.empty(0, np.int64)
     for part in parts:
         part[k] = None
@@ -168,7 +168,7 @@ def _join(parts, k):
 
 
 def _string(pool, heads, block_segments, block_starts, starts, lengths, following, strung, totals):
-    """Fill sequences, places and totals along all sequences; return a fault."""
+    """Link segments along all sequences: fill sequences, places, totals; return a fault."""
 
     def find(visits):
         def find_range(first, last):
@@ -188,7 +188,7 @@ def _string(pool, heads, block_segments, block_starts, starts, lengths, followin
 
 @njit(nogil=True, cache=True, inline="always")
 def _read_code(data, at, stop):
-    """Return an integer of seven bits a byte, and where the next one begins; -1 if cut short."""
+    """Return a varint (7 bits a byte) and the next position; -1 if it is cut short."""
     value, shift = np.int64(0), np.int64(0)
     while at < stop and shift < 63:
         byte = np.int64(data[at])
@@ -202,7 +202,7 @@ def _read_code(data, at, stop):
 
 @njit(nogil=True, cache=True, inline="always")
 def _read_run(data, at, stop, sigma, inverse, threshold):
-    """Return edge and length of a run, and where the next one begins; length -1 if it is wrong."""
+    """Return edge and length of a run, and the next position; length -1 if it is invalid."""
     if sigma >= 255:
         edge, at = _read_code(data, at, stop)
         length, at = _read_code(data, at, stop)
@@ -224,7 +224,7 @@ def _read_run(data, at, stop, sigma, inverse, threshold):
 
 @njit(nogil=True, cache=True, inline="always")
 def _run_constants(sigma):
-    """Return what divides a byte by the number of edges, and the length that takes more bytes."""
+    """Return the fixed-point inverse of sigma, and the run length that needs more bytes."""
     if sigma >= 255:
         return np.int64(0), np.int64(0)
     return ((1 << _BYTE_BITS) + sigma - 1) // sigma, 256 // sigma
@@ -232,7 +232,7 @@ def _run_constants(sigma):
 
 @njit(nogil=True, cache=True, inline="always")
 def _record_at(place, n_places):
-    """Return the record that has a place in the row."""
+    """Return the record at a place in the row."""
     return 2 * place + 1 if 2 * place < n_places else 2 * (n_places - 1 - place) + 2
 
 
@@ -303,11 +303,11 @@ def _pass_block(
     ends,
     staged,
 ):
-    """Go over a block once; return the number of segments and a fault.
+    """Scan a block once; return the number of segments and a fault.
 
-    ``segments`` is -1 everywhere. ``ends`` is where the next step of each segment goes: from 0 on,
-    so that it counts them, or to its place in ``staged``. The first time, when there is nothing
-    staged, ``heads`` and ``exits`` are filled.
+    ``segments`` is -1 everywhere. ``ends`` is where the next step of each segment goes: it starts
+    at 0 to count the steps, or at the segment's place in ``staged``. ``heads`` and ``exits`` are
+    filled in the first scan only, when nothing is staged.
     """
     n_places = len(record_starts) - 1
     base, stop_visit = record_starts[first], record_starts[last]
@@ -366,7 +366,7 @@ def _pass_block(
 
 @njit(nogil=True, cache=True)
 def _find_segments(heads, block_segments, block_starts, visits):
-    """Put the segment that begins at each visit in its place; -3 where none does."""
+    """Store the segment that begins at each visit; -3 where none does."""
     for i in range(len(visits)):
         visit = visits[i]
         if visit >= 0:
@@ -391,7 +391,7 @@ def _find_segments(heads, block_segments, block_starts, visits):
 
 @njit(nogil=True, cache=True)
 def _string_segments(firsts, following, lengths, sequences, places, totals):
-    """Fill sequence, place and total along all sequences; return how many segments they have."""
+    """Fill sequence, place and total along all sequences; return their number of segments."""
     n_segments, n_strung = len(following), 0
     for sequence in range(len(firsts)):
         segment = firsts[sequence]
@@ -408,15 +408,15 @@ def _string_segments(firsts, following, lengths, sequences, places, totals):
 
 @njit(nogil=True, cache=True, inline="always")
 def _hash(handle, place):
-    """Return 64 bits for a step at a place."""
+    """Return a 64-bit hash of a step at a place."""
     return mix(np.uint64(place) * GOLDEN ^ np.uint64(handle))
 
 
 @njit(nogil=True, cache=True)
 def _place_steps(staged, lengths, sequences, places, path_offsets, steps, sums):
-    """Put the steps of every second sequence in their places, and sum the hashes of each segment.
+    """Write the steps of even sequences to their places, and sum the hashes of each segment.
 
-    The hashes of the others are those of their mirror images.
+    Odd sequences hash their mirror images, so a sequence and its reverse have equal sums.
     """
     begin = 0
     for segment in range(len(lengths)):
@@ -435,4 +435,4 @@ def _place_steps(staged, lengths, sequences, places, path_offsets, steps, sums):
         begin += n
 
 
-# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
+# Compiled with genoviz/kernels/splitmix.py: 200f38ccc89f2b70

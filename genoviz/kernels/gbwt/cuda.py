@@ -1,7 +1,7 @@
-"""The paths of a GBWT on one GPU; the contract is in this folder's ``__init__``.
+"""Decode the paths of a GBWT on one GPU; the contract is in this folder's ``__init__``.
 
-Arrays may lie on the host or on the GPU; results are on the GPU. Memory, in bytes: 13 for a visit,
-of which each step has two, and 4 for a step; data and records besides.
+Arrays may be on the host or on the GPU; results are on the GPU. Memory in bytes, besides data and
+records: 13 for each visit, of which each step has two, and 4 for each step.
 """
 
 import cupy
@@ -19,7 +19,7 @@ _BEYOND, _SHARED, _LOOSE, _NOT_MIRRORED = range(1, len(FAULTS))
 
 
 def measure_records(data, record_bytes, alphabet_offset, sizes):
-    """Fill sizes; return the first record that is not as the format has it, or -1."""
+    """Fill sizes; return the first record that violates the format, or -1."""
     n_records = len(record_bytes) - 1
     found, wrong = cupy.zeros(n_records - 1, np.int64), cupy.full(1, n_records, np.uint64)
     source = (cupy.asarray(data), cupy.asarray(record_bytes), np.int64(alphabet_offset))
@@ -38,7 +38,7 @@ def iter_decode_paths(
     *,
     block_bits=BLOCK_BITS,
 ):
-    """Read all paths at once."""
+    """Decode all paths at once."""
     total, n_places = int(record_starts[-1]), np.int64(len(record_starts) - 1)
     shift = np.int32(block_bits)
     data, record_bytes = cupy.asarray(data), cupy.asarray(record_bytes)
@@ -94,10 +94,10 @@ def _launch(name, n_items, arguments):
 
 
 def _string(firsts, following, lengths):
-    """Return sequence and place of each segment, and steps of each sequence; None if it is loose.
+    """Return sequence and place of each segment, and steps of each sequence; None if one is loose.
 
-    Each segment looks at the one before it, then at the one before that one, and so on in strides
-    that double, until all look at the first segment of their sequence.
+    Pointer doubling: each segment links to its predecessor, then to the predecessor's predecessor,
+    and so on, until all link to the first segment of their sequence.
     """
     n = len(lengths)
     is_taken = firsts >= 0

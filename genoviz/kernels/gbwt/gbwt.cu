@@ -1,8 +1,8 @@
-// The paths of a GBWT. Arguments are documented in the Python package that holds this file.
+// Decode the paths of a GBWT. The contract is in the Python package that holds this file.
 //
-// All visits are written out first, each with the visit that its sequence goes on to and what it
-// writes. A thread then walks each segment, twice: to measure it, and to write its steps. Segments
-// that begin side by side mostly stay side by side, so that a warp reads neighbours.
+// First, all visits are expanded: the successor of each, and the handle that it writes. Then one
+// thread walks each segment, twice: to measure it, and to write its steps. Segments that begin next
+// to each other mostly stay so, so reads of a warp coalesce.
 
 typedef unsigned char Byte;
 typedef unsigned int Handle;
@@ -23,7 +23,7 @@ __device__ Index n_threads() {
     return static_cast<Index>(gridDim.x) * blockDim.x;
 }
 
-// An integer of seven bits a byte; -1 if it is cut short.
+// A varint (7 bits a byte); -1 if it is cut short.
 __device__ Index read_code(const Byte* data, Index& at, Index stop) {
     Index value = 0;
     for (int shift = 0; at < stop && shift < 63; shift += 7) {
@@ -36,7 +36,7 @@ __device__ Index read_code(const Byte* data, Index& at, Index stop) {
     return -1;
 }
 
-// How runs are written where a node has so many edges.
+// The encoding of runs, which depends on the number of edges.
 struct RunCode {
     Index sigma, inverse, threshold;
 
@@ -45,7 +45,7 @@ struct RunCode {
           inverse(n_edges < 255 ? ((1 << BYTE_BITS) + n_edges - 1) / n_edges : 0),
           threshold(n_edges < 255 ? 256 / n_edges : 0) {}
 
-    // The length of the next run, and its edge; -1 if it is wrong.
+    // The length of the next run, and its edge; -1 if it is invalid.
     __device__ Index read(const Byte* data, Index& at, Index stop, Index& edge) const {
         if (sigma >= 255) {
             edge = read_code(data, at, stop);
@@ -75,7 +75,7 @@ __device__ Index record_at(Index place, Index n_places) {
     return 2 * place < n_places ? 2 * place + 1 : 2 * (n_places - 1 - place) + 2;
 }
 
-// The visits of a record; -1 if it is not as the format has it.
+// The number of visits of a record; -1 if it violates the format.
 __device__ Index measure_record(const Byte* data, Index at, Index stop, Index alphabet_offset,
                                 Index n_records) {
     const Index sigma = read_code(data, at, stop);
@@ -137,7 +137,7 @@ extern "C" __global__ void count_edges(const Byte* __restrict__ data,
     }
 }
 
-// Write out the visits of each record: where each goes on to, and what it writes.
+// Expand the visits of each record: the successor of each, and the handle that it writes.
 extern "C" __global__ void expand_records(
     const Byte* __restrict__ data, const Index* __restrict__ record_bytes, Index alphabet_offset,
     const Index* __restrict__ record_starts, const Handle* __restrict__ handles, Index n_places,
@@ -215,7 +215,7 @@ extern "C" __global__ void measure_segments(const Index* __restrict__ heads, Ind
     }
 }
 
-// Put the segment that begins at each visit in its place.
+// Store the segment that begins at each visit.
 extern "C" __global__ void find_segments(const Index* __restrict__ heads, Index n_heads,
                                          Index* __restrict__ visits, Index n) {
     for (Index i = first_item(); i < n; i += n_threads()) {

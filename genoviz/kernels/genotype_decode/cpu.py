@@ -1,4 +1,4 @@
-"""Packed genotypes as a dense block on all cores; the contract is in this folder's ``__init__``."""
+"""Decode packed genotypes to a dense block on all cores; see the contract in ``__init__``."""
 
 import numpy as np
 from numba import njit, prange

@@ -1,4 +1,4 @@
-"""Packed genotypes as a dense block on one GPU; the contract is in this folder's ``__init__``."""
+"""Decode packed genotypes to a dense block on one GPU; see the contract in ``__init__``."""
 
 import cupy
 import numpy as np

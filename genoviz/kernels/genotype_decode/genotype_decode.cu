@@ -1,6 +1,6 @@
-// Packed genotypes as a dense block; the contract is in this folder's __init__.
+// Decode packed genotypes to a dense block; the contract is in this folder's __init__.
 
-// A thread decodes the genotypes of a byte; blocks stride over all bytes.
+// A thread decodes one byte of genotypes, in a grid-stride loop over all bytes.
 extern "C" __global__ void decode(const unsigned char* __restrict__ packed,
                                   const VALUE* __restrict__ values, long long n_variants,
                                   long long n_samples, VALUE* __restrict__ out) {

@@ -1,4 +1,4 @@
-// Codes of packed genotypes, counted: a block of threads for each variant.
+// Count the codes of packed genotypes: one thread block per variant.
 
 using u8 = unsigned char;
 using u32 = unsigned int;
@@ -8,7 +8,7 @@ using u64 = unsigned long long;
 constexpr u32 LOW_BITS = 0x55555555;
 constexpr int N_THREADS = 128;
 
-// The bits of a word of memory that belong to samples first_bit to last_bit.
+// Mask of the bits of a memory word that belong to samples first_bit to last_bit.
 __device__ u32 own_bits(i64 word, i64 first_bit, i64 last_bit) {
     const i64 start = 32 * word;
     u32 mask = LOW_BITS;

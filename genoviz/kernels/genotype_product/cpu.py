@@ -1,10 +1,10 @@
 """Genotype products on all cores; the contract is in this folder's ``__init__``.
 
-Where the processor has a matrix unit, products are sums of integers; else they are made of tables.
+With a matrix unit, products are sums of integers; otherwise they are computed from tables.
 
-Those of wide columns are made genotype by genotype, as in a dense matrix: terms of 0 add nothing to
-the error, and infinities and NaN come out as NumPy has them. Sums of 1,024 terms are made before
-they are added up, which keeps errors below 1e-12 of the sum of magnitudes of terms.
+Wide columns are multiplied genotype by genotype, like a dense matrix: terms of 0 add no error, and
+infinities and NaN give NumPy's results. Partial sums of 1,024 terms are added up, which keeps
+errors below 1e-12 of the sum of magnitudes of terms.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 FEW_MISSING = 0.008
-"""Up to which share missing genotypes are added one by one, which costs less than a product."""
+"""Maximum share of missing genotypes to add one by one, which is cheaper than a second product."""
 SAMPLED_VARIANTS = 256
 LOW_BITS, ONE = np.uint64(0x5555555555555555), np.uint64(1)
 STATE_DOSAGES = 2.0, 1.0, 0.0
@@ -43,7 +43,7 @@ KIND_WEIGHTS = 0.0, 1.0, 0.0
 ROUNDING = 8 * np.finfo(np.float64).eps
 CHUNK = 1024
 BYTES = 64
-"""Bytes of packed samples that a thread sums up at a time."""
+"""Bytes of packed samples that a thread processes at a time."""
 
 
 def multiply(packed, n_samples, values, right, *, matrix_unit=True):
@@ -67,13 +67,13 @@ def multiply_transposed(packed, n_samples, values, left, *, matrix_unit=True):
 
 
 def _find_wide(dense, weights):
-    """Return what `find_wide_columns` does, faster."""
+    """Return the result of `find_wide_columns`, but faster."""
     largest, n_small, n_some = _measure(dense, weights, SMALL)
     return ~(largest < np.inf) | (n_small > MAX_SMALL * n_some)
 
 
 def _by_width(ways, is_wide, packed, n_samples, values, dense):
-    """Return the product, of narrow columns by the first way and of wide ones by the second."""
+    """Return the product: narrow columns by the first method, wide ones by the second."""
     if is_wide.all() or not is_wide.any():
         return ways[int(is_wide[0])](packed, n_samples, values, dense)
     narrow, wide = (
@@ -101,8 +101,8 @@ def _multiply_narrow(packed, n_samples, values, right):
 def _multiply_narrow_transposed(packed, n_samples, values, left):
     """Return Z.T @ left.
 
-    The tables are those of dosages, for all variants: their sums are scaled for each variant. What
-    is not linear in the dosage, such as codes of dominance, takes a product more.
+    The tables are those of dosages for all variants, and their sums are scaled for each variant.
+    Values that are not linear in the dosage, such as codes of dominance, need a second product.
     """
     base, slopes = values[:, 3], (values[:, 0] - values[:, 3]) / 2
     curves, errors = values[:, 2] - base - slopes, values[:, 1] - base - slopes
@@ -127,14 +127,14 @@ def _multiply_narrow_transposed(packed, n_samples, values, left):
 
 
 def count_codes(packed, n_samples):
-    """Return how many samples have each code at each variant."""
+    """Return the number of samples with each code at each variant."""
     counts = np.zeros((len(packed), 4), np.int64)
     _count_codes(read_only(packed), n_samples, counts)
     return counts
 
 
 def _has_few_missing(packed):
-    """Return whether few genotypes are missing, by some variants from all over."""
+    """Return whether few genotypes are missing, by a sample of variants."""
     some = packed[:: max(1, len(packed) // SAMPLED_VARIANTS)]
     n_missing = np.bitwise_count(some & ~(some >> 1) & 0x55).sum()
     return n_missing <= FEW_MISSING * 4 * some.size
@@ -142,7 +142,7 @@ def _has_few_missing(packed):
 
 @njit(nogil=True, cache=True)
 def _measure(dense, weights, small):
-    """Return each column's largest size, and how many are small, and not 0."""
+    """Return the largest size of each column, and its number of small nonzero entries."""
     k = dense.shape[1]
     largest, n_small, n_some = np.zeros(k), np.zeros(k, np.int64), np.zeros(k, np.int64)
     for i in range(len(dense)):
@@ -225,4 +225,4 @@ def _sum_wide_transposed(packed, values, left, out):
                 out[j, column] += sums[column]
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

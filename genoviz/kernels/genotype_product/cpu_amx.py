@@ -1,7 +1,7 @@
 """Products of small integers by the matrix unit (AMX) that some x86 processors have.
 
-A *tile* is 16 rows of 64 bytes, which is what the unit multiplies: 16 by 64 integers of 8 bits with
-64 by 16, added to 16 by 16 of 32 bits. Of the second factor a row has four entries of each column::
+A *tile* is 16 rows of 64 bytes. The unit multiplies 16 by 64 integers of 8 bits with 64 by 16, and
+adds to 16 by 16 integers of 32 bits. A row of the second factor has four entries of each column::
 
            64 entries                 16 columns of 4 entries          16 columns
        +--------------+             +----------+----------+---        +-------------+
@@ -9,8 +9,8 @@ A *tile* is 16 rows of 64 bytes, which is what the unit multiplies: 16 by 64 int
        |              |             | b4 .. b7 | c4 .. c7 | ..        |             |
        +--------------+             +----------+----------+---        +-------------+
 
-Genotypes are spread from 2 bits to bytes just before they are multiplied, so that memory is read
-at 2 bits a genotype.
+Genotypes are expanded from 2 bits to bytes just before the product, so that memory is read at 2
+bits a genotype.
 """
 
 import ctypes
@@ -29,11 +29,11 @@ TILE_BYTES = 1024
 LINE = 64
 """Bytes of a row of a tile."""
 MAX_TILES = 5
-"""Tiles of sums that the unit keeps at a time, of the eight that it has room for."""
+"""Accumulator tiles, of the eight tiles of the unit."""
 CHUNK = 256
-"""Genotypes of a line of packed codes, and rows of sums that are spread at a time."""
+"""Genotypes of a line of packed codes, and rows of sums that are expanded at a time."""
 STATES, CODE_1, CODE_2 = range(3)
-"""What counts: the sum of a code's bits, or one code alone."""
+"""What is multiplied: the sum of a code's bits, or the indicator of one code."""
 
 FEATURES = "amx-tile", "amx-int8", "avx512bw"
 SYSCALL_ARCH_PRCTL = 158
@@ -45,12 +45,12 @@ _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _BYTES = _I8.as_pointer()
 _READ_INTO_L2 = 0, 2, 1
 _LANES = 4
-"""Parts of a vector of 64 bytes among which bytes are interleaved."""
+"""128-bit lanes of a 64-byte vector; bytes are interleaved within a lane."""
 
 
 @cache
 def has_amx():
-    """Return whether this processor has the unit, and the system lets this process use it."""
+    """Return whether this processor has AMX and the system lets this process use it."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     features = llvmlite.binding.get_host_cpu_features()
@@ -64,7 +64,7 @@ def has_amx():
 
 
 def tile_shapes():
-    """Return the unit's configuration: uint8 (64,), all tiles whole."""
+    """Return the tile configuration, uint8 (64,): all tiles have full size."""
     shapes = np.zeros(LINE, np.uint8)
     shapes[0] = 1
     shapes[16:32:2], shapes[48:56] = LINE, TILE_ROWS
@@ -72,10 +72,11 @@ def tile_shapes():
 
 
 def _assembly(n_tiles, genotypes_are_first):
-    """Return the instructions that add products to tiles of sums, group after group.
+    """Return the instructions that add products to accumulator tiles, group after group.
 
-    Operands: $0 genotypes, $1 sums, $2 groups, $3 and $4 scratch; what the first three begin with;
-    $8 shapes, $9 digits, $10 steps, $11 bytes from row to row, $12 those between groups.
+    Operands: $0 genotypes, $1 sums, $2 groups, $3 and $4 scratch; then the initial values of the
+    first three; $8 shapes, $9 digits, $10 steps, $11 row stride in bytes, $12 group stride in
+    bytes.
     """
     sums = [f"%tmm{k}" for k in range(n_tiles)]
     lines = ["ldtilecfg ($8)", "2:", "mov $9, $3", "mov $10, $4"]
@@ -103,11 +104,10 @@ def multiply_tiles(
     typing_context, by_sample, n_tiles, genotypes, n_between, digits, n_steps, sums, n_groups,  # noqa: ARG001
     shapes,
 ):  # fmt: skip
-    """Add to groups of ``n_tiles`` tiles of sums products of tiles.
+    """Add products of tiles to groups of ``n_tiles`` accumulator tiles.
 
-    The digits have ``n_steps`` times ``n_tiles`` tiles, the genotypes ``n_steps`` for each of
-    ``n_groups`` groups, with ``n_between`` bytes between groups, and are the first factors unless
-    ``by_sample``.
+    The digits have ``n_steps * n_tiles`` tiles. The genotypes have ``n_steps`` tiles for each of
+    ``n_groups`` groups, ``n_between`` bytes apart, and are the first factors unless ``by_sample``.
     """
 
     def generate(context, builder, signature, arguments):
@@ -156,7 +156,7 @@ def _interleave(builder, first, second, element, upper):
 
 
 def _counts(builder, codes, kind):
-    """Return what each code counts: the sum of its bits, or whether it is 1, or 2."""
+    """Return the values of codes: the sum of bits, or the indicator of code 1 or 2."""
     vector = ir.VectorType(_I64, 8)
     codes = builder.bitcast(codes, vector)
     low_bits, none = (ir.Constant(vector, [bits] * 8) for bits in (0x5555555555555555, 0))
@@ -172,7 +172,7 @@ def _counts(builder, codes, kind):
 
 
 def _load_line(builder, pointer, ahead):
-    """Load a line, and ask for the one so many bytes further."""
+    """Load a line, and prefetch the line ``ahead`` bytes further on."""
     prefetch = builder.module.declare_intrinsic(
         "llvm.prefetch.p0i8", fnty=ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
     )
@@ -187,11 +187,11 @@ def _store_line(builder, line, pointer):
 
 @intrinsic
 def spread_columns(typing_context, kind, codes, byte, row_bytes, ahead, tiles, place, step):  # noqa: ARG001
-    """Write what counts of 256 samples at four variants: a row of each of 16 tiles.
+    """Write the values of 256 samples at four variants: one row in each of 16 tiles.
 
-    The codes of a variant are 64 bytes from ``codes.flat[byte]`` on, those of the next
-    ``row_bytes`` further; those ``ahead`` bytes further are asked for. Row ``t`` begins at
-    ``tiles[place + t step]``; its bytes are four variants of each of 16 samples, which are
+    The codes of a variant are 64 bytes from ``codes.flat[byte]`` on, those of the next variant
+    ``row_bytes`` further; those ``ahead`` bytes further are prefetched. Row ``t`` begins at
+    ``tiles[place + t step]``. Its bytes are four variants of each of 16 samples: samples
     ``64 l + 4 t + j`` for ``l`` and ``j`` from 0 to 3.
     """
 
@@ -225,10 +225,10 @@ def spread_columns(typing_context, kind, codes, byte, row_bytes, ahead, tiles, p
 
 @intrinsic
 def spread_row(typing_context, kind, codes, byte, ahead, tiles, place, step):  # noqa: ARG001
-    """Write what counts of 256 samples at a variant, 64 bytes from ``codes.flat[byte]`` on: 4 rows.
+    """Write the values of 256 samples at a variant, 64 bytes from ``codes.flat[byte]`` on: 4 rows.
 
     Row ``t`` begins at ``tiles[place + t step]`` and has the samples ``4 j + t``. The codes
-    ``ahead`` bytes further are asked for.
+    ``ahead`` bytes further on are prefetched.
     """
 
     def generate(context, builder, signature, arguments):
@@ -248,7 +248,7 @@ def spread_row(typing_context, kind, codes, byte, ahead, tiles, place, step):  #
 
 @intrinsic
 def find_codes(typing_context, kind, codes, byte, ahead):  # noqa: ARG001
-    """Return a number that is 0 unless some of 256 codes count, as `spread_row` reads them."""
+    """Return a number that is 0 unless some of 256 codes have a value, read as by `spread_row`."""
 
     def generate(context, builder, signature, arguments):
         pointer = _pointer(context, builder, signature, arguments, 1, arguments[2])

@@ -1,4 +1,4 @@
-"""Products in blocks of rows of sums: what the tables of ``cpu_tables.py`` are made of and give."""
+"""Products in blocks of rows of sums: the inputs and outputs of the tables in ``cpu_tables.py``."""
 
 import numba
 import numpy as np
@@ -33,7 +33,7 @@ class BlockedProduct:
         self._sums = self._make_sums()
 
     def _split(self, unit):
-        """Choose the rows of a block, so that all threads have about equally many."""
+        """Choose the rows of a block, so that threads are balanced."""
         n_units, n_threads = -(-self._n_sums // unit), numba.get_num_threads()
         row_bytes = sum(self._widths) * self._dtype.itemsize
         max_units = max(min(BLOCK_ROWS, BLOCK_BYTES // row_bytes) // unit, 1)
@@ -47,14 +47,14 @@ class BlockedProduct:
         self._tables = aligned_zeros((n_workers, table_size), self._dtype)
 
     def add(self, kind, weights):
-        """Return the products, shape (sums, k), with genotypes that count by their states.
+        """Return the products, shape (sums, k), of the states of genotypes.
 
-        ``kind`` is of ``cpu_tables``; ``weights`` has shape (rows of the dense matrix, 3).
+        ``kind`` is one of ``cpu_tables``; ``weights`` has shape (rows of the dense matrix, 3).
         """
         return self._add(kind, weights, self._rows[:0], self._sums)
 
     def add_with_corrections(self, kind, weights, corrections):
-        """Return the same, to which a row of ``corrections`` is added for each missing genotype."""
+        """Return the same, plus a row of ``corrections`` for each missing genotype."""
         return self._add(kind, weights, self._planes(corrections), self._sums)
 
     def add_and_sum_missing(self, kind, weights):
@@ -94,7 +94,7 @@ class BlockedProduct:
         return np.concatenate(planes)
 
     def _columns(self, sums):
-        """Return the rows of sums in their order, without padding."""
+        """Return the rows of sums in order, without padding."""
         out = np.empty((self._n_blocks * self._n_rows, self._k), self._dtype)
         for block, block_sums in enumerate(sums):
             rows = out[block * self._n_rows : (block + 1) * self._n_rows]
@@ -111,14 +111,14 @@ class BlockedProduct:
 
 
 def read_only(packed):
-    """Return a view that cannot be written to, as files mapped for reading are: one type."""
+    """Return a read-only view: then memory and memory-mapped files have one Numba type."""
     view = np.asarray(packed).view()
     view.flags.writeable = False
     return view
 
 
 def _plane_widths(k, itemsize):
-    """Return the columns of each plane; the last one is narrower where half of it would do."""
+    """Return the columns of each plane; the last one is narrower if half the width suffices."""
     wide = WIDE // itemsize
     n_wide, rest = divmod(k, wide)
     if 2 * rest > wide:
@@ -128,14 +128,14 @@ def _plane_widths(k, itemsize):
 
 
 def _padded(rows):
-    """Return rows with zeros after them, as many as words are about."""
+    """Return rows padded with zeros to a multiple of ``ITEMS``."""
     padded = np.zeros((-(-len(rows) // ITEMS) * ITEMS, rows.shape[1]), rows.dtype)
     padded[: len(rows)] = rows
     return padded
 
 
 def aligned_zeros(shape, dtype):
-    """Return zeros that begin at a line of the cache."""
+    """Return zeros that begin at a cache line."""
     n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     zeros = np.zeros(n_bytes + LINE, np.int8)
     skip = -zeros.ctypes.data % LINE

@@ -1,25 +1,24 @@
-"""Products of packed genotypes as sums of integers, where the processor has a matrix unit.
+"""Products of packed genotypes as sums of integers, on processors with a matrix unit.
 
-It is the way of the GPU: each number of a column of the dense matrix is rounded to 2^-54 (float32:
-2^-30) of the power of two above the column's largest, and split into digits of 8 bits, whose
-products with the states of genotypes are summed up exactly in 32 bits. So errors are relative to
-the largest number of a column; columns that are wide do not come here::
+The method is that of the GPU. Each entry of a dense column is rounded to 2^-54 (float32: 2^-30) of
+the power of two above the column's largest, and split into digits of 8 bits. Products of digits
+with the states of genotypes are summed exactly in 32 bits. So errors are relative to the largest
+entry of a column; wide columns use another method::
 
     a number of a column        its digits, -128 to 127          states of genotypes
     x = 2^e (d0 + 256 d1 +      +----+----+----+ ... +----+
              65,536 d2 + ...)   | d6 | d5 | d4 |     | d0 |   x  0 1 1 2, or a code alone
                                 +----+----+----+ ... +----+
-                                   |    |    |          |     each summed up over genotypes
-                                  s6   s5   s4         s0     in 32 bits, exactly
+                                   |    |    |          |     each summed over genotypes,
+                                  s6   s5   s4         s0     exactly, in 32 bits
     sum of x times state  =  2^e (s0 + 256 s1 + 65,536 s2 + ...)
 
-What a code counts as is an offset, plus a slope times its state (0, 1, 1, 2), plus a rest for code
-1 and one for code 2. Of dosages only missing genotypes have a rest: one product does where none is
-missing, two where some are.
+The value of a code is an offset, plus a slope times its state (0, 1, 1, 2), plus a remainder for
+code 1 and one for code 2. For dosages, only missing genotypes have a remainder, so one product is
+enough without missing genotypes, and two with them.
 
-Sums of 256 samples or variants at a time are made with digits that stay in the L1 cache. The dot
-products of vectors that AVX-512 has (VNNI) were tried on the same tiles, and took longer than
-tables for more than one column.
+Sums of 256 samples or variants at a time use digits that stay in the L1 cache. AVX-512 dot products
+(VNNI) on the same tiles were slower than tables for more than one column.
 
 References
 ----------
@@ -54,15 +53,15 @@ N_SLICES = {"float64": 7, "float32": 4}
 STEP = 64
 """Rows of digits of a tile."""
 SAMPLE_STEPS, VARIANT_STEPS = 6, 12
-"""Tiles along the rows of digits that genotypes are spread to at a time, for sums of either."""
+"""Tiles along the rows of digits that are expanded at a time, for sums of samples and variants."""
 L1_STEPS = 6
-"""Of these, how many are multiplied before the next ones: their digits stay in the L1 cache."""
+"""Tiles multiplied before the next ones: their digits stay in the L1 cache."""
 MAX_GROUPS = 3
-"""Groups of tiles of sums that a product has: digits of more would not stay in the L2 cache."""
+"""Maximum groups of accumulator tiles of a product: more digits would not stay in the L2 cache."""
 SUMS_BYTES = 960 << 10
-"""What the sums of a block of rows may take of the L2 cache."""
+"""Bytes of the L2 cache for the sums of a block of rows."""
 MAX_VARIANTS = 1024
-"""How many variants a block has at most: their lines are in pages of memory of their own."""
+"""Maximum variants of a block: the line of each is in a memory page of its own."""
 GROUPS, TILE_SUMS = CHUNK // TILE_ROWS, TILE_BYTES // 4
 
 
@@ -70,7 +69,7 @@ def multiply(packed, n_samples, values, right):
     """Return Z @ right, as the contract says."""
     offsets, weights = split_values(values)
     product = IntegerProduct(packed, n_samples, True)
-    # A product of NumPy would keep its own threads waiting beside those that are needed next.
+    # NumPy's matrix product would leave its own threads waiting beside those needed next.
     out = np.tile(np.einsum("j,jl->l", offsets, right), (n_samples, 1))
     for kind in product.iter_kinds(weights):
         for digits in iter_digits(right, weights[kind], True):
@@ -91,7 +90,7 @@ def multiply_transposed(packed, n_samples, values, left):
 
 
 def iter_digits(dense, weights, by_sample):
-    """Yield the digits of as many columns of a dense matrix at a time as a product should take.
+    """Yield the digits of as many columns of a dense matrix as one product takes.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def iter_digits(dense, weights, by_sample):
     weights = np.ones(len(rows)) if weights is None else np.ascontiguousarray(weights)
     largest = _find_largest(rows, weights)
     shifts = 8 * n_slices - 2 - np.frexp(largest)[1].astype(np.int64)
-    # Twos to the power of a shift may be out of range, those of its halves are not.
+    # 2**shift may be out of range; the halves of the shift are not.
     halves, is_finite = np.array([shifts // 2, shifts - shifts // 2]), np.isfinite(largest)
     scales = np.where(is_finite, np.ldexp(1.0, -halves), np.nan)
     raises = np.where(is_finite, np.ldexp(1.0, halves), 0.0)
@@ -124,7 +123,7 @@ def iter_digits(dense, weights, by_sample):
 
 
 def _split_evenly(n, maximum):
-    """Return the ends of parts of n of which none has more than ``maximum``."""
+    """Return the bounds of equal parts of n, each of at most ``maximum``."""
     n_parts = -(-n // maximum)
     return np.array([n * part // n_parts for part in range(n_parts + 1)])
 
@@ -135,14 +134,14 @@ class Digits(NamedTuple):
     Attributes
     ----------
     words
-        int8: tiles of digits, as the product takes them.
+        int8: tiles of digits, in the order of the product.
     first_columns, n_tiles
-        int64: of each group of columns, its first one and its tiles; the former end with the
+        int64: first column and number of tiles of each group of columns; the former ends with the
         column after the last.
     scales
-        float64 (2, k): factors of the sums of digits, one after the other, for all columns.
+        float64 (2, k): two factors for the sums of digits of each column, applied in turn.
     n_items, n_slices
-        Rows of the matrix, digits of a number.
+        Rows of the matrix, digits of an entry.
     """
 
     words: np.ndarray
@@ -166,7 +165,7 @@ class IntegerProduct:
     Attributes
     ----------
     max_steps
-        How many steps are summed up in 32 bits, which are enough: a product is below 2^8.
+        Maximum steps accumulated in 32 bits without overflow: a product is below 2^8.
     """
 
     max_steps = 1 << 16
@@ -178,7 +177,7 @@ class IntegerProduct:
         self._n_sums = n_samples if by_sample else len(packed)
 
     def iter_kinds(self, weights):
-        """Yield the kinds of codes that have weights, float64 (3, m), and are there."""
+        """Yield the kinds of codes that occur with nonzero weights; ``weights``: float64 (3, m)."""
         n_threads = numba.get_num_threads()
         for kind in (STATES, CODE_1, CODE_2):
             if weights[kind].any() and (
@@ -187,7 +186,7 @@ class IntegerProduct:
                 yield kind
 
     def add(self, kind, digits, weights, out):
-        """Add what a kind of codes counts, times the dense rows, to the products.
+        """Add the values of a kind of codes, times the dense rows, to the products.
 
         Parameters
         ----------
@@ -196,7 +195,7 @@ class IntegerProduct:
         digits
             `Digits`.
         weights
-            float64, shape (sums,): what each row is multiplied by, or None.
+            float64, shape (sums,): factor of each row, or None.
         out
             float64, shape (sums, k), changed.
         """
@@ -213,7 +212,7 @@ class IntegerProduct:
         )  # fmt: skip
 
     def _split(self, digits):
-        """Return the rows of a block and how many there are, about as many for all threads."""
+        """Return the rows of a block and the number of blocks, so that threads are balanced."""
         n_chunks, n_threads = -(-self._n_sums // CHUNK), numba.get_num_threads()
         chunk_bytes = digits.n_tiles.sum() * TILE_BYTES * CHUNK // TILE_ROWS
         maximum = max(SUMS_BYTES // chunk_bytes, 1)
@@ -225,12 +224,12 @@ class IntegerProduct:
 
 
 def split_values(values):
-    """Split what codes count as into a number that all have, and weights of the three kinds.
+    """Split the values of codes into a common offset and weights of the three kinds.
 
     Returns
     -------
     offsets, weights
-        float64 (m,) and (3, m); the weights of a kind are 0 where they are but rounding.
+        float64 (m,) and (3, m); weights are 0 where they are only rounding errors.
     """
     offsets, slopes = values[:, 0], (values[:, 3] - values[:, 0]) / 2
     rests = values[:, 1:3].T - offsets - slopes
@@ -241,7 +240,7 @@ def split_values(values):
 
 @njit(nogil=True, cache=True)
 def _find_largest(rows, weights):
-    """Return the largest magnitude of each column; NaN where there is one."""
+    """Return the largest magnitude of each column; NaN if it contains one."""
     largest = np.zeros(rows.shape[1])
     for i in range(len(rows)):
         for column in range(rows.shape[1]):
@@ -258,8 +257,8 @@ def _write_digits(
     """Write digits to tiles.
 
     Tile ``t`` of step ``s`` has digit ``c % n_slices`` of column ``c // n_slices`` of the group in
-    row ``c - 16 t`` where products are of samples, and rows of the matrix along it. Otherwise it
-    has four rows of the matrix at each of 16 digits in a row.
+    row ``c - 16 t`` if products are of samples, with rows of the matrix along it. Otherwise, each
+    of its rows has four rows of the matrix for each of 16 digits.
     """
     round_up = np.int64(0)
     for k in range(n_slices):
@@ -318,7 +317,7 @@ def _has_codes(packed, n_samples, kind, n_workers):
 def _add_products(
     genotypes, digits, weights, shapes, codes, tiles, sums, n_rows, n_blocks, max_summed, out
 ):
-    """Add products; ``genotypes`` is packed, by_sample and kind, ``digits`` a plain `Digits`."""
+    """Add products; ``genotypes`` is (packed, by_sample, kind), ``digits`` a plain `Digits`."""
     by_sample, n_items = genotypes[1], digits[4]
     n_all_steps = -(-n_items // CHUNK) * (CHUNK // STEP)
     max_steps = SAMPLE_STEPS if by_sample else VARIANT_STEPS
@@ -378,7 +377,7 @@ def _add_steps(genotypes, digits, step, n_steps, first, n_rows, shapes, codes, t
 
 @njit(nogil=True, cache=True)
 def _spread(kind, codes, first_byte, row_bytes, ahead, by_sample, n_steps, tiles):
-    """Write the tiles of some steps of 256 sums, 16 sums each; return whether anything counts."""
+    """Write the tiles of some steps of 256 sums, 16 each; return whether any value is not 0."""
     n_lines, lines_of_row = (n_steps * STEP, 1) if by_sample else (CHUNK, n_steps * STEP // CHUNK)
     if kind != STATES:
         found = 0
@@ -404,7 +403,7 @@ def _spread(kind, codes, first_byte, row_bytes, ahead, by_sample, n_steps, tiles
 
 @njit(nogil=True, cache=True)
 def _copy_codes(packed, first_row, n_rows, first_byte, n_bytes, codes):
-    """Fill rows with bytes of packed rows, and zeros."""
+    """Copy bytes of packed rows, and pad with zeros."""
     n_here = max(min(n_bytes, packed.shape[1] - first_byte), 0)
     codes[: n_rows * n_bytes] = 0
     for row in range(max(min(n_rows, len(packed) - first_row), 0)):
@@ -414,10 +413,10 @@ def _copy_codes(packed, first_row, n_rows, first_byte, n_bytes, codes):
 
 @njit(nogil=True, cache=True)
 def _take_sums(by_sample, digits, first, weights, sums, n_rows, out):
-    """Add the sums of a block to the products, and make them 0."""
+    """Add the sums of a block to the products, and reset them to 0."""
     _, first_columns, n_tiles, scales, _, n_slices = digits
     for row in range(min(n_rows, len(out) - first)):
-        # Samples of a chunk are spread over its tiles as `spread_columns` says.
+        # `spread_columns` defines the order of samples in the tiles of a chunk.
         group, place = row // TILE_ROWS, row % TILE_ROWS
         if by_sample:
             group = row // CHUNK * TILE_ROWS + (row >> 2) % TILE_ROWS
@@ -443,4 +442,4 @@ def _take_sums(by_sample, digits, first, weights, sums, n_rows, out):
     sums[:] = 0
 
 
-# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: f84a2939259eee25
+# Compiled with genoviz/kernels/genotype_product/cpu_amx.py: e9b1a457ab8e267c

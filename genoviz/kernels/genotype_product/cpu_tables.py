@@ -1,24 +1,24 @@
-"""Products of genotypes by tables of sums of a few rows of the dense matrix, on all cores.
+"""Products of genotypes from tables of sums of a few dense rows, on all cores.
 
-Rows of products are summed up in blocks that stay in the L2 cache; the tables of 32 dense rows,
-which each block makes anew, stay in L1. Dense rows and sums are kept in *planes* of 64 bytes a
-row, and a narrower last one; rows of a plane lie one after the other.
+Rows of products are accumulated in blocks that stay in the L2 cache. The tables of 32 dense rows
+are rebuilt by each block and stay in L1. Dense rows and sums are stored in *planes* of 64 bytes a
+row, and a narrower last one; the rows of a plane are contiguous.
 
-A table has a row for each of the 81 things that four genotypes can be, so that one look-up and one
-addition do for four products, and for 64 bytes of columns at once::
+A table has a row for each of the 81 combinations of four genotypes. One look-up and one addition
+replace four products, for 64 bytes of columns at once::
 
     states of four genotypes    2  0  1  1
     their byte                  2 + 3 * 0 + 9 * 1 + 27 * 1 = 38
     row 38 of the table         w2 x0 + w0 x1 + w1 x2 + w1 x3      x0 to x3: four dense rows
     sums[row]                   += table[38]
 
-A missing genotype has the state of a heterozygous one in the tables. What that is wrong by is
-added for each of them or, where they are many, by another product of the codes of a *kind* alone.
+In the tables, a missing genotype has the state of a heterozygous one. The difference is added for
+each missing genotype or, if there are many, by a second product of the codes of one *kind*.
 
-Of ``five_codes`` ("5codes"), uint8 of shape ((m + 4) // 5, n), a byte is ``d0 + 3 d1 + 9 d2 + 27 d3
+In ``five_codes`` ("5codes"), uint8 of shape ((m + 4) // 5, n), a byte is ``d0 + 3 d1 + 9 d2 + 27 d3
 + 81 d4`` for the dosages of one sample at five variants: 80 % of the size of packed genotypes. A
-missing one has dosage 0, and counts as that. Z @ right looks up sums of five rows in tables; of
-Z.T @ left the rows of samples of the same byte are summed up before they are sorted by dosages.
+missing genotype counts as dosage 0. Z @ right looks up sums of five rows in tables. Z.T @ left
+first sums the rows of samples with the same byte, and then distributes these sums by dosage.
 """
 
 import numpy as np
@@ -40,7 +40,7 @@ from genoviz.kernels.instructions import lowest_bit
 
 ALL_CODES, MISSING, HETEROZYGOUS = range(3)
 ITEMS = 32
-"""Dense rows that a word is about."""
+"""Dense rows of a word."""
 TILE = ITEMS * LANES
 """Samples of a line of packed genotypes."""
 LOW_BITS, ONE = np.uint64(0x5555555555555555), np.uint64(1)
@@ -50,7 +50,7 @@ FIVE_GROUPS = 4
 """Bytes of a sample that are looked up at once."""
 FIVE_BLOCK_ROWS = 2048
 NARROW = 8
-"""Bytes of a row of one column; of more there are ``WIDE`` bytes at once."""
+"""Bytes of a row of one column; several columns take ``WIDE`` bytes at once."""
 CODE_DOSAGES = np.array([2, 0, 1, 0], np.uint8)
 
 
@@ -67,21 +67,22 @@ def add_products(
     by_sample
         Whether sums are of samples (Z @ right), or of variants (Z.T @ left).
     kind
-        Which codes count: all, or one, which has state 1 then.
+        The codes that count: all, or one kind, which then has state 1.
     weights
-        Shape (3 n_items,): of the three states of each dense row; ``n_items`` is a multiple of 32.
+        Shape (3 n_items,): the factor of each state for each dense row; ``n_items`` is a multiple
+        of 32.
     rows
         The planes of the dense rows.
     corrections
-        Planes of what is added for each missing genotype, or empty.
+        Planes of the correction for each missing genotype, or empty.
     words, tables
-        Room for each worker: uint64 (n_workers, 2, n_rows), or 8 n_rows for sums of variants; and
-        the tables of two planes.
+        Workspace of each worker: uint64 (n_workers, 2, n_rows), or 8 n_rows for sums of variants;
+        and the tables of two planes.
     n_rows
         Rows of a block: a multiple of 256 samples or of 8 variants.
     sums, missing_sums
-        Shape (n_blocks, n_columns * n_rows): planes. To the second ones ``corrections`` are added,
-        which may be the same array.
+        Shape (n_blocks, n_columns * n_rows): planes. ``corrections`` are added to
+        ``missing_sums``, which may be the same array as ``sums``.
     """
     for worker in prange(len(words)):
         for block in range(worker, len(sums), len(words)):
@@ -133,7 +134,7 @@ def _add_block(
 
 @njit(nogil=True, cache=True)
 def _copy_codes(packed, first_row, first_byte, codes, row_words, kind):
-    """Fill rows of words with bytes of packed rows; zeros stand for what is not there."""
+    """Copy bytes of packed rows to rows of words, and pad with zeros."""
     n_bytes = min(8 * row_words, packed.shape[1] - first_byte)
     n_rows = len(codes) // row_words
     n_here = max(min(n_rows, len(packed) - first_row), 0)
@@ -152,7 +153,7 @@ def _copy_codes(packed, first_row, first_byte, codes, row_words, kind):
 
 @njit(nogil=True, cache=True)
 def _add_missing(codes, row_words, by_sample, corrections, item, n_items, sums, first_row, n_rows):
-    """Add the corrections of missing genotypes of rows of words."""
+    """Add the corrections of the missing genotypes in rows of words."""
     wide = WIDE // sums.itemsize
     n_wide, rest = len(sums) // n_rows // wide, len(sums) // n_rows % wide * sums.itemsize
     for first in range(0, len(codes) if len(corrections) else 0, LANES):
@@ -177,7 +178,7 @@ def _add_missing(codes, row_words, by_sample, corrections, item, n_items, sums, 
 
 @njit(nogil=True, cache=True)
 def _add_words(even, odd, word, weights, rows, item, n_items, tables, sums, n_rows):
-    """Add to sums what their words from ``word`` on say of 32 dense rows."""
+    """Add the products of 32 dense rows, given by the words from ``word`` on, to sums."""
     wide = WIDE // sums.itemsize
     n_wide, rest = len(sums) // n_rows // wide, len(sums) // n_rows % wide
     rest_bytes = rest * sums.itemsize
@@ -197,7 +198,7 @@ def _add_words(even, odd, word, weights, rows, item, n_items, tables, sums, n_ro
 
 
 def pack_five_codes(packed, n_samples):
-    """Return genotypes, five in a byte, of those packed at 2 bits."""
+    """Repack genotypes from 2 bits each to five in a byte."""
     five_codes = np.zeros((-(-len(packed) // FIVE), n_samples), np.uint8)
     view = np.asarray(packed).view()
     view.flags.writeable = False
@@ -236,7 +237,7 @@ def multiply_five_codes_transposed(five_codes, n_variants, values, left):
 
 
 def _iter_lanes(dense):
-    """Yield the columns that go together, as a tuple whose length the compiler knows."""
+    """Yield groups of columns, each as a tuple whose length the compiler knows."""
     k = dense.shape[1]
     width = (NARROW if k == 1 else WIDE) // dense.itemsize
     for first in range(0, k, width):
@@ -265,7 +266,7 @@ def _multiply_five(five_codes, weights, rows, lanes, sums):
             n_here = min(FIVE_GROUPS, n_groups - group)
             for k in range(FIVE_GROUPS):
                 _fill_five_table(weights, rows, FIVE * (group + k), lanes, tables[k])
-            # Groups that are not there have tables of zeros.
+            # Missing groups are replaced by ones with tables of zeros.
             second, third = group + min(1, n_here - 1), group + min(2, n_here - 1)
             fourth = group + n_here - 1
             for i in range(first, last):
@@ -279,7 +280,7 @@ def _multiply_five(five_codes, weights, rows, lanes, sums):
 
 @njit(nogil=True, cache=True)
 def _row_size(lanes, sums):
-    """Return what ``add_row`` asks for: whether rows are wide, and their bytes where not."""
+    """Return the arguments of ``add_row``: whether rows are wide, and their bytes if not."""
     size = len(lanes) * sums.itemsize
     return (1, 0) if size == WIDE else (0, size)
 
@@ -316,4 +317,4 @@ def _multiply_five_transposed(five_codes, weights, rows, lanes, sums):
             n *= 3
 
 
-# Compiled with cpu_vectors.py, instructions.py: 7cbee91dd94ffdd4
+# Compiled with cpu_vectors.py, instructions.py: 42849d1d34cf89ee

@@ -1,9 +1,9 @@
-"""Vector code of the genotype products: what LLVM does not find by itself.
+"""Vector code of the genotype products that LLVM does not generate from scalar loops.
 
-A *word* stands for 32 genotypes: its byte ``t`` is ``s0 + 3 s1 + 9 s2 + 27 s3`` for the states of
+A *word* holds 32 genotypes: its byte ``t`` is ``s0 + 3 s1 + 9 s2 + 27 s3`` for the states of
 genotypes ``4t`` to ``4t + 3``. A state is the sum of a code's bits: 0 for code 0, 1 for codes 1
-and 2, 2 for code 3. Its even bytes are kept in one word and its odd ones in another, each times
-eight in 16 bits, which makes them places in tables. A vector has 64 bytes: eight words.
+and 2, 2 for code 3. Even bytes go to one word and odd bytes to another, as 16-bit numbers times
+eight, which are offsets into tables. A vector has 64 bytes: eight words.
 """
 
 from numba import types
@@ -16,15 +16,15 @@ GROUP = 4
 """Genotypes of a byte."""
 TABLE_ROWS = 3**GROUP
 TABLES = 8
-"""Bytes of a word; each has a table of its own."""
+"""Bytes of a word; each has its own table."""
 N_STATES = 3
 LANES = 8
 """Words of a vector."""
 LINE = 64
-"""Bytes of a vector, and of a line of the cache."""
+"""Bytes of a vector, and of a cache line."""
 WIDE = 64
 ROW_BYTES = 8, 16, 32, WIDE
-"""How large rows of planes may be."""
+"""Possible sizes of rows of planes, bytes."""
 PLANE_BYTES = (WIDE, 0), *((wide, rest) for wide in (0, WIDE) for rest in ROW_BYTES[:-1])
 
 ir = cgutils.ir
@@ -39,7 +39,7 @@ def _spread(word):
 
 
 def _repeat(*some_bytes):
-    """Return a vector constant of the same bytes again and again."""
+    """Return a vector constant that repeats the given bytes."""
     return _spread(int.from_bytes(bytes(some_bytes * (8 // len(some_bytes))), "little"))
 
 
@@ -54,7 +54,7 @@ def _swap(builder, low, high, bits, kept):
 
 
 def _transpose(builder, vectors, steps):
-    """Transpose fields among vectors; a step is their distance, their bits and which are kept."""
+    """Transpose fields among vectors; a step is their distance, width in bits, and mask."""
     for distance, bits, kept in steps:
         for k in range(len(vectors)):
             if not k & distance:
@@ -96,7 +96,7 @@ def _store_words(builder, words, data, index):
 
 @intrinsic
 def number_columns(typing_context, rows, width, first, even, odd, place, step):  # noqa: ARG001
-    """Make words of 256 columns of 32 rows of packed codes.
+    """Compute the words of 256 columns of 32 rows of packed codes.
 
     Rows have ``width`` words, of which eight from ``first`` on are read. Column ``32 c + 4 p + f``
     becomes word ``place + (8 f + p) step + c`` of ``even`` and ``odd``.
@@ -128,7 +128,7 @@ def number_columns(typing_context, rows, width, first, even, odd, place, step): 
 
 @intrinsic
 def number_rows(typing_context, rows, even, odd, place, step):  # noqa: ARG001
-    """Make words of eight rows of eight words of packed codes.
+    """Compute the words of eight rows of eight words of packed codes.
 
     Word ``p`` of row ``k`` becomes word ``place + p step + k`` of ``even`` and ``odd``.
     """
@@ -159,7 +159,7 @@ def number_rows(typing_context, rows, even, odd, place, step):  # noqa: ARG001
 
 
 def _row_type(context, dtype, n_bytes):
-    """Return the type of a row of so many bytes, and the number of its elements."""
+    """Return the vector type of a row of ``n_bytes``, and its number of elements."""
     element = context.get_data_type(dtype)
     n = n_bytes // (dtype.bitwidth // 8)
     return (element if n == 1 else ir.VectorType(element, n)), n
@@ -175,9 +175,9 @@ def _equals(builder, value, number):
 
 @intrinsic
 def fill_tables(typing_context, weights, rows, item, row, n_bytes, tables, place):  # noqa: ARG001
-    """Fill tables from ``tables[place]`` on with weighted sums of rows of so many bytes.
+    """Fill tables from ``tables[place]`` on with weighted sums of rows of ``n_bytes`` each.
 
-    The rows begin at ``rows[row]``, the weights of the first one's states at ``weights[3 item]``.
+    The rows begin at ``rows[row]``, the weights of the first row's states at ``weights[3 item]``.
     """
 
     def generate(context, builder, signature, arguments):
@@ -224,7 +224,7 @@ def _fill_table(builder, weights, rows, table, align):
 
 
 def _fill_vector(builder, kind, scalar):
-    """Return a vector with a scalar in all places."""
+    """Broadcast a scalar to a vector."""
     if not isinstance(kind, ir.VectorType):
         return scalar
     return spread(builder, scalar, kind.count)
@@ -232,10 +232,10 @@ def _fill_vector(builder, kind, scalar):
 
 @intrinsic
 def add_words(typing_context, even, odd, word, tables, sums, place, n_rows, wide, rest):  # noqa: ARG001
-    """Add to rows of sums the rows of tables that words say, one word for each row.
+    """Look up table rows by words, one word for each row of sums, and add them to the sums.
 
-    ``wide`` and ``rest`` are the bytes of a row in one plane and in the next, or 0: the tables of
-    a plane follow those of the other, and so do its rows of sums, from ``sums[place]`` on.
+    ``wide`` and ``rest`` are the bytes of a row in one plane and in the next, or 0. The tables of
+    the second plane follow those of the first; so do its rows of sums, from ``sums[place]`` on.
     """
 
     def generate(context, builder, signature, arguments):
@@ -269,7 +269,7 @@ def add_words(typing_context, even, odd, word, tables, sums, place, n_rows, wide
 
 
 def _add_table_rows(builder, tables, numbers, target, n_bytes):
-    """Add to a row of sums a row of each table."""
+    """Add a row of each table to a row of sums."""
     total = None
     for t, number in enumerate(numbers):
         offset = builder.mul(number, _I64(n_bytes // _UNIT))
@@ -283,9 +283,9 @@ def _add_table_rows(builder, tables, numbers, target, n_bytes):
 
 @intrinsic
 def add_row(typing_context, rows, item, n_items, sums, row, n_rows, n_wide, rest):  # noqa: ARG001
-    """Add a row of all planes of a matrix to a row of the planes of another.
+    """Add a row of a matrix to a row of another, in all planes.
 
-    There are ``n_wide`` planes of 64 bytes a row, and one of ``rest`` bytes where that is not 0.
+    There are ``n_wide`` planes of 64 bytes a row, and one of ``rest`` bytes unless that is 0.
     """
 
     def generate(context, builder, signature, arguments):

@@ -1,11 +1,11 @@
 """Genotype products on one GPU; the contract is in this folder's ``__init__``.
 
-Products are of integers, on tensor cores (compute capability 8.0 or newer). Each number of a column
-of the dense matrix is rounded to 2^-55 (float32: 2^-31) of the power of two above the column's
-largest, and split into digits of 8 bits, whose products with genotypes are summed up exactly in
-32 bits. So errors are relative to the largest number of a column; wide columns are multiplied
-anew in float64, genotype by genotype. Missing genotypes that count as no dosage cost a second
-product, of the blocks of 512 rows that have some.
+Products are sums of integers on tensor cores (compute capability 8.0 or newer). Each entry of a
+dense column is rounded to 2^-55 (float32: 2^-31) of the power of two above the column's largest,
+and split into digits of 8 bits. Products of digits with genotypes are summed exactly in 32 bits.
+So errors are relative to the largest entry of a column; wide columns are recomputed in float64,
+genotype by genotype. Missing genotypes that do not count as a dosage need a second product, for
+the blocks of 512 rows that contain some.
 
 References
 ----------
@@ -38,7 +38,7 @@ FREE_SHARE = 8
 def multiply(packed, n_samples, values, right, *, block_bytes=None):
     """Return Z @ right.
 
-    ``block_bytes``: of ``packed`` that are sent to the card at a time where it lies on the host.
+    ``block_bytes``: bytes of ``packed`` sent to the card at a time if it is on the host.
     """
     dense = cupy.asarray(right, np.float64)
     out = cupy.zeros((n_samples, dense.shape[1]))
@@ -54,7 +54,7 @@ def multiply(packed, n_samples, values, right, *, block_bytes=None):
                 own = weights[component]
                 for digits in split_columns(rows, own, right.dtype, is_transposed=False):
                     product.add(digits, component, None, out)
-        # The host waits for what is wide only when the product of the others is under way.
+        # The host waits for the wide columns only after it has queued the product of the others.
         wide = cupy.flatnonzero(is_wide)
         if wide.size:
             out[:, wide] = _multiply_wide(packed, n_samples, of_codes, dense[:, wide], block_bytes)
@@ -64,7 +64,7 @@ def multiply(packed, n_samples, values, right, *, block_bytes=None):
 def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
     """Return Z.T @ left.
 
-    ``block_bytes``: of ``packed`` that are sent to the card at a time where it lies on the host.
+    ``block_bytes``: bytes of ``packed`` sent to the card at a time if it is on the host.
     """
     dense = cupy.asarray(left, np.float64)
     out = cupy.zeros((len(packed), dense.shape[1]))
@@ -89,9 +89,9 @@ def multiply_transposed(packed, n_samples, values, left, *, block_bytes=None):
 
 
 def count_codes(packed, n_samples, *, block_bytes=None):
-    """Return how many samples have each code at each variant.
+    """Return the number of samples with each code at each variant.
 
-    ``block_bytes``: of ``packed`` that are sent to the card at a time where it lies on the host.
+    ``block_bytes``: bytes of ``packed`` sent to the card at a time if it is on the host.
     """
     counts = cupy.zeros((len(packed), 4), np.int64)
     if len(packed) and n_samples:
@@ -140,9 +140,9 @@ def _launch_wide(name, n_blocks, block, n_samples, values, dense, out):
 def _iter_blocks(packed, block_bytes):
     """Yield slices of variants and the packed genotypes of each, on the card.
 
-    What lies there is one block. Of what lies on the host, a block is copied while the one before
-    it is multiplied: to pinned memory, and from there on a stream of its own. A block is valid
-    until the next is asked for.
+    An array on the card is one block. From the host, a block is copied while the one before it is
+    multiplied: to pinned memory, and from there on a stream of its own. A block is valid until the
+    next one is requested.
     """
     if isinstance(packed, cupy.ndarray):
         yield slice(0, len(packed)), cupy.ascontiguousarray(packed)
@@ -157,7 +157,7 @@ def _iter_blocks(packed, block_bytes):
 
 
 class _Buffer:
-    """Memory for a block on the host and on the card, and events that tell when it is free."""
+    """Memory for a block on the host and on the card, with events that signal when it is free."""
 
     def __init__(self, shape):
         self.host = cupyx.empty_pinned(shape, np.uint8)

@@ -1,4 +1,4 @@
-"""What a card can do, and the product compiled for it."""
+"""Capabilities of a card, and the product compiled for it."""
 
 import hashlib
 import os
@@ -16,12 +16,12 @@ WARPGROUP_OPTIONS = ("-arch=sm_90a",)
 
 
 def uses_warpgroups():
-    """Return whether warps multiply in groups of four: on Hopper alone."""
+    """Return whether warpgroups (four warps) multiply together: on Hopper only."""
     return card_attribute("ComputeCapability") == "90"
 
 
 def load_integer_product(n_blocks):
-    """Return the compiled product of so many blocks of 8 columns of digits."""
+    """Return the compiled product for ``n_blocks`` blocks of 8 columns of digits."""
     options = (f"-DN_BLOCKS={n_blocks}",)
     if uses_warpgroups():
         return _load_for_warpgroups(options, cupy.cuda.Device().id)
@@ -30,7 +30,7 @@ def load_integer_product(n_blocks):
 
 @cache
 def _load_for_warpgroups(options, device):
-    """Compile for the one architecture that CuPy cannot name; keep the result where CuPy does."""
+    """Compile for sm_90a, which CuPy cannot name; store the result in CuPy's cache."""
     source = read_source(__package__, SOURCE)
     options = (STANDARD, *options, *WARPGROUP_OPTIONS)
     key = hashlib.sha256(repr((source, options, nvrtc.getVersion())).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Dense matrices as digits of base 256, as the tensor cores of a card take them."""
+"""Split dense matrices into digits of base 256, in the layout of the tensor cores."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -31,14 +31,14 @@ DENSE = np.dtype(
 
 
 class Values:
-    """What codes count as: a number that all have, and weights of three components.
+    """The values of codes: a common offset, and weights of three components.
 
     Attributes
     ----------
     offsets
-        float64 (m,): what code 0 counts as.
+        float64 (m,): the value of code 0.
     weights
-        float64 (3, m): of the count 0, 1, 1, 2 of codes 0 to 3, and of the ones of codes 1 and 2.
+        float64 (3, m): of the count 0, 1, 1, 2 of codes 0 to 3, and of indicators of codes 1 and 2.
     """
 
     def __init__(self, values):
@@ -53,9 +53,9 @@ class Values:
         self._is_known.record()
 
     def iter_components(self):
-        """Yield 0, and then the components with weights that are not 0.
+        """Yield 0, and then the components with nonzero weights.
 
-        The host waits for these only when the first has its work under way.
+        The host waits for the weights only after the work of the first component is queued.
         """
         yield 0
         self._is_known.synchronize()
@@ -73,7 +73,7 @@ class Digits:
     largest
         uint64 (width,): bits of the largest magnitude of each column.
     n_entries, first_column, width, n_slices, n_blocks
-        Rows of the matrix, its columns that these are, digits of each, blocks of 8 digits.
+        Rows of the matrix; its columns in this group; digits of each; blocks of 8 digits.
     """
 
     words: cupy.ndarray
@@ -86,16 +86,16 @@ class Digits:
 
 
 def split_columns(dense, weights, dtype, *, is_transposed):
-    """Yield the digits of as many columns at a time as a product takes.
+    """Yield the digits of as many columns as one product takes.
 
     Parameters
     ----------
     dense
         float64 (rows, k), on the card.
     weights
-        float64 (rows,) that numbers are multiplied by, or None.
+        float64 (rows,): factor of each row, or None.
     dtype
-        Of the product: says how many digits a number has.
+        Of the product; it sets the number of digits.
     is_transposed
         Whether rows are samples.
     """
@@ -134,7 +134,7 @@ def _digits(dense, weights, first_column, width, n_slices, is_transposed):
 
 
 def sum_columns(dense, weights):
-    """Return the sums of columns, float64 (k,); each row multiplied by its weight unless None."""
+    """Return the sums of columns, float64 (k,); rows are multiplied by weights unless None."""
     sums = []
     for first in range(0, dense.shape[1], THREADS):
         width = min(dense.shape[1] - first, THREADS)
@@ -154,18 +154,18 @@ def _describe(dense, weights, first_column, width):
 
 
 def block_choices():
-    """Return how many blocks of 8 digits a product can take on this card."""
+    """Return the numbers of blocks of 8 digits that a product can take on this card."""
     limit = card_attribute("MaxSharedMemoryPerBlockOptin")
     return [n for n in BLOCK_CHOICES if n <= 4 or limit >= MIN_SHARED_BYTES]
 
 
 def n_threads_of_card():
-    """Return how many threads keep the card busy."""
+    """Return the number of threads that fill the card."""
     return card_attribute("MultiProcessorCount") * 4 * THREADS
 
 
 def launch(name, n_items, arguments, *, n_blocks=BLOCK_CHOICES[0], shared_bytes=0):
-    """Run a kernel of ``dense_digits.cu``, with a thread for each item."""
+    """Run a kernel of ``dense_digits.cu`` with one thread per item."""
     module = load_module(__package__, "dense_digits.cu", options=(f"-DN_BLOCKS={n_blocks}",))
     grid = (-(-n_items // THREADS),)
     module.get_function(name)(grid, (THREADS,), arguments, shared_mem=shared_bytes)

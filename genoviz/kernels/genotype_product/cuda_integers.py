@@ -19,9 +19,9 @@ GENOTYPE_BYTES = STAGE_ENTRIES * 160
 MAX_BUFFERS = 4
 MAX_SPLITS = 64
 MAX_STAGES = {True: 2**15 - 1, False: 2**9 - 1}
-"""How many stages fit in 32 bits: a sample's sums are shifted by up to 6 bits."""
+"""Maximum stages summed in 32 bits: a sample's sums are shifted by up to 6 bits."""
 STAGES_OF_START = 3
-"""What it costs to start a block, in stages."""
+"""The cost of starting a block, in stages."""
 CODE_1 = 1
 PACKED = np.dtype(
     [("bytes", np.uint64), ("n_variants", np.int64), ("row_bytes", np.int64)], align=True
@@ -45,7 +45,7 @@ WORK = np.dtype(
 
 
 class IntegerProduct:
-    """The product of some packed genotypes with digits, column group after column group.
+    """The product of some packed genotypes with digits, one group of columns after another.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class IntegerProduct:
         self._seen = cupy.empty(self._n_tiles * self._n_splits, np.uint8)
 
     def add(self, digits, component, weights, out):
-        """Add a component's product to the digits' columns of the rows.
+        """Add a component's product to the columns of the digits.
 
         Component 0 goes first: it finds out where codes are missing.
 
@@ -86,7 +86,7 @@ class IntegerProduct:
         component
             As in `Values`.
         weights
-            float64 (rows,): what each row is multiplied by, or None.
+            float64 (rows,): factor of each row, or None.
         out
             float64 (rows, k), changed.
         """
@@ -132,7 +132,7 @@ class IntegerProduct:
 
 @cache
 def _split_stages(n_tiles, n_stages, maximum, n_processors):
-    """Return how many stages a block sums up, so that all processors are busy to the end."""
+    """Return the number of stages of a block, such that all processors are busy to the end."""
 
     def cost(n_splits):
         n_waves = -(-n_tiles * n_splits // n_processors)
@@ -148,16 +148,16 @@ def _stage_bytes(n_blocks):
 
 
 def _blocks_at_once(n_blocks):
-    """Return how many blocks of threads a multiprocessor has registers for."""
+    """Return the number of thread blocks for which a multiprocessor has registers."""
     return 2 if n_blocks <= 4 else 1
 
 
 def _n_buffers(n_blocks):
-    """Return how many stages fit in the shared memory, two at least."""
+    """Return the number of stages that fit in shared memory, at least two."""
     limit = card_attribute("MaxSharedMemoryPerBlockOptin") // _blocks_at_once(n_blocks)
     return max(min((limit - 1024) // _stage_bytes(n_blocks), MAX_BUFFERS), 2)
 
 
 def _shared_bytes(n_blocks, n_buffers):
-    """Return the bytes of stages, or of the sums that take their place."""
+    """Return the bytes of the stages, or of the sums that reuse their memory."""
     return max(n_buffers * _stage_bytes(n_blocks), 4 * BLOCK_ROWS * (8 * n_blocks + 1))

@@ -1,7 +1,8 @@
-// A dense matrix as digits of base 256 from -128 to 127, and sums of digits as numbers again.
+// Split a dense matrix into digits of base 256 from -128 to 127, and turn sums of digits back into
+// numbers.
 //
-// A column is scaled by the power of two above its largest number; a digit more than its numbers'
-// bits leaves room for the sign and for balanced digits. N_BLOCKS: as in integer_product.cu.
+// A column is scaled by the power of two above its largest entry. One digit more than the entries'
+// bits need leaves room for the sign and for balanced digits. N_BLOCKS: as in integer_product.cu.
 
 using u32 = unsigned int;
 using i64 = long long;
@@ -10,7 +11,7 @@ using u64 = unsigned long long;
 constexpr int MAX_WIDTH = 20;
 constexpr int PAIR = 64;
 
-// Columns of a C-ordered matrix; numbers are multiplied by their row's weight unless it is null.
+// Columns of a C-ordered matrix; rows are multiplied by their weight unless it is null.
 struct Dense {
     const double* numbers;
     const double* weights;
@@ -55,7 +56,7 @@ extern "C" __global__ void find_largest(const Dense dense, u64* __restrict__ lar
     if (threadIdx.x < dense.width) atomicMax(largest + threadIdx.x, found[threadIdx.x]);
 }
 
-// Sum up weighted columns: a row of sums for each block.
+// Sum weighted columns: one row of sums per block.
 extern "C" __global__ void sum_columns(const Dense dense, double* __restrict__ sums) {
     extern __shared__ double own[];
     const int n_lanes = blockDim.x / dense.width;
@@ -76,11 +77,11 @@ extern "C" __global__ void sum_columns(const Dense dense, double* __restrict__ s
     }
 }
 
-// Write digits as the tensor cores take them: 16 bytes of one column of digits a thread.
+// Write digits in the layout of the tensor cores: each thread writes 16 bytes of one digit column.
 //
-// Column c of N_BLOCKS * 8 is digit c % n_slices of column c / n_slices. The order of the 64
-// entries of a pair is that in which the product's rows decode them: byte b of word t of half h of
-// an instruction. A lane has its words of two instructions together, a group of warps the four
+// Column c of N_BLOCKS * 8 is digit c % n_slices of column c / n_slices. The 64 entries of a pair
+// are in the order in which the rows of the product decode them: byte b of word t of half h of an
+// instruction. A lane reads the words of two instructions together; a warpgroup reads the four
 // words of each half of one.
 extern "C" __global__ void write_digits(const Dense dense, const u64* __restrict__ largest,
                                         int n_slices, int is_transposed, int is_of_groups,
@@ -115,7 +116,7 @@ extern "C" __global__ void write_digits(const Dense dense, const u64* __restrict
     digits[unit] = make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// Add to columns of the product the sums of all splits, with a weight for each row unless null.
+// Add the sums of all splits to columns of the product, with a weight per row unless null.
 extern "C" __global__ void add_sums(const double* __restrict__ sums, int n_splits, i64 n_rows,
                                     const u64* __restrict__ largest, int n_slices,
                                     const double* __restrict__ weights, i64 first_column, int width,
@@ -132,8 +133,9 @@ extern "C" __global__ void add_sums(const double* __restrict__ sums, int n_split
     out[row * n_columns + first_column + column] += weights ? weights[row] * number : number;
 }
 
-// Split what codes count as into a number that all have, and weights of the three components: the
-// count 0, 1, 1, 2 of codes 0 to 3, and the ones of codes 1 and 2. Tell which are not but rounding.
+// Split the values of codes into a common offset and weights of the three components: the count 0,
+// 1, 1, 2 of codes 0 to 3, and the indicators of codes 1 and 2. Flags weights above rounding
+// errors.
 extern "C" __global__ void split_values(const double4* __restrict__ values, i64 n_variants,
                                         double* __restrict__ offsets, double* __restrict__ weights,
                                         int* __restrict__ is_used) {

@@ -1,6 +1,6 @@
-// Products of packed genotypes in float64, genotype by genotype, for columns that are wide.
+// Products of packed genotypes in float64, genotype by genotype, for wide columns.
 //
-// Sums of CHUNK terms are made before they are added up, which keeps their errors small.
+// Partial sums of CHUNK terms are added up, which keeps rounding errors small.
 
 using u8 = unsigned char;
 using i64 = long long;
@@ -13,8 +13,8 @@ __device__ double value_of(const u8* __restrict__ row, const double* __restrict_
     return values[row[sample >> 2] >> 2 * (sample & 3) & 3];
 }
 
-// Add to products of samples, (n_samples, width), what some variants count: a thread for each
-// number of the products; neighbours have samples beside each other.
+// Add the terms of some variants to products of samples, (n_samples, width): one thread per entry
+// of the result; neighbouring threads have neighbouring samples.
 extern "C" __global__ void multiply_samples(const u8* __restrict__ packed, i64 n_variants,
                                             i64 row_bytes, i64 n_samples,
                                             const double* __restrict__ values,
@@ -36,8 +36,8 @@ extern "C" __global__ void multiply_samples(const u8* __restrict__ packed, i64 n
     out[sample * width + column] += total;
 }
 
-// Write products of variants, (n_variants, width): a block of threads for each variant, whose
-// threads have every THREADS-th sample.
+// Write products of variants, (n_variants, width): one thread block per variant; each thread takes
+// every THREADS-th sample.
 extern "C" __global__ void multiply_variants(const u8* __restrict__ packed, i64 n_variants,
                                              i64 row_bytes, i64 n_samples,
                                              const double* __restrict__ values,

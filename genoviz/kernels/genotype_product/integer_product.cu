@@ -1,9 +1,9 @@
 // Products of packed genotypes with the digits of a dense matrix, exact, on integer tensor cores.
 //
-// A block of threads has 64 rows of the product a warp, four tiles, and sums over 256 entries a
-// stage: four pairs of tensor instructions of 32 entries. What is multiplied is one of three: a
-// count of 0, 1, 1, 2 for the codes 0 to 3, or the ones of code 1 or of code 2. Variants begin at
-// any byte: they are copied from the 16 bytes around their begin, and shifted when decoded.
+// A warp of a thread block computes 64 rows of the product (four tiles), in stages of 256 entries:
+// four pairs of tensor instructions of 32 entries. One of three components is multiplied: the
+// count 0, 1, 1, 2 of codes 0 to 3, or the indicator of code 1 or of code 2. Variants begin at any
+// byte, so they are copied with 16-byte alignment and shifted when decoded.
 //
 //             a stage: 256 entries
 //           +------+------+------+------+
@@ -14,9 +14,9 @@
 //    warp 7 | pair | pair | pair | pair |  64 rows    +------------------+     +------------------+
 //           +------+------+------+------+
 //
-// Genotypes stay at 2 bits in shared memory; a thread spreads those of its fragment to bytes in
-// registers just before they are multiplied, while later stages are copied.
-// By -D: N_BLOCKS, blocks of 8 columns of digits.
+// Genotypes stay at 2 bits in shared memory. A thread expands those of its fragment to bytes in
+// registers just before the product, while later stages are copied.
+// -D N_BLOCKS: blocks of 8 columns of digits.
 
 using u8 = unsigned char;
 using u32 = unsigned int;
@@ -46,7 +46,7 @@ static_assert(BLOCK_ROWS * SAMPLE_PITCH <= GENOTYPE_BYTES, "a stage holds either
 using Counts = int[N_TILES][N_BLOCKS][4];
 using Fragments = u32[2][8];  // of two tiles
 
-// Where the packed genotypes begin and end, and the bytes of a variant.
+// Bounds of the packed genotypes, and the bytes of a variant.
 struct Packed {
     const u8* bytes;
     i64 n_variants;
@@ -54,17 +54,17 @@ struct Packed {
 };
 
 struct Work {
-    const uint4* digits;  // as write_digits gives them
-    u8* seen;             // of each block: whether it has missing genotypes
+    const uint4* digits;  // in the layout of write_digits
+    u8* seen;             // per block: whether it has missing genotypes
     double* sums;         // (splits, n_rows, width)
-    i64 n_stages;         // of all entries that are summed up
-    i64 split_stages;     // of those, how many a block sums up
-    i64 n_rows;           // of the product
+    i64 n_stages;         // all stages of the sum
+    i64 split_stages;     // stages summed by one block
+    i64 n_rows;           // rows of the product
     int width;            // columns of the product
     int n_slices;         // digits of a column
-    int component;        // COUNT, or the code whose ones are multiplied
-    int is_gated;         // whether blocks that have seen no missing genotypes are left out
-    int n_buffers;        // of stages, 2 to 4
+    int component;        // COUNT, or the code whose indicator is multiplied
+    int is_gated;         // whether to skip blocks without missing genotypes
+    int n_buffers;        // stages in shared memory, 2 to 4
 };
 
 __device__ u32 shared_address(const void* pointer) {
@@ -75,7 +75,7 @@ __device__ const u8* align(const u8* pointer) {
     return reinterpret_cast<const u8*>(reinterpret_cast<u64>(pointer) & ~15ull);
 }
 
-// Copy 16 bytes, or as many as there are before `end` and zeros after them.
+// Copy 16 bytes, or only those before `end`, padded with zeros.
 __device__ void copy_async(u32 to, const u8* from, const u8* end) {
     const i64 left = end - from;
     const int n_bytes = left >= 16 ? 16 : left > 0 ? static_cast<int>(left) : 0;
@@ -115,8 +115,8 @@ __device__ uint4 load_digits(u32 address) {
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-// Warps multiply in groups of four: tensor cores read digits from shared memory by themselves, and
-// a product is under way while the next fragments are decoded.
+// Warpgroup instructions: tensor cores read digits directly from shared memory, and a product runs
+// while the next fragments are decoded.
 constexpr int STAGES_IN_USE = N_BLOCKS > 4 ? 2 : 1;
 constexpr int PAIRS_AT_ONCE = STAGE_PAIRS;
 
@@ -163,7 +163,7 @@ __device__ void multiply_tile(int (&c)[N_BLOCKS][4], const u32* a, u64 b) {
 #endif
 }
 
-// Describe 32 entries of digits: matrices of 8 columns by 16 entries, the latter one after another.
+// Matrix descriptor of 32 entries of digits: matrices of 8 columns by 16 entries, contiguous.
 __device__ u64 describe_digits(u32 address) {
     constexpr u64 ENTRY_STEP = 128 / 16, COLUMN_STEP = 256 / 16;
     return (address & 0x3ffff) >> 4 | ENTRY_STEP << 16 | COLUMN_STEP << 32;
@@ -219,7 +219,7 @@ __device__ void wait_for_tiles() {}
 __device__ void show_copies() {}
 #endif
 
-// Wait until the oldest of the stages that are being copied is here, for all threads.
+// Wait, in all threads, until the oldest stage in flight is complete.
 __device__ void wait_for_stage(int n_ahead) {
     if (n_ahead == 1) {
         asm volatile("cp.async.wait_group 0;" ::: "memory");
@@ -232,7 +232,7 @@ __device__ void wait_for_stage(int n_ahead) {
     __syncthreads();
 }
 
-// Select bytes of the table by the four low nibbles, which are below 4.
+// Look up bytes of the table by the four low nibbles, which are below 4.
 __device__ u32 look_up(u32 table, u32 nibbles) {
     u32 bytes;
     asm("prmt.b32 %0, %1, 0, %2;" : "=r"(bytes) : "r"(table), "r"(nibbles));
@@ -243,7 +243,7 @@ __device__ u32 missing_of(u32 codes) {
     return codes & ~(codes >> 1) & LOW_BITS;
 }
 
-// Rows of the product are variants, entries are samples: a thread has words of 16 samples.
+// Rows of the product are variants, entries are samples: a thread holds words of 16 samples.
 class Variants {
   public:
     __device__ Variants(const Packed& packed, const Work& work)
@@ -317,8 +317,8 @@ class Variants {
     u32 shifts_[2];
 };
 
-// Rows of the product are samples, entries are variants: a thread has 8 samples of 16 variants.
-// Sample 4 i + s is multiplied 4^s times, which spares shifts.
+// Rows of the product are samples, entries are variants: a thread holds 8 samples of 16 variants.
+// Sample 4 i + s stays multiplied by 4^s, which saves shifts.
 class Samples {
   public:
     __device__ Samples(const Packed& packed, const Work& work)
@@ -387,7 +387,7 @@ class Samples {
     u32 flip_;
     u32 bytes_[4];
 
-    // A byte of each of four variants.
+    // One byte of each of four variants.
     __device__ u32 gather(u32 at) const {
         const u32 low = __byte_perm(load_byte(at + bytes_[0]), load_byte(at + bytes_[1]), 0x0040);
         const u32 high = __byte_perm(load_byte(at + bytes_[2]), load_byte(at + bytes_[3]), 0x0040);

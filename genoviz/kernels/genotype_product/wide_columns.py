@@ -1,20 +1,20 @@
-"""Which columns of a dense matrix have numbers too far apart in size for integers."""
+"""Find the columns of a dense matrix whose range of magnitudes is too large for integers."""
 
 SMALL = 2.0**-14
-"""A number this much smaller than the largest of its column keeps 1e-12 of itself, just so."""
+"""An entry this much smaller than its column's largest just keeps a relative error of 1e-12."""
 MAX_SMALL = 1 / 16
-"""Up to which share of a column's numbers, zeros left out, may be smaller."""
+"""Maximum share of smaller entries among the nonzero entries of a column."""
 
 
 def find_wide_columns(dense, weights=None):
-    """Return which columns are wide, as the contract in this folder's ``__init__`` says.
+    """Return which columns are wide, as defined by the contract in this folder's ``__init__``.
 
     Parameters
     ----------
     dense
         float64 or float32, shape (rows, k), of NumPy or CuPy.
     weights
-        float64 (rows,): the largest magnitude that a code of the row counts, or None.
+        float64 (rows,): the largest magnitude of a value in the row, or None.
 
     Returns
     -------

@@ -1,9 +1,9 @@
-"""Draw packed genotypes of linked variants in populations, or drop them through a pedigree.
+"""Simulate packed genotypes: linked variants in populations, or gene dropping in a pedigree.
 
-Each haplotype has a *class*, a uniform 16-bit number. At each variant it keeps the class that it
-had at the variant before with probability ``keep / 65536``, and else gets a new one. It carries A1
-where ``(class ^ flip) < limit``, so that A1 has frequency ``limit / 65536`` and neighbours are
-linked: r falls with the product of the keeping probabilities, and a flip turns its sign.
+Each haplotype has a *class*, a uniform 16-bit number. At each variant it keeps the class of the
+previous variant with probability ``keep / 65536``, and otherwise draws a new one. It carries A1 if
+``(class ^ flip) < limit``. So A1 has frequency ``limit / 65536``, and neighbours are linked: r
+decays with the product of the keeping probabilities, and a flip changes its sign.
 
 Arguments of ``draw_genotypes``
 -------------------------------
@@ -33,9 +33,8 @@ strands       uint8   (2, n_animals)          in and out: which haplotype of sir
 packed        uint8   (m, (n_animals + 3)//4) out
 ============= ======= ======================= ==================================================
 
-Random numbers are SplitMix64's outputs for (seed, variant, sample), so that the result depends
-neither on threads nor on how variants are cut into blocks. There is no CUDA twin: one pass over the
-result is all the work.
+Random numbers are SplitMix64's outputs for (seed, variant, sample), so the result depends neither
+on threads nor on blocks of variants. There is no CUDA twin: the work is one pass over the result.
 
 References
 ----------

@@ -15,7 +15,7 @@ _CHUNK = 4096
 def draw_genotypes(
     first_variant, keeps, limits, flips, missing_limit, offsets, seed, classes, packed
 ):
-    """Fill ``packed``, and leave in ``classes`` those of the last variant."""
+    """Fill ``packed``; on return, ``classes`` are those of the last variant."""
     n_samples = classes.shape[1]
     for chunk in prange((n_samples + _CHUNK - 1) // _CHUNK):
         first = chunk * _CHUNK
@@ -39,7 +39,7 @@ def draw_genotypes(
 
 @njit(nogil=True, cache=True)
 def _draw_codes(key, keep, limit, flip, paternal, maternal, codes):
-    """Move both haplotypes of some samples on by a variant, and write the 2-bit codes."""
+    """Advance both haplotypes of some samples by one variant, and write the 2-bit codes."""
     for i in range(len(codes)):
         bits = mix(key + np.uint64(i) * GOLDEN)
         new = np.uint16((bits >> np.uint64(16)) & _LOW)
@@ -78,7 +78,7 @@ def drop_genotypes(
 ):  # fmt: skip
     """Fill ``packed``: each animal copies one haplotype of each parent, with crossovers.
 
-    Which haplotype of a founder carries A1 of a heterozygous genotype is random at each variant.
+    It is random at each variant which haplotype of a heterozygous founder carries A1.
     """
     n_animals = len(sires)
     alleles = np.zeros((2, n_animals), np.uint8)
@@ -109,4 +109,4 @@ def drop_genotypes(
         _pack_codes(codes, n_animals, packed[j])
 
 
-# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
+# Compiled with genoviz/kernels/splitmix.py: 200f38ccc89f2b70

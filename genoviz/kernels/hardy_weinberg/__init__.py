@@ -1,19 +1,19 @@
 """The exact test of Hardy-Weinberg proportions.
 
-Given the counts of both alleles, heterozygotes come in steps of two, and neighbours differ by::
+Given both allele counts, the number of heterozygotes changes in steps of two, with::
 
     P(h + 2) / P(h) = 4 a b / ((h + 2) (h + 1))        a, b: homozygotes when there are h
 
-At X, where males have one copy, the alleles of males say something too: given the counts of both
-alleles, of f females and m males, with m_A of the males having A1::
+On X, where males have one copy, the alleles of males carry information too. Given both allele
+counts of f females and m males, of which m_A males have A1::
 
     P(m_A, h)  is proportional to  2^h / (m_A! (m - m_A)! a! h! b!)
 
 ``p_values_of_x(counts, of_males, mid_p)`` returns float64 (m,): the sum of P over all m_A and h
-that are as likely as what is observed or less.
+that are at most as likely as the observed ones.
 
 ``p_values(counts, mid_p)`` returns float64 (m,): the sum of P over all numbers of heterozygotes
-that are as likely as the observed one or less; 1 where no genotype is called, 0 below 1e-300.
+that are at most as likely as the observed one; 1 if no genotype is called, 0 below 1e-300.
 
 ========== ============== ===========================================================
 counts     int64 (m, 4)   samples homozygous for A1, missing, heterozygous, homozygous
@@ -21,8 +21,8 @@ counts     int64 (m, 4)   samples homozygous for A1, missing, heterozygous, homo
 mid_p      bool           whether numbers as likely as the observed one count half
 ========== ============== ===========================================================
 
-The host alone has it, as counts are small. Terms are summed up from the observed number outwards,
-and from the mean no further than they matter: about 20 standard deviations, some sqrt(n) terms.
+There is no CUDA twin, as counts are small. Terms are summed from the observed number outwards, and
+from the mean only as far as they matter: about 20 standard deviations, some sqrt(n) terms.
 
 References
 ----------

@@ -36,7 +36,7 @@ def _p_values(counts, mid_p, out):
 
 @njit(nogil=True, cache=True)
 def _sum_terms(heterozygotes, rarer, commoner, direction):
-    """Return the sums of P / P(observed) to one side: as likely or less, more likely; and ties."""
+    """Return sums of P / P(observed) on one side: at most as likely, more likely; and ties."""
     unlikely, likely, ties = 0.0, 0.0, 0.0
     term = 1.0
     while True:
@@ -80,7 +80,7 @@ def _p_values_of_x(counts, of_males, mid_p, out):
 
 @njit(nogil=True, cache=True)
 def _p_value_of_x(one, heterozygotes, other, males_with, n_males, mid_p):
-    """Sum up the rows of equally many males with A1, from the likeliest row outwards."""
+    """Sum the rows with an equal number of A1 males, from the likeliest row outwards."""
     n_females = one + heterozygotes + other
     n_one = 2 * one + heterozygotes + males_with
     n_all = n_males + 2 * n_females
@@ -121,7 +121,7 @@ def _log_probability(facts, males, heterozygotes):
 
 @njit(nogil=True, cache=True)
 def _sum_row(facts, males, observed):
-    """Return the sums of P of a row: as likely as observed or less, and ties; and its largest P."""
+    """Return a row's sums of P: at most as likely as observed, and ties; and its largest P."""
     n_one, n_females = facts[0], facts[1]
     alleles = n_one - males
     maximum = min(alleles, 2 * n_females - alleles)

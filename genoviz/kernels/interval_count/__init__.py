@@ -1,9 +1,9 @@
-"""Interval counts: how many subjects each query overlaps.
+"""Interval counts: the number of subjects that each query overlaps.
 
 With half-open intervals, query ``i`` overlaps
-``#(starts < query_ends[i]) - #(ends <= query_starts[i])`` subjects: of those that begin before its
-end, all but those that have ended by its start. So starts and ends are taken apart, each in
-ascending order, and no pair is looked at; here are 3 - 1 = 2 overlaps::
+``#(starts < query_ends[i]) - #(ends <= query_starts[i])`` subjects: those that begin before its
+end, minus those that have ended by its start. So starts and ends are sorted separately, and no
+pairs are formed; here are 3 - 1 = 2 overlaps::
 
     x         1  2  3  4  5  6  7  8  9  10 11 12 13 14 15
     subjects  [--------)     [-----------)        [-----)
@@ -12,7 +12,7 @@ ascending order, and no pair is looked at; here are 3 - 1 = 2 overlaps::
     starts    1  2           6                    13      3 are below the end, 9
     ends               4        7        10             15   1 is not above the start, 5
 
-The methods differ in how they find the two numbers for all queries.
+The methods differ in how they compute the two numbers for all queries.
 
 Arguments
 ---------
@@ -24,32 +24,28 @@ ends           (m,)              have one dtype; int64 stays below 2^62
 method         str               one of ``METHODS``, or ``"auto"`` for the fastest
 ============== ================= ==============================================================
 
-``measure_cover`` returns int64 (2, n): the bases of all subjects inside each query, overlaps of
-subjects repeated, and those that at least one covers. It is given subjects that have a base, in
-any order, whose starts and ends may be of another dtype than the queries'.
+``measure_cover`` returns int64 (2, n): the bases of all subjects inside each query, with
+multiplicity, and the bases covered by at least one. Subjects must have a length; they are in any
+order, and their starts and ends may have another dtype than the queries'.
 
-``iter_count_overlaps`` and ``iter_measure_cover`` return the same as generators: again and again
-they yield how much of the work is done and how much there is, so that nobody waits for longer than
-about a second without a sign. Where slices end changes no result.
+``iter_count_overlaps`` and ``iter_measure_cover`` return the same as generators: about once a
+second they yield the amounts of work done and in all. Where slices end does not change results.
 
-``count_overlaps`` returns int32 (n,), or int64 where there are 2^31 subjects or more. All methods
-return the same.
+``count_overlaps`` returns int32 (n,), or int64 from 2^31 subjects on. All methods return the same.
 
-- ``"sweep"``: the 2 (n + m) endpoints in one sorted array, in which an end comes before a start at
-  the same coordinate; two arrays of prefix sums over it, of subjects started and of subjects
-  ended; a query's count is the first at its end less the second at its start. Blocks of the sorted
-  array are summed up in parallel.
-- ``"merge"``: starts and ends are sorted apart, and so are the queries, packed with their numbers;
-  then each is merged with its counterpart, in blocks. On the GPU this is ``"search"``.
-- ``"search"``: starts and ends are sorted, and a table of equal cells of the coordinates says where
-  each cell begins in them; a query is looked up in its cell. Queries are not sorted.
+- ``"sweep"``: sort the 2 (n + m) endpoints into one array, with ends before starts at equal
+  coordinates. Two prefix sums count the subjects started and ended. A query's count is the first
+  at its end minus the second at its start. Blocks of the sorted array are summed in parallel.
+- ``"merge"``: sort starts, ends and queries separately, the queries packed with their numbers;
+  then merge each with its counterpart, in blocks. On the GPU this is ``"search"``.
+- ``"search"``: sort starts and ends, and divide the coordinates into equal cells. A table holds the
+  index at which each cell begins; a query is looked up in its cell. Queries are not sorted.
 
-``"sweep"`` and ``"merge"`` pack a coordinate, a bit and a number in one integer, so that
+``"sweep"`` and ``"merge"`` pack a coordinate, a bit and a number into one integer, so
 ``packed_bits`` may be at most ``MAX_PACKED_BITS``.
 
-The module of the CPU also has ``sort_arrays``, ``iter_sort_arrays`` and
-``order_of``, which analyses use apart from the
-counts: sorted copies of long arrays, and their rows in ascending order. They have no CUDA twin.
+The CPU module also has ``sort_arrays``, ``iter_sort_arrays`` and ``order_of`` for analyses: sorted
+copies of long arrays, and their argsort. They have no CUDA twin.
 
 References
 ----------
@@ -63,5 +59,5 @@ MAX_PACKED_BITS = 63
 
 
 def packed_bits(top: int, n_queries: int, n_subjects: int) -> int:
-    """Return the bits of a coordinate up to ``top`` with a bit and the number of an interval."""
+    """Return the bits of a coordinate up to ``top``, one more bit, and an interval's number."""
     return top.bit_length() + 1 + (n_queries + n_subjects).bit_length()

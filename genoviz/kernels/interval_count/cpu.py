@@ -33,7 +33,7 @@ def count_overlaps(query_starts, query_ends, starts, ends, method):
 
 
 def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
-    """As `count_overlaps`; yields how much is done, and how much there is to do."""
+    """As `count_overlaps`; yield the amounts of work done and in all."""
     n, m = len(query_starts), len(starts)
     counts = np.zeros(n, np.int32 if m < 2**31 else np.int64)
     if n == 0 or m == 0:
@@ -46,12 +46,12 @@ def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
 
 
 def measure_cover(query_starts, query_ends, starts, ends):
-    """Return the bases of all subjects inside each query, and those that one covers."""
+    """Return the bases of all subjects inside each query, and those covered by at least one."""
     return finish(iter_measure_cover(query_starts, query_ends, starts, ends))
 
 
 def iter_measure_cover(query_starts, query_ends, starts, ends):
-    """As `measure_cover`; yields how much is done, and how much there is to do."""
+    """As `measure_cover`; yield the amounts of work done and in all."""
     n, n_keys = len(query_starts), len(starts) + len(ends)
     starts, ends = yield from iter_sort_arrays([starts, ends], n_total=n_keys + 2 * n)
     stretches = find_covered(starts, ends)
@@ -207,7 +207,7 @@ def _is_dense(starts, ends):
 
 
 def _make_dense_table(keys, dtype):
-    """Return what `_make_table` does, with cells of one coordinate; the keys need no order."""
+    """Return the result of `_make_table` for cells of one coordinate; keys may be unsorted."""
     low, high = int(keys.min()), int(keys.max())
     table = np.empty(high - low + 3, dtype)
     table[-2:] = len(keys)
@@ -231,9 +231,9 @@ def _count_cells(keys, low, n_parts, table):
 
 
 def _make_table(keys, dtype):
-    """Return the first coordinate, the width (as a shift) and the table of the cells of keys.
+    """Return the first coordinate, log2 of the width, and the table of the cells of keys.
 
-    The table says how many keys lie before each cell, and then twice how many there are.
+    The table has the number of keys before each cell, and then twice the number of all.
     """
     low, high = int(keys[0]), int(keys[-1])
     shift = max((high - low).bit_length() - len(keys).bit_length(), 0)
@@ -260,8 +260,8 @@ def _fill_table(keys, low, shift, table, n_blocks):
 def _look_up(values, step, keys, low, shift, table, is_subtracted, counts):
     """Add to or subtract from the counts the number of keys below each value + step.
 
-    Values are taken in groups: all tables first, then all first keys, so that their memory is
-    fetched at the same time.
+    Values are processed in groups: first all table reads, then all first keys, so that cache misses
+    overlap.
     """
     n, last_cell, last_key = len(values), len(table) - 2, len(keys) - 1
     for block in prange((n + BLOCK - 1) // BLOCK):
@@ -292,4 +292,4 @@ def _look_up(values, step, keys, low, shift, table, is_subtracted, counts):
             counts[0] = 0
 
 
-# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87
+# Compiled with genoviz/kernels/sorted_keys.py: a27e01ef7d3a0f32

@@ -1,11 +1,11 @@
-"""Starts and ends in ascending order: sorted on all cores, and swept over for what they cover.
+"""Sort starts and ends on all cores, and sweep over them to measure what they cover.
 
-Sorting: values are spread over ranges that follow each other, of about equal size; each range is
-sorted in place by a thread, with NumPy's vectorised sort, which lets other threads run meanwhile.
+Sorting: values are distributed to consecutive ranges of about equal size. A thread sorts each range
+in place with NumPy's vectorised sort, which releases the GIL.
 
-Covering: ``starts`` and ``ends`` are sorted apart, without empty intervals. The sum of depths
-before x is ``sum(x - start for starts below x) - sum(x - end for ends below x)``, and a covered
-stretch ends where as many intervals have ended as have begun.
+Covering: ``starts`` and ``ends`` are sorted separately, without empty intervals. The sum of depths
+before x is ``sum(x - start for starts below x) - sum(x - end for ends below x)``. A covered stretch
+ends where as many intervals have ended as have begun.
 """
 
 from collections.abc import Generator, Sequence
@@ -63,12 +63,12 @@ def _copy_values(values, low, shift, range_of_cell, first, stop, at, spread):
         at[r] += 1
 
 
-# What a thread does is a function of its own: Numba compiles a `prange` of calls a third faster.
+# The work of a thread is a separate function: Numba compiles a `prange` of calls a third faster.
 @njit(nogil=True, cache=True, parallel=True)
 def _spread(values, low, shift, range_of_cell, places, bounds, spread):
-    """Copy the values range by range; store where each range begins.
+    """Distribute the values to ranges; store the beginning of each range.
 
-    ``places`` is of each thread's chunk and range, and holds zeros.
+    ``places`` has an item for each thread's chunk and range, and is zero at first.
     """
     n, n_chunks = len(values), len(places)
     for chunk in prange(n_chunks):
@@ -90,18 +90,18 @@ def _spread(values, low, shift, range_of_cell, places, bounds, spread):
 def sort_arrays(
     arrays: Sequence[np.ndarray], *, spare: Sequence[np.ndarray] = ()
 ) -> list[np.ndarray]:
-    """As `iter_sort_arrays`, in one go."""
+    """As `iter_sort_arrays`, without progress."""
     return finish(iter_sort_arrays(arrays, n_total=0, spare=spare))
 
 
 def iter_sort_arrays(
     arrays: Sequence[np.ndarray], *, n_total: int, spare: Sequence[np.ndarray] = ()
 ) -> Generator[tuple[int, int], None, list[np.ndarray]]:
-    """Return the arrays sorted, and then those that the caller can spare.
+    """Return the sorted arrays, first ``arrays``, then ``spare``.
 
-    Yields how many values are sorted, and ``n_total``: how much the caller has to do in all.
-    They hold integers from 0 to 2^63 - 1. Those of ``arrays`` are not changed, and are given back
-    themselves if they are sorted already; those of ``spare`` may be sorted in place.
+    Yields the number of values sorted, and ``n_total``, the caller's total. Values are integers
+    from 0 to 2^63 - 1. ``arrays`` are not changed, and are returned themselves if already sorted;
+    ``spare`` may be sorted in place.
     """
     n_kept, arrays = len(arrays), [*arrays, *spare]
     n_threads = get_num_threads()
@@ -148,7 +148,7 @@ def _spread_evenly(array: np.ndarray, n_ranges: int) -> tuple[np.ndarray, np.nda
 
 
 def order_of(keys: np.ndarray) -> np.ndarray:
-    """Return the numbers of the keys in ascending order of key, then of number; int64."""
+    """Return the stable argsort of the keys; int64."""
     n = len(keys)
     if n == 0 or is_sorted(keys):
         return np.arange(n)
@@ -176,8 +176,8 @@ def sum_before(
     """Store the sum of depths and the number of covered bases before some of the values.
 
     ``sums`` is int64, shape (2, n_values). ``order`` has the numbers of those values, in their
-    ascending order. ``covered_sums`` are the bases covered before each covered stretch, and at
-    last those of all.
+    ascending order. ``covered_sums`` are the bases covered before each covered stretch, and finally
+    those of all.
     """
     n, n_starts, n_ends, n_covered = len(order), len(starts), len(ends), len(covered_starts)
     for chunk in prange((n + CHUNK - 1) // CHUNK):
@@ -205,7 +205,7 @@ def sum_before(
 
 @njit(nogil=True, cache=True)
 def find_covered(starts, ends):
-    """Return the stretches of depth above 0: their starts and ends; int64. Some may touch."""
+    """Return the stretches of depth above 0: starts and ends, int64. Some may touch."""
     n = len(starts)
     covered = np.empty((2, n), np.int64)
     n_covered, i = 0, 0
@@ -220,4 +220,4 @@ def find_covered(starts, ends):
     return covered[0, :n_covered].copy(), covered[1, :n_covered].copy()
 
 
-# Compiled with genoviz/kernels/sorted_keys.py: c6ea11784460cb87
+# Compiled with genoviz/kernels/sorted_keys.py: a27e01ef7d3a0f32

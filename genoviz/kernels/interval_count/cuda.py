@@ -1,6 +1,6 @@
 """Interval counts on one GPU; the contract is in this folder's ``__init__``.
 
-Arrays may lie on the host or on the GPU; the counts lie where the queries do.
+Arrays may be on the host or on the GPU; the counts are where the queries are.
 """
 
 import cupy
@@ -42,19 +42,19 @@ def count_overlaps(query_starts, query_ends, starts, ends, method, *, cell_bits=
 
 
 def iter_count_overlaps(query_starts, query_ends, starts, ends, method):
-    """As `count_overlaps`, in one go: it takes a fraction of a second."""
+    """As `count_overlaps`, without progress: it takes a fraction of a second."""
     yield 0, 1
     return count_overlaps(query_starts, query_ends, starts, ends, method)
 
 
 def iter_measure_cover(query_starts, query_ends, starts, ends):
-    """As `measure_cover`, in one go: it takes a fraction of a second."""
+    """As `measure_cover`, without progress: it takes a fraction of a second."""
     yield 0, 1
     return measure_cover(query_starts, query_ends, starts, ends)
 
 
 def measure_cover(query_starts, query_ends, starts, ends):
-    """Return the bases of all subjects inside each query, and those that one covers."""
+    """Return the bases of all subjects inside each query, and those covered by at least one."""
     cover = cupy.zeros((2, len(query_starts)), np.int64)
     if len(query_starts) and len(starts):
         arrays = (query_starts, query_ends, starts, ends)
@@ -65,9 +65,9 @@ def measure_cover(query_starts, query_ends, starts, ends):
 
 
 def _prepare_cover(starts, ends):
-    """Return sorted starts and ends with their running sums, and the stretches that are covered.
+    """Return sorted starts and ends with their prefix sums, and the covered stretches.
 
-    A stretch begins at the i-th start where i ends are no larger.
+    A stretch begins at the i-th start if exactly i ends are at or before it.
     """
     firsts = cupy.flatnonzero(starts[1:] >= ends[:-1]) + 1
     covered_starts = cupy.concatenate([starts[:1], starts[firsts]])
@@ -99,7 +99,7 @@ def _count_by_search(query_starts, query_ends, starts, ends, counts, cell_bits):
 def _count_below(values, step, keys, is_subtracted, counts, cell_bits):
     """Set or lower the counts by the number of keys below each value + step.
 
-    The kernels find the cells themselves, so that the host need not wait for the sorted keys.
+    The kernels compute the cells, so the host need not wait for the sorted keys.
     """
     m = len(keys)
     common = (keys, np.int64(m), np.int32(cell_bits))
@@ -153,7 +153,7 @@ def _count_by_sweep(query_starts, query_ends, starts, ends, counts):
 
 
 def _launcher(key_dtype, index_dtype):
-    """Return a function that starts a kernel of these types, on at most so many blocks."""
+    """Return a function that launches a kernel of these types, with a limited grid."""
     options = _options(key_dtype.name, index_dtype.name)
     module = load_module(__package__, "interval_count.cu", options=options)
     n_multiprocessors = card_attribute("MultiProcessorCount")

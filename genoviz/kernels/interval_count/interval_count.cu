@@ -36,7 +36,7 @@ __device__ __forceinline__ int bit_length(i64 value) {
     return 64 - __clzll(value);
 }
 
-// Cells of about 2^cell_bits keys, or of one coordinate where there are fewer of these than keys.
+// Cells of about 2^cell_bits keys, or of one coordinate if there are fewer coordinates than cells.
 __device__ __forceinline__ Cells cells_of(const KEY* __restrict__ keys, i64 n_keys, int cell_bits) {
     const i64 low = keys[0], span = (i64)keys[n_keys - 1] - low;
     const int bits = bit_length(span) - bit_length(n_keys);
@@ -44,9 +44,9 @@ __device__ __forceinline__ Cells cells_of(const KEY* __restrict__ keys, i64 n_ke
     return {low, (span >> shift) + 1, shift};
 }
 
-// Where each cell begins in the sorted keys. A block takes cells that follow each other: two of its
-// threads find which keys they span, and all of them search there. The table ends with n_keys
-// twice, so that what lies beyond all keys has a cell.
+// Finds the first sorted key of each cell. A block takes consecutive cells: two of its threads find
+// the range of keys, and all threads search in it. The table ends with n_keys twice, so values
+// beyond all keys have a cell.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_table(const KEY* __restrict__ keys, i64 n_keys, int cell_bits, INDEX* __restrict__ table) {
     __shared__ i64 span[2];
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Two endpoints for each interval: coordinate, whether it is a start, and the interval's number.
+// Two endpoints per interval: coordinate, start flag, and the number of the interval.
 extern "C" __global__ void __launch_bounds__(THREADS)
     pack_endpoints(const KEY* __restrict__ starts, const KEY* __restrict__ ends, i64 n,
                    int owner_bits, i64 first_owner, ulonglong2* __restrict__ endpoints) {
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Which of the sorted endpoints are starts, and which are ends, of subjects.
+// Flags the sorted endpoints that are starts, and those that are ends, of subjects.
 extern "C" __global__ void __launch_bounds__(THREADS)
     mark_subjects(const u64* __restrict__ endpoints, i64 n_endpoints, int owner_bits, i64 n_queries,
                   INDEX* __restrict__ started, INDEX* __restrict__ ended) {

@@ -1,8 +1,9 @@
 """Canonical k-mers counted on the CPU; the contract is in this folder's ``__init__``.
 
-The sort goes by the first bits of the keys to blocks that a cache holds, then within each by
-digits, from the last: some three times as fast as a comparison sort. Pieces of the letters, blocks
-and pieces of runs that are merged are shared out among threads; the result is the same.
+An MSD pass distributes the keys by their first bits to blocks that fit in a cache; an LSD radix
+sort then sorts each block. This is about three times as fast as a comparison sort. Threads share
+pieces of the letters, blocks, and pieces of merged runs; the result does not depend on their
+number.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ _PIECES = 32
 
 
 class Room(NamedTuple):
-    """Letters, and their keys and counts, which the sort goes back and forth between."""
+    """Letters, and two buffers of keys and counts between which the sort alternates."""
 
     letters: np.ndarray
     keys: np.ndarray
@@ -27,15 +28,15 @@ class Room(NamedTuple):
 
 
 def make_room(n_letters):
-    """Return room for so many letters; what a part does not fill is not taken from memory."""
+    """Return room for so many letters; pages that a part does not touch take no memory."""
     shape = (n_letters,)
     return Room(np.empty(shape, np.uint8), np.empty(shape, np.uint64), np.empty(shape, np.int64))
 
 
 def count_kmers(room, n_letters, k, part, n_parts):
-    """Return the canonical k-mers of the first letters, ascending, and how often each is there."""
+    """Return the canonical k-mers of the first letters, ascending, and the occurrences of each."""
     letters, mask = room.letters[:n_letters], np.uint64(n_parts - 1)
-    # A key stands where the letters are that it ends with, those of a piece at its beginning.
+    # A key is stored at the index of its last letter; those of a piece are moved to its beginning.
     bounds = np.arange(_PIECES + 1) * n_letters // _PIECES
     lengths = np.empty(_PIECES, np.int64)
     _take_keys(letters, _CODES, k, mask, np.uint64(part), room.keys, bounds, lengths)
@@ -72,7 +73,7 @@ def keep_part(keys, counts, part, n_parts):
 
 
 def tally_counts(counts):
-    """Return the different counts, ascending, and how many keys have each."""
+    """Return the distinct counts, ascending, and the number of keys with each."""
     few = np.bincount(counts[counts < _FEW], minlength=1)
     few_values = np.flatnonzero(few)
     many_values, many = np.unique(counts[counts >= _FEW], return_counts=True)
@@ -81,7 +82,7 @@ def tally_counts(counts):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _take_keys(letters, codes, k, mask, part, keys, bounds, lengths):
-    """Store the canonical k-mers of a part, those of each piece from its bound on; and how many."""
+    """Store the canonical k-mers of a part at the bound of each piece, and their number."""
     top = np.uint64(2 * (k - 1))
     of_k = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 2 * k)
     for piece in prange(len(lengths)):
@@ -106,9 +107,9 @@ def _take_keys(letters, codes, k, mask, part, keys, bounds, lengths):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _sort_and_count(keys, bounds, lengths, counts, n_bits):
-    """Return the different keys of pieces, of so many bits, ascending, and how often each is there.
+    """Return the distinct keys of pieces, ascending, and their counts; keys have ``n_bits``.
 
-    Keys go by their first bits to blocks that a cache holds, then by digits; both arrays are room.
+    MSD pass to blocks that fit in a cache, then LSD radix sort; both arrays are workspace.
     """
     first_bits = min(_FIRST_BITS, n_bits)
     n_blocks = 1 << first_bits
@@ -130,7 +131,7 @@ def _sort_and_count(keys, bounds, lengths, counts, n_bits):
             block = np.int64(keys[i] >> by)
             spare[places[piece, block]] = keys[i]
             places[piece, block] += 1
-    # An odd number of digits, so that the last one brings keys back from the spare room.
+    # An odd number of passes: the last one then writes back to `keys`.
     n_digits = -(-n_left // _DIGIT_BITS)
     n_digits += 1 - (n_digits & 1)
     n_different = np.zeros(n_blocks + 1, np.int64)
@@ -155,7 +156,7 @@ def _sort_and_count(keys, bounds, lengths, counts, n_bits):
 
 @njit(nogil=True, cache=True)
 def _scatter(keys, to, shift, n_bits):
-    """Copy keys in the order of some of their bits, those of the same bits as they stood."""
+    """Stable scatter of keys by some of their bits."""
     places = np.zeros((1 << n_bits) + 1, np.int64)
     mask = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
     by = np.uint64(shift)
@@ -171,7 +172,7 @@ def _scatter(keys, to, shift, n_bits):
 
 @njit(nogil=True, cache=True)
 def _collapse(keys, counts):
-    """Keep one of equal sorted keys, and count them; return how many differ."""
+    """Collapse equal sorted keys, and count them; return the number of distinct keys."""
     n = 0
     i = 0
     while i < len(keys):
@@ -187,7 +188,7 @@ def _collapse(keys, counts):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _merge(keys, counts, other_keys, other_counts, bounds, other_bounds, places, merged, sums):
-    """Merge pieces of two runs to their places if there is room; else tell how long they are."""
+    """Merge pieces of two runs to their places; without room, only return the merged lengths."""
     has_room = len(merged) > 0
     for piece in prange(len(places)):
         i, j = bounds[piece], other_bounds[piece]

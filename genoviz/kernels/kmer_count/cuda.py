@@ -1,8 +1,8 @@
 """Canonical k-mers counted on one GPU; the contract is in this folder's ``__init__``.
 
-Keys are sorted by radix (CuPy's sort of integers), and two runs merged by looking each key of the
-shorter one up in the longer one. Memory, in bytes a letter: the letter, its key, and as much again
-for the sort, then up to 24 for runs.
+Keys are sorted with CuPy's radix sort. Two runs are merged by binary search of each key of the
+shorter run in the longer one. Memory in bytes per letter: the letter, its key, as much again for
+the sort, then up to 24 for runs.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Room(NamedTuple):
-    """Letters on the host, in memory that the GPU copies from at full speed, and on the GPU."""
+    """Letters on the host, in pinned memory, and on the GPU."""
 
     letters: np.ndarray
     on_gpu: cupy.ndarray
@@ -36,7 +36,7 @@ def make_room(n_letters):
 
 
 def count_kmers(room, n_letters, k, part, n_parts):
-    """Return the canonical k-mers of the first letters, ascending, and how often each is there."""
+    """Return the canonical k-mers of the first letters, ascending, and the occurrences of each."""
     keys = cupy.empty(n_letters, np.uint64)
     if n_letters:
         letters = room.on_gpu[:n_letters]
@@ -88,7 +88,7 @@ def keep_part(keys, counts, part, n_parts):
 
 
 def tally_counts(counts):
-    """Return the different counts, ascending, and how many keys have each."""
+    """Return the distinct counts, ascending, and the number of keys with each."""
     if not len(counts):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     values, numbers = cupy.unique(counts, return_counts=True)

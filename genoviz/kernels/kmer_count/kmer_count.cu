@@ -1,6 +1,6 @@
 // Canonical k-mers on one GPU; the contract is in this folder's __init__.py.
-// A thread has the k-mer that ends at its letter. The threads of a block share the codes of their
-// letters and of the k - 1 before them; NO_KEY, which is no canonical k-mer, is where there is
+// A thread computes the k-mer that ends at its letter. A thread block shares the codes of its
+// letters and of the k - 1 before them. NO_KEY, which is no canonical k-mer, is written if there is
 // none.
 
 typedef unsigned char u8;

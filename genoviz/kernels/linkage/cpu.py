@@ -1,14 +1,14 @@
 """Squared correlations on all cores; the contract is in this folder's ``__init__``.
 
-A variant is three planes of bits, a bit a sample. All sums of products of two dosages are counts of
-bits that both have, 64 samples at a time::
+A variant is three bit planes, one bit a sample. All sums of products of two dosages are popcounts
+of the AND of two planes, 64 samples at a time::
 
     dosages             2 1 0 . 1 2
     heterozygous        0 1 0 0 1 0      sum x   = het + 2 hom
     homozygous          1 0 0 0 0 1      sum x^2 = het + 4 hom
     called              1 1 1 0 1 1      sum x y = het het + 2 (het hom + hom het) + 4 hom hom
 
-Counts of one variant are taken where the other is called.
+Sums of one variant are over the samples called at the other.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ def squared_correlations(planes, first, second):
 
 
 def joint_counts(planes, first, second):
-    """Return how many samples have each pair of genotypes, of pairs of variants."""
+    """Return the number of samples with each pair of genotypes, for pairs of variants."""
     out = np.empty((len(first), 3, 3), np.int64)
     _joint_counts(planes, first, second, out)
     return out
@@ -95,7 +95,7 @@ def _squared_correlation(one, other):
 
 @njit(nogil=True, cache=True)
 def _count_both(one, other):
-    """Return counts of one variant where the other is called, and of both."""
+    """Return the counts of one variant where the other is called, and the counts of both."""
     n = one_het = one_hom = other_het = other_hom = 0
     het_het = het_hom = hom_het = hom_hom = 0
     for word in range(one.shape[1]):
@@ -115,7 +115,7 @@ def _count_both(one, other):
 
 @njit(nogil=True, cache=True)
 def prune(planes, frequencies, is_kept, n_compared, n_windows, window, step, max_r2):
-    """Unmark the variants that consecutive windows of a contig drop."""
+    """Clear the variants that consecutive windows of a contig drop."""
     for start in range(0, n_windows * step, step):
         end = min(start + window, len(planes))
         while _prune_window(planes, frequencies, is_kept, n_compared, start, end, max_r2):
@@ -141,4 +141,4 @@ def _prune_window(planes, frequencies, is_kept, n_compared, start, end, max_r2):
     return is_changed
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

@@ -1,7 +1,7 @@
-"""Derivatives of the log likelihood of logistic models, one model a variant.
+"""Derivatives of the log likelihood of logistic models, one model per variant.
 
-With x = [columns, g] of a sample, g its dosage, p = 1 / (1 + exp(-x'b)) at the coefficients b of a
-variant, and sums over the samples that have a genotype::
+Let x = [columns, g] for a sample with dosage g, and p = 1 / (1 + exp(-x'b)) with the coefficients b
+of a variant. Sums are over the samples with a genotype::
 
     gradient = sum (y - p) x        hessian = sum p (1 - p) x x'        (k = c + 1 coefficients)
 
@@ -9,7 +9,7 @@ variant, and sums over the samples that have a genotype::
 (r, k), and the negative Hessians, float64 (r, k, k), as NumPy arrays.
 
 ``penalties(dosages, rows, phenotype, columns, coefficients, inverses)`` returns log likelihoods,
-float64 (r,), and what Firth's penalty adds to their gradients, float64 (r, k)::
+float64 (r,), and the contributions of Firth's penalty to the gradients, float64 (r, k)::
 
     likelihood = sum y x'b - log(1 + exp(x'b))      pull = sum h (1/2 - p) x, h = p (1 - p) x'Ax
 
@@ -22,7 +22,7 @@ coefficients   float64 (r, k)      b; that of the dosage is the last
 inverses       float64 (r, k, k)   A, symmetric: of the Hessians
 ============== =================== =============================================================
 
-x'b is taken for no more than 40 to either side. On a GPU the first four lie there.
+x'b is clipped to [-40, 40]. On a GPU, the first four arguments are there.
 """
 
 MAX_LOGIT = 40.0

@@ -1,6 +1,6 @@
 """Derivatives of logistic models on all cores; the contract is in this folder's ``__init__``.
 
-Samples go by tiles that stay in the cache, and each tile of the columns serves a group of variants.
+Samples are processed in tiles that fit in the cache; a group of variants shares a tile of columns.
 """
 
 import math
@@ -14,7 +14,7 @@ from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 TILE = 512
 MAX_AT_ONCE = 8
 LOG2_E = math.log2(math.e)
-# The natural logarithm of 2, of which the first part has no more bits than products with it leave.
+# ln 2 in two parts; the first has so few bits that small multiples of it are exact.
 LOG_2, LOG_2_REST = 0.6931471803691238, 1.9082149292705877e-10
 EXPONENT_BITS, EXPONENT_OF_ONE = 52, 1023
 T12, T11, T10, T9, T8, T7, T6, T5, T4, T3, T2 = (1 / math.factorial(k) for k in range(12, 1, -1))
@@ -34,7 +34,7 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
 
 
 def penalties(dosages, rows, phenotype, columns, coefficients, inverses):
-    """Return log likelihoods, and what Firth's penalty adds to gradients."""
+    """Return log likelihoods, and the contributions of Firth's penalty to gradients."""
     likelihoods, pulls = np.zeros(len(rows)), np.zeros(coefficients.shape)
     _add_penalties(dosages, rows, phenotype, columns, coefficients, inverses, likelihoods, pulls)
     return likelihoods, pulls
@@ -79,7 +79,7 @@ def _fill_hat(tile, columns, here, inverse, room, hat):
 def _weigh_hat(phenotype, called, logits, hat, pull):
     """Write h (1/2 - p), and return the log likelihood.
 
-    A tile's product of 1 + exp(-|logit|), each at most 2, is a float: it needs one logarithm.
+    Each 1 + exp(-|logit|) is at most 2, so a tile's product of them needs only one logarithm.
     """
     total, product = 0.0, 1.0
     for i in range(len(phenotype)):
@@ -123,7 +123,7 @@ def _add_group(dosages, rows, phenotype, columns, coefficients, gradients, hessi
 
 @njit(nogil=True, cache=True)
 def _fill_dosages(dosages, tile, called):
-    """Write dosages, 0 where they are missing, and whether they are not."""
+    """Write dosages, 0 if missing, and flags of those that are called."""
     for i in range(len(tile)):
         is_called = dosages[i] == dosages[i]
         tile[i] = dosages[i] if is_called else 0.0
@@ -151,7 +151,7 @@ def _weigh(phenotype, called, residuals, weights):
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _exp(x):
-    """Return exp(x), of x within MAX_LOGIT; without calls, so that a loop is vectorised."""
+    """Return exp(x) for |x| <= MAX_LOGIT, without calls, so that loops vectorise."""
     x = min(max(x, -MAX_LOGIT), MAX_LOGIT)
     power = np.floor(x * LOG2_E + 0.5)
     r = x - power * LOG_2 - power * LOG_2_REST
@@ -163,7 +163,7 @@ def _exp(x):
 
 @njit(nogil=True, cache=True)
 def _add_sums(tile, columns, here, residuals, weights, gradient, hessian):
-    """Add the sums over a tile to a gradient and a triangle of a Hessian; uses residuals up."""
+    """Add a tile's sums to a gradient and a triangle of a Hessian; overwrites the residuals."""
     c = len(columns)
     gradient[c] += _dot(tile, residuals)
     for i in range(c):
@@ -192,4 +192,4 @@ def _dot(column, values):
     return total
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

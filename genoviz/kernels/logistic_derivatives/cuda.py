@@ -1,8 +1,8 @@
 """Derivatives of logistic models on one GPU; the contract is in this folder's ``__init__``.
 
-Weights and residuals are matrices of variants by samples, so that all sums over samples are matrix
-products: those of weights with the pairwise products of the columns give their part of every
-Hessian at once.
+Weights and residuals are matrices of variants by samples, so all sums over samples are matrix
+products. The product of weights with the pairwise products of columns gives the covariates' part of
+every Hessian at once.
 """
 
 import cupy
@@ -20,7 +20,7 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
     """Return gradients and negative Hessians."""
     c = len(columns)
     coefficients = cupy.asarray(coefficients)
-    # They are logits, to which the part of the dosage is added, and then weights.
+    # First the logits without the dosage's term, later the weights.
     weights = cupy.ascontiguousarray(coefficients[:, :c] @ columns)
     tile, residuals = _weigh(dosages, rows, phenotype, coefficients[:, c].copy(), weights)
     gradients = cupy.empty((len(rows), c + 1))
@@ -37,7 +37,7 @@ def derivatives(dosages, rows, phenotype, columns, coefficients):
 
 
 def penalties(dosages, rows, phenotype, columns, coefficients, inverses):
-    """Return log likelihoods, and what Firth's penalty adds to gradients."""
+    """Return log likelihoods, and the contributions of Firth's penalty to gradients."""
     c = len(columns)
     tile = dosages[cupy.asarray(rows)]
     is_called = ~cupy.isnan(tile)
@@ -61,7 +61,7 @@ def penalties(dosages, rows, phenotype, columns, coefficients, inverses):
 
 
 def _weigh(dosages, rows, phenotype, slopes, weights):
-    """Return dosages and residuals, which are 0 where a genotype is missing; fills the weights."""
+    """Return dosages and residuals, 0 where a genotype is missing; fill the weights."""
     tile, residuals = cupy.empty_like(weights), cupy.empty_like(weights)
     n_blocks = min(-(-weights.size // THREADS_PER_BLOCK), MAX_BLOCKS)
     module = load_module(__package__, "logistic_derivatives.cu", options=COMPILE_OPTIONS[0])

@@ -1,7 +1,7 @@
 // Derivatives of logistic models; the contract is in this folder's __init__.
 
-// A thread turns the logit of a variant and a sample into a residual and a weight, which are 0
-// where the genotype is missing; blocks stride over all of them.
+// A thread turns the logit of a variant and a sample into a residual and a weight, both 0 if the
+// genotype is missing; grid-stride loop.
 extern "C" __global__ void weigh(const double* __restrict__ all_dosages,
                                  const long long* __restrict__ rows,
                                  const double* __restrict__ phenotype,

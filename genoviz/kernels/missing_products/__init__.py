@@ -1,10 +1,10 @@
-"""What samples without a genotype add to sums of products over all samples.
+"""The contribution of samples without a genotype to sums of products over all samples.
 
 ``missing_products(packed, n_samples, columns)`` returns float64 (m, k, k)::
 
     out[j, a, b] = sum of columns[i, a] * columns[i, b] over the samples i missing at variant j
 
-Subtracted from ``columns.T @ columns`` it leaves the sums over the samples that have a genotype.
+``columns.T @ columns`` minus this is the sum over the samples that have a genotype.
 
 ========== ============================= ==================================================
 packed     uint8 (m, (n + 3) // 4)       2 bits a sample, the lowest first (PLINK 1 .bed);
@@ -13,5 +13,5 @@ n_samples  int                           n
 columns    float64 (n, k)                C order
 ========== ============================= ==================================================
 
-The host alone has it: the time goes with the number of missing genotypes, which are few.
+There is no CUDA twin: time is proportional to the number of missing genotypes, which are few.
 """

@@ -1,4 +1,4 @@
-"""Products of the samples that miss a genotype; the contract is in this folder's ``__init__``."""
+"""Products over the samples without a genotype; the contract is in this folder's ``__init__``."""
 
 import numpy as np
 from numba import njit, prange

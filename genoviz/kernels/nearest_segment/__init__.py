@@ -1,4 +1,4 @@
-"""The segment nearest to a point.
+"""Find the segment nearest to a point.
 
 ================  ==============================================================================
 ``coordinates``   float64, (n, 2, 2), C order: ``[segment, end, axis]``; a segment with a coordinate
@@ -10,7 +10,7 @@
 ================  ==============================================================================
 
 ``nearest_segment(coordinates, boxes, aim)`` returns the number of the nearest segment, the lowest
-of several at the same distance, and its distance; -1 and inf if none is near enough.
+one on ties, and its distance; -1 and inf if none is near enough.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The segment nearest to a point: blocks that cannot hold it are passed over by their boxes."""
+"""The segment nearest to a point: blocks whose boxes are too far away are skipped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from genoviz.kernels.nearest_segment import BLOCK_SIZE, Aim
 
 def nearest_segment(coordinates, boxes, aim: Aim) -> tuple[int, float]:
     """Return the number and the distance of the nearest segment; -1 if none is near enough."""
-    # One compiled loop serves arrays that may be written and others, and any numbers.
+    # Read-only views and fixed types: one compiled loop serves all arrays and numbers.
     coordinates = coordinates.view()
     coordinates.flags.writeable = False
     segment, square = _nearest_segment(coordinates, boxes, Aim(*map(float, aim)))
@@ -21,7 +21,7 @@ def nearest_segment(coordinates, boxes, aim: Aim) -> tuple[int, float]:
 
 @njit(nogil=True, cache=True)
 def _nearest_segment(coordinates, boxes, aim):
-    # Plain numbers would be types of their own, for which Numba compiles the loop once more.
+    # Literals have other Numba types, which would compile the loop a second time.
     none = np.int64(-1)
     first_block, first_square = none, np.inf
     for block in range(boxes.shape[0]):
@@ -41,7 +41,7 @@ def _nearest_segment(coordinates, boxes, aim):
 
 @njit(nogil=True, cache=True)
 def _search_block(coordinates, block, aim, best, best_square):
-    """Return the first segment that is nearest, among those at most as far as the best so far."""
+    """Return the first nearest segment of a block, if it is at most as far as the best so far."""
     start = block * BLOCK_SIZE
     for segment in range(start, min(start + BLOCK_SIZE, coordinates.shape[0])):
         square = _segment_square(

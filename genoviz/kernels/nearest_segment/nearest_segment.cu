@@ -1,6 +1,6 @@
 // The segment nearest to a point on one GPU; the contract is in this folder's __init__.py.
 // One thread block searches one block of segments, unless its box is too far away. Distances are
-// kept as the bits of their squares, which are in the order of the numbers.
+// compared as the bits of their squares, which have the order of the values.
 
 typedef unsigned long long u64;
 
@@ -48,7 +48,7 @@ __device__ __forceinline__ double segment_square(const double2* __restrict__ coo
     return x_off * x_off + y_off * y_off;
 }
 
-// Call found(segment, square) for each segment that is at most as far as the best.
+// Call found(segment, square) for each segment at most as far as the best.
 template <typename Found>
 __device__ __forceinline__ void search_block(const double2* __restrict__ coordinates,
                                              long long n_segments, const double* __restrict__ boxes,

@@ -14,7 +14,7 @@ LAST_BIT, WORD_SHIFT = np.uint64(63), np.uint64(6)
 
 
 def find_sites_popcount(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
-    """Fill hits by AND and the count of bits, four bits a base."""
+    """Fill hits by AND and popcount, four bits a base."""
     planes, packed = tuple(planes), (pack_masks(pattern[None]), pack_masks(guides))
     _find_by_popcount(planes, first_word, block_words, len(pattern), *packed, max_mismatches, *hits)
 
@@ -29,7 +29,7 @@ def find_sites_dense(planes, first_word, block_words, pattern, guides, max_misma
 
 
 def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
-    """Fill hits by adding planes of the windows at which the pattern fits."""
+    """Fill hits by adding planes of the windows that match the pattern."""
     span = find_span(guides)
     rows = plan_rows(np.full_like(pattern[span], ANY), guides[:, span]).rows(LANES)
     planes, letters = tuple(planes), pattern_letters(pattern)
@@ -38,7 +38,7 @@ def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_m
 
 
 def _usual_fours(pattern):
-    """Return a quarter of what few words have more of: starts at which a pattern fits."""
+    """Return a quarter of the matching starts that few words exceed."""
     chance = float(np.prod(_N_BASES[pattern] / 4))
     mean, spread = 64 * chance, (64 * chance * (1 - chance)) ** 0.5
     return int(-(-(mean + spread) // 4))
@@ -85,7 +85,7 @@ def _find_by_popcount(
 
 @njit(nogil=True, cache=True)
 def _read_window(low, high, other, start, length, window):
-    """Fill a window with its bases, four bits each: 1 2 4 8 for A C G T, 0 for what is none."""
+    """Fill a window with its bases, four bits each: 1 2 4 8 for A C G T, 0 for other letters."""
     window[:] = ZERO
     for k in range(length):
         place = start + np.uint64(k)
@@ -97,7 +97,7 @@ def _read_window(low, high, other, start, length, window):
 
 @njit(nogil=True, cache=True)
 def _count_misfits(window, plain, out, n_plain):
-    """Return how many letters of a mask do not fit a window."""
+    """Return the number of letters of a mask that mismatch a window."""
     total = np.int64(n_plain)
     for k in range(len(window)):
         total -= np.int64(count_ones(window[k] & plain[k]))
@@ -105,4 +105,4 @@ def _count_misfits(window, plain, out, n_plain):
     return total
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

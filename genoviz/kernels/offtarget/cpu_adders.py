@@ -1,7 +1,7 @@
-"""Vector code of the off-target search: what LLVM does not find by itself.
+"""Vector code of the off-target search that LLVM does not generate from scalar loops.
 
-The kernels of ``cpu_planes.py`` are cached and do not see changes here: whoever makes one changes
-that file too, if only by a space.
+The kernels of ``cpu_planes.py`` are cached and do not notice changes here: after a change, edit
+that file too, if only a space.
 """
 
 from numba import types
@@ -12,7 +12,7 @@ from genoviz.kernels.instructions import spread
 
 VECTOR_WORDS = 8
 AT_ONCE = 2
-"""Vectors of a finder at once: more need more registers than there are."""
+"""Vectors of a finder processed together: more would need more registers than there are."""
 
 ir = cgutils.ir
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
@@ -26,7 +26,7 @@ def _full_add(builder, features, a, b, c):
 
 
 def _find_carry(builder, features, a, b, c):
-    """Return the majority of three bits: one instruction of AVX-512, of which LLVM makes two."""
+    """Return the majority of three bits: one AVX-512 instruction, where LLVM emits two."""
     if "+avx512f" in features:
         name = "llvm.x86.avx512.pternlog.q.512"
         signature = ir.FunctionType(_VECTOR, [_VECTOR, _VECTOR, _VECTOR, _I32])
@@ -36,9 +36,9 @@ def _find_carry(builder, features, a, b, c):
 
 
 class _BitSum:
-    """The sum of bits that come one after the other; ``columns[i]`` counts 2^i each.
+    """The sum of bits that arrive one by one; ``columns[i]`` holds bits of weight 2^i.
 
-    Three bits of a column are added as soon as they are there, so that few are kept at a time.
+    Three bits of a column are added as soon as they are there, to keep few in registers.
     """
 
     def __init__(self, builder, features):
@@ -78,7 +78,7 @@ def make_finder(n_rows, lanes):
 
     @intrinsic
     def find(typing_context, rows, letters, first, fits, hits, limit):  # noqa: ARG001
-        """Fill ``hits`` for the lanes' words, and return whether there are any.
+        """Fill ``hits`` for the words of the lanes, and return whether there are any.
 
         ``letters[first:first + n_rows]`` are the first words of the guide's rows.
         """
@@ -98,7 +98,7 @@ def make_finder(n_rows, lanes):
                 builder.load(builder.gep(letter_data, [builder.add(first, _I64(k))]))
                 for k in range(n_rows)
             ]
-            # More than the limit is what overflows when the rest up to a power of two is added.
+            # Adding 2^n - 1 - limit overflows exactly if the sum is above the limit.
             rest = builder.sub(_I64((1 << n_bits) - 1), limit)
             rest_bits = [
                 spread(
@@ -133,10 +133,10 @@ def make_finder(n_rows, lanes):
 
 
 def make_swapper(step, lanes):
-    """Return an intrinsic for a half of the transposition of 64 x 64 bits in columns of words.
+    """Return an intrinsic for half of the transposition of 64 x 64 bits in columns of words.
 
-    Of the rows ``first``, ``first + step`` and so on, eight in all, it swaps the squares of
-    ``4 step``, ``2 step`` and ``step`` bits; ``VECTOR_WORDS`` columns from ``column`` on.
+    It swaps squares of ``4 step``, ``2 step`` and ``step`` bits in the eight rows ``first``,
+    ``first + step`` and so on, for ``VECTOR_WORDS`` columns from ``column`` on.
     """
 
     @intrinsic
@@ -175,7 +175,7 @@ def make_swapper(step, lanes):
 
 
 def make_shifter(lanes):
-    """Return an intrinsic that copies a row of words, shifted by fewer bits than a word has."""
+    """Return an intrinsic that copies a row of words, shifted by fewer than 64 bits."""
 
     @intrinsic
     def shift_row(typing_context, words, first, shift, rows, target):  # noqa: ARG001
@@ -206,7 +206,7 @@ def make_shifter(lanes):
 
 @intrinsic
 def load_bits(typing_context, plane, start):  # noqa: ARG001
-    """Return the bits of a plane from ``start`` on, at least 57 of them, in a word."""
+    """Return a word with at least 57 bits of a plane from ``start`` on."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

@@ -1,8 +1,8 @@
-"""Searches by planes of mismatches, of all windows or of those at which the pattern fits.
+"""Search by bit planes of mismatches, in all windows or in those that match the pattern.
 
-The idea: 64 windows are compared at once, one a bit. What does not fit a letter is a plane, one bit
-a position. Shifted by the letter's place in the guide it is a row of mismatches, and the rows of a
-guide are added up by full adders, so that the count of each window stands in a column::
+A word compares 64 windows at once, one a bit (bit slicing). The mismatches of a letter form a
+plane, one bit a position. Shifted by the letter's place in the guide, it is a row of mismatches.
+Full adders sum the rows of a guide, so that the count of each window stands in a column::
 
     position         0 1 2 3 4 5
     genome           A C G T T G
@@ -16,18 +16,17 @@ guide are added up by full adders, so that the count of each window stands in a 
     ones (xor)       0 0 0 1 0
     twos (and)       1 1 0 0 1     2 mismatches at 0, 1 and 4; 1 at 3; none at 2
 
-Of three rows, ``a ^ b ^ c`` are the ones and the majority the carry. A count is above the limit
-where it overflows when ``2^n - 1 - limit`` is added. If the pattern fits few windows, those alone
+Of three rows, ``a ^ b ^ c`` is the sum bit and the majority the carry. A count is above the limit
+if it overflows when ``2^n - 1 - limit`` is added. If the pattern matches few windows, only those
 are gathered: 64 windows of 64 bits are transposed, so that row ``k`` has base ``k`` of each.
 
-Rows of mismatches, ``LANES`` words each, lie one after the other in one array; a guide is the list
-of its letters' rows, filled up with a row of zeros to a multiple of ``GROUP``. Indices are
-unsigned, so that loops become vectors, and rows begin at lines of the cache.
+Rows of mismatches, ``LANES`` words each, are contiguous in one array. A guide is the list of its
+letters' rows, padded with a row of zeros to a multiple of ``GROUP``. Indices are unsigned, so that
+loops vectorise, and rows begin at cache lines.
 
-What parallel functions read comes in tuples. What they fill does not: Numba takes an array out of a
-tuple for one that nobody else sees, and leaves out what is stored in it. The tuples are plain ones,
-as an index of compiled functions names the classes of their arguments, and cannot be read any more
-by a version that has no such class.
+Parallel functions read their input from tuples, but not their output: Numba would treat an array
+taken from a tuple as private, and drop the stores to it. The tuples are plain, because Numba's
+cache index names the classes of arguments: a version without such a class could not read it.
 """
 
 import numpy as np
@@ -97,10 +96,10 @@ def find_pam_first(
     planes, first_word, block_words, window, rows_of_guides, pattern, max_mismatches, positions,
     guide_ids, mismatches, n_found, counts,
 ):  # fmt: skip
-    """Search the windows at which the pattern fits, ``4 n_fours`` of 64 or fewer mostly.
+    """Search the windows that match the pattern; most words have at most ``4 n_fours`` of their 64.
 
-    ``window`` is the first place at which a guide has a letter that counts, how many places there
-    are from there to the last one, and ``n_fours``.
+    ``window`` is a tuple: the first place with a letter that counts in any guide, the number of
+    places up to the last one, and ``n_fours``.
     """
     low, high, other, valid = planes
     span_start, span, n_fours = window
@@ -144,7 +143,7 @@ def find_pam_first(
 
 @njit(nogil=True, cache=True)
 def _aligned_zeros(n):
-    """Return words that begin at a line of the cache."""
+    """Return zeroed words that begin at a cache line."""
     words = np.zeros(n + VECTOR_WORDS, np.uint64)
     skip = -(words.ctypes.data >> 3) & (VECTOR_WORDS - 1)
     return words[skip : skip + n]
@@ -152,7 +151,7 @@ def _aligned_zeros(n):
 
 @njit(nogil=True, cache=True)
 def _read_valid(valid, word, stop, fits):
-    """Fill the starts that are allowed from a word on."""
+    """Fill the valid starts from a word on."""
     n_words = min(LANES, stop - word)
     for k in range(n_words):
         fits[k] = valid[word + k]
@@ -170,7 +169,7 @@ def _any_bit(words):
 
 @njit(nogil=True, cache=True)
 def _spread_mask(mask):
-    """Return all ones or none for what a mask does not fit: A, C, G, T, and what is not a base."""
+    """Return all ones or zeros for mismatches of a mask: with A, C, G, T, and other letters."""
     n_bases = (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
     return (
         ZERO if mask & 1 else ALL,
@@ -183,7 +182,7 @@ def _spread_mask(mask):
 
 @njit(nogil=True, cache=True)
 def _find_misfits(a, b, c, out):
-    """Return what does not fit, of the bits of bases and of what is not a base."""
+    """Return the mismatches, from the bits of bases and of other letters."""
     not_a, not_c, not_g, not_t, not_other = out
     plain = ~(a | b | c) & not_a | a & ~b & not_c | b & ~a & not_g | a & b & not_t
     return plain | c & not_other
@@ -191,7 +190,7 @@ def _find_misfits(a, b, c, out):
 
 @njit(nogil=True, cache=True)
 def _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits):
-    """Clear the starts at which a letter of the pattern does not fit."""
+    """Clear the starts at which a letter of the pattern mismatches."""
     for letter in range(len(pattern_masks)):
         out = _spread_mask(pattern_masks[letter])
         place = np.uint64(pattern_places[letter])
@@ -207,7 +206,7 @@ def _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits
 
 @njit(nogil=True, cache=True)
 def _fill_planes(low, high, other, word, masks, n_wide, planes):
-    """Fill the planes of what does not fit each mask."""
+    """Fill the plane of mismatches of each mask."""
     first = np.uint64(word)
     for slot in range(len(masks)):
         out = _spread_mask(masks[slot])
@@ -219,7 +218,7 @@ def _fill_planes(low, high, other, word, masks, n_wide, planes):
 
 @njit(nogil=True, cache=True)
 def _shift_rows(planes, n_wide, length, row_keys, rows):
-    """Fill the rows: bit ``i`` is whether the letter does not fit in the window at ``i``."""
+    """Fill the rows: bit ``i`` says whether the letter mismatches in the window at ``i``."""
     for row in range(len(row_keys)):
         slot, place = row_keys[row] // length, np.uint64(row_keys[row] % length)
         start = np.uint64(slot * n_wide) + (place >> WORD_SHIFT)
@@ -231,7 +230,7 @@ def _shift_rows(planes, n_wide, length, row_keys, rows):
 
 @njit(nogil=True, cache=True)
 def _has_others(other, word, skip):
-    """Return whether windows that begin in some words have what is not a base."""
+    """Return whether windows that begin in some words contain other letters."""
     found = ZERO
     for k in range(N_LANES + np.uint64((skip >> 6) + 2)):
         found |= other[np.uint64(word) + k]
@@ -240,9 +239,9 @@ def _has_others(other, word, skip):
 
 @njit(nogil=True, cache=True)
 def _list_starts(marks, word, n_fours, starts, n):
-    """Append the positions of the bits of a word, and return how many there are then.
+    """Append the positions of the bits of a word, and return the new number.
 
-    As many as most words have are written whatever there is, which spares wrong guesses.
+    Always writes as many as most words have, which avoids branch mispredictions.
     """
     base = np.uint64(word) << WORD_SHIFT
     place = np.uint64(n)
@@ -273,7 +272,7 @@ def _mark_first(n, marks):
 
 @njit(nogil=True, cache=True)
 def _gather_windows(low, high, starts, n, skip, windows):
-    """Fill word ``i // 64`` of row ``i % 64``: low bits of window ``i``'s bases, then the high."""
+    """Fill word ``i // 64`` of row ``i % 64`` with window ``i``: low bits, then high bits."""
     skip = np.uint64(skip)
     for lane in range(np.uint64((n + 63) >> 6)):
         for row in range(np.uint64(64)):
@@ -284,7 +283,7 @@ def _gather_windows(low, high, starts, n, skip, windows):
 
 @njit(nogil=True, cache=True)
 def _gather_others(other, starts, n, skip, others):
-    """Fill likewise what is not a base."""
+    """Likewise for other letters."""
     skip = np.uint64(skip)
     for lane in range(np.uint64((n + 63) >> 6)):
         for row in range(np.uint64(64)):
@@ -304,7 +303,7 @@ def _transpose(words):
 
 @njit(nogil=True, cache=True)
 def _fill_rows(windows, others, has_others, span, masks, row_keys, rows):
-    """Fill the rows of windows: bit ``i`` is whether the letter does not fit window ``i``."""
+    """Fill the rows of windows: bit ``i`` says whether the letter mismatches window ``i``."""
     _transpose(windows)
     if has_others:
         _transpose(others)
@@ -364,9 +363,9 @@ def _count_letters(rows, letters, first, n_letters, k, bit):
 
 @njit(nogil=True, cache=True)
 def _search_rows(rows, letters, n_groups, fits, few, max_mismatches, room, n, start, starts):
-    """Append the hits of all guides in LANES words, and return how many there are then.
+    """Append the hits of all guides in LANES words, and return the new number.
 
-    The windows are those from ``start`` on, or the listed ones.
+    The windows are contiguous from ``start`` on, or the listed ones.
     """
     positions, guide_ids, mismatches, counts = room
     n_letters = n_groups * GROUP
@@ -392,4 +391,4 @@ def _search_rows(rows, letters, n_groups, fits, few, max_mismatches, room, n, st
     return n
 
 
-# Compiled with instructions.py, cpu_adders.py: d4cca986868925cc
+# Compiled with instructions.py, cpu_adders.py: 4cfa21a109561938

@@ -1,6 +1,6 @@
 """Off-target sites on one GPU; the contract is in this folder's ``__init__``.
 
-Planes may lie on the host or on the GPU; hits lie on the host.
+Planes may be on the host or on the GPU; hits are on the host.
 """
 
 import cupy
@@ -45,7 +45,7 @@ COMPILE_OPTIONS = tuple((f"-DGROUPS={n}",) for n in range(1, MAX_GROUPS + 1))
 
 
 def find_sites_popcount(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
-    """Fill hits by AND and the count of bits, four bits a base."""
+    """Fill hits by AND and popcount, four bits a base."""
     low, high, other, valid = (cupy.asarray(plane) for plane in planes)
     stop_word = _stop_word(first_word, block_words, hits.n_found, valid)
     found = _DeviceHits(hits, len(guides))
@@ -106,7 +106,7 @@ def find_sites_dense(planes, first_word, block_words, pattern, guides, max_misma
 
 
 def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
-    """Fill hits by adding planes of the windows at which the pattern fits."""
+    """Fill hits by adding planes of the windows that match the pattern."""
     span = find_span(guides)
     n_span = span.stop - span.start
     plan = plan_rows(np.full_like(pattern[span], ANY), guides[:, span])
@@ -166,7 +166,7 @@ def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_m
 
 
 class _DeviceHits:
-    """The arrays of hits on the GPU, and the struct that kernels take."""
+    """The arrays of hits on the GPU, and the struct passed to kernels."""
 
     def __init__(self, hits, n_guides):
         self._host = hits[:3]
@@ -203,19 +203,19 @@ def _stop_word(first_word, block_words, n_found, valid):
 
 
 def _letters(masks, keys, length):
-    """Return letters as kernels take them: the mask above ``LETTER_SHIFT`` bits, and the place."""
+    """Return letters for kernels: the mask above ``LETTER_SHIFT`` bits, the place below."""
     slots, places = np.divmod(keys, length)
     return cupy.asarray((masks[slots].astype(np.int32) << LETTER_SHIFT) | places.astype(np.int32))
 
 
 def _row_offsets(plan, stride):
-    """Return where each guide's rows begin, bytes, padded to a multiple of four letters."""
+    """Return the offsets in bytes of each guide's rows, padded to a multiple of four letters."""
     offsets = plan.guide_rows.astype(np.uint32) * np.uint32(stride * 8)
     return cupy.asarray(np.pad(offsets, ((0, 0), (0, -offsets.shape[1] % 4))))
 
 
 def _threads_for(plan, n_more):
-    """Return the threads of a block for which this card has shared memory; 0 where it has none."""
+    """Return the threads of a block that fit in this card's shared memory; 0 if none do."""
     return threads_within(card_attribute("MaxSharedMemoryPerBlockOptin"), plan, n_more)
 
 

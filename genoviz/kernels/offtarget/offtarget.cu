@@ -1,4 +1,4 @@
-// Off-target sites on the GPU. GROUPS: groups of letters that the longest guide has, by -D.
+// Off-target sites on the GPU. -D GROUPS: groups of letters of the longest guide.
 
 using u8 = unsigned char;
 using u32 = unsigned int;
@@ -7,14 +7,14 @@ using u64 = unsigned long long;
 
 constexpr int GROUP = 21;
 constexpr int LETTERS = GROUP * GROUPS;
-// Letters of a guide come in fours, so that a load brings four.
+// Letters of a guide are padded to fours, so that one load brings four.
 constexpr int PADDED_LETTERS = (LETTERS + 3) / 4 * 4;
 constexpr int COUNT_BITS = GROUPS == 1 ? 5 : 7;
 constexpr int WARP = 32;
 constexpr int GUIDES_AT_ONCE = 32;
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
 
-// Where hits go: block b of the genome has the places b * capacity to (b + 1) * capacity.
+// Storage of hits: block b of the genome has the places b * capacity to (b + 1) * capacity.
 struct Hits {
     i64* positions;
     int* guide_ids;
@@ -26,7 +26,7 @@ struct Hits {
     int n_levels;
 };
 
-// Words of the genome that are searched, and how many a block has.
+// The range of words to search, and the words of a block.
 struct Words {
     i64 first;
     i64 stop;
@@ -45,12 +45,12 @@ __device__ void add_hit(const Hits& hits, i64 block, i64 position, int guide, in
     }
 }
 
-// The word of a plane whose bit i is the plane's bit 64 word + place + i.
+// 64 bits of a plane, starting `shift` bits after the word `here`.
 __device__ u64 shift_words(u64 here, u64 after, int shift) {
     return here >> shift | after << 1 << (63 - shift);
 }
 
-// What does not fit a mask. A plain letter does not fit what is no base; the others do.
+// Mismatches of a mask. A plain letter mismatches other letters (N, IUPAC); degenerate ones do not.
 __device__ u64 find_misfits(int mask, u64 low, u64 high, u64 other) {
     u64 misfit = __popc(mask) == 1 ? other : 0;
     const u64 base = ~other;
@@ -80,7 +80,7 @@ __device__ int place_of(int letter) {
     return letter & ((1 << LETTER_SHIFT) - 1);
 }
 
-// Starts at which the pattern fits.
+// Starts that match the pattern.
 __device__ u64 find_fits(const u64* low, const u64* high, const u64* other, const u64* valid,
                          i64 word, const int* pattern, int n_letters) {
     u64 fits = valid[word];
@@ -90,7 +90,7 @@ __device__ u64 find_fits(const u64* low, const u64* high, const u64* other, cons
     return fits;
 }
 
-// The 64 windows of a thread, as halves: the card's words have 32 bits.
+// The 64 windows of a thread, as halves: GPU registers have 32 bits.
 using Windows = uint2;
 
 __device__ Windows split(u64 word) {
@@ -158,7 +158,7 @@ __device__ void load_letters(const char* rows, const u32* offsets, Windows* lett
     }
 }
 
-// Windows with at most `limit` mismatches: adding the rest up to a power of two overflows others.
+// Windows with at most `limit` mismatches: adding 2^n - 1 - limit overflows for all others.
 __device__ Windows find_few(const char* rows, const u32* offsets, int limit) {
     Windows letters[LETTERS], total[7];
     load_letters(rows, offsets, letters);
@@ -187,22 +187,22 @@ __device__ Windows find_few(const char* rows, const u32* offsets, int limit) {
     return {~carry.x, ~carry.y};
 }
 
-// Shared memory after the rows, where four letters can be loaded at once.
+// Shared memory after the rows, aligned for loads of four letters.
 __device__ u32* skip_rows(Windows* shared, int n_lanes) {
     const int n_bytes = (n_lanes * static_cast<int>(sizeof(Windows)) + 15) & ~15;
     return reinterpret_cast<u32*>(reinterpret_cast<char*>(shared) + n_bytes);
 }
 
-// Where a search is and what it needs of guides.
+// The data of a search.
 struct Search {
     const u32* guide_rows;  // (n_guides, PADDED_LETTERS) offsets in bytes
     const int* limits;
-    const i64* listed;  // positions of the windows, or null where they follow each other
+    const i64* listed;  // positions of the windows, or null if contiguous
     i64 first_base;
     i64 block_bases;
 };
 
-// Find the hits of all guides in the windows of each thread, of which `start` is the first.
+// Find the hits of all guides in the windows of each thread; `start` is the thread's first window.
 __device__ void search_rows(const char* rows, u64 fits, u32* shared, i64 start,
                             const Search& search, const Hits& hits) {
     int* limits = reinterpret_cast<int*>(shared + GUIDES_AT_ONCE * PADDED_LETTERS);
@@ -235,7 +235,7 @@ __device__ void search_rows(const char* rows, u64 fits, u32* shared, i64 start,
     }
 }
 
-// Fill a thread's windows in all rows; rows of one mask follow each other.
+// Fill all rows for a thread's windows; rows of the same mask are contiguous.
 __device__ void fill_rows(const u64* low, const u64* high, const u64* other, i64 word,
                           const int* row_letters, int n_rows, Windows* rows) {
     u64 here = 0, after = 0;
@@ -243,7 +243,7 @@ __device__ void fill_rows(const u64* low, const u64* high, const u64* other, i64
     for (int row = 0; row < n_rows; row++) {
         const int letter = row_letters[row];
         const int place = place_of(letter);
-        // What places less than 64 apart have in common.
+        // Places with the same 64-base word share the planes' words.
         if (letter - (place & 63) != last) {
             last = letter - (place & 63);
             const i64 at = word + (place >> 6);
@@ -282,7 +282,7 @@ extern "C" __global__ void find_densely(const u64* __restrict__ low, const u64* 
     search_rows(reinterpret_cast<const char*>(rows), fits, letters, word << 6, search, hits);
 }
 
-// Fill the starts at which the pattern fits, and how many each word has.
+// Mark the starts that match the pattern, and count them in each word.
 extern "C" __global__ void mark_fits(const u64* __restrict__ low, const u64* __restrict__ high,
                                      const u64* __restrict__ other, const u64* __restrict__ valid,
                                      i64 first_word, i64 n_words, const int* __restrict__ pattern,
@@ -295,7 +295,7 @@ extern "C" __global__ void mark_fits(const u64* __restrict__ low, const u64* __r
     }
 }
 
-// List the starts; `stops` are sums of `n_fits` up to and with each word.
+// List the starts; `stops` is the inclusive prefix sum of `n_fits`.
 extern "C" __global__ void list_starts(const u64* __restrict__ fits, i64 first_word, i64 n_words,
                                        const i64* __restrict__ stops, i64* __restrict__ starts) {
     const i64 i = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -315,7 +315,7 @@ __device__ u32 read_window(const u64* plane, i64 position) {
     return static_cast<u32>(shift_words(plane[word], plane[word + 1], position & 63));
 }
 
-// The letters of guides within a span of places, of which row_of tells the row, if there is one.
+// The guides' letters in a span of places; row_of gives the row of a letter, if there is one.
 struct Rows {
     int first_place;
     int n_places;
@@ -323,7 +323,7 @@ struct Rows {
     int n_rows;
 };
 
-// Search the listed windows: a warp turns 32 of them into a half word of each row, by votes.
+// Search the listed windows: a warp transposes 32 windows into half a word of each row by ballots.
 extern "C" __global__ void find_listed(const u64* __restrict__ low, const u64* __restrict__ high,
                                        const u64* __restrict__ other,
                                        const i64* __restrict__ starts, i64 n_starts, Words words,
@@ -331,7 +331,7 @@ extern "C" __global__ void find_listed(const u64* __restrict__ low, const u64* _
                                        Rows rows, const u32* __restrict__ guide_rows,
                                        const int* __restrict__ limits, Hits hits) {
     extern __shared__ Windows shared[];
-    // One more than threads: lanes that write different rows meet fewer of the same bank.
+    // Pad by one: lanes that write different rows then conflict less for shared memory banks.
     const int stride = blockDim.x + 1;
     const i64 first = static_cast<i64>(blockIdx.x) * blockDim.x * 64;
     const int lane = threadIdx.x % WARP;
@@ -377,7 +377,7 @@ extern "C" __global__ void find_listed(const u64* __restrict__ low, const u64* _
                 skip_rows(shared, (rows.n_rows + 1) * stride), start, search, hits);
 }
 
-// Four bits a base, AND and the count of bits: a thread for each start.
+// Four bits a base, AND and popcount: one thread per start.
 __device__ int count_misfits(const u64* window, const u64* plain, const u64* out, int n_words,
                              int n_plain) {
     int total = n_plain;

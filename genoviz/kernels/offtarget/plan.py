@@ -1,4 +1,4 @@
-"""What a search by planes needs: rows of mismatches, and which of them make up each guide."""
+"""Plan a search by planes: the rows of mismatches needed, and which rows make up each guide."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from genoviz.kernels.offtarget import ANY
 
 GROUP = 21
-"""Letters that are added up together; a guide's rows fill whole groups."""
+"""Letters summed together; the rows of a guide fill whole groups."""
 
 MAX_GROUPS, GUIDES_AT_ONCE, THREADS_PER_BLOCK, WARP = 5, 32, 64, 32
-"""Of the kernels for GPUs: groups they are compiled for, and guides and threads of a block."""
+"""For GPU kernels: the groups they are compiled for; guides and threads of a block; a warp."""
 
 _PLAIN = (1, 2, 4, 8)
 
@@ -24,12 +24,12 @@ class RowPlan:
     Parameters
     ----------
     masks
-        uint8, shape (n_masks,): the letters that occur, less ``ANY``; a slot is an index of them.
+        uint8, shape (n_masks,): the distinct letters without ``ANY``; a slot is an index into them.
     row_keys
-        int64, shape (n_rows,): ``slot * length + place`` of each row that guides need.
+        int64, shape (n_rows,): ``slot * length + place`` of each row that the guides need.
     guide_rows
-        uint64, shape (n_guides, GROUP * n_groups): the rows of each guide's letters, filled up
-        with ``n_rows``, which stands for a row of zeros.
+        uint64, shape (n_guides, GROUP * n_groups): the rows of each guide's letters, padded with
+        ``n_rows``, which stands for a row of zeros.
     pattern_keys
         int64, shape (n_letters,): ``slot * length + place`` of the letters of the pattern.
     """
@@ -45,9 +45,9 @@ class RowPlan:
         return self.guide_rows.shape[1] // GROUP
 
     def rows(self, row_words: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """Return masks, keys, where the row of each guide's letter begins, and groups of letters.
+        """Return masks, keys, the offset of each guide letter's row, and the groups of letters.
 
-        A row has ``row_words`` words; where it begins is uint64, shape (n_guides * n_letters,).
+        A row has ``row_words`` words; offsets are uint64, shape (n_guides * n_letters,).
         """
         letters = self.guide_rows.ravel() * np.uint64(row_words)
         return self.masks, self.row_keys, letters, self.n_groups
@@ -65,28 +65,28 @@ def plan_rows(pattern: np.ndarray, guides: np.ndarray) -> RowPlan:
     n_places = -(-max(int(is_letter.sum(axis=1).max(initial=1)), 1) // GROUP) * GROUP
     rows = np.where(is_letter, np.searchsorted(row_keys, keys), len(row_keys))
     guide_rows = np.full((len(guides), n_places), len(row_keys), np.uint64)
-    # The row of zeros has the highest number: what counts comes first.
+    # The row of zeros has the highest number, so rows that count sort first.
     guide_rows[:, : min(length, n_places)] = np.sort(rows, axis=1)[:, :n_places]
     places = np.flatnonzero(pattern != ANY)
     return RowPlan(masks, row_keys, guide_rows, slot_of[pattern[places]] * length + places)
 
 
 def pattern_letters(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks and places (int64) of the letters of a pattern that count."""
+    """Return masks and places (int64) of the letters of a pattern, without ``ANY``."""
     places = np.flatnonzero(pattern != ANY)
     return pattern[places], places
 
 
 def find_span(guides: np.ndarray) -> slice:
-    """Return the places from the first to the last at which a guide has a letter that counts."""
+    """Return the places from the first to the last letter that counts in any guide."""
     places = np.flatnonzero((guides != ANY).any(axis=0))
     return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 1)
 
 
 def pack_masks(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return words (n_masks, n_words) of 16 masks each: plain letters, and what others exclude.
+    """Return words (n_masks, n_words) of 16 masks each: plain letters, and excluded bases.
 
-    A plain letter fits where its bit meets the base's; what is excluded must not meet it. The
+    A plain letter matches if its bit meets the base's bit; an excluded base must not be met. The
     third array is the number of plain letters, int64.
     """
     n_words = -(-masks.shape[1] // 16)
@@ -104,25 +104,25 @@ def pack_masks(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def shared_bytes_of(plan: RowPlan, n_threads: int, n_more: int) -> int:
-    """Return the shared memory of a block: eight bytes of each row and thread, and the guides.
+    """Return the shared memory of a block in bytes: 8 for each row and thread, and the guides.
 
     Parameters
     ----------
     n_threads, n_more
-        Threads of the block, and how many more a row has room for.
+        Threads of the block, and the padding of a row.
     """
     letters = GUIDES_AT_ONCE * (plan.n_groups * GROUP + 4) * 4 + 16
     return (len(plan.row_keys) + 1) * (n_threads + n_more) * 8 + letters
 
 
 def threads_within(limit: int, plan: RowPlan, n_more: int) -> int:
-    """Return the maximum of threads of a block, whole warps, whose rows fit; 0 if no warp's do.
+    """Return the maximum threads of a block, in whole warps, whose rows fit; 0 if no warp fits.
 
     Parameters
     ----------
     limit
-        Bytes of shared memory that a block may have: 99 KiB of a GeForce RTX 30 or 40, 163 of an
-        A100, 227 of an H100.
+        Shared memory of a block in bytes: at most 99 KiB on a GeForce RTX 30 or 40, 163 on an A100,
+        227 on an H100.
     """
     if plan.n_groups > MAX_GROUPS:
         return 0

@@ -1,4 +1,4 @@
-"""Palette indices of an image, on one CPU core: waking another takes about as long as the work."""
+"""Palette indices of an image, on one core: waking a second one takes as long as the work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TABLE_BITS = 12
 
 
 def image_range(image, lowest: int) -> tuple[int, int, int]:
-    """Return the smallest and largest number from ``lowest`` on, and how many pixels have one."""
+    """Return minimum and maximum of the numbers from ``lowest`` on, and their number of pixels."""
     smallest, largest, n_used = _image_range(image.reshape(-1), np.uint32(lowest))
     return (int(smallest), int(largest), int(n_used)) if n_used else (0, 0, 0)
 
@@ -25,7 +25,7 @@ def used_numbers(image, lowest: int, n_used: int, n_wanted: int):
 
 
 def apply_levels(image, levels):
-    """Return for each pixel how many levels are at or below its number."""
+    """Return for each pixel the number of levels at or below its number."""
     smallest, largest = int(levels[min(2, len(levels) - 1)]), int(levels[-1])
     shift = max(0, (largest - smallest).bit_length() - TABLE_BITS)
     bins = (np.arange(1 << TABLE_BITS, dtype=np.uint64) << np.uint64(shift)) + np.uint64(smallest)
@@ -37,14 +37,14 @@ def apply_levels(image, levels):
 
 
 def spread(indices, line_width: int):
-    """Return the image with each pixel spread to a disc; larger indices lie on top."""
+    """Dilate each pixel to a disc; larger indices are on top."""
     if line_width == 1:
         return indices
     return _spread(indices, np.array(disc_rows(line_width), dtype=np.int64))
 
 
 def stamp(indices, image, index: int, line_width: int) -> None:
-    """Give an index to the discs around all used pixels of another image."""
+    """Set an index in the discs around all used pixels of another image."""
     _stamp(indices, image, np.uint8(index), np.array(disc_rows(line_width), dtype=np.int64))
 
 
@@ -71,7 +71,7 @@ def _used_numbers(image, lowest, step, numbers):
 
 @njit(nogil=True, cache=True)
 def _apply_levels(image, levels, smallest, largest, shift, table):
-    """Start each search where the table says that the number's bin begins."""
+    """Start each binary search where the table says that the number's bin begins."""
     indices = np.empty(image.shape[0], dtype=np.uint8)
     for i in range(image.shape[0]):
         number = image[i]

@@ -1,6 +1,6 @@
 """Palette indices of an image, on one GPU; the contract is in this folder's ``__init__``.
 
-Images are CuPy arrays; all else is on the host.
+Images are CuPy arrays; everything else is on the host.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COMPILE_OPTIONS = ((),)
 
 
 def image_range(image, lowest: int) -> tuple[int, int, int]:
-    """Return the smallest and largest number from ``lowest`` on, and how many pixels have one."""
+    """Return minimum and maximum of the numbers from ``lowest`` on, and their number of pixels."""
     found = cupy.asarray(np.array([np.iinfo(np.uint32).max, 0, 0], np.uint32))
     _launch("find_range", image.size, image, np.int64(image.size), np.uint32(lowest), found)
     smallest, largest, n_used = found.get().tolist()
@@ -31,7 +31,7 @@ def used_numbers(image, lowest: int, n_used: int, n_wanted: int):
 
 
 def apply_levels(image, levels):
-    """Return for each pixel how many levels are at or below its number."""
+    """Return for each pixel the number of levels at or below its number."""
     indices = cupy.empty(image.shape, np.uint8)
     _launch(
         "apply_levels",
@@ -46,7 +46,7 @@ def apply_levels(image, levels):
 
 
 def spread(indices, line_width: int):
-    """Return the image with each pixel spread to a disc; larger indices lie on top."""
+    """Dilate each pixel to a disc; larger indices are on top."""
     if line_width == 1:
         return indices
     height, width = indices.shape
@@ -66,7 +66,7 @@ def spread(indices, line_width: int):
 
 
 def stamp(indices, image, index: int, line_width: int) -> None:
-    """Give an index to the discs around all used pixels of another image."""
+    """Set an index in the discs around all used pixels of another image."""
     height, width = indices.shape
     disc = np.array(disc_rows(line_width), np.int32)
     _launch(
@@ -83,7 +83,7 @@ def stamp(indices, image, index: int, line_width: int) -> None:
 
 
 def _launch(name: str, n_items: int, *arguments) -> None:
-    """Start a kernel with enough threads for the items, which they take in strides."""
+    """Launch a kernel with a grid-stride loop over the items."""
     module = load_module(__package__, "palette_index.cu", options=COMPILE_OPTIONS[0])
     n_blocks = min(-(-n_items // THREADS_PER_BLOCK), MAX_BLOCKS)
     module.get_function(name)((n_blocks,), (THREADS_PER_BLOCK,), arguments)

@@ -1,4 +1,4 @@
-"""Grow a variation graph site by site and run mosaic haplotypes through it; CPU only.
+"""Simulate a variation graph site by site, and mosaic haplotypes through it; CPU only.
 
 A graph is a list of *sites* in topological order. Every site starts with an anchor node that all
 paths through it visit; the rest depends on its kind:
@@ -16,7 +16,7 @@ BLOCK_END   nothing: it is the last site of an INSERTION, INVERSION or DUPLICATI
 =========== ==================================================================================
 
 Blocks nest. Founder ``f`` has allele ``alleles[i] >> f & 1`` at site ``i``. A path copies one
-founder per *bin*, a run of sites outside blocks, and so shares haplotype blocks with others.
+founder per *bin*, a run of sites outside blocks, so paths share haplotype blocks.
 
 Arguments
 ---------
@@ -39,8 +39,8 @@ steps           uint32  (n_steps,)          out: handles ``node << 1 | is_revers
 =============== ======= =================== ====================================================
 
 The first five are a `SiteAlleles`. All random numbers come from SplitMix64, seeded by (seed, bin or
-path), so that the result does not depend on the number of threads. There is no CUDA twin: one pass
-over the result is all the work.
+path), so the result does not depend on the number of threads. There is no CUDA twin: the work is
+one pass over the result.
 
 References
 ----------
@@ -60,7 +60,7 @@ MAX_FOUNDERS = 64
 
 
 class SiteAlleles(NamedTuple):
-    """The sites of a graph, and who has which allele; see the table."""
+    """The sites of a graph, and the alleles of founders; see the table."""
 
     kinds: np.ndarray
     nodes: np.ndarray

@@ -24,7 +24,7 @@ _ONE = np.uint64(1)
 
 @njit(nogil=True, cache=True, inline="always")
 def _below(bits, n):
-    """Uniform integer in [0, n), n < 2**31, from 64 random bits."""
+    """Return a uniform integer in [0, n), n < 2**31, from 64 random bits."""
     return np.int64(((bits >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
 
 
@@ -92,7 +92,7 @@ def grow_sites(n_nodes, kind_limits, min_sizes, max_sizes, seed, kinds, nodes, e
 
 @njit(nogil=True, cache=True)
 def paint_mosaic(first_bins, last_bins, fixed_founders, n_founders, switch_rate, seed, mosaic):
-    """Fill ``mosaic``: each path copies a founder and changes it at random bins."""
+    """Fill ``mosaic``: each path copies a founder and switches to another at random bins."""
     mosaic[:] = 0
     for path in range(len(first_bins)):
         state = mix(np.uint64(seed) + np.uint64(path) * GOLDEN)
@@ -132,9 +132,9 @@ def _choose(visitors, n_visitors, n_chosen, n_founders, state):
 
 @njit(nogil=True, cache=True, parallel=True)
 def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, alleles, carriers):
-    """Fill ``alleles`` and ``carriers`` so that, with two founders in a bin, both are used.
+    """Fill ``alleles`` and ``carriers`` so that, with two founders in a bin, both alleles are used.
 
-    The number of founders with the rarer allele follows the neutral 1 / k.
+    The number of founders with the rarer allele follows the neutral spectrum, 1 / k.
     """
     n_bins, n_paths = mosaic.shape
     for b in prange(n_bins):
@@ -168,7 +168,7 @@ def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, allel
                     continue
             state += GOLDEN
             u = fraction(mix(state))
-            # Within an insertion two founders must remain, for the alleles of its own sites.
+            # Two founders must remain within an insertion, for both alleles of its inner sites.
             minimum = 2 if kind == INSERTION else 1
             k = max(minimum, min(np.int64(math.exp(u * math.log(max(n_visitors, 1)))), n_visitors))
             state += GOLDEN
@@ -189,7 +189,7 @@ def draw_alleles(kinds, bin_sites, mosaic, n_founders, private_rate, seed, allel
 def _walk(
     sites, copy_span, n_founders, first_site, last_site, founder, path, writes, steps, position
 ):
-    """Run a founder through the sites; return the position in ``steps`` after its last step."""
+    """Walk the sites as a founder; return the position in ``steps`` after its last step."""
     kinds, nodes, extents, alleles, carriers = sites
     starts = np.empty(MAX_DEPTH, np.int64)
     inverted = np.zeros(MAX_DEPTH, np.uint8)
@@ -220,7 +220,7 @@ def _walk(
             i += 1
         elif kind == BLOCK_END:
             if copies[depth - 1] > 0:
-                # Each copy has the alleles of another founder, as paralogs differ.
+                # Each copy has another founder's alleles, as paralogs differ.
                 copies[depth - 1] -= 1
                 founder = (founder + 1) % n_founders
                 i = extents[i] + 1
@@ -247,7 +247,7 @@ def _walk(
 
 @njit(nogil=True, cache=True)
 def _reverse(steps, first, last):
-    """Turn ``steps[first:last]`` around, each node with it."""
+    """Reverse the order and the orientations of ``steps[first:last]``."""
     low, high = first, last - 1
     while low < high:
         steps[low], steps[high] = steps[high] ^ np.uint32(1), steps[low] ^ np.uint32(1)
@@ -287,7 +287,7 @@ def count_path_steps(mosaic, founder_steps, kinds, carriers, counts):
 
 @njit(nogil=True, cache=True, parallel=True)
 def write_steps(sites, bin_sites, copy_span, n_founders, mosaic, is_reverse, path_offsets, steps):
-    """Fill ``steps``; ``is_reverse`` (bool, (n_paths,)) turns a whole path around."""
+    """Fill ``steps``; ``is_reverse`` (bool, (n_paths,)) reverses a whole path."""
     n_bins, n_paths = mosaic.shape
     for path in prange(n_paths):
         position = path_offsets[path]
@@ -319,4 +319,4 @@ def write_bases(kinds, nodes, offsets, seed, bases):
                 bases[second] = letters[(np.searchsorted(letters, bases[first]) + shift) % 4]
 
 
-# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
+# Compiled with genoviz/kernels/splitmix.py: 200f38ccc89f2b70

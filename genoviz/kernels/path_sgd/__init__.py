@@ -12,27 +12,27 @@ So a pair acts like a spring whose length at rest is the distance along the path
     path     ===a===>==...==>===b===>        layout     a o----> . . . <----o b     too far apart
                 |<---- d bp --->|                       a o<-- -- -- -- ---->o b    too near
 
-A joint weighs as much as 1 bp, so that it too comes to rest when eta falls below 1: with weight
-1 / 1e-9, as in odgi, it jumps to the end and leaves neighbours torn (path stress of the RHCE
-region 0.018 instead of 0.03 to 0.11, of HLA-DRB1 0.068 instead of 0.070, of C4 0.350 instead of
-0.347).
+A joint has the weight of a distance of 1 bp, so it comes to rest when eta falls below 1. With the
+weight 1 / 1e-9, as in odgi, a joint keeps jumping to the end, and its neighbours stay torn (path
+stress of the RHCE region 0.018 instead of 0.03 to 0.11, of HLA-DRB1 0.068 instead of 0.070, of C4
+0.350 instead of 0.347).
 
-*a* is a uniform step of all paths. In the *cooling* branch *b* lies a Zipf-distributed number of
-steps away; in the other, *b* is a uniform step of the path. Before cooling starts, either branch
-has probability 1/2.
+*a* is a uniform step of all paths. In the *cooling* branch, *b* is a Zipf-distributed number of
+steps away; in the other branch, *b* is a uniform step of the path. Before cooling starts, each
+branch has probability 1/2.
 
 Updates come in *bursts*: ``window`` neighbouring steps share branch, direction and jump ``z``, so
-that both sides of a burst are contiguous in memory. Steps ``a_i`` run from the drawn step away
-from the jump's direction, ``z`` at a time with gaps of ``z``, so no step of a burst is met twice.
-Here step 10 was drawn, with the jump 3 forward and a window of 6::
+both sides of a burst are contiguous in memory. Steps ``a_i`` run from the drawn step in the
+direction opposite to the jump, in runs of ``z`` steps with gaps of ``z``, so that no step occurs
+twice in a burst. Here step 10 was drawn, with the jump 3 forward and a window of 6::
 
     step         2  3  4  5  6  7  8  9 10 11 12 13
                  a  a  a  b  b  b  a  a  a  b  b  b
     update       6  5  4  6  5  4  3  2  1  3  2  1
 
-The marginal distribution of a pair is that of single updates; ``window=1`` is those. Each worker
-draws from a SplitMix64 stream of its own, whose state outlives the call: with one worker, a run
-cut into calls in any way makes the same updates.
+The marginal distribution of a pair is that of single updates, which ``window=1`` makes. Each worker
+draws from its own SplitMix64 stream, whose state persists between calls: with one worker, a run
+split into any calls makes the same updates.
 
 Arguments
 ---------
@@ -62,7 +62,7 @@ theta           float                    Zipf exponent, below 1
 exact_space     int                      ``zeta`` has every n up to here, every 100th above
 =============== ======================== =======================================================
 
-Workers run without locks (Hogwild): a move can be lost when two workers meet on a point.
+Workers run without locks (Hogwild): a move can be lost when two workers meet at a point.
 
 References
 ----------

@@ -92,7 +92,7 @@ def _make_updates(points, paths, zipf, space, eta, is_cooling, n_updates, state,
 
 @njit(nogil=True, cache=True, parallel=True)
 def make_updates(points, paths, zipf, space, eta, is_cooling, n_updates, states, window):
-    """Make about ``n_updates`` updates with a thread for each state; return how many were made."""
+    """Make about ``n_updates`` updates with one thread per state; return the number made."""
     n_workers = len(states)
     n_done = np.zeros(n_workers, np.int64)
     for worker in prange(n_workers):
@@ -104,8 +104,8 @@ def make_updates(points, paths, zipf, space, eta, is_cooling, n_updates, states,
 
 
 def count_workers(n_nodes, window):  # noqa: ARG001 - the GPU's depends on both
-    """Return how many workers to run: one a thread."""
+    """Return the number of workers: one per thread."""
     return config.NUMBA_NUM_THREADS
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 3efd01727ca476ec

@@ -1,7 +1,7 @@
 """Path-guided SGD on one GPU; the contract is in this folder's ``__init__``.
 
-Arrays are CuPy arrays. ``Variant`` chooses among the kernel's compile-time designs: layouts use
-its defaults unless asked, the others are those of Li et al. 2024.
+Arrays are CuPy arrays. ``Variant`` selects compile-time designs of the kernel: layouts use its
+defaults unless asked otherwise, the other designs are those of Li et al. 2024.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WARP = 32
 NODES_PER_UPDATE_IN_FLIGHT = 4
 WINDOWS = (1, 2, 4, 8, 16, 32)
 STATE_WORDS = 12
-"""Words of ``rng_states`` for each thread, of which half are used."""
+"""Words of ``rng_states`` for each thread; half of them are used."""
 RUN = np.dtype(
     [
         ("n_points", np.int64),
@@ -41,14 +41,14 @@ class Variant:
     Attributes
     ----------
     node_arrays
-        Four coordinate arrays rather than one record a node. ``points`` are copied into them and
-        back, which takes about a hundredth of the time of an iteration.
+        Four coordinate arrays instead of one record per node. ``points`` are copied into them and
+        back, which takes about 1 % of the time of an iteration.
     warp_merge
         All lanes of a warp take the same branch.
     rng
         0: SplitMix64 in registers; 1: XORWOW states in memory, coalesced; 2: strided.
     reuse
-        Updates made of each pair of steps read, the b sides going round among the lanes.
+        Updates for each pair of steps read; the b sides rotate among the lanes.
     float32
         float32 coordinates.
     """
@@ -82,7 +82,7 @@ COMPILE_OPTIONS = (
 
 
 def count_workers(n_nodes: int, window: int) -> int:
-    """Return how many workers a graph can feed: stale reads spoil a layout of few nodes."""
+    """Return the number of workers for a graph: with few nodes, stale reads spoil the layout."""
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     n_resident = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
     n_threads = min(n_resident, n_nodes // NODES_PER_UPDATE_IN_FLIGHT)
@@ -103,7 +103,7 @@ def make_updates(
     variant=STANDARD,
     rng_states=None,
 ):
-    """Make about ``n_updates`` updates with ``window`` lanes for each state; return how many."""
+    """Make about ``n_updates`` updates with ``window`` lanes per state; return the number made."""
     records, path_starts, block_paths = paths
     zeta, zipf_factor, theta, exact_space = zipf
     module = load_module(
@@ -118,7 +118,7 @@ def make_updates(
     n_done = cupy.zeros(1, np.uint64)
     arranged = points
     if variant.node_arrays:
-        # The x of all left ends, their y, the x of all right ends, their y.
+        # x of all left ends, their y, x of all right ends, their y
         arranged = cupy.ascontiguousarray(points.reshape(-1, 2, 2).transpose(1, 2, 0))
     run = (points.size // 2, len(records), n_updates, space, exact_space, theta, eta, is_cooling)
     module.get_function("make_updates")(

@@ -1,13 +1,13 @@
 // Path-guided SGD on one GPU; the contract is in this folder's __init__.py.
 //
-// Compile-time choices (the defaults are what layouts use; the rest repeats published ablations):
+// Compile-time choices (layouts use the defaults; the others reproduce published ablations):
 //   REAL          type of a coordinate: double, float
 //   POSITION      type of a record's fields: unsigned int, long long
 //   WINDOW        lanes that share a burst: 32, 16, 8, 4, 2, 1
 //   NODE_ARRAYS   0: one record holds a node's four coordinates; 1: four arrays
 //   WARP_MERGE    1: all lanes of a warp take the same branch
 //   RNG           0: SplitMix64 in registers; 1: XORWOW states in memory, coalesced; 2: strided
-//   REUSE         updates made of each pair of steps that was read (data reuse factor)
+//   REUSE         updates for each pair of steps read (data reuse factor)
 
 #ifndef REAL
 #define REAL double
@@ -64,7 +64,7 @@ struct Pair<double> {
     typedef double2 type;
 };
 
-// What all updates of a call have in common; lengths of paths and jumps are in steps.
+// Parameters shared by all updates of a call; lengths of paths and jumps are in steps.
 struct Run {
     long long n_points;
     long long n_records;
@@ -121,7 +121,7 @@ struct Stream {
 };
 #endif
 
-// The next bits of a group's stream. In registers every lane computes the same ones.
+// The next bits of a group's stream. In registers, every lane computes the same bits.
 __device__ __forceinline__ u64 draw(Stream& stream, u32 group, int lead) {
     const u64 bits = stream.next();
     return RNG == 0 || WINDOW == 1 ? bits : __shfl_sync(group, bits, lead);
@@ -252,7 +252,7 @@ extern "C" __global__ void __launch_bounds__(256)
         Point q = load_point(points, step_b.point, run.n_points);
         move_apart(p, q, fabs(step_a.position - step_b.position), run.eta);
 #if REUSE > 1
-        // The b sides go round among the lanes; each carries its moved point along.
+        // The b sides rotate among the lanes; each lane carries its moved point along.
         const int n_active = __popc(active);
         const int from = lead + (place + 1) % n_active;
         for (int reuse = 1; reuse < REUSE; reuse++) {

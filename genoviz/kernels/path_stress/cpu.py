@@ -12,7 +12,7 @@ _ONE = np.uint64(1)
 
 @njit(nogil=True, cache=True, inline="always")
 def _term(points, records, a, b, end_a, end_b):
-    """Return the term of two steps and ends, or a negative number where their distance is 0."""
+    """Return the term of two steps and ends, or a negative number if their distance is 0."""
     d = abs(np.float64(position(records, a + end_a) - position(records, b + end_b)))
     if d == 0.0:
         return -1.0
@@ -43,7 +43,7 @@ def _row(points, records, s, first, last, longest):
 
 @njit(nogil=True, cache=True, parallel=True)
 def sum_all_pairs(points, records, path_starts, block_paths, first, stop, longest):
-    """Return the sum, the count of terms and the count of skipped terms of each row."""
+    """Return for each row the sum, the number of terms and the number of skipped terms."""
     n_rows = stop - first
     totals = np.zeros(n_rows)
     counts = np.zeros((n_rows, 2), np.int64)
@@ -103,7 +103,7 @@ def sum_samples(
     key,
     values,
 ):
-    """Return sum, sum of squares and count of the terms of each chunk of samples."""
+    """Return the sum, sum of squares and number of the terms of each chunk of samples."""
     n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
     sums = np.zeros((n_chunks, 2))
     counts = np.zeros(n_chunks, np.int64)
@@ -135,4 +135,4 @@ def sum_samples(
     return sums, counts
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 3efd01727ca476ec

@@ -1,6 +1,6 @@
 """Path stress on one GPU; the contract is in this folder's ``__init__``.
 
-Arrays may lie on the host or on the GPU; results are NumPy arrays.
+Arrays may be on the host or on the GPU; results are NumPy arrays.
 """
 
 import cupy
@@ -35,7 +35,7 @@ def _prepare(name, records, n_blocks):
 
 
 def sum_all_pairs(points, records, path_starts, block_paths, first, stop, longest):
-    """Return the sum, the count of terms and the count of skipped terms of each row."""
+    """Return for each row the sum, the number of terms and the number of skipped terms."""
     n_rows = stop - first
     kernel, n_blocks = _prepare("sum_all_pairs", records, n_rows)
     totals = cupy.zeros(n_rows)
@@ -71,7 +71,7 @@ def sum_samples(
     key,
     values,
 ):
-    """Return sum, sum of squares and count of the terms of each chunk of samples."""
+    """Return the sum, sum of squares and number of the terms of each chunk of samples."""
     n_chunks = (n_samples + SAMPLES_PER_CHUNK - 1) // SAMPLES_PER_CHUNK
     kernel, n_blocks = _prepare("sum_samples", records, n_chunks)
     sums = cupy.zeros((n_chunks, 2))

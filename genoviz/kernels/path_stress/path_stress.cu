@@ -43,7 +43,7 @@ __device__ __forceinline__ int find_path(long long record,
     return path;
 }
 
-// The term of two steps and ends, or a negative number where their distance is 0.
+// The term of two steps and ends, or a negative number if their distance is 0.
 __device__ __forceinline__ double term_of(const double2* __restrict__ points,
                                           const Record* __restrict__ records, long long a,
                                           long long b, int end_a, int end_b) {
@@ -77,7 +77,7 @@ __device__ __forceinline__ Sums sum_warp(Sums sums) {
     return sums;
 }
 
-// One warp a row: step s against all later steps of its path.
+// One warp per row: step s against all later steps of its path.
 extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
                                          const Record* __restrict__ records, long long first_row,
                                          long long stop_row, long long longest,
@@ -107,7 +107,7 @@ extern "C" __global__ void sum_all_pairs(const double2* __restrict__ points,
     }
 }
 
-// What is drawn: from `n_paths` by their shares, pairs `shortest` to `longest` steps apart.
+// Parameters of the draws: from `n_paths` by share, pairs `shortest` to `longest` steps apart.
 struct Draws {
     long long n_paths;
     long long shortest;
@@ -149,7 +149,7 @@ __device__ __forceinline__ double draw_term(const double2* __restrict__ points,
     return term_of(points, records, s, s + jump, bits & 1, bits >> 1 & 1);
 }
 
-// One block a chunk of samples.
+// One block per chunk of samples.
 extern "C" __global__ void __launch_bounds__(THREADS)
     sum_samples(const double2* __restrict__ points, const Record* __restrict__ records,
                 const long long* __restrict__ path_starts, const long long* __restrict__ paths,

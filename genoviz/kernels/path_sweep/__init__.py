@@ -1,33 +1,32 @@
-"""Sweeps over paths: every step moves with the one a jump ahead, in the order of memory.
+"""Sweeps over paths: each step is moved with the one a jump ahead, in memory order.
 
-The force is that of path-guided SGD (`genoviz.kernels.path_sgd`): two points *a* and *b* of a path
-move towards the distance *d* that they have along it, by ``min(1, eta / max(d, 1))`` of what is
-missing, half of it each. SGD draws its pairs; a sweep takes them all, so that no joint is left out
-by chance, and reads two streams of memory in order::
+The force is that of path-guided SGD (`genoviz.kernels.path_sgd`). Let *d* be the distance of two
+points *a* and *b* along a path. Each point moves half of ``min(1, eta / max(d, 1))`` times the
+difference between their distance in the layout and *d*. SGD draws random pairs; a sweep visits all
+of them, so it leaves no joint out by chance, and reads two streams of memory in order::
 
     jump 3     record   0   1   2   3   4   5   6   7   8   9  closing
                         a-----------b
                             a-----------b
                                 a-----------b      ... to the end of each path, path by path
 
-With ``jump`` 0 every record draws a jump of its own from 1 to the end of the path, on either side
-with probability 1/2 and even on a log scale: as many of 1 to 2 as of 1,000 to 2,000 records. A
-path's loops need that: one jump for all of a sweep pulls them as one piece.
+With ``jump`` 0, each record draws its own jump, from 1 to the end of the path, on either side with
+probability 1/2. Jumps are log-uniform: those of 1 to 2 records are as frequent as those of 1,000 to
+2,000. Loops of a path need this: one jump for the whole sweep would pull a loop as one piece.
 
-Jumps are even on a log scale that is straight between powers of two, as the bits of a float64 are
-(`struct.unpack("q", struct.pack("d", room + 1))` is its logarithm but for a factor and a constant):
-no logarithm need be taken.
+The log scale is linear between powers of two, like the bits of a float64
+(`struct.unpack("q", struct.pack("d", room + 1))` is its logarithm up to a factor and a constant),
+so no logarithm is computed.
 
-Records come in two kinds. Those of *steps* are those of path-guided SGD: either end of the node,
-by a coin for each. Those of *points* name a node's end, point 2i + e, and leave others of the path
-out, as `genoviz.kernels.path_views` makes them.
+There are two kinds of records. Records of *steps* are those of path-guided SGD: a random bit
+chooses either end of the node. Records of *points* name one end of a node, point 2i + e; the other
+points of the path are left out, as `genoviz.kernels.path_views` makes them.
 
-A CPU thread goes along four stretches of 128 records in turns: two pairs of one stretch share a
-point, so that each must wait for the one before, and a processor computes pairs of the others
-meanwhile::
+A CPU thread interleaves four stretches of 128 records. Consecutive pairs of a stretch share a
+point, so each depends on the one before; the processor overlaps pairs of different stretches::
 
     record      0 .. 127   128 .. 255   256 .. 383   384 .. 511
-    moved as    1 5 9 ..   2 6 10 ..    3 7 11 ..    4 8 12 ..
+    order       1 5 9 ..   2 6 10 ..    3 7 11 ..    4 8 12 ..
 
 Arguments
 ---------
@@ -41,34 +40,35 @@ path_starts     int64 (n_paths + 1,)     first record of each path; every path h
                                          before its closing one
 block_paths     int32                    path of record 1024 k, for each k
                 (n_records / 1024,)
-strips          int32 (n_strips,)        which 512 records each, record 512 k on, in the order in
-                                         which they are swept
+strips          int32 (n_strips,)        strips of 512 records each, strip k from record 512 k on,
+                                         in the order in which they are swept
 jumps           int64 (n_sweeps,)        of each sweep, records from a to b; 0 draws one for each
                                          record. In NumPy on each backend, as the next two
 etas            float64 (n_sweeps,)      of each sweep, learning rate, bp
-seeds           uint64 (n_sweeps,)       of each sweep, names the coins and the drawn jumps
+seeds           uint64 (n_sweeps,)       of each sweep, seed of the random bits and drawn jumps
 has_ends        bool                     whether records are steps
-every           int                      a sweep goes over one of ``strips`` in so many, from
-                                         number ``seed % every`` on; 1 for all. Where points are
-                                         on many paths, one sweep need not go over all
-first, stop     int                      which of ``strips`` have the records that are a: all, or a
-                                         slice, after which the next goes on with the sweep
+every           int                      a sweep visits one in ``every`` strips, starting with
+                                         number ``seed % every``; 1 for all. If points are on many
+                                         paths, one sweep can skip some
+first, stop     int                      slice of ``strips`` with the records that are a: all, or
+                                         a part, after which the next slice continues the sweep
 n_workers       int                      threads; on a CPU each has a part of the records
 =============== ======================== =======================================================
 
-Workers run without locks (Hogwild): a move can be lost when two meet on a point. One sweep ends
-before the next begins. With one worker on a CPU the same seeds give the same bits.
+Workers run without locks (Hogwild): a move can be lost when two workers meet at a point. A sweep
+ends before the next one begins. With one worker on a CPU, the same seeds give the same bits.
 
-Several devices sweep strips of their own on copies of the points. ``merge`` makes the copies alike
-again: each point comes to lie where the device has it that has moved it farthest. That is the one
-in whose part it lies, for the others only meet it with long jumps. (Their mean would take half of
-what that one has mended, and their sum would mend as often as there are devices what all of them
-have mended, so that layouts burst.) Each device merges a share of the points, whose rows are
+Several devices sweep strips of their own on copies of the points. ``merge`` makes the copies equal
+again: each point takes its place from the device that has moved it farthest. That is the device
+whose part contains the point; the others reach it by long jumps only. (The mean would halve each
+correction. The sum would apply shared corrections once per device, and layouts would diverge.) Each
+device merges a share of the points:
 
 =============== ======================== =======================================================
 points          float64 (n, 2)           of the device's own copy; changed in place
 others          float64 (n_others, n, 2) of the other copies
-before          float64 (n, 2)           of all copies when they were alike; becomes ``points``
+before          float64 (n, 2)           points at the last merge, equal on all devices; becomes
+                                         ``points``
 =============== ======================== =======================================================
 
 References

@@ -11,16 +11,16 @@ _ONE, _TWO = np.uint64(1), np.uint64(2)
 _JOINT = 1e-9
 POINTS_PER_WORKER = 256
 RECORDS_AT_ONCE = 1 << 23  # a tenth of a second
-POINTS_AT_ONCE = 1 << 62  # in the order of the paths
-POINTS_TO_SHARE = 1 << 9  # of each device; devices of a CPU are for tests
+POINTS_AT_ONCE = 1 << 62  # no limit: paths are swept in order
+POINTS_TO_SHARE = 1 << 9  # per device; several devices of a CPU are for tests
 SWEEPS_TO_MERGE = 4
 _BITS_OF_ONE = np.int64(0x3FF << 52)
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _draw_jump(bits, room):
-    # The bits of a float64 are its logarithm, straight between powers of two: a number drawn
-    # between those of 1 and room + 1 is a jump drawn on a log scale, without exp and log.
+    # The bits of a float64 are a piecewise linear logarithm: a uniform number between the bits of 1
+    # and room + 1 is a log-uniform jump, without exp and log.
     longest = np.float64(room + 1).view(np.int64)
     drawn = _BITS_OF_ONE + np.int64(fraction(bits) * (longest - _BITS_OF_ONE))
     return min(np.int64(np.int64(drawn).view(np.float64)), room)
@@ -30,7 +30,7 @@ def _draw_jump(bits, room):
 def _move(points, records, a, b, coin_a, coin_b, eta):
     i = np.int64(records[a, 0]) ^ coin_a
     j = np.int64(records[b, 0]) ^ coin_b
-    if i == j:  # a loop comes back to its point, which is as far from itself as it can be
+    if i == j:  # a loop to the same point: the distance cannot change
         return
     d = abs(np.float64(position(records, a + coin_a) - position(records, b + coin_b)))
     d = max(d, _JOINT)
@@ -55,7 +55,7 @@ def _sweep_part(points, paths, strips, jump, eta, seed, has_ends, every, first, 
     strip, turn = LANES * LANE_RECORDS, np.int64(seed % np.uint64(every))
     ends = _ONE if has_ends else np.uint64(0)
     starts, lasts, path_of = np.empty((3, LANES), np.int64)
-    # The first strip at or behind `first` whose turn it is.
+    # The first strip from `first` on that is due in this sweep.
     first += (turn - first) % every
     for number in range(first, stop, every):
         begin = np.int64(strips[number]) * strip
@@ -74,7 +74,7 @@ def _sweep_part(points, paths, strips, jump, eta, seed, has_ends, every, first, 
                 if record >= behind:
                     break
                 start, last = starts[lane], lasts[lane]
-                if record > last:  # the closing record: the next path begins behind it
+                if record > last:  # the closing record: the next path begins after it
                     path_of[lane] += 1
                     path = min(path_of[lane], len(path_starts) - 2)
                     starts[lane], lasts[lane] = path_starts[path], path_starts[path + 1] - 2
@@ -110,7 +110,7 @@ def sweep(
     stop,
     n_workers,
 ):
-    """Make one sweep after the other over ``strips[first:stop]``."""
+    """Make all sweeps, one after the other, over ``strips[first:stop]``."""
     for k in range(len(jumps)):
         for worker in prange(n_workers):
             _sweep_part(
@@ -129,7 +129,7 @@ def sweep(
 
 @njit(nogil=True, cache=True, parallel=True)
 def merge(points, others, before):
-    """Put each point where the device has it that has moved it farthest; also in ``before``."""
+    """Take each point from the device that has moved it farthest; also update ``before``."""
     for i in prange(len(points)):
         x, y = points[i]
         farthest = (x - before[i, 0]) ** 2 + (y - before[i, 1]) ** 2
@@ -142,8 +142,8 @@ def merge(points, others, before):
 
 
 def count_workers(n_points):
-    """Return how many workers to run: one a thread, and one alone where points are few."""
+    """Return the number of workers: one per thread, or one alone if there are few points."""
     return max(min(config.NUMBA_NUM_THREADS, n_points // POINTS_PER_WORKER), 1)
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 3efd01727ca476ec

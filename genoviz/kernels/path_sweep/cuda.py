@@ -15,8 +15,8 @@ WARP = 32
 RECORDS_AT_ONCE = 1 << 28
 POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
-POINTS_AT_ONCE = 1 << 19  # what the cache holds, and still feeds all threads
-POINTS_TO_SHARE = 1 << 18  # of each device: to share fewer out takes longer than to sweep them
+POINTS_AT_ONCE = 1 << 19  # fits in the L2 cache, and still occupies all threads
+POINTS_TO_SHARE = 1 << 18  # per device: sharing out fewer takes longer than sweeping them
 SWEEPS_TO_MERGE = 12
 BLOCKS_PER_MULTIPROCESSOR = 8
 SWEEP = np.dtype(
@@ -55,11 +55,11 @@ def sweep(
     stop,
     n_workers,
 ):
-    """Make one sweep after the other over ``strips[first:stop]``."""
+    """Make all sweeps, one after the other, over ``strips[first:stop]``."""
     records, path_starts, block_paths = paths
     kernel = _kernel("sweep", records)
     is_in_order = len(records) <= RECORDS_IN_ORDER
-    # Few workers, each on as many multiprocessors as there are, wait for each other least.
+    # Few workers conflict least when spread over as many multiprocessors as possible.
     n_block = WARP if is_in_order else THREADS_PER_BLOCK
     same = len(records), every, first, stop, n_workers, has_ends, is_in_order
     for jump, eta, seed in zip(jumps, etas, seeds, strict=True):
@@ -74,7 +74,7 @@ def sweep(
 
 
 def merge(points, others, before):
-    """Put each point where the device has it that has moved it farthest; also in ``before``."""
+    """Take each point from the device that has moved it farthest; also update ``before``."""
     module = load_module(__package__, "path_sweep.cu", options=COMPILE_OPTIONS[0])
     launch = make_launcher(module, THREADS_PER_BLOCK, BLOCKS_PER_MULTIPROCESSOR)
     n = len(points)
@@ -83,7 +83,7 @@ def merge(points, others, before):
 
 
 def count_workers(n_points):
-    """Return how many workers a level can feed: stale reads spoil a layout of few points."""
+    """Return the number of workers for a level: with few points, stale reads spoil the layout."""
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     n_resident = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
     return max(min(n_resident, n_points // POINTS_PER_PAIR_IN_FLIGHT), 1)

@@ -39,7 +39,7 @@ __device__ __forceinline__ int path_of(long long record, const long long* __rest
     return path;
 }
 
-// What all moves of a sweep have in common; a jump is in records.
+// Parameters shared by all moves of a sweep; a jump is in records.
 struct Sweep {
     long long jump;
     double eta;
@@ -53,8 +53,8 @@ struct Sweep {
     int is_in_order;
 };
 
-// What is read of two records that are to be moved: their handles, and where an end of each lies.
-// Two coins say which; NONE stands for no records.
+// Two records to be moved: their handles, and the positions of one end each. Two bits of `coins`
+// say which end; NONE means no records.
 struct Pair {
     POSITION handle_a, handle_b, from, to;
     int coins;
@@ -63,7 +63,7 @@ struct Pair {
 __device__ __forceinline__ void move_pair(double* points, const Pair& pair, double eta) {
     const long long i = (long long)(pair.handle_a ^ (POSITION)(pair.coins & 1));
     const long long j = (long long)(pair.handle_b ^ (POSITION)(pair.coins >> 1));
-    if (i == j) return;  // a loop comes back to its point, which is as far from itself as it can be
+    if (i == j) return;  // a loop to the same point: the distance cannot change
     const double d = fmax(fabs((double)pair.from - (double)pair.to), JOINT);
     double2 p = __ldcg((const double2*)points + i);
     double2 q = __ldcg((const double2*)points + j);
@@ -79,7 +79,7 @@ __device__ __forceinline__ void move_pair(double* points, const Pair& pair, doub
     __stcg((double2*)points + j, double2{q.x + dx, q.y + dy});
 }
 
-// Returns a jump of 1 to room, even on a log scale; see the CPU's for how.
+// Returns a log-uniform jump of 1 to room; the CPU's kernel explains the method.
 __device__ __forceinline__ long long draw_jump(u64 bits, long long room) {
     const long long one = 0x3FFll << 52;
     const long long longest = __double_as_longlong((double)(room + 1));
@@ -88,14 +88,14 @@ __device__ __forceinline__ long long draw_jump(u64 bits, long long room) {
     return jump < room ? jump : room;
 }
 
-// A worker's records lie together or far apart.
+// A worker's records are contiguous or strided.
 //
-//   is_in_order    worker 0 0 0 0 1 1 1 1    a move goes on along the path, as on a CPU, but the
-//                                            workers of a warp read far apart: for small levels
-//   else           worker 0 1 0 1 0 1 0 1    warps read in order, and pairs that follow each
-//                                            other, (0, jump) and (jump, 2 jump), share a point
-// In the second way a phase goes over every other stretch of `jump` records, so that no move of one
-// path is lost:
+//   is_in_order    worker 0 0 0 0 1 1 1 1    moves follow the path, as on a CPU, but reads of a
+//                                            warp are not coalesced: for small levels
+//   else           worker 0 1 0 1 0 1 0 1    reads are coalesced, but consecutive pairs of a path,
+//                                            (0, jump) and (jump, 2 jump), share a point
+// For the strided order, each phase covers every other stretch of `jump` records, so that no two
+// pairs of a path share a point and no move is lost:
 //
 //   jump 2, phase 0    a a b b a a b b          phase 1    - - a a b b a a b b
 //
@@ -105,11 +105,11 @@ extern "C" __global__ void __launch_bounds__(256, 4)
           const int* __restrict__ strips, const Sweep sweep, const int phase) {
     const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     const int ends = sweep.has_ends ? 3 : 0;
-    long long start = 0, last = -1;  // the path of the record before, as the next is mostly on it
+    long long start = 0, last = -1;  // path of the last record; the next one is mostly on it too
     const long long jump = sweep.jump, every = sweep.every, n_workers = sweep.n_workers;
     const u64 seed = sweep.seed;
     const bool is_in_order = sweep.is_in_order;
-    // The strips whose turn it is, counted from the first at or behind `first`.
+    // The strips due in this sweep, counted from the first one at or after `first`.
     const long long turn = (long long)(seed % (u64)every);
     const long long first_strip = sweep.first + ((turn - sweep.first) % every + every) % every;
     const long long n_strips =
@@ -120,7 +120,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
                           : is_in_order       ? n * (worker + 1) / n_workers
                                               : n;
     const long long step = is_in_order ? 1 : n_workers;
-    // Workers that all began at the begin of their part would meet on paths that repeat.
+    // Random starts: on repetitive paths, workers in step would meet at the same points.
     const long long ahead =
         is_in_order && end > begin ? (long long)(mix(seed + worker) % (u64)(end - begin)) : 0;
     const int jump_bits = 63 - __clzll(jump | 1);
@@ -168,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         pair.to = records[b + (pair.coins >> 1)].position;
     };
 
-    // The records of the next pair are read while this one waits for its points.
+    // Prefetch the records of the next pair while this pair waits for its points.
     Pair next{};
     next.coins = NONE;
     if (begin < end) read_pair(next, begin);

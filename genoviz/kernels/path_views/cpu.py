@@ -85,7 +85,7 @@ def fill(
     stop_block,
     n_workers,
 ):
-    """Write the records of a view that are in ``[first_block, stop_block)``."""
+    """Write the records of a view from blocks ``[first_block, stop_block)``."""
     records, path_starts, block_paths = paths
     n_ends = 2 if has_ends else 1
     half, n_blocks = records.shape[1] // 2, stop_block - first_block
@@ -127,7 +127,7 @@ def place(
     stop,
     n_workers,
 ):
-    """Put the points of a level between their neighbours of the levels above."""
+    """Place the points of a level between their neighbours of higher levels."""
     found = points, points[:0], points[:0]
     _go_along(found, is_placed, paths, levels, level, has_ends, noise, seed, first, stop, n_workers)
 
@@ -188,7 +188,7 @@ def _place_part(found, is_placed, paths, levels, level, n_ends, noise, seed, fir
         return
     records, path_starts, block_paths = paths
     path = find_path(first, path_starts, block_paths)
-    # Where in a path the part begins, the neighbour above may lie before it.
+    # The neighbour of a higher level may be before the beginning of the part.
     before = min(first * n_ends, (path_starts[path + 1] - 1) * n_ends - 1)
     while before > path_starts[path] * n_ends and not _is_above(
         records, levels, level, n_ends, before
@@ -206,7 +206,7 @@ def _place_part(found, is_placed, paths, levels, level, n_ends, noise, seed, fir
                     found, is_placed, records, levels, level, n_ends, noise, seed, k, after
                 )
             k = after
-        k = last + 1 + n_ends  # behind the closing record
+        k = last + 1 + n_ends  # after the closing record
         path += 1
 
 
@@ -244,7 +244,7 @@ def _place_between(found, is_placed, records, levels, level, n_ends, noise, seed
 
 @njit(nogil=True, cache=True, parallel=True)
 def follow(points, followers, links, shares, first, stop, n_workers):
-    """Put points where they lie between those that they are linked to."""
+    """Place points between those that they are linked to."""
     n = stop - first
     for worker in prange(n_workers):
         for k in range(
@@ -258,4 +258,4 @@ def follow(points, followers, links, shares, first, stop, n_workers):
                 points[point, axis] = between + shares[point, 1 + axis]
 
 
-# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: a554754e321ddd6c
+# Compiled with genoviz/kernels/path_records.py, genoviz/kernels/splitmix.py: 3efd01727ca476ec

@@ -95,7 +95,7 @@ def fill(
     stop_block,
     n_workers,  # noqa: ARG001 - the CPU's
 ):
-    """Write the records of a view that are in ``[first_block, stop_block)``."""
+    """Write the records of a view from blocks ``[first_block, stop_block)``."""
     records, path_starts, block_paths = paths
     _kernel("fill", records)(
         (_n_blocks((stop_block - first_block) * WARP, THREADS_PER_BLOCK),),
@@ -131,7 +131,7 @@ def place(
     stop,
     n_workers,  # noqa: ARG001 - the CPU's
 ):
-    """Put the points of a level between their neighbours of the levels above."""
+    """Place the points of a level between their neighbours of higher levels."""
     _go_along(
         "place", (points,), is_placed, paths, levels, level, has_ends, noise, seed, first, stop
     )
@@ -189,7 +189,7 @@ def follow(
     stop,
     n_workers,  # noqa: ARG001 - the CPU's
 ):
-    """Put points where they lie between those that they are linked to."""
+    """Place points between those that they are linked to."""
     module = load_module(__package__, "path_views.cu", options=COMPILE_OPTIONS[0])
     module.get_function("follow")(
         (_n_striding_blocks(stop - first),),

@@ -37,13 +37,13 @@ __device__ __forceinline__ int path_of(long long record, const long long* __rest
     return path;
 }
 
-// One warp goes along each block of records, 32 entries at a time. An entry is an end of a step or
-// a point; which of the 32 are chosen is found from the first to the last of them:
+// One warp processes each block of records, 32 entries at a time. An entry is an end of a step or a
+// point. Of 32 entries, the chosen ones are found from first to last:
 //
 //   chosen before           o                         position of the last one
 //   lane                      0 1 2 3 4 5 6 7 ...
-//   has a level, or far off   . . x . . x x .         the first x is chosen; who lies too near to
-//                                                     it is far off no more, and so on
+//   has a level, or is far    . . x . . x x .         the first x is chosen; lanes too near to it
+//                                                     are no longer far, and so on
 extern "C" __global__ void __launch_bounds__(256)
     choose(const Record* __restrict__ records, const long long n_records, const int n_ends,
            const double spacing, volatile signed char* levels, const int level,
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256)
             const int hit = __ffs(hits) - 1;
             chosen = __shfl_sync(0xFFFFFFFFu, position, hit);
             is_chosen = is_chosen || lane == hit;
-            // A path may come back to a point within the 32.
+            // The same point may occur again among the 32 entries.
             const POSITION found = __shfl_sync(0xFFFFFFFFu, point, hit);
             is_kept = is_kept || (is_entry && point == found);
             from = hit + 1;
@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Tells whether entry e of a block, an end of a step or a point, is in the view.
+// Whether entry e of a block, an end of a step or a point, is in the view.
 __device__ __forceinline__ bool is_kept(const Record* __restrict__ records, long long record,
                                         int coin, const signed char* __restrict__ levels,
                                         int level) {
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if ((threadIdx.x & 31) == 0) counts[block] = n;
 }
 
-// One warp writes them, in order.
+// One warp writes the records of each block, in order.
 extern "C" __global__ void __launch_bounds__(256)
     fill(Record* __restrict__ found, long long* found_starts, const Record* __restrict__ records,
          const long long n_records, const long long* __restrict__ path_starts,
@@ -146,13 +146,13 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Where a point lies: between which two others, how far from the first, and what is added.
+// The place of a point: its two neighbours, relative distance from the first, and noise.
 struct Place {
     long long point, a, b;
     double share, across, along;
 };
 
-// Tells whether entry k, an end of a step or a point, is to be placed by who asks; and where.
+// Whether this thread is to place entry k, an end of a step or a point; and where.
 __device__ __forceinline__ bool find_place(Place& found, int* is_placed,
                                            const Record* __restrict__ records,
                                            const signed char* __restrict__ levels, int level,
@@ -167,9 +167,9 @@ __device__ __forceinline__ bool find_place(Place& found, int* is_placed,
     if (records[k >> shift].handle == (POSITION)CLOSING) return false;
     const long long point = point_of(k);
     if (levels[point] != level) return false;
-    // Most points have been placed from another path, and to look costs less than to exchange.
+    // Test before the exchange: most points are already placed, and a load is cheaper.
     if (__ldcg(is_placed + point) || atomicExch(is_placed + point, 1)) return false;
-    // The path's ends lie above the level, so that both ways end.
+    // The ends of the path have a higher level, so both searches end.
     long long before = k, after = k, a = point, b = point;
     while (levels[a] <= level) a = point_of(--before);
     while (levels[b] <= level) b = point_of(++after);

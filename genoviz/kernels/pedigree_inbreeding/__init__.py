@@ -1,13 +1,14 @@
 """Inbreeding, and products with relationships, from a pedigree without their matrix; CPU only.
 
 With A = L D L', the diagonal of A is ``A[i, i] = sum_j L[i, j]**2 * D[j]`` over the ancestors j of
-i, and the inbreeding coefficient is ``A[i, i] - 1``. Row i of L is followed up the pedigree,
-generation by generation, so that an ancestor's share is whole before its parents get their halves.
-Where unknown parents are metafounders, whose relationships are Gamma, the sum has ``q Gamma q'``
-beside it, q being what i has of each; a metafounder's own coefficient is its diagonal element less
-1.
-A product is one with L', where each animal adds half of its numbers to each parent from the
-youngest on, one with D, and one with L, where each gets half of its parents' from the oldest on.
+i, and the inbreeding coefficient is ``A[i, i] - 1``. Row i of L is traced up the pedigree one
+generation at a time, so an ancestor's share is complete before half of it goes to each parent. With
+metafounders of relationships Gamma as unknown parents, the sum has the extra term ``q Gamma q'``,
+where q are the shares of the metafounders in i. A metafounder's own coefficient is its diagonal
+element minus 1.
+
+A product has three factors. For L', each animal adds half of its numbers to each parent, from the
+youngest on; then D; for L, each adds half of its parents' numbers, from the oldest on.
 
 Arguments
 ---------
@@ -25,7 +26,7 @@ columns       float64 (n_animals, in and out: A times what it was
                       k)
 ============= ======= ============ ==============================================
 
-There is no CUDA twin: an animal needs its parents' numbers first.
+There is no CUDA twin: an animal depends on its parents.
 
 References
 ----------

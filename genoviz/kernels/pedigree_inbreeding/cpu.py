@@ -13,7 +13,7 @@ def inbreeding(sires, dams, of_groups, group_coefficients, coefficients):
     generations = count_generations(sires, dams)
     variances = np.empty(n_animals)
     shares = np.zeros(n_animals)
-    # Ancestors met so far: the last of each generation, and which was met before it.
+    # Linked lists of the ancestors met: the last one of each generation, and its predecessor.
     heads = np.full(n_animals + 1, -1)
     before = np.empty(n_animals, np.int64)
     for i in range(n_animals):
@@ -21,7 +21,7 @@ def inbreeding(sires, dams, of_groups, group_coefficients, coefficients):
         of_sire = _coefficient(sire, coefficients, group_coefficients)
         of_dam = _coefficient(dam, coefficients, group_coefficients)
         variances[i] = 0.5 - 0.25 * (of_sire + of_dam)
-        if of_sire == -1.0 or of_dam == -1.0:  # a parent that is related to nobody
+        if of_sire == -1.0 or of_dam == -1.0:  # an unrelated parent
             coefficients[i] = 0.0
         elif i > 0 and sires[i - 1] == sire and dams[i - 1] == dam:
             coefficients[i] = coefficients[i - 1]
@@ -51,7 +51,7 @@ def relate(sires, dams, variances, columns):
 
 @njit(nogil=True, cache=True)
 def count_generations(sires, dams):
-    """Return the longest way up from each animal, 0 for founders."""
+    """Return the longest path up from each animal, 0 for founders."""
     generations = np.zeros(len(sires), np.int64)
     for i in range(len(sires)):
         for parent in (sires[i], dams[i]):
@@ -69,7 +69,7 @@ def _coefficient(parent, coefficients, group_coefficients):
 
 @njit(nogil=True, cache=True)
 def _follow(animal, sires, dams, generations, variances, shares, heads, before):
-    """Return the coefficient of an animal; leaves ``shares`` 0 and ``heads`` -1."""
+    """Return the coefficient of an animal; resets ``shares`` to 0 and ``heads`` to -1."""
     coefficient = -1.0
     shares[animal] = 1.0
     before[animal] = -1

@@ -1,14 +1,14 @@
-"""Segments onto a pixel grid: what Datashader's ``Canvas.line(axis=1)`` gives, many times faster.
+"""Draw segments on a pixel grid: the result of Datashader's ``Canvas.line(axis=1)``, but faster.
 
 A segment is the line between the two ends of a node. It is clipped to the view with the
-Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's
+Liang-Barsky algorithm (doi:10.1145/357332.357333) and drawn with Bresenham's algorithm
 (doi:10.1147/sj.41.0025), with Datashader's arithmetic, so that each pixel gets the same segments.
 
-Neighbouring nodes lie near each other in a layout, so the box around each 1024 consecutive segments
-(a block) is small and says what to do with all of them::
+Neighbouring nodes are close to each other in a layout. So the box around each block of 1024
+consecutive segments is small, and decides how to draw the whole block::
 
     +---------+  outside the view:
-    | block 7 |  not looked at
+    | block 7 |  skipped
     +---------+                      +--------- view ---------+
                               +------|---+                    |
       across its edge:        | block| 8 |      +---------+   |  inside: nothing to clip, and most
@@ -16,10 +16,10 @@ Neighbouring nodes lie near each other in a layout, so the box around each 1024 
                                      |          +---------+   |  needs no line
                                      +------------------------+
 
-The largest value of a pixel is found among unsigned integers, which have atomic operations on a GPU
-and need no case for NaN. The bits of a float32 are in the order of its value but for two things:
-negative numbers have the sign bit set, and run backwards. So a negative number has all its bits
-flipped, and another only its sign (:func:`order_keys`)::
+The maximum of a pixel is found among unsigned integers, which have atomic operations on a GPU and
+no special case for NaN. The bits of a float32 have the order of its value, except that negative
+numbers have the sign bit set and descend. So all bits of a negative number are flipped, and only
+the sign bit of others (:func:`order_keys`)::
 
     value    sign exponent fraction          key
      -2.0      1  10000000 000...      0 01111111 111...   0x3fffffff
@@ -30,11 +30,11 @@ flipped, and another only its sign (:func:`order_keys`)::
 ==============  =================================================================================
 ``coordinates``  float64, (n, 2, 2), C order: ``[segment, end, axis]``; a segment with a coordinate
                  that is not finite is not drawn
-``grids``        the views as :class:`PixelGrid`, which share no pixel of the image
+``grids``        the views as :class:`PixelGrid`; no two share a pixel of the image
 ``shape``        height and width of the image
 ``boxes``        float64, (n_blocks, 4): ``x_min, y_min, x_max, y_max`` of the finite segments of
-                 each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none. Boxes of
-                 an earlier time hide segments that have left theirs for the view, no others
+                 each block of ``BLOCK_SIZE`` consecutive segments; inf and -inf for none. Stale
+                 boxes can hide a segment that has moved from its box into the view, no other
 ``stride``       draw the segments whose number is a multiple of it; 1 draws all
 ``keys``         uint32, (n,): values as ordered integers (:func:`order_keys`)
 ``values``       float32, (n,): a value of each segment; NaN if it has none
@@ -47,12 +47,12 @@ flipped, and another only its sign (:func:`order_keys`)::
   each pixel, summed in float64. Keys of pixels without a segment are ``KEY_EMPTY``, of those where
   no segment has a value ``KEY_MISSING``.
 - ``find_boxes(coordinates)``: ``boxes``.
-- ``refresh_boxes(coordinates, boxes, first, step)``: finds the boxes of blocks ``first``,
-  ``first + step``, ... anew, in place.
+- ``refresh_boxes(coordinates, boxes, first, step)``: recomputes in place the boxes of blocks
+  ``first``, ``first + step``, ...
 - ``pixels_per_segment(coordinates, grids, n_samples)``: mean number of pixels that a segment
   touches in all grids together, from evenly spaced segments.
 - ``gather_segments(coordinates, nodes)``: the segments of ``nodes`` (int64), in this order.
-- ``select_nodes(nodes, boxes, views)``: ``nodes`` in this order, without some of those whose block
+- ``select_nodes(nodes, boxes, views)``: ``nodes`` in this order; may leave out those whose block
   is outside all ``views``: float64, (n_views, 4), boxes on the host.
 
 Row 0 of an image is the lowest y, as in Datashader.
@@ -74,10 +74,10 @@ LOCAL_PIXELS = 2.0**32
 
 
 class PixelGrid(NamedTuple):
-    """A view, and how it maps onto pixels: ``column = int((x - x_origin) * x_scale + x_shift)``.
+    """A view, and its map to pixels: ``column = int((x - x_origin) * x_scale + x_shift)``.
 
-    ``x_min`` to ``y_max`` are what segments are clipped to, less the origin. In the image, a pixel
-    is number ``first_pixel + row * pitch + column``.
+    Segments are clipped to ``x_min`` to ``y_max``, which are relative to the origin. A pixel has
+    the number ``first_pixel + row * pitch + column`` in the image.
     """
 
     x_scale: float
@@ -104,9 +104,9 @@ def make_grid(
 ) -> PixelGrid:  # fmt: skip
     """Return the grid of a view, with Datashader's arithmetic in float64.
 
-    That is right to a millionth of a pixel as long as coordinates are less than ``LOCAL_PIXELS``
-    pixels away from 0. Beyond, they are taken from the corner of the view, which keeps each
-    coordinate as exact as it is; not ``is_local`` stays with Datashader there too.
+    This is exact to a millionth of a pixel while coordinates are within ``LOCAL_PIXELS`` pixels of
+    0. Beyond, coordinates are taken relative to the corner of the view, which keeps their
+    precision. With ``is_local=False``, Datashader's arithmetic is kept there too.
     """
     x_origin = _local_origin(x_min, x_max, width) if is_local else 0.0
     y_origin = _local_origin(y_min, y_max, height) if is_local else 0.0
@@ -131,7 +131,7 @@ def _local_origin(low: float, high: float, size: int) -> float:
 def place_grid(
     grid: PixelGrid, x_min: float, x_max: float, first_pixel: int, pitch: int
 ) -> PixelGrid:
-    """Return a grid as a part of an image, with segments clipped to a part of the view's width."""
+    """Return the grid of a part of an image, whose segments are clipped to a part of the width."""
     return grid._replace(
         x_min=x_min - grid.x_origin,
         x_max=x_max - grid.x_origin,
@@ -150,7 +150,7 @@ def order_keys(values: np.ndarray) -> np.ndarray:
     """
     values = np.ascontiguousarray(values, dtype=np.float32)
     bits = values.view(np.int32)
-    # A shift of signed integers fills with the sign: all ones for a negative number, else zeros.
+    # Arithmetic shift: all ones for a negative number, else zeros.
     keys = bits.view(np.uint32) ^ ((bits >> 31).view(np.uint32) | np.uint32(1 << 31))
     keys[np.isnan(values)] = KEY_MISSING
     return keys

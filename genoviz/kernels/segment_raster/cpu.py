@@ -1,4 +1,4 @@
-"""Segments onto a pixel grid, on all CPU cores."""
+"""Draw segments on a pixel grid, on all CPU cores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 COUNT, LARGEST, SUM = range(3)
 CELL = 4
-# Each thread that draws keeps what it draws in, as the system clears new memory page by page.
+# Each drawing thread reuses its pixels, because the system zeroes new memory page by page.
 MAX_KEPT = 1 << 22
 _KEPT = threading.local()
 
@@ -65,19 +65,19 @@ def pixels_per_segment(coordinates, grids: list[PixelGrid], n_samples: int) -> f
 
 
 def _raster(ink, coordinates, values, grids, shape, boxes, stride):
-    """Return for each worker an image of counts or keys, or of cells.
+    """Return the image of each worker: counts or keys, or cells of sums.
 
-    A cell of a sum is four uint32: the bits of the sum in float64, the number of segments with a
-    value and of those without. So a segment touches one place of memory.
+    A cell has four uint32: the float64 bits of the sum, the number of segments with a value, and of
+    those without. So a segment writes to one place in memory.
     """
     table = np.array(grids, dtype=np.float64).reshape(-1, len(PixelGrid._fields))
     work = _find_work(boxes, table)
     n_workers = n_sharing(len(work))
     n_pixels = shape[0] * shape[1]
-    is_merged = n_workers > 1 or ink == SUM  # else the image is what is returned
+    is_merged = n_workers > 1 or ink == SUM  # else the image itself is returned
     pixels = _pixels(n_workers * n_pixels * (CELL if ink == SUM else 1), is_merged)
     sums = pixels.view(np.float64) if ink == SUM else np.empty(0)
-    # One compiled loop serves arrays that may be written and others.
+    # Read-only views: one compiled loop serves writable and read-only arrays.
     coordinates = coordinates.view()
     coordinates.flags.writeable = False
     arguments = ink, coordinates, values, table, boxes, stride, work, pixels, sums, n_pixels
@@ -89,7 +89,7 @@ def _raster(ink, coordinates, values, grids, shape, boxes, stride):
 
 
 def _pixels(n: int, may_be_kept: bool) -> np.ndarray:
-    """Return uint32 (n,): the same as the last time, where that may be."""
+    """Return uint32 (n,): the same array as the last time, if allowed."""
     if not may_be_kept or n > MAX_KEPT:
         return np.empty(n, np.uint32)
     kept = getattr(_KEPT, "pixels", None)
@@ -160,7 +160,7 @@ def _draw_blocks(
 def _draw_points(
     ink, coordinates, values, grid, first, stop, stride, origin, pixels, sums, remaining
 ):
-    """Draw the segments that are a single pixel, and list the others; none needs clipping."""
+    """Draw the segments of a single pixel, and list the others; none needs clipping."""
     x_scale, x_shift, y_scale, y_shift = grid.x_scale, grid.x_shift, grid.y_scale, grid.y_shift
     x_origin, y_origin = grid.x_origin, grid.y_origin
     n_columns = np.uint64(max(0, min(grid.width, grid.x_end)))
@@ -236,7 +236,7 @@ def _clear(array, n_workers, worker):
 
 @njit(nogil=True, cache=True)
 def _find_work(boxes, table):
-    """Return the blocks that each grid shows: (block, grid)."""
+    """Return the visible blocks of each grid: (block, grid)."""
     n_work = 0
     for fills in (False, True):
         work = np.empty((n_work, 2), dtype=np.int64)
@@ -263,7 +263,7 @@ def _grid_of(table, k):
 
 @njit(nogil=True, cache=True)
 def _compare_box(box, grid):
-    """Return whether any, and whether all, of a box can be seen."""
+    """Return whether any, and whether all, of a box is visible."""
     x_min, y_min = box[0] - grid.x_origin, box[1] - grid.y_origin
     x_max, y_max = box[2] - grid.x_origin, box[3] - grid.y_origin
     visible = (
@@ -277,7 +277,7 @@ def _compare_box(box, grid):
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _find_line(grid, x0, y0, x1, y1):
-    """Return whether a segment can be seen, its first pixel, and the way to its last one."""
+    """Return whether a segment is visible, its first pixel, and the offsets to its last one."""
     visible, x0, y0, x1, y1 = _clip(grid, x0, y0, x1, y1)
     if not visible:
         return False, 0, 0, 0, 0
@@ -293,7 +293,7 @@ def _find_line(grid, x0, y0, x1, y1):
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _clip(grid, x0, y0, x1, y1):
-    """Cut a segment to the view (Liang-Barsky); the first result says whether any is left."""
+    """Clip a segment to the view (Liang-Barsky); the first result says whether any is left."""
     if (
         grid.x_min <= x0 <= grid.x_max
         and grid.x_min <= x1 <= grid.x_max
@@ -362,9 +362,9 @@ def _clamp(pixel, size):
 
 @njit(nogil=True, cache=True, forceinline=True)
 def _find_steps(dx, dy, pitch):
-    """Return how far a line goes along both axes, the longer one first, and its steps.
+    """Return the lengths of a line along both axes, the longer one first, and its steps.
 
-    The last result is the error from which Datashader steps sideways.
+    The last result is the initial Bresenham error, as in Datashader.
     """
     is_flat = abs(dx) >= abs(dy)
     far, near = max(abs(dx), abs(dy)), min(abs(dx), abs(dy))

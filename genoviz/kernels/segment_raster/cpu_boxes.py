@@ -1,4 +1,4 @@
-"""How blocks of segments are shared by workers, and their images merged into one, on the CPU."""
+"""Share blocks of segments among workers, and merge the workers' images, on the CPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find_boxes(coordinates):
 
 
 def refresh_boxes(coordinates, boxes, first: int, step: int) -> None:
-    """Find the boxes of every ``step``-th block anew, in place."""
+    """Recompute the boxes of every ``step``-th block in place."""
     n_workers = n_sharing(len(boxes) // step)
     if n_workers == 1:
         _find_boxes(coordinates, boxes, first, step)
@@ -40,12 +40,12 @@ def gather_segments(coordinates, nodes):
 
 
 def n_sharing(n_blocks: int) -> int:
-    """Return how many workers share blocks; few blocks are done before a thread has woken up."""
+    """Return the number of workers; few blocks are done before a second thread has woken up."""
     return max(1, min(get_num_threads(), MAX_WORKERS, n_blocks // BLOCKS_PER_WORKER))
 
 
 def select_nodes(nodes, boxes, views):
-    """Return the nodes whose block reaches into a view."""
+    """Return the nodes whose block overlaps a view."""
     seen = _seen_blocks(boxes, views)
     if seen.all():
         return nodes
@@ -143,7 +143,7 @@ def _gather(coordinates, nodes, segments, start, stop):
 
 
 def merge(parts, keep_largest: bool):
-    """Return the sum of the workers' images, or their largest numbers."""
+    """Return the sum or the maximum of the workers' images."""
     return parts[0] if len(parts) == 1 else _merge_in_parallel(parts, keep_largest)
 
 
@@ -163,7 +163,7 @@ def _merge_in_parallel(parts, keep_largest):
 def merge_means(parts):
     """Return the key of the mean of each pixel, from the workers' images of cells.
 
-    A cell is the float64 bits of a sum, and the numbers of segments with and without a value.
+    A cell holds the float64 bits of a sum, and the numbers of segments with and without a value.
     """
     n_parts = len(parts)
     cells = parts.reshape(n_parts, -1, 4)

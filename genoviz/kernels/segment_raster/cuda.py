@@ -1,4 +1,4 @@
-"""Segments onto a pixel grid, on one GPU; the contract is in this folder's ``__init__``.
+"""Draw segments on a pixel grid, on one GPU; the contract is in this folder's ``__init__``.
 
 All arrays are CuPy arrays.
 """
@@ -52,7 +52,7 @@ def find_boxes(coordinates):
 
 
 def refresh_boxes(coordinates, boxes, first: int, step: int) -> None:
-    """Find the boxes of every ``step``-th block anew, in place."""
+    """Recompute the boxes of every ``step``-th block in place."""
     n_segments = np.int64(len(coordinates))
     n_blocks = len(range(first, len(boxes), step))
     part = np.int64(first), np.int64(step)
@@ -65,7 +65,7 @@ def gather_segments(coordinates, nodes):
 
 
 def select_nodes(nodes, boxes, views):  # noqa: ARG001
-    """Return the nodes, some of those outside all views left out: none here."""
+    """Return all nodes: the GPU leaves out none of those outside the views."""
     return nodes
 
 

@@ -1,6 +1,6 @@
-// Segments onto a pixel grid on one GPU; the contract is in this folder's __init__.py.
+// Draw segments on a pixel grid on one GPU; the contract is in this folder's __init__.py.
 // One thread block draws one block of segments on one grid. Compile without fused multiply-add, so
-// that every pixel is the CPU's.
+// that pixels equal those of the CPU.
 
 typedef unsigned long long u64;
 typedef unsigned int u32;
@@ -59,7 +59,7 @@ __device__ __forceinline__ Segment load(const double2* __restrict__ coordinates,
     return {a.x, a.y, b.x, b.y};
 }
 
-// A segment from the grid's origin.
+// A segment relative to the grid's origin.
 __device__ __forceinline__ Segment load(const double2* __restrict__ coordinates, long long segment,
                                         const Grid& grid) {
     const Segment s = load(coordinates, segment);
@@ -82,7 +82,7 @@ __device__ __forceinline__ bool clip_side(double p, double q, double& t0, double
     return q >= 0;
 }
 
-// Cut a segment to the view (Liang-Barsky); false if nothing is left.
+// Clip a segment to the view (Liang-Barsky); false if nothing is left.
 __device__ __forceinline__ bool clip(const Grid& grid, Segment& s) {
     if (grid.x_min <= s.x0 && s.x0 <= grid.x_max && grid.x_min <= s.x1 && s.x1 <= grid.x_max &&
         grid.y_min <= s.y0 && s.y0 <= grid.y_max && grid.y_min <= s.y1 && s.y1 <= grid.y_max)
@@ -108,7 +108,7 @@ __device__ __forceinline__ bool clip(const Grid& grid, Segment& s) {
     return true;
 }
 
-// The pixel of a coordinate; the upper bound belongs to the last one.
+// The pixel of a coordinate; the upper bound belongs to the last pixel.
 __device__ __forceinline__ int to_pixel(double place, long long end, int size) {
     long long pixel = (long long)place;
     if (pixel == end) pixel--;
@@ -122,7 +122,7 @@ __device__ __forceinline__ Line to_line(const Grid& grid, const Segment& s) {
             to_pixel(s.y1 * grid.y_scale + grid.y_shift, grid.y_end(), grid.height())};
 }
 
-// Touch every pixel of a line after the first, as Datashader does (Bresenham).
+// Draw every pixel of a line after the first, as Datashader does (Bresenham).
 template <typename Brush>
 __device__ __forceinline__ void draw_line(const Line& line, int pitch, int segment_pixel,
                                           const Brush& touch) {
@@ -145,7 +145,7 @@ __device__ __forceinline__ void draw_line(const Line& line, int pitch, int segme
     }
 }
 
-// What the lanes of a warp do with their first pixels, and each lane with all others.
+// A brush draws the first pixels of a warp together, and the other pixels lane by lane.
 struct CountBrush {
     u32* image;
 

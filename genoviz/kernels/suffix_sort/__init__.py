@@ -1,12 +1,12 @@
 """Suffix sorting: the exact suffix array of a text of A C G T and exceptions.
 
-Suffixes are parted into blocks by their first bases, and each block is sorted by keys of packed
-bases, which hold as many bases as fit beside a position in 64 bits. What such keys leave tied is
-sorted by what follows, so that the order is exact, however long repeats are.
+Suffixes are bucketed by their first bases, and each bucket (a *block*) is sorted by packed keys,
+which hold as many bases as fit beside a position in 64 bits. Suffixes that such keys leave tied are
+refined by the bases that follow, so the order is exact whatever the length of repeats.
 
 An exception (a run of other letters, the end of a contig) is smaller than A, and of two exceptions
 the later one in the text is smaller. So all suffixes differ, the first rows are the exceptions
-from the last to the first, and the last symbol, an exception, needs no sentinel after it.
+from the last to the first, and the last symbol, an exception, serves as the sentinel.
 
 Arguments
 ---------
@@ -18,45 +18,45 @@ exceptions   int64 (m,)        text positions, ascending; n - 1 is one of them
 suffix_array ``row_dtype(n)``  is filled: the position at which each suffix begins, smallest
              (n,)              suffix first
 
-block_rows   int               most rows of a block; at least 1
+block_rows   int               maximum rows of a block; at least 1
 cover_bits   int               a difference cover modulo ``2**cover_bits``; of ``COVER_BITS``
-seed         int               of random splitters, which do not change the result
+seed         int               seed of the random splitters; does not change the result
 ============ ================= ================================================================
 
-``iter_sort_suffixes`` is a generator of ``(stage, n_done, n_total, n_tied)``; the array is complete
-when it ends, and it returns how many suffixes each block had, int64 ``(n_blocks,)``. Each step is
-short enough that a job may show it or end between two. ``stage`` is one of ``STAGES``; a backend
-may leave some out:
+``iter_sort_suffixes`` is a generator of ``(stage, n_done, n_total, n_tied)``. The array is complete
+when it ends, and it returns the number of suffixes of each block, int64 ``(n_blocks,)``. Each step
+is short, so a job can show progress and stop between two steps. ``stage`` is one of ``STAGES``; a
+backend may skip some:
 
-- ``"partition"``: suffixes are counted and parted by their first bases;
+- ``"partition"``: suffixes are counted and bucketed by their first bases;
 - ``"blocks"``: blocks are sorted by packed bases. ``n_total`` suffixes are sorted in all, and
-  ``n_tied`` of the ``n_done`` are not yet apart from a neighbour;
-- ``"ties"``: a round of refinement of the tied ones: ``n_done`` of ``n_total`` rounds or suffixes
-  are done, ``n_tied`` suffixes of those sorted in the blocks are left;
-- ``"induction"``: where only some suffixes were sorted in blocks, the places of all others
-  follow from theirs.
+  ``n_tied`` of the ``n_done`` are still tied with a neighbour;
+- ``"ties"``: a round of refinement of the tied suffixes: ``n_done`` of ``n_total`` rounds or
+  suffixes are done, and ``n_tied`` suffixes are still tied;
+- ``"induction"``: where only some suffixes were sorted in blocks, the positions of all others
+  are induced from theirs.
 
-``iter_sort_blocks`` gives the same rows block by block, and never has all of them. It is a
+``iter_sort_blocks`` yields the same rows block by block, and never holds all of them. It is a
 generator of ``(stage, n_done, n_total, rows)``: ``rows`` is None, or the text positions of the next
-rows, which are written over after that step. ``stage`` is one of ``BLOCK_STAGES``:
+rows, in a buffer that the next step overwrites. ``stage`` is one of ``BLOCK_STAGES``:
 
-- ``"cover"``: the suffixes of a difference cover are sorted. That is a set ``D`` of residues modulo
-  ``v`` of which each residue is a difference. So for any two positions there is a distance below
-  ``v`` at which both are in ``D``, and suffixes with ``v`` bases in common are in the order of the
-  ranks there::
+- ``"cover"``: the suffixes of a difference cover are sorted. A difference cover is a set ``D`` of
+  residues modulo ``v`` such that each residue is a difference of two of them. So for any two
+  positions there is a distance below ``v`` at which both are in ``D``, and two suffixes with ``v``
+  common bases compare as the ranks at that distance do::
 
       v = 8, D = {0, 1, 2, 4}
       residue     0 1 2 3 4 5 6 7   0 1 2 3 4 5 6 7
       in D        * * *   *         * * *   *
-      i = 3             i . . . . . . *                7 further, i and k are at residues
-      k = 5                 k . . . . . . *            2 and 4, which both are in D
+      i = 3             i . . . . . . *                at distance 7, i and k are at residues
+      k = 5                 k . . . . . . *            2 and 4, which are both in D
 
-- ``"splitters"``: suffixes chosen at random cut the order of all into ranges, whose suffixes are
-  counted; neighbouring ranges with at most ``block_rows`` suffixes together are a block;
-- ``"blocks"``: each block is collected from the text and sorted; ``n_done`` of ``n_total`` rows
-  are there.
+- ``"splitters"``: random suffixes split the sorted order into ranges, and the suffixes of each
+  range are counted. A block is a run of ranges with at most ``block_rows`` suffixes together;
+- ``"blocks"``: the suffixes of each block are collected from the text and sorted; ``n_done`` of
+  ``n_total`` rows are done.
 
-``needed_bytes(n_symbols, block_rows, cover_bits)`` is what that takes at most beside the text.
+``needed_bytes(n_symbols, block_rows, cover_bits)`` is the peak memory, without the text.
 
 References
 ----------
@@ -82,7 +82,7 @@ def row_dtype(n_symbols: int) -> type[np.unsignedinteger | np.signedinteger]:
 
 
 def make_cover(cover_bits: int) -> np.ndarray:
-    """Return a difference cover modulo ``2**cover_bits``, ascending from 0; int64 (n,).
+    """Return a difference cover modulo ``2**cover_bits``, in ascending order from 0; int64 (n,).
 
     After Colbourn and Ling: with 6 r + 4 residues for up to 24 r^2 + 36 r + 13.
     """
@@ -95,18 +95,18 @@ def make_cover(cover_bits: int) -> np.ndarray:
 
 
 def count_in_cover(n_symbols: int, cover_bits: int) -> int:
-    """Return how many positions of a text are at residues of a cover."""
+    """Return the number of text positions at residues of a cover."""
     residues = make_cover(cover_bits)
     n_whole, n_rest = divmod(n_symbols, 1 << cover_bits)
     return n_whole * len(residues) + int(np.searchsorted(residues, n_rest))
 
 
 def cover_tables(cover_bits: int) -> tuple[np.ndarray, ...]:
-    """Return the residues of a cover, and four tables of all residues; each int64.
+    """Return the residues of a cover, and four tables indexed by residue; each int64.
 
-    These are the place of a residue among those of the cover, or -1; for each difference of two
-    residues the first of two in the cover that differ so; how far it is from a residue to one in
-    the cover; and which of these distances it is, of few different ones.
+    The tables are: the index of a residue in the cover, or -1; for each difference, the first of
+    two residues in the cover with that difference; the distance from each residue to a residue in
+    the cover; and the number of that distance among the few different ones.
     """
     residues, v = make_cover(cover_bits), 1 << cover_bits
     places, deltas = np.full(v, -1, np.int64), np.empty(v, np.int64)

@@ -1,11 +1,11 @@
 r"""Suffix sorting on all cores; the contract is in this folder's ``__init__``.
 
-Of the suffixes only seeds (``cpu_seeds``: a rising suffix after a falling one, less than a
-third of all in genomes) are sorted by bases, in blocks, and refined where they are tied. The rows
-of all others follow from theirs in two passes: through the rows from the first to the last, where
-the suffix a base before a row's, if it is falling, comes next in the rows of its first base; and
-from the last to the first, where the rising ones come next from the end of the rows of theirs. Of
-GATTACA and its end ``$``::
+Only the *seeds* are sorted by bases, in blocks, and refined where they are tied. A seed is a rising
+suffix after a falling one (``cpu_seeds``); in genomes less than a third of all suffixes are seeds.
+Two passes over the rows induce the positions of all other suffixes. The forward pass looks at the
+suffix one base before that of each row; if it is falling, it goes to the next free row of its first
+base. The backward pass goes from the last row to the first and fills the rising suffixes of each
+base from the end. For GATTACA and its end ``$``::
 
     position   0 1 2 3 4 5 6 7
     text       G A T T A C A $
@@ -15,16 +15,16 @@ GATTACA and its end ``$``::
     row                 0   1   2   3   4   5   6   7
     begins with         $   A   A   A   C   G   T   T
     end and seeds       7   .   4   1   .   .   .   .
-    forward pass        7   6   4   1   5   0   3   2     7 gives 6, 6 gives 5, 4 gives 3, ...
-    backward pass       7   6   4   1   5   0   3   2     places the rising ones, again the seeds
+    forward pass        7   6   4   1   5   0   3   2     7 places 6, 6 places 5, 4 places 3, ...
+    backward pass       7   6   4   1   5   0   3   2     places the rising ones, seeds included
 
-Beside the text and the suffix array, in whose memory most work is done, this takes 1/4 byte for
-each symbol and 5 to 7 bytes for each seed: about 2 bytes a symbol in genomes, at most 4. So the
-peak is 6 to 6.5 bytes a symbol in genomes with text and result, at most 8.5; with int64 twice the
-result's and the seeds' share. Only a text that is one short repeat takes more: 40 bytes for each
-tied seed of its largest group while that is refined. Where few different bases are between seeds,
-over and over, their names are sorted instead (``cpu_seeds.iter_sort_names``), with at most 16 bytes
-for each seed.
+Besides the text and the suffix array, whose memory serves as workspace, this takes 1/4 byte a
+symbol and 5 to 7 bytes a seed: about 2 bytes a symbol in genomes, at most 4. The peak with text and
+result is 6 to 6.5 bytes a symbol in genomes, at most 8.5; with int64, the result and the seeds take
+twice as much. The one exception is a text that is a single short repeat: refining its largest group
+takes 40 bytes for each tied seed. If a few different substrings between seeds recur over and over,
+the seeds are named and the names are sorted instead (``cpu_seeds.iter_sort_names``), with at most
+16 bytes a seed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ THREE, HALF, LOW_BITS = np.uint64(3), np.uint64(32), np.uint64(0x555555555555555
 
 
 def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
-    """Fill the suffix array, and give a step of the work at a time."""
+    """Fill the suffix array; yield progress."""
     if n_symbols == 0:
         return np.empty(0, np.int64)
     n_words = n_symbols // 32 + 1
@@ -73,10 +73,10 @@ def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
 
 
 def _part(text, n_symbols, exceptions, suffix_array):
-    """Find the seeds, and put them in their blocks in the memory of the suffix array.
+    """Find the seeds, and scatter them into blocks in the memory of the suffix array.
 
-    Return rising and all suffixes of each base, (2, 4); the bases of blocks; the blocks' ends; and
-    what `_name` returns of names: with these the seeds are in no blocks.
+    Return the number of rising and of all suffixes of each base, (2, 4); the bases of a block's
+    prefix; the ends of blocks; and the result of `_name`, with which the seeds are in no blocks.
     """
     packed, marks, _ = text
     n_threads = get_num_threads()
@@ -115,9 +115,9 @@ def _part(text, n_symbols, exceptions, suffix_array):
 
 
 def _name(text, n_symbols, exceptions, n_seeds, step):
-    """Return the names of the seeds' bases, how many, and the seeds before each base's, or None.
+    """Return the seeds' names, the number of names, and the seeds before each base; or None.
 
-    None where names are many, or few of them often follow each other: then blocks are faster.
+    None if there are many names, or a few in long runs: blocks are faster then.
     """
     if not LEAST_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_EXCEPTIONS:
         return None
@@ -138,9 +138,9 @@ def _name(text, n_symbols, exceptions, n_seeds, step):
     if len({sample.tobytes() for sample in samples}) * 8 > 7 * N_SAMPLES:
         return None
 
-    # Of two of which one begins with the other: one before an exception is smaller, and of two of
-    # these the shorter, then the later one. Of others the longer one is smaller: where the shorter
-    # one ends with a seed, which is rising, it is falling.
+    # If one name is a prefix of another: a name that ends at an exception is smaller; of two such,
+    # the shorter, then the later one. Otherwise the longer is smaller: where the shorter ends with
+    # a seed, which is rising, the longer one is falling.
     def key(name):
         if ended[name] >= 0:
             return int(windows[name]), 0, int(lengths[name]), -int(ended[name])
@@ -190,7 +190,7 @@ def _sort(text, n_symbols, prefix_bases, block_ends, suffix_array):
 
 
 def _refine(seeds, is_head, links, n_tied, suffix_array):
-    """Sort the tied seeds, a round at a time."""
+    """Sort the tied seeds, one round at a time."""
     n_seeds, half = len(seeds), len(suffix_array) // 2
     ranks, next_links = suffix_array[:half], suffix_array[half : half + len(links)]
     n_chunks = PIECES_PER_STEP * get_num_threads() if n_seeds > STEP_SEEDS else get_num_threads()
@@ -232,7 +232,7 @@ def _induce(text, exceptions, base_counts, seeds, first_of_base, rows):
             yield "induction", row // 2, n, 0
     for base in range(3, -1, -1):
         row = int(ends[base])
-        # No base is less than A, so falling suffixes of A have none to place.
+        # No base is less than A, so falling suffixes of A place none.
         for is_rising in (True, False) if base else (True,):
             lowest = int(first_rising[base] if is_rising else firsts[base])
             while row > lowest:
@@ -256,7 +256,7 @@ def _is_exception(marks, near, position):
 
 @njit(nogil=True, cache=True)
 def _place_before_exceptions(packed, exceptions, rows, heads):
-    """Fill the rows of exceptions, and place the bases before them."""
+    """Fill the rows of exceptions, and place the suffixes one base before them."""
     n = len(exceptions)
     for i in range(n):
         position = exceptions[n - 1 - i]
@@ -270,7 +270,7 @@ def _place_before_exceptions(packed, exceptions, rows, heads):
 
 @njit(nogil=True, cache=True)
 def _place_before_falling(packed, marks, near, base, first, n_rows, rows, heads):
-    """Place the falling suffixes a base before the falling ones of a base, from a row on.
+    """Place the falling suffixes one base before the falling ones of ``base``, from a row on.
 
     Return the next row; it is ``heads[base]`` when this base is done.
     """
@@ -310,7 +310,7 @@ def _place_before_falling(packed, marks, near, base, first, n_rows, rows, heads)
 
 @njit(nogil=True, cache=True)
 def _place_before_seeds(packed, seeds, first, last, rows, heads):
-    """Place the suffixes a base before seeds, which are all falling."""
+    """Place the suffixes one base before seeds; all of them are falling."""
     for i in range(first, last):
         prefetch(packed, (np.int64(seeds[min(i + AHEAD, len(seeds) - 1)]) - 1) >> 5)
         before = np.int64(seeds[i]) - 1
@@ -321,9 +321,9 @@ def _place_before_seeds(packed, seeds, first, last, rows, heads):
 
 @njit(nogil=True, cache=True)
 def _place_before_all(packed, marks, near, base, is_rising, last, first, n_rows, rows, tails):
-    """Place the rising suffixes a base before those of a base, from a row down.
+    """Place the rising suffixes one base before those of ``base``, from a row down.
 
-    ``first`` is the first row of the falling ones of this base; the rising ones go down to
+    ``first`` is the first row of the falling suffixes of this base; the rising ones go down to
     ``tails[base]``. Return the row after the next one.
     """
     row = last
@@ -346,4 +346,4 @@ def _place_before_all(packed, marks, near, base, is_rising, last, first, n_rows,
     return row
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

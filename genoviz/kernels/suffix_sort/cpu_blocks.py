@@ -1,9 +1,9 @@
-"""Sorting of seeds block by block: packed bases beside positions, in 64 bits.
+"""Sort seeds block by block, as 64-bit words of packed bases and a position.
 
-A group of seeds with equal bases gets the next bases as its key and is sorted again, unless it is
-small: then its suffixes are compared. Both stop when a group has many bases in common, and another
-seed among them: what follows from there decides (``cpu_seeds``). A word is a key and its seed, so
-that integers are sorted, and seeds with equal bases are neighbours::
+A group of seeds with equal keys gets the next bases as its key and is sorted again; the suffixes of
+a small group are compared instead. Both stop once a group has many common bases and another seed
+among them: the rank of that seed then decides (``cpu_seeds``). A word holds a key above its seed's
+position, so integers are sorted, and seeds with equal bases become neighbours::
 
     63                                 0
     | the next bases  | text position   |
@@ -42,9 +42,9 @@ def _insert_words(words, first, last):
 
 @njit(nogil=True, cache=True)
 def _part_most(words, first, last, spare, low_bit):
-    """Put the words with one key, if most have it, between the others, in their order.
+    """If most words share one key, move them between the others, and keep their order.
 
-    Return where they begin and end; that is nowhere if there is no such key.
+    Return their range, which is empty if there is no such key.
     """
     n, n_same = last - first, 0
     key = words[(first + last) >> 1] >> low_bit
@@ -82,10 +82,10 @@ def _part_most(words, first, last, spare, low_bit):
 
 @njit(nogil=True, cache=True)
 def sort_words(words, first, last, spare, low_bit):
-    """Sort words, whose bits from ``low_bit`` on decide.
+    """Sort words by their bits from ``low_bit`` on.
 
-    The other bits may be taken into account or not. ``spare`` is as long as ``SPARE``, or as many
-    words as there are if these are fewer.
+    The lower bits may or may not affect the order. ``spare`` has the length ``SPARE``, or the
+    number of words if that is less.
     """
     n = last - first
     if n <= SHORT:
@@ -184,7 +184,7 @@ def _pad(window, distance):
 
 @njit(nogil=True, cache=True)
 def _last_mark(marks, first, last):
-    """Return the last seed within positions from ``first + 1`` to ``last``, or -1."""
+    """Return the last seed in ``[first + 1, last]``, or -1."""
     at = last - 1
     bits = marks[at >> 5] & (ALL >> HALF) & (ALL << np.uint64(31 - (at & 31)))
     word = at >> 5
@@ -200,15 +200,15 @@ def _last_mark(marks, first, last):
 
 @njit(nogil=True, cache=True)
 def find_link(packed, marks, position, depth):
-    """Return how far a suffix's last seed is that its first ``depth`` bases prove to be one.
+    """Return the distance to the last seed that the first ``depth`` bases prove, or 0.
 
-    That seed's rank then decides between suffixes that have these bases in common. 0 if none is.
+    The rank of that seed decides between suffixes that have these bases in common.
     """
     last = position + depth - 1
     seed = _last_mark(marks, position, last)
     if seed < 0:
         return np.int64(0)
-    # A seed is proved when a base differs from its first one before the end.
+    # A seed is proved when a base before the end differs from its first one.
     at = seed
     while at < last:
         n = min(last - at, 31)
@@ -222,7 +222,7 @@ def find_link(packed, marks, position, depth):
 
 @njit(nogil=True, cache=True)
 def _compare(packed, marks, near, first, second, depth):
-    """Return -1, 0 or 1 as a suffix is less than, tied with or greater than another one.
+    """Return -1, 0 or 1: one suffix is less than, tied with or greater than another.
 
     They have ``depth`` bases in common.
     """
@@ -249,7 +249,7 @@ def _compare(packed, marks, near, first, second, depth):
 
 @njit(nogil=True, cache=True)
 def _common_depth(packed, marks, position, depth):
-    """Return the bases that suffixes have in common that are tied when compared."""
+    """Return the number of common bases after which `_compare` declares a tie."""
     checked = COMPARED_BASES
     while True:
         depth += 32
@@ -264,9 +264,9 @@ def _common_depth(packed, marks, position, depth):
 
 @njit(nogil=True, cache=True)
 def _part_ended(marks, near, words, first, last, start, width, mask, spare):
-    """Put seeds with an exception in their keys first, in their order; return their number.
+    """Move seeds with an exception in their keys to the front, in order; return their number.
 
-    The others stay in their order, if those are not too many.
+    The others keep their order, unless there are too many of the former.
     """
     n = 0
     for i in range(first, last):
@@ -330,7 +330,7 @@ def _sort_few(packed, marks, near, words, first, last, depth, mask, seeds, is_he
 
 @njit(nogil=True, cache=True)
 def _rekey(packed, marks, near, words, first, last, depth, key_shift, mask):
-    """Give each seed of a group the bases after its first ``depth`` ones as its key."""
+    """Set the key of each seed of a group to the bases after its first ``depth`` ones."""
     for i in range(first, last):
         position = np.int64(words[i] & mask)
         window = _window(packed, position + depth)
@@ -341,7 +341,7 @@ def _rekey(packed, marks, near, words, first, last, depth, key_shift, mask):
 
 @njit(nogil=True, cache=True)
 def _is_checked(depth, key_bases):
-    """Return whether a depth is the first one of keys beyond a doubling of ``KEYED_BASES``."""
+    """Return whether the keys at a depth are the first past a doubling of ``KEYED_BASES``."""
     doubled = np.int64(KEYED_BASES)
     while doubled <= depth - key_bases:
         doubled *= 2
@@ -350,9 +350,10 @@ def _is_checked(depth, key_bases):
 
 @njit(nogil=True, cache=True)
 def _is_repeat(words, first, last, depth, mask):
-    """Return whether a group is of a repeat: most of its seeds are equally far apart.
+    """Return whether a group is a repeat: most of its seeds are the same distance apart.
 
-    More keys would not tell them apart; ``cpu_seeds`` sorts them by how much is left of the repeat.
+    More keys would not separate them; ``cpu_seeds`` sorts them by the remaining length of the
+    repeat.
     """
     if last - first < MANY:
         return False
@@ -378,16 +379,16 @@ def _keep_tied(packed, marks, words, first, last, depth, mask, seeds, is_head, l
 def _sort_block(
     packed, marks, near, words, first, last, depth, position_bits, spare, seeds, is_head, links
 ):
-    """Sort the seeds of a block, whose keys are all of their first ``depth`` bases but those of it.
+    """Sort the seeds of a block; keys hold their first ``depth`` bases without the block's prefix.
 
-    Return how many are tied.
+    Return the number of tied seeds.
     """
     mask = (ONE << np.uint64(position_bits)) - ONE
     key_bases = (64 - position_bits) // 2
     low_bit = np.int64(64 - 2 * key_bases)
     key_shift = np.uint64(low_bit)
     sort_words(words, first, last, spare, low_bit)
-    # Groups that contain each other: where each ends, and which bases its keys are of.
+    # A stack of nested groups: where each ends, and which bases its keys hold.
     ends, starts, depths = np.empty(8, np.int64), np.empty(8, np.int64), np.empty(8, np.int64)
     ends[0], starts[0], depths[0] = last, 0, depth
     top, at, n_tied = 0, first, 0
@@ -458,7 +459,7 @@ def sort_blocks(
     links,
     tied,
 ):
-    """Sort the blocks of each piece, and store how many of its seeds are tied.
+    """Sort the blocks of each piece, and store its number of tied seeds.
 
     Piece ``i`` has the blocks from ``pieces[i]`` to ``pieces[i + 1]``.
     """
@@ -486,4 +487,4 @@ def sort_blocks(
         tied[piece] = n_tied
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

@@ -1,4 +1,4 @@
-"""Comparing two suffixes: by bases up to the depth of a difference cover, then by its ranks."""
+"""Compare two suffixes: by bases up to the depth of a difference cover, then by its ranks."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from genoviz.kernels.suffix_sort.cpu_blocks import _distance, _is_near, _pad, _w
 
 
 class Text(NamedTuple):
-    """A text as ``suffix_sort.cpu_seeds.mark_exceptions`` marks its exceptions."""
+    """A text with exceptions marked by ``suffix_sort.cpu_seeds.mark_exceptions``."""
 
     packed: np.ndarray
     marks: np.ndarray
@@ -40,7 +40,7 @@ def cover_of(cover_bits: int, ranks: np.ndarray) -> Cover:
 
 @njit(nogil=True, cache=True)
 def is_before(cover, first, second):
-    """Return whether the first of two suffixes that share ``v`` bases is the smaller one."""
+    """Return whether the first of two suffixes with ``v`` common bases is the smaller one."""
     mask = (np.int64(1) << cover.bits) - 1
     size = len(cover.residues)
     distance = (cover.deltas[(second - first) & mask] - first) & mask
@@ -51,9 +51,9 @@ def is_before(cover, first, second):
 
 @njit(nogil=True, cache=True)
 def compare_bases(text, first, second, depth, bits):
-    """Return -1 or 1 as a suffix is less or greater than another, 0 if ``2**bits`` bases are equal.
+    """Return -1 or 1 if a suffix is less or greater than another, 0 if ``2**bits`` bases are equal.
 
-    They are two, and have ``depth`` bases in common.
+    The two are different, and have ``depth`` bases in common.
     """
     while depth >> bits == 0:
         one, other = _window(text.packed, first + depth), _window(text.packed, second + depth)
@@ -74,7 +74,7 @@ def compare_bases(text, first, second, depth, bits):
 
 @njit(nogil=True, cache=True)
 def compare(text, cover, first, second, depth):
-    """Return the order of two suffixes with ``depth`` bases in common; 0 without ranks, if tied."""
+    """Compare two suffixes with ``depth`` common bases; return 0 if tied and there are no ranks."""
     if first == second:
         return 0
     order = compare_bases(text, first, second, depth, cover.bits)
@@ -83,4 +83,4 @@ def compare(text, cover, first, second, depth):
     return order
 
 
-# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: 939cea10e5cf9a5e
+# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: 45af9f71be53f2a3

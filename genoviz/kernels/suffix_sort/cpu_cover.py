@@ -1,8 +1,8 @@
-"""The ranks of the suffixes at the positions of a difference cover.
+"""Rank the suffixes at the positions of a difference cover.
 
-They are sorted as a block of their own by their first ``v`` bases, and then by doubling
-(``cpu_seeds``): a position ``v`` further has the same residue, so that it is in the cover
-too. The suffixes have the numbers of ``Cover``; doubling knows them by twice that.
+They are sorted as a block of their own by their first ``v`` bases, and then by prefix doubling
+(``cpu_seeds``): the position ``v`` further on has the same residue, so it is in the cover too.
+``Cover`` numbers the suffixes; for prefix doubling, twice that number is the position.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ STEP_ROWS = 1 << 21
 
 
 def iter_rank_cover(text, n_symbols, cover_bits):
-    """Return the cover with its ranks; yields how many of its suffixes are sorted, and all."""
+    """Return the cover with its ranks; yield the number of its suffixes sorted, and of all."""
     cover = cover_of(cover_bits, np.empty(0, row_dtype(0)))
     size = len(cover.residues)
     n = count_in_cover(n_symbols, cover_bits)
@@ -47,7 +47,7 @@ def iter_rank_cover(text, n_symbols, cover_bits):
 
 
 def _refine(seeds, is_head, edges, ranks, unit):
-    """Sort what is tied, a round at a time."""
+    """Sort the tied suffixes, one round at a time."""
     links = np.full(len(seeds) // 2 + 1, unit, seeds.dtype)
     next_links = np.empty_like(links)
     tied = np.zeros(len(edges) - 1, np.int64)
@@ -61,7 +61,7 @@ def _refine(seeds, is_head, edges, ranks, unit):
 
 
 def _part_cover(text, cover, position_bits, words):
-    """Put the suffixes of the cover in blocks; return where these end, and of how many bases."""
+    """Scatter the suffixes of the cover into blocks; return the blocks' ends and prefix length."""
     n = len(words)
     prefix_bases = count_prefix(n)
     edges = np.linspace(0, n, get_num_threads() + 1).astype(np.int64)
@@ -73,18 +73,18 @@ def _part_cover(text, cover, position_bits, words):
 
 
 def count_prefix(n):
-    """Return by how many first bases ``n`` suffixes are parted."""
+    """Return the length of the prefix by which ``n`` suffixes are bucketed."""
     return max(1, min(MAX_PREFIX, (n // BUCKET_ROWS).bit_length() // 2))
 
 
 def find_slots(tallies):
-    """Return where blocks end, and where each chunk's suffixes of each block begin."""
+    """Return the ends of blocks, and the first slot of each chunk in each block."""
     block_ends = np.concatenate([[0], np.cumsum(tallies.sum(axis=0))])
     return block_ends, np.cumsum(tallies, axis=0) - tallies + block_ends[:-1]
 
 
 def iter_pieces(block_ends, prefix_bases, position_bits):
-    """Yield the blocks of a step as pieces for threads, the blocks' ends, and how deep keys are."""
+    """Yield pieces of blocks for threads, the blocks' ends, and the depth of the keys."""
     depth = min(prefix_bases + (64 - position_bits) // 2, 32)
     n = int(block_ends[-1])
     n_steps = max(1, -(-n // (STEP_ROWS * get_num_threads())))
@@ -96,7 +96,7 @@ def iter_pieces(block_ends, prefix_bases, position_bits):
 
 
 def sort_pieces(text, cover, words, room, block_ends, bounds, depth, position_bits):
-    """Sort blocks; leave their positions in ``words``, and in ``room`` too if there are ranks."""
+    """Sort blocks; leave the positions in ``words``, and in ``room`` too if there are ranks."""
     with parallel_chunksize(1):
         _sort_pieces(text, cover, words, room, block_ends, bounds, depth, position_bits)
 
@@ -144,7 +144,7 @@ def _put_cover(text, cover, edges, prefix_bases, position_bits, slots, words):
 
 @njit(nogil=True, cache=True)
 def put_word(text, position, prefix_bases, position_bits, slot, words):
-    """Put a suffix in the next place of its block: the bases after the block's, and its place."""
+    """Put a suffix in the next slot of its block: the bases after the prefix, and its position."""
     shift = np.uint64(64 - 2 * prefix_bases)
     key_shift = np.uint64((position_bits + 1) // 2 * 2)
     window = _padded_window(text.packed, text.marks, position)
@@ -156,7 +156,7 @@ def put_word(text, position, prefix_bases, position_bits, slot, words):
 
 @njit(nogil=True, cache=True)
 def _number_words(words, cover, seeds, is_head):
-    """Store twice the number of each suffix, and where a group begins; return how many are tied."""
+    """Store twice the number of each suffix and the group heads; return the number of ties."""
     size, n_tied = len(cover.residues), 0
     mask = (np.int64(1) << cover.bits) - 1
     for i in range(len(words)):
@@ -168,4 +168,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: dd530108e8144084
+# Compiled with cpu_order.py, cpu_seeds.py: 443315e12eea0857

@@ -1,19 +1,18 @@
-"""The order of the suffixes of a group: by packed bases, then by the ranks of a difference cover.
+"""Sort a group of suffixes: by packed bases, then by the ranks of a difference cover.
 
-Words are as in ``cpu_blocks``: the next bases of a suffix above its text position. A
-group with equal bases gets the next ones as its key, down to the depth ``v`` of the cover. From
-there on:
+Words are as in ``cpu_blocks``: the next bases of a suffix above its text position. A group with
+equal keys gets the next bases as its key, down to the depth ``v`` of the cover. From there on:
 
-- A few suffixes are compared: at one distance both are in the cover, and have a rank.
-- Of a repeat most suffixes stand a period before another one of their group, so that they make
-  chains. What follows the last suffix of a chain is smaller than the group, or greater: then that
-  suffix is the smallest of its chain, or the greatest, and so on along the chain. The rest is
-  the order of what follows each chain.
-- Any others fall into classes, each with one distance at which all its suffixes are in the cover.
-  The classes are sorted by ranks, and merged by comparing.
+- Small groups are sorted by comparison: at one distance both suffixes are in the cover and ranked.
+- In a repeat, most suffixes are one period before another suffix of the group, so they form
+  chains. The suffix after the last one of a chain compares less or greater than the group. If it
+  is less, the last suffix is the smallest of its chain, else the greatest, and so on along the
+  chain. What remains is the order of the suffixes after the chains.
+- Other suffixes fall into classes, each with one distance at which all its suffixes are in the
+  cover. The classes are sorted by ranks, and merged by comparison.
 
-While the cover itself is sorted there are no ranks (``len(ranks)`` is 0): what is tied with the
-word before it has its highest bit set.
+There are no ranks (``len(ranks)`` is 0) while the cover itself is sorted. Then the highest bit of a
+word says that it is tied with the word before it.
 """
 
 import numpy as np
@@ -72,10 +71,10 @@ def _sort_few(text, cover, words, first, last, depth, mask):
 
 @njit(nogil=True, cache=True)
 def _part_equal(text, cover, words, room, first, last, depth, mask):
-    """Put what is tied with most of a group in its middle, in its order, and mask it.
+    """Three-way partition by a pivot that most of a group equals; keep the equal ones in order.
 
-    Return how many are less and how many are tied; none if not at least half of a few are. The
-    group has ``depth`` bases in common, the tied ones as many as the cover needs.
+    Return the number of smaller and of equal suffixes; ``(0, 0)`` if less than half of a sample
+    equals the pivot. The group has ``depth`` bases in common, the equal ones ``v``.
     """
     n, n_equal = last - first, 0
     pivot = np.int64(words[(first + last) >> 1] & mask)
@@ -112,9 +111,9 @@ def _part_equal(text, cover, words, room, first, last, depth, mask):
 
 @njit(nogil=True, cache=True)
 def sort_block(text, cover, words, room, first, last, depth, position_bits, spare):
-    """Sort a block whose keys are of its first ``depth`` bases but those of the block.
+    """Sort a block; keys hold the first ``depth`` bases of its suffixes without the block's prefix.
 
-    Leaves the positions. ``room`` is for as many positions; ``spare`` as for ``sort_words``.
+    Leaves the positions. ``room`` holds as many positions; ``spare`` is as for ``sort_words``.
     """
     mask = (ONE << np.uint64(position_bits)) - ONE
     key_bases = (64 - position_bits) // 2
@@ -122,8 +121,8 @@ def sort_block(text, cover, words, room, first, last, depth, position_bits, spar
     key_shift = np.uint64(low_bit)
     limit = np.int64(1) << cover.bits
     sort_words(words, first, last, spare, low_bit)
-    # Groups that contain each other: where each ends, where to go on then, and which bases its
-    # keys are of.
+    # A stack of nested groups: where each ends, where to go on then, and which bases its keys
+    # hold.
     groups = np.empty((8, 4), np.int64)
     groups[0] = last, last, 0, depth
     top, at = 0, first
@@ -174,7 +173,7 @@ def sort_block(text, cover, words, room, first, last, depth, position_bits, spar
 
 @njit(nogil=True, cache=True)
 def _sort_deep(text, cover, words, room, first, last, mask, spare):
-    """Sort a group that has as many bases in common as the cover needs."""
+    """Sort a group whose common prefix is as long as the cover needs."""
     for i in range(first, last):
         words[i] &= mask
     if len(cover.ranks) == 0:
@@ -199,7 +198,7 @@ def _sort_deep(text, cover, words, room, first, last, mask, spare):
 
 @njit(nogil=True, cache=True)
 def _sort_chains(text, cover, words, room, first, last, period):
-    """Sort a repeat by what follows its chains, and by how much of the repeat is left."""
+    """Sort a repeat by the suffixes after its chains, and by the remaining length of the repeat."""
     n_chains = 1
     for i in range(first + 1, last):
         n_chains += np.int64(words[i] - words[i - 1]) != period
@@ -254,7 +253,7 @@ def _sort_chains(text, cover, words, room, first, last, period):
 
 @njit(nogil=True, cache=True)
 def _sort_classes(cover, words, room, first, last, spare):
-    """Sort a group by classes of one distance to the cover each, and merge these."""
+    """Sort a group in classes of equal distance to the cover, and merge them."""
     mask = (np.int64(1) << cover.bits) - 1
     size = len(cover.residues)
     n_classes = cover.classes.max() + 1
@@ -299,4 +298,4 @@ def _sort_classes(cover, words, room, first, last, spare):
             words[i] = room[i]
 
 
-# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: da625d4ef61bb21b
+# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 31b5f13e20407f5f

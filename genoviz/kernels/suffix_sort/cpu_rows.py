@@ -1,8 +1,7 @@
 """Rows of the suffix array block by block; the contract is in this folder's ``__init__``.
 
-The text is gone through once to count the suffixes of each range, and once more for each block, to
-collect it. A word of the text is compared with the first 32 bases of the splitters, and only what
-is equal to these is compared further.
+One scan of the text counts the suffixes of each range, and one more scan for each block collects
+them. Suffixes are compared with the first 32 bases of the splitters, and only on equality further.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ ONE = np.uint64(1)
 
 
 class Splitters(NamedTuple):
-    """Sorted suffixes: where they are, and their first 32 bases.
+    """Sorted suffixes: their positions, and their first 32 bases.
 
-    ``firsts[code]`` is the first splitter whose first ``TABLE_BASES`` bases are ``code`` or more;
-    those of one of ``groups`` have as many bases in common as the cover needs.
+    ``firsts[code]`` is the first splitter whose first ``TABLE_BASES`` bases are ``code`` or more.
+    Splitters of the same number in ``groups`` share at least as many bases as the cover needs.
     """
 
     positions: np.ndarray
@@ -49,7 +48,7 @@ class Splitters(NamedTuple):
 
 
 def needed_bytes(n_symbols, block_rows, cover_bits):
-    """Return how many bytes are needed at most, beside the text."""
+    """Return the peak memory in bytes, without the text."""
     n_threads, size = get_num_threads(), len(make_cover(cover_bits))
     marks = n_symbols // 4 + n_symbols // 256
     n = n_symbols * size // (1 << cover_bits) + size
@@ -62,7 +61,7 @@ def needed_bytes(n_symbols, block_rows, cover_bits):
 
 
 def iter_sort_blocks(packed, n_symbols, exceptions, block_rows, cover_bits, seed):
-    """Yield the rows of the suffix array, a block at a time."""
+    """Yield the rows of the suffix array, one block at a time."""
     dtype = row_dtype(n_symbols)
     yield "blocks", len(exceptions), n_symbols, exceptions[::-1].astype(dtype)
     n_bases = n_symbols - len(exceptions)
@@ -101,7 +100,7 @@ def iter_sort_blocks(packed, n_symbols, exceptions, block_rows, cover_bits, seed
 
 
 def join_ranges(sizes, block_rows):
-    """Return where blocks of neighbouring ranges begin, and the number of ranges; int64."""
+    """Return the first range of each block, and the number of ranges; int64."""
     bounds, total = [0], 0
     for i, size in enumerate(sizes.tolist()):
         if total and total + size > block_rows:
@@ -112,7 +111,7 @@ def join_ranges(sizes, block_rows):
 
 
 def _split(text, cover, n_symbols, edges, block_rows, seed):
-    """Return splitters whose ranges are small enough, and the sizes of ranges in each chunk."""
+    """Return splitters with small enough ranges, and the sizes of the ranges in each chunk."""
     generator = np.random.default_rng(seed)
     n_blocks = -(-n_symbols // block_rows)
     n_wanted = SPLITTERS_PER_BLOCK * n_blocks if n_blocks > 1 else 0
@@ -147,13 +146,13 @@ def _sort_splitters(text, cover, positions):
 
 
 def _slots_of_chunks(counts, ranges):
-    """Return where the suffixes of each chunk begin, of those of some ranges."""
+    """Return the first slot of each chunk for the suffixes of some ranges."""
     sizes = counts[:, slice(*ranges)].sum(axis=1)
     return np.cumsum(sizes) - sizes
 
 
 def _sort(text, cover, n_symbols, words, room):
-    """Sort the suffixes at the positions in ``room``, in place; yields how many are sorted."""
+    """Sort the suffixes at the positions in ``room``, in place; yield the number sorted."""
     n = len(words)
     prefix_bases = count_prefix(n)
     position_bits = max((n_symbols - 1).bit_length(), 1)
@@ -189,9 +188,10 @@ def _key(text, position):
 
 @njit(nogil=True, cache=True)
 def _find_range(text, cover, splitters, low, high, position, key):
-    """Return how many splitters are at most a suffix; those before ``low`` are, none from ``high``.
+    """Return the number of splitters at or below a suffix, which is in ``[low, high]``.
 
-    What is in a group of splitters is compared once, and with the others of it by ranks alone.
+    Once a suffix has matched a group of splitters, the others of the group are compared by ranks
+    only.
     """
     group = np.int64(-1)
     while low < high:
@@ -217,7 +217,7 @@ def _find_range(text, cover, splitters, low, high, position, key):
 
 @njit(nogil=True, cache=True)
 def _keys_of_word(text, word, n_symbols, keys):
-    """Store the first bases of a word's suffixes; return how many there are, and exceptions."""
+    """Store the first bases of a word's suffixes; return the number of suffixes and exceptions."""
     here, following = text.packed[word], text.packed[word + 1]
     for k in range(32):
         shift = np.uint64(2 * k)
@@ -287,7 +287,8 @@ def _tally(text, positions, edges, prefix_bases, tallies):
     shift = np.uint64(64 - 2 * prefix_bases)
     for chunk in prange(len(edges) - 1):
         tally = tallies[chunk]
-        # In repeats of a unit, two counts in turn would wait for each other: these two are kept.
+        # The counts of the last two blocks stay in registers: in short repeats, blocks alternate,
+        # and each update of `tally` would wait for the store before it.
         block, other, n, n_other = np.int64(0), np.int64(0), 0, 0
         for i in range(edges[chunk], edges[chunk + 1]):
             found = np.int64(_key(text, np.int64(positions[i])) >> shift)
@@ -311,4 +312,4 @@ def _put(text, positions, edges, prefix_bases, position_bits, slots, words):
             put_word(text, np.int64(positions[i]), prefix_bases, position_bits, slot, words)
 
 
-# Compiled with cpu_blocks.py, cpu_compare.py, cpu_cover.py: 19875a364280c70e
+# Compiled with cpu_blocks.py, cpu_compare.py, cpu_cover.py: d74f6e95db13b2f6

@@ -1,30 +1,30 @@
-"""Seeds: the suffixes that are sorted by their bases; found, parted, and refined where tied.
+"""Seeds: the suffixes that are sorted by bases; found, bucketed, and refined where tied.
 
-A suffix is rising if it is smaller than the one that begins a base later, and falling otherwise. A
-seed is a rising suffix after a falling one; the places of all others follow from the seeds'
-(``cpu``). At most every second suffix is a seed, in genomes less than a third are.
+A suffix is rising if it is smaller than the suffix one base later, and falling otherwise (type S
+and L of SA-IS). A seed is a rising suffix after a falling one; the order of all others is induced
+from the seeds (``cpu``). At most every second suffix is a seed, in genomes less than a third.
 
-Seeds that are tied after they were sorted in blocks (``cpu_blocks``) are refined by doubling. The
-members of a group have bases in common up to another seed, the group's link, so that the ranks
-of the seeds there sort them. What is tied still has the bases up to the link of that rank's group
-in common, which becomes its new link: common bases double with each round::
+Seeds that are still tied after the sort in blocks (``cpu_blocks``) are refined by prefix doubling.
+The members of a group have bases in common up to another seed, at a distance called the group's
+link, so the ranks of the seeds there sort them. Members that stay tied also share the bases up to
+the link of that rank's group, and the sum is their new link: common bases double each round::
 
-    two members   |-- common --|rank 7        the seeds at the link have been told apart:
+    two members   |-- common --|rank 7        the seeds at the link are already ordered:
     of a group    |-- common --|rank 9        the first is smaller
 
-    or            |-- common --|rank 7        still tied there, in a group that has more bases
-                  |-- common --|rank 7        in common, up to its own link:
+    or            |-- common --|rank 7        still tied there, in a group with more common
+                  |-- common --|rank 7        bases, up to its own link:
                                |-- common --|
-                  |---------- common -------| and so have these
+                  |---------- common -------| so these are common too
 
-Where a repeat of some bases many times over ties its own seeds, that would take a round for each
-doubling of its length. There the seeds of a group stand a period apart, and a chain of them ends
-with one whose next seed, a period further, is in another group. If that group is a smaller one, the
-chain's last seed is its smallest, else its largest, and so on along the chain: so the repeats that
-are left, and the rank behind the chain, sort all at once.
+A tandem repeat would tie its own seeds for one round per doubling of its length. There, the seeds
+of a group are one period apart and form chains. A chain ends with a seed whose successor, one
+period further on, is in another group. If that group is smaller, the last seed is the smallest of
+its chain, else the largest, and so on along the chain. So the number of periods left and the rank
+after the chain sort all seeds in one round.
 
-Where a text has few different bases between seeds, and the same ones over and over, their names
-are a shorter text, and the order of its suffixes is that of the seeds (``iter_sort_names``).
+If a text has few different substrings between seeds, each substring gets a name, and the names form
+a shorter text whose suffixes have the order of the seeds (``iter_sort_names``).
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ STEP_NAMES = 1 << 23
 def mark_exceptions(exceptions, marks, near):
     """Set the bits of exceptions.
 
-    ``marks`` has a word for 32 symbols, the first one in the highest bits of its halves: in the
-    upper half exceptions, in the lower one symbols before a seed. A bit of ``near`` is set if that
-    word or the next one has an exception.
+    A word of ``marks`` is for 32 symbols, the first one in the highest bit of each half: exceptions
+    in the upper half, symbols before a seed in the lower half. A bit of ``near`` is set if its word
+    or the next one has an exception.
     """
     for i in range(len(exceptions)):
         position = exceptions[i]
@@ -70,7 +70,7 @@ def mark_exceptions(exceptions, marks, near):
 
 @njit(nogil=True, cache=True)
 def _spread(half):
-    """Return 32 bits with a zero before each."""
+    """Return 32 bits, each with a zero bit before it."""
     half = (half | half << np.uint64(16)) & np.uint64(0x0000FFFF0000FFFF)
     half = (half | half << np.uint64(8)) & np.uint64(0x00FF00FF00FF00FF)
     half = (half | half << np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -80,7 +80,7 @@ def _spread(half):
 
 @njit(nogil=True, cache=True)
 def _gather(word):
-    """Return every second bit of a word, those of ``LOW_BITS``, beside each other."""
+    """Compact every second bit of a word, those of ``LOW_BITS``."""
     word &= LOW_BITS
     word = (word | word >> ONE) & np.uint64(0x3333333333333333)
     word = (word | word >> TWO) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -91,7 +91,7 @@ def _gather(word):
 
 @njit(nogil=True, cache=True)
 def _less_and_equal(packed, marks, word):
-    """Return where 32 symbols are less than the next one, and where they are equal to it.
+    """Return which of 32 symbols are less than the next one, and which are equal to it.
 
     Neither is set at an exception.
     """
@@ -125,15 +125,15 @@ def _is_rising(packed, marks, word):
 def find_seeds(packed, marks, edges, first_chunk, last_chunk, counts):
     """Mark the symbols before seeds in chunks of words.
 
-    Each row of ``counts`` gets the rising suffixes of each base and the number of C, G and T, and
-    of seeds, of its chunk.
+    Each row of ``counts`` gets the chunk's rising suffixes of each base, and its number of C, G, T
+    and seeds.
     """
     for chunk in prange(first_chunk, last_chunk):
         rising_after = _is_rising(packed, marks, edges[chunk + 1])
         row = np.zeros(COUNTS, np.uint64)
         for word in range(edges[chunk + 1] - 1, edges[chunk] - 1, -1):
             less, equal = _less_and_equal(packed, marks, word)
-            # A sum whose carries run from a symbol to the one before it while they are equal.
+            # The carry of this sum runs from a symbol to the one before it while they are equal.
             carries = (less | equal) * np.uint64(3)
             generators = less * np.uint64(3)
             total = carries + generators + np.uint64(rising_after)
@@ -157,7 +157,7 @@ def find_seeds(packed, marks, edges, first_chunk, last_chunk, counts):
 
 @njit(nogil=True, cache=True)
 def _padded_window(packed, marks, position):
-    """Return 32 symbols from a position on, with A for all after an exception."""
+    """Return 32 symbols from a position on, with A after an exception."""
     word, offset = position >> 5, position & 31
     shift = np.uint64(2 * offset)
     window = packed[word] << shift | packed[word + 1] >> ONE >> (np.uint64(63) - shift)
@@ -171,7 +171,7 @@ def _padded_window(packed, marks, position):
 
 @njit(nogil=True, cache=True, parallel=True)
 def count_seeds(packed, marks, edges, first_chunk, last_chunk, prefix_bases, tallies):
-    """Count the seeds of each chunk by their first bases."""
+    """Count the seeds of each chunk by their prefix."""
     shift = np.uint64(64 - 2 * prefix_bases)
     for chunk in prange(first_chunk, last_chunk):
         tally = tallies[chunk]
@@ -189,9 +189,9 @@ def count_seeds(packed, marks, edges, first_chunk, last_chunk, prefix_bases, tal
 def part_seeds(
     packed, marks, edges, first_chunk, last_chunk, prefix_bases, position_bits, slots, words
 ):
-    """Put each seed in its block: the bases after the first ones, and the position.
+    """Put each seed in its block, as the bases after the prefix and the position.
 
-    ``slots`` says for each chunk where its next seed of each block goes.
+    ``slots`` holds the next slot of each chunk in each block.
     """
     shift = np.uint64(64 - 2 * prefix_bases)
     key_shift = np.uint64((position_bits + 1) // 2 * 2)
@@ -212,7 +212,7 @@ def part_seeds(
 
 @njit(nogil=True, cache=True)
 def move_to_heads(is_head, edges):
-    """Move the edges of chunks to the next beginnings of groups."""
+    """Move the edges of chunks to the next group heads."""
     for i in range(1, len(edges) - 1):
         edges[i] = max(edges[i], edges[i - 1])
         while edges[i] < edges[-1] and is_head[edges[i]] == TIED:
@@ -221,7 +221,7 @@ def move_to_heads(is_head, edges):
 
 @njit(nogil=True, cache=True, parallel=True)
 def rank_seeds(seeds, is_head, edges, ranks):
-    """Store for each seed, at half its position, where its group begins."""
+    """Store the first slot of each seed's group, at half the seed's position."""
     for chunk in prange(len(edges) - 1):
         head = edges[chunk]
         for slot in range(edges[chunk], edges[chunk + 1]):
@@ -243,7 +243,7 @@ def _next_tied(is_head, slot, end):
 
 @njit(nogil=True, cache=True)
 def _sort_pairs(keys, positions, n):
-    """Sort positions by their keys, which are not negative."""
+    """Sort positions by keys >= 0."""
     if n > FEW:
         _sort_many(keys, positions, n)
         return
@@ -260,7 +260,7 @@ def _sort_pairs(keys, positions, n):
 
 @njit(nogil=True, cache=True)
 def _turn_descending(keys, positions, n):
-    """Turn what descends around, and return whether keys are in order now."""
+    """Reverse a descending sequence, and return whether the keys are now in order."""
     ascends = descends = True
     i = 1
     while i < n and (ascends or descends):
@@ -277,7 +277,7 @@ def _turn_descending(keys, positions, n):
 
 @njit(nogil=True, cache=True)
 def _sort_many(keys, positions, n):
-    """Sort by 11 bits of the keys at a time, the lowest ones first, where any differ."""
+    """LSD radix sort by 11 bits a pass; passes in which all keys are equal are skipped."""
     if _turn_descending(keys, positions, n):
         return
     differs = np.int64(0)
@@ -303,9 +303,9 @@ def _sort_many(keys, positions, n):
 
 @njit(nogil=True, cache=True)
 def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
-    """Find the next groups, and fetch the ranks of what their members link to.
+    """Find the next groups, and load the ranks at their members' links.
 
-    Return how many there are, and the slot after them.
+    Return the number of groups, and the slot after them.
     """
     n, fetched = 0, 0
     while n < len(firsts) and fetched < FETCHED:
@@ -331,9 +331,9 @@ def _find_groups(seeds, is_head, slot, end, ranks, links, firsts, lasts):
 
 @njit(nogil=True, cache=True)
 def _find_period(seeds, first, n, link, ranks, finds_gaps):
-    """Return a distance at which most seeds of a group have another one of it, or 0.
+    """Return a distance at which most seeds of a group have another seed of it, or 0.
 
-    That is the distance of neighbours, if it is at most the link, or else the link.
+    That is the distance of neighbours if it is at most the link, or else the link.
     """
     if finds_gaps and _is_periodic(seeds, first, n, link):
         period = link
@@ -359,9 +359,9 @@ def _is_periodic(seeds, first, n, link):
 
 @njit(nogil=True, cache=True)
 def _sort_chains(seeds, is_head, first, n, ranks, links, next_links, period):
-    """Sort a group by the repeats that are left of each seed's chain, and by what follows these.
+    """Sort a group by the periods left of each seed's chain, and by the rank after the chain.
 
-    Return whether that is done: numbers may be too large for one key.
+    Return False if the numbers do not fit in one key.
     """
     positions, repeats, keys = np.empty(n, np.int64), np.zeros(n, np.int64), np.empty(n, np.int64)
     for i in range(n):
@@ -420,9 +420,9 @@ def _sort_group(seeds, is_head, first, n, ranks, links, next_links, keys, positi
 
 @njit(nogil=True, cache=True, parallel=True)
 def sort_groups(seeds, is_head, edges, ranks, links, next_links, finds_gaps):
-    """Sort each group by the ranks of what its members link to, and mark where it splits.
+    """Sort each group by the ranks at its members' links, and mark where it splits.
 
-    ``finds_gaps`` says whether seeds as far apart as others are as many bases apart.
+    ``finds_gaps`` says whether seeds at equal distances are an equal number of bases apart.
     """
     for chunk in prange(len(edges) - 1):
         firsts, lasts = np.empty(GROUPS, np.int64), np.empty(GROUPS, np.int64)
@@ -451,7 +451,7 @@ def sort_groups(seeds, is_head, edges, ranks, links, next_links, finds_gaps):
 
 @njit(nogil=True, cache=True, parallel=True)
 def split_groups(seeds, is_head, edges, ranks, tied):
-    """Give the parts of the groups of each chunk their ranks, and store how many are tied."""
+    """Rank the parts of each chunk's groups, and store the number of tied seeds."""
     for chunk in prange(len(edges) - 1):
         slot, end, n_tied = edges[chunk], edges[chunk + 1], 0
         while True:
@@ -477,16 +477,16 @@ def split_groups(seeds, is_head, edges, ranks, tied):
 
 @njit(nogil=True, cache=True)
 def name_seeds(packed, marks, n_symbols, exceptions, first, stop, state, table, names, known):
-    """Name the bases of each seed up to the first one of the next seed, at most 32.
+    """Name the bases from each seed up to the first one of the next seed, at most 32.
 
-    ``names`` (uint16, one for each seed in the order of the text) gets places in ``known``, whose
-    rows are windows, lengths, seeds before an exception, seeds of each name, and the name that
-    came next the last time. Bases after the length are T. Before an exception is no next seed:
-    such bases end with it, and have A after their length, and a name alone.
+    ``names`` (uint16, one for each seed in text order) holds indices into the columns of ``known``,
+    whose rows are: window, length, seeds before an exception, seeds of the name, and the name that
+    came next the last time. Bases after the length are T. A seed before an exception has no next
+    seed: its bases end at the exception, with A after the length, and it has a name of its own.
 
-    Takes words from ``first`` to ``stop``; ``state`` has names, seeds named, the last seed, its
-    next exception and the last name; ``table`` finds names by their windows. Return False if there
-    are too many names, or a name is longer.
+    Reads words from ``first`` to ``stop``. ``state`` holds the number of names, of named seeds, the
+    last seed, its next exception and the last name; ``table`` is a hash table from windows to
+    names. Return False if there are too many names, or a name is longer.
     """
     windows, lengths, ended, counts, followers = known
     n_names, n, before, next_exception, last = state
@@ -550,7 +550,7 @@ def rename(names, new_names):
 
 @njit(nogil=True, cache=True)
 def list_seeds(marks, rows, order, seeds):
-    """Store the positions of the seeds in an order of them; ``rows`` is room for all of them."""
+    """Store the positions of the seeds in the given order; ``rows`` has room for all of them."""
     n = 0
     for word in range(len(marks)):
         bits = marks[word] << HALF
@@ -564,9 +564,9 @@ def list_seeds(marks, rows, order, seeds):
 
 
 def iter_sort_named(names, n_names, marks, suffix_array):
-    """Return the positions of the seeds in the order of their names; yields steps.
+    """Return the positions of the seeds in the order of their names; yield progress.
 
-    The memory of the suffix array is room: for the order at its end, for positions at its start.
+    The memory of the suffix array is workspace: the order is at its end, positions at its start.
     """
     n_seeds = len(names)
     order = suffix_array.view(np.int32)[-n_seeds:]
@@ -579,9 +579,9 @@ def iter_sort_named(names, n_names, marks, suffix_array):
 
 
 def iter_sort_names(names, n_names, order):
-    """Fill ``order`` with that of all suffixes of names (int32), by induction and recursion.
+    """Fill ``order`` with the sorted suffixes of names (int32), by induction and recursion.
 
-    After Nong, Zhang, Chan 2011 (SA-IS). The end is smaller than any name. Yields now and then.
+    After Nong, Zhang, Chan 2011 (SA-IS). The end is smaller than any name. Yields at intervals.
     """
     if len(names) > 1 and _is_run(names):
         _order_run(names, order)
@@ -608,7 +608,7 @@ def iter_sort_names(names, n_names, order):
 
 @njit(nogil=True, cache=True)
 def _is_run(names):
-    """Return whether all names but the last one are the same."""
+    """Return whether all names but the last one are equal."""
     for i in range(1, len(names) - 1):
         if names[i] != names[0]:
             return False
@@ -617,7 +617,7 @@ def _is_run(names):
 
 @njit(nogil=True, cache=True)
 def _order_run(names, order):
-    """Fill the order of a run of one name that any name, or the end, comes after."""
+    """Fill the order of a run of one name, followed by any name or the end."""
     n = len(names)
     if names[n - 1] <= names[0]:
         for i in range(n):
@@ -629,9 +629,9 @@ def _order_run(names, order):
 
 @njit(nogil=True, cache=True)
 def _type_names(names, n_names):
-    """Return which suffixes are rising, where each name's falling and rising rows begin, and more.
+    """Return which suffixes are rising, the first falling and rising row of each name, and a count.
 
-    The last is the number of rising suffixes after falling ones.
+    The count is the number of rising suffixes after falling ones.
     """
     n = len(names)
     rising = np.zeros(n, np.bool_)
@@ -665,7 +665,7 @@ def _find_lowest(rising, lowest):
 
 
 def _induce_names(names, rising, starts, lowest, order):
-    """Fill the order of all suffixes from that of the rising ones after falling ones."""
+    """Induce the order of all suffixes from that of the rising ones after falling ones."""
     n = len(names)
     order[:] = -1
     _place_lowest(names, starts[1].copy(), lowest, order)
@@ -688,7 +688,7 @@ def _place_lowest(names, slots, lowest, order):
 
 @njit(nogil=True, cache=True)
 def _induce_falling(names, rising, slots, first, stop, order):
-    """Place the falling suffixes a name before those of some rows; before the first row the end."""
+    """Place the falling suffixes one name before some rows; before the first row comes the end."""
     n = len(names)
     if first == 0:
         order[slots[names[n - 1]]] = n - 1
@@ -702,7 +702,7 @@ def _induce_falling(names, rising, slots, first, stop, order):
 
 @njit(nogil=True, cache=True)
 def _induce_rising(names, rising, slots, first, stop, order):
-    """Place the rising suffixes a name before those of some rows, from the last row down."""
+    """Place the rising suffixes one name before some rows, from the last row down."""
     for i in range(stop - 1, first - 1, -1):
         before = np.int64(order[i]) - 1
         if before >= 0 and rising[before]:
@@ -713,9 +713,9 @@ def _induce_rising(names, rising, slots, first, stop, order):
 
 @njit(nogil=True, cache=True)
 def _name_lowest(names, rising, order, lowest, reduced):
-    """Store names of what lies from each of the lowest suffixes to the next; return their number.
+    """Name the substrings from each of the lowest suffixes to the next; return the number of names.
 
-    The order keeps the first of them in its beginning, and gets their names behind.
+    The order holds the lowest suffixes at its beginning; the names are stored after them.
     """
     n, n_lowest = len(names), len(lowest)
     n_sorted = 0
@@ -747,4 +747,4 @@ def _name_lowest(names, rising, order, lowest, reduced):
     return name + 1
 
 
-# Compiled with genoviz/kernels/instructions.py: 8dfe7e27c1952e34
+# Compiled with genoviz/kernels/instructions.py: f472b1a8f9207066

@@ -1,14 +1,14 @@
 """Suffix sorting on one GPU; the contract is in this folder's ``__init__``.
 
-A key has as many bases as fit beside the distance to the next exception in 64 bits. All suffixes
-are sorted by one key in a radix sort; groups that it leaves tied are sorted by the next key, small
-ones by counting. Where few are left their texts are compared to the end; where repeats are long,
-the depth is doubled by the ranks of the suffixes that follow.
+A key holds as many bases as fit in 64 bits beside the distance to the next exception. A radix sort
+orders all suffixes by one key. Groups that stay tied are sorted by the next key, small ones by
+counting. When few ties are left, their texts are compared to the end; when repeats are long, the
+depth is doubled by the ranks of later suffixes.
 
-Memory, in bytes a symbol: the text 0.4, the suffix array 4, sorting 20; then ranks 4, if repeats
-are long, and about 50 for each tied suffix in place of those for sorting. From 2^32 - 1 symbols on
-4 are 8. What does not fit is sorted in blocks of suffixes with the same first bases, and a suffix
-array on the host is filled block by block; only text, ranks and ties are on the GPU whole.
+Memory, in bytes a symbol: text 0.4, suffix array 4, sort 20; then, in place of the sort, ranks 4
+(if repeats are long) and about 50 for each tied suffix. From 2^32 - 1 symbols on, each 4 is an 8. A
+text that does not fit is sorted in blocks of suffixes with the same prefix, and a suffix array on
+the host is filled block by block; only text, ranks and ties are whole on the GPU.
 """
 
 import threading
@@ -46,7 +46,7 @@ from genoviz.kernels.suffix_sort.cuda_sort import (
 COMPILE_OPTIONS = tuple(compile_options(name) for name in INDICES)
 WIDTHS = ((2**29, 21), (2**64, 25))
 BYTES_PER_SUFFIX = {"uint32": 28, "int64": 40}
-# Of a block in which all are tied, with what is kept of the one before.
+# For a block in which all are tied, including the state kept of the block before.
 BYTES_PER_TIE = {"uint32": 80, "int64": 128}
 PART_OF_MEMORY = 0.85
 
@@ -63,11 +63,11 @@ def iter_sort_suffixes(
     few_tied=FEW_TIED,
     watch=nullcontext,
 ):
-    """Fill the suffix array, and give a step of the work at a time.
+    """Fill the suffix array; yield progress.
 
-    ``max_block``: suffixes that are sorted together, unless more have the same first 29 bases;
-    by default as many as fit in the free memory. ``width``: bases of the first key of a text that
-    is one block. ``watch(name)``: a context in which each kernel is launched.
+    ``max_block``: maximum suffixes sorted together, unless more share their first 29 bases; by
+    default as many as fit in the free memory. ``width``: bases of the first key of a text that is
+    one block. ``watch(name)``: a context in which each kernel is launched.
     """
     if n_symbols == 0:
         return np.empty(0, np.int64)
@@ -97,7 +97,7 @@ def iter_sort_suffixes(
 
 
 def _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block):
-    """Sort blocks of suffixes one after the other, then what is tied in all of them."""
+    """Sort blocks one after the other, then the ties of all of them."""
     n, n_done, n_first, left = text.n_symbols, 0, 0, []
     blocks = plan_blocks(text, max_block)
     yield "partition", n, n, n
@@ -129,7 +129,7 @@ def _iter_sort_blocks(text, sorter, breaker, suffix_array, max_block):
 
 
 def _iter_by_ranks(text, breaker, ties, parts, n_first, suffix_array):
-    """Sort what is left by ranks: where suffixes that begin later lie in the suffix array."""
+    """Sort the remaining ties by ranks: the rows of later suffixes in the suffix array."""
     is_on_host = not isinstance(suffix_array, cupy.ndarray)
     ranks = cupy.empty(text.n_symbols, suffix_array.dtype)
     first = 0
@@ -154,7 +154,7 @@ def _n_tied(several):
 
 
 def _free_memory():
-    """Return the bytes that may be taken: the device's free ones and those of CuPy's pool."""
+    """Return the bytes available: free memory of the device and of CuPy's pool."""
     free, _ = cupy.cuda.runtime.memGetInfo()
     return int((free + cupy.get_default_memory_pool().free_bytes()) * PART_OF_MEMORY)
 
@@ -163,7 +163,7 @@ def _free_memory():
 
 
 def needed_bytes(n_symbols, block_rows, cover_bits):
-    """Return how many bytes of each GPU are needed at most, with the text."""
+    """Return the peak memory of each GPU in bytes, with the text."""
     n = count_in_cover(n_symbols, cover_bits)
     row_bytes = np.dtype(row_dtype(n_symbols)).itemsize
     sorting = BYTES_PER_TIE[row_dtype(n_symbols).__name__]
@@ -185,12 +185,12 @@ def iter_sort_blocks(
     table_k=None,
     dtype=None,
 ):
-    """Yield the rows of the suffix array, a block at a time, sorted by one or several GPUs.
+    """Yield the rows of the suffix array one block at a time, sorted by one or several GPUs.
 
     ``devices``: numbers of GPUs, by default the current one. ``finish(text, rows, first_row)``: its
-    result stands for the rows, which lie on the GPU that is current and are written over when it
-    returns; it may be called for several blocks at a time. ``dtype``: of rows. With ``table_k`` the
-    generator returns the start table of k-mers, as ``fm_index`` has it, on the first GPU.
+    result is yielded instead of the rows. The rows are on the current GPU, and are overwritten once
+    it returns; it may be called for several blocks at a time. ``dtype``: of rows. With ``table_k``
+    the generator returns the start table of k-mers in the form of ``fm_index``, on the first GPU.
     """
     if n_symbols == 0:
         return None
@@ -217,7 +217,7 @@ def iter_sort_blocks(
             return cover
 
         ranking = pool.submit(run, 0, rank)
-        planning = everyone[1:] or everyone  # beside it, where there are others
+        planning = everyone[1:] or everyone  # on the other GPUs, if there are any
         edges = [n_symbols * k // len(planning) for k in range(len(planning) + 1)]
 
         def count_prefixes(*of_keys):
@@ -253,7 +253,7 @@ def iter_sort_blocks(
 
         def prepare(k):
             if k == 0:
-                ranking.result()  # which takes as much memory as blocks do
+                ranking.result()  # it takes as much memory as blocks do
             cupy.get_default_memory_pool().free_all_blocks()
             sorter = make_sorter(k)
             sorter.reserve(largest)
@@ -276,9 +276,9 @@ def _empty_table(table_k, dtype):
 
 
 def _join_tables(tables, n_symbols):
-    """Return, on the current GPU, the first and last rows of k-mers that any of the GPUs has seen.
+    """Return, on the current GPU, the row range of each k-mer over the tables of all GPUs.
 
-    There is one table at least; the first may be that of another GPU.
+    There is at least one table; the first one may be on another GPU.
     """
     found, other = cupy.empty_like(tables[0]), cupy.empty_like(tables[0])
     found.data.copy_from_device_async(tables[0].data, found.nbytes)
@@ -293,13 +293,13 @@ def _join_tables(tables, n_symbols):
 
 
 def _iter_blocks(pool, numbers, prepare, blocks, finish):
-    """Yield what becomes of each block in order; each GPU takes the next one when it has time.
+    """Yield the result of each block in order; a GPU takes the next block when it is free.
 
-    ``prepare(k)``: a GPU's sorter and table, before its first block. The generator returns tables.
+    ``prepare(k)``: a GPU's sorter and table, before its first block. Returns the tables.
     """
     first_rows = np.cumsum([0] + [block.n_suffixes for block in blocks]).tolist()
     waiting, found = deque(range(len(blocks))), [Future() for _ in blocks]
-    # A block that was not asked for yet keeps memory, so that GPUs are not to be far ahead.
+    # Results not yet consumed keep memory, so the GPUs may only run a few blocks ahead.
     free, is_over = threading.Semaphore(2 * len(numbers)), threading.Event()
 
     def work(k):
@@ -324,7 +324,7 @@ def _iter_blocks(pool, numbers, prepare, blocks, finish):
                 except BaseException as error:
                     found[number].set_exception(error)
 
-    # The first ranks the cover, and a thread that waits for it would be one that sorts no block.
+    # The first GPU ranks the cover. Start it last: a thread that waits for it would sort no block.
     working = [pool.submit(work, k) for k in reversed(range(len(numbers)))]
     try:
         for number, future in enumerate(found):

@@ -1,7 +1,7 @@
 """Blocks of suffixes on the GPU: those with keys in an interval, or between two suffixes.
 
-A block is collected by going along the text, and sorted by keys. What shares as many bases as a
-difference cover has residues is sorted by the ranks there, so a block needs no other one.
+A scan of the text collects a block, which is then sorted by keys. Suffixes that share as many bases
+as the modulus of a difference cover are sorted by its ranks, so a block needs no other block.
 """
 
 import itertools
@@ -36,7 +36,7 @@ SMALL_SIZE = np.int64(64)
 
 @dataclass(frozen=True)
 class Block:
-    """Suffixes with keys in ``[low, high)``, from one suffix on and below another, or -1."""
+    """Suffixes with keys in ``[low, high)``, from suffix ``first`` to below ``last``; -1: none."""
 
     low: int
     high: int
@@ -48,7 +48,7 @@ class Block:
 
     @property
     def arguments(self):
-        """What kernels take, but for the cover."""
+        """Kernel arguments of the block, without the cover."""
         return (
             *(np.uint64(self.low), np.uint64(self.high), np.int64(self.first)),
             *(np.int64(self.last), np.uint64(self.n_of_2_64), np.uint64(self.seed)),
@@ -78,7 +78,7 @@ NO_COVER = (NULL, NULL, *AT_POSITIONS)
 
 
 def rank_cover(text, cover_bits):
-    """Return a cover with its ranks: suffixes of it are sorted by bases, then by doubling."""
+    """Return a cover with its ranks: its suffixes are sorted by bases, then by prefix doubling."""
     n = count_in_cover(text.n_symbols, cover_bits)
     cover = Cover(cover_bits, text.n_symbols, cupy.empty(n, text.index_dtype))
     sorter = PairSorter(text)
@@ -93,7 +93,7 @@ def rank_cover(text, cover_bits):
     ties = breaker.deepen(ties, rows, 1 << cover_bits)
     text.launch("fill_ranks", n, (rows, np.int64(n), np.int64(0), cover.ranks, *cover.numbers))
     del rows
-    # As many bases further as the cover has residues, or twice or four times, is the cover again.
+    # At a multiple of the modulus, a position of the cover is in the cover again.
     ties.depth -= ties.depth % (1 << cover_bits)
     breaker.fill_tied_ranks(ties, cover.ranks)
     while ties.n_tied > 0:
@@ -102,10 +102,10 @@ def rank_cover(text, cover_bits):
 
 
 class BlockSorter:
-    """Sorts blocks of a text on the current GPU; with a cover whatever they have in common.
+    """Sorts blocks of a text on the current GPU; with a cover, whatever their common prefixes.
 
-    ``make_cover`` is called for the first block that needs one: where one GPU ranks it, the others
-    collect and sort meanwhile.
+    ``make_cover`` is called for the first block that needs it: while one GPU ranks the cover, the
+    others already collect and sort.
     """
 
     def __init__(self, text: Text, cover_bits: int, make_cover: Callable[[], Cover]):
@@ -119,18 +119,17 @@ class BlockSorter:
         return self._make_cover()
 
     def _bounds_of(self, block):
-        """Return the kernels' arguments of a cover, if suffixes are bounds of the block."""
+        """Return the kernel arguments of a cover, if suffixes bound the block."""
         return self._cover.arguments if max(block.first, block.last) >= 0 else NO_COVER
 
     def reserve(self, n_suffixes):
-        """Take the memory for blocks of so many suffixes, so that it is the same for all."""
+        """Reserve memory for blocks of up to so many suffixes, to be reused for all of them."""
         self._pairs = [_empty_pairs(self.text, n_suffixes) for _ in range(2)]
 
     def sort(self, block, start_table=None, first_row=0):
-        """Return the positions of a block's suffixes, the smallest suffix first.
+        """Return the positions of a block's suffixes in ascending order of the suffixes.
 
-        They are written over by the next block. A table of the first and last row of k-mers is told
-        of them.
+        The next block overwrites them. ``start_table``, if given, gets their k-mers' row ranges.
         """
         n, pairs = block.n_suffixes, self._pairs
         if not pairs or len(pairs[0][0]) < n:
@@ -150,7 +149,7 @@ class BlockSorter:
         return rows
 
     def _order_by_cover(self, ties, rows):
-        """Put suffixes in their rows that share as many bases as the cover has residues."""
+        """Sort tied suffixes by the ranks of the cover, and store them in their rows."""
         text, cover = self.text, self._cover
         ties = self._breaker.number_large(ties, SMALL_SIZE)
         n_bits = cover.rank_bits + cover.class_bits
@@ -161,7 +160,7 @@ class BlockSorter:
             source = (cover.ranks, *cover.numbers, cover.offsets, cover.classes)
             large = (ties.large_numbers, ties.large_firsts, SMALL_SIZE, np.int32(n_bits))
             arguments = (*source, np.int32(cover.rank_bits), *groups, *large)
-            keys = cupy.empty(ties.n_tied, np.uint64)  # those of small groups, which nobody needs
+            keys = cupy.empty(ties.n_tied, np.uint64)  # keys of small groups, unused
             arguments = (*arguments, keys, large_keys, large_positions)
             text.launch("fill_cover_keys", ties.n_tied, arguments)
             del keys, arguments
@@ -174,9 +173,9 @@ class BlockSorter:
         text.launch("order_by_cover", ties.n_tied, arguments)
 
     def split(self, block, max_block, seed):
-        """Return blocks of about so many suffixes, or fewer, that a block consists of.
+        """Split a block into blocks of about so many suffixes, or fewer.
 
-        Suffixes of a sample part them, as their keys are the same.
+        All its keys are equal, so suffixes from a sample serve as splitters.
         """
         block = replace(block, seed=seed)
         n_parts = -(-2 * block.n_suffixes // max_block)
@@ -196,7 +195,7 @@ class BlockSorter:
 
 
 def plan_blocks(text, max_block, count_prefixes=None):
-    """Return intervals of keys, in order, of at most so many suffixes each where that can be.
+    """Return intervals of keys, in order, of at most so many suffixes each where possible.
 
     ``count_prefixes`` counts suffixes by bits of their keys; by default on the current GPU.
     """
@@ -205,9 +204,10 @@ def plan_blocks(text, max_block, count_prefixes=None):
 
 
 def _iter_buckets(count, low, shift, max_block):
-    """Give blocks of the suffixes with keys from ``low`` on, below ``low + 2**shift``.
+    """Yield blocks of the suffixes with keys in ``[low, low + 2**shift)``.
 
-    Their next bits part them; those of one value that are too many are parted by the bits after.
+    Suffixes are bucketed by the next bits of their keys; a bucket that is too large is split by the
+    bits after these.
     """
     bits = min(PREFIX_BITS, shift)
     end, shift = low + (1 << shift), shift - bits
@@ -227,7 +227,7 @@ def _iter_buckets(count, low, shift, max_block):
 
 
 def count_part(text, first, last, low, high, shift, bits):
-    """Count keys in ``[low, high)`` of some positions by the bits from ``shift`` on; int64."""
+    """Count keys in ``[low, high)`` of some positions by their bits from ``shift`` on; int64."""
     counts = cupy.zeros(1 << bits, np.uint64)
     source = (text.packed, text.excepted, np.int64(first), np.int64(last), np.int32(MAX_WIDTH))
     bounds = (np.uint64(low), np.uint64(high), np.int32(shift), np.uint64((1 << bits) - 1))
@@ -236,7 +236,7 @@ def count_part(text, first, last, low, high, shift, bits):
 
 
 def count_block(text, block, cover, n_of_2_64=0):
-    """Return how many suffixes a block has, or a sample of it; and sums of those of chunks."""
+    """Return the number of suffixes of a block, or of a sample, and the prefix sums of chunks."""
     n = text.n_symbols
     counts = cupy.empty((n_chunks(n, LISTED_CHUNK), 2), np.uint64)
     total = cupy.empty(2, np.uint64)
@@ -248,7 +248,7 @@ def count_block(text, block, cover, n_of_2_64=0):
 
 
 def list_block(text, block, cover=NO_COVER, pairs=None):
-    """Return keys and positions of a block's suffixes, the last of the text first.
+    """Return the keys and positions of a block's suffixes, from the end of the text on.
 
     ``pairs`` are arrays for them.
     """

@@ -1,4 +1,4 @@
-"""Suffixes sorted on the GPU: by a key, 8 bits a pass; those it leaves tied by what follows."""
+"""Sort suffixes on the GPU: radix sort by a key, 8 bits a pass, then rounds for the ties."""
 
 from dataclasses import dataclass
 
@@ -28,13 +28,13 @@ AT_POSITIONS = (NULL, np.int32(0), np.int64(0))
 
 
 def compile_options(index_dtype):
-    """Return the options for suffix arrays of a dtype, given by name."""
+    """Return the compile options for suffix arrays of a dtype, given by name."""
     numbers = {"CHUNK": CHUNK, "CHUNKS_TO_LIST": CHUNKS_TO_LIST, "PREFIX_BITS": PREFIX_BITS}
     return (f"-DINDEX={INDICES[index_dtype]}", *(f"-D{name}={n}" for name, n in numbers.items()))
 
 
 class Text:
-    """A text on the GPU, and a bit for each symbol that tells whether it is an exception."""
+    """A text on the GPU, with a bitmap of its exceptions."""
 
     def __init__(self, packed, n_symbols, exceptions, index_dtype, watch):
         self.packed = cupy.asarray(packed)
@@ -51,28 +51,28 @@ class Text:
         self.launch("mark_exceptions", n_exceptions, (self.exceptions, n_exceptions, self.excepted))
 
     def launch(self, name, n_items, arguments):
-        """Run a kernel whose threads take items in turn."""
+        """Launch a kernel with a grid-stride loop over items."""
         n_blocks = min(-(-int(n_items) // THREADS), self._max_blocks)
         self.run(name, n_blocks, THREADS, arguments)
 
     def launch_warps(self, name, n_items, arguments, chunk=CHUNK):
-        """Run a kernel whose warps take a chunk of items each."""
+        """Launch a kernel whose warps each process a chunk of items."""
         self.run(name, -(-n_chunks(n_items, chunk) // (THREADS // 32)), THREADS, arguments)
 
     def run(self, name, n_blocks, n_threads, arguments):
-        """Run a kernel on so many blocks; none is no work."""
+        """Launch a kernel on so many blocks; do nothing for zero."""
         if n_blocks > 0:
             with self._watch(name):
                 self._module.get_function(name)((n_blocks,), (n_threads,), arguments)
 
     def sum_chunks(self, counts, total):
-        """Replace pairs of counts by the sums of those before; ``total`` becomes their sum."""
+        """Replace pairs of counts by their exclusive prefix sums; ``total`` gets the sum."""
         arguments = (counts, np.int64(len(counts)), total)
         self.run("scan_pairs", 1, SCAN_THREADS, arguments)
 
 
 def n_chunks(n_items, chunk=CHUNK):
-    """Return how many warps share the items."""
+    """Return the number of warps for the items."""
     return -(-int(n_items) // chunk)
 
 
@@ -82,7 +82,7 @@ def key_bits(width):
 
 
 class PairSorter:
-    """Sorts pairs on the GPU; keeps the memory in which tiles tell each other their counts."""
+    """Sorts pairs on the GPU; keeps the memory through which tiles exchange their counts."""
 
     def __init__(self, text):
         self._text = text
@@ -92,9 +92,9 @@ class PairSorter:
         self._time = 0
 
     def sort(self, keys, values, n_bits, others=None):
-        """Return the pairs sorted by the lowest bits of their keys; the arrays are used up.
+        """Return the pairs sorted by the lowest bits of their keys; the arrays become workspace.
 
-        ``others`` are two more arrays alike, which are used up too.
+        ``others`` are two more such arrays for workspace.
         """
         n = len(keys)
         n_passes = -(-n_bits // DIGIT_BITS)
@@ -109,7 +109,7 @@ class PairSorter:
         return keys, values
 
     def sort_text(self, width, suffix_array):
-        """Sort all suffixes by keys of so many bases, those of equal keys last one first.
+        """Sort all suffixes by keys of ``width`` bases; equal keys are in descending text order.
 
         Returns the sorted keys.
         """
@@ -138,7 +138,7 @@ class PairSorter:
         return starts
 
     def _run(self, name, n, source, target):
-        """Run a pass. The time of a pass tells its counts from those of the passes before."""
+        """Run a pass. Counts carry its number, the ``time``, so older ones need no clearing."""
         n_tiles = -(-n // TILES[self._text.index_dtype.name])
         self._time = (self._time + 1) % 2**TIME_BITS
         if len(self._tile_counts) < n_tiles * N_DIGITS:
@@ -154,10 +154,10 @@ class PairSorter:
 
 @dataclass
 class Ties:
-    """Suffixes whose first ``depth`` bases do not set them apart; groups follow each other.
+    """Suffixes that share their first ``depth`` bases with a neighbour; groups are contiguous.
 
-    ``slots`` are rows of the suffix array; ``firsts`` is where each group begins. Groups of more
-    than ``SMALL_SIZE`` suffixes are numbered, and theirs are counted.
+    ``slots`` are rows of the suffix array; ``firsts`` is the first row of each group. Groups of
+    more than ``SMALL_SIZE`` suffixes are *large*; they are numbered, and their suffixes counted.
     """
 
     depth: int
@@ -174,7 +174,7 @@ class Ties:
 
 
 class TieBreaker:
-    """Rounds that each set tied suffixes apart by some bases more, or by known ranks."""
+    """Rounds of refinement: each separates tied suffixes by more bases, or by known ranks."""
 
     def __init__(
         self, text, sorter, small_size=SMALL_SIZE, few_tied=FEW_TIED, numbers=AT_POSITIONS
@@ -198,7 +198,7 @@ class TieBreaker:
         return self._with_large(depth, outputs, n_groups)
 
     def join(self, blocks):
-        """Return the ties of several blocks as one."""
+        """Concatenate the ties of several blocks."""
         outputs = [cupy.concatenate([block.positions[: block.n_tied] for block in blocks])]
         outputs.append(cupy.concatenate([block.slots[: block.n_tied] for block in blocks]))
         dtype, groups, firsts, n_groups, n_tied = self._text.index_dtype.type, [], [], 0, 0
@@ -213,7 +213,7 @@ class TieBreaker:
         return self._with_large(min(block.depth for block in blocks), outputs, n_groups)
 
     def iter_by_text(self, ties, suffix_array, first_slot):
-        """Give ties after each round of comparing bases, until ranks are the better way."""
+        """Yield the ties after each round of comparing bases, until ranks are the better method."""
         while ties.n_tied > 0:
             if ties.n_large == 0 and ties.n_tied <= self._few_tied * self._text.n_symbols:
                 yield self._order_by_text(ties, suffix_array, first_slot, LAST_WORDS)
@@ -226,7 +226,7 @@ class TieBreaker:
                 return
 
     def deepen(self, ties, rows, depth):
-        """Return what is tied when ``depth`` bases are compared; the others lie in their rows."""
+        """Return the suffixes still tied after ``depth`` bases; store the others in their rows."""
         while ties.n_tied > 0 and ties.depth < depth:
             if ties.n_large == 0 and ties.n_tied <= self._few_tied * len(rows):
                 n_words = -(-(depth - ties.depth) // MAX_WIDTH)
@@ -236,13 +236,13 @@ class TieBreaker:
         return ties
 
     def number_large(self, ties, small_size):
-        """Return ties of which groups of more suffixes than given count as large."""
+        """Return ties whose groups of more than ``small_size`` suffixes count as large."""
         outputs = (ties.positions, ties.slots, ties.groups, ties.firsts)
         self._totals[0] = cupy.asarray([ties.n_tied, ties.n_groups], np.uint64)
         return self._with_large(ties.depth, outputs, ties.n_groups, small_size)
 
     def sort_by_ranks(self, ties, ranks, suffix_array):
-        """Return ties after a round that doubles the depth; ``suffix_array`` may be ``NULL``."""
+        """Return the ties after a round of doubling; ``suffix_array`` may be ``NULL``."""
         n_bits = int(self._text.n_symbols).bit_length()
         source = (ranks, *self._numbers, np.int64(ties.depth))
         keys, positions = self._sort_groups("fill_rank_keys", source, ties, n_bits)
@@ -252,7 +252,7 @@ class TieBreaker:
         return ties
 
     def fill_tied_ranks(self, ties, ranks):
-        """Give tied suffixes the rank of their group."""
+        """Set the rank of tied suffixes to that of their group."""
         arguments = (ties.positions, ties.slots, np.int64(ties.n_tied), ties.groups, ties.firsts)
         arguments = (*arguments, ranks, *self._numbers)
         self._text.launch("fill_tied_ranks", ties.n_tied, arguments)
@@ -311,7 +311,7 @@ class TieBreaker:
     def _regroup(
         self, ties, keys, positions, depth, has_distances, suffix_array, first_slot, ranks
     ):
-        """Return what is still tied; write the new order to the suffix array and the ranks."""
+        """Return the remaining ties; write the new order to the suffix array and the ranks."""
         n = ties.n_tied
         counts = self._count_ties(keys, ties.groups, n, has_distances)
         outputs = self._empty_ties(n, n // 2)
@@ -333,7 +333,7 @@ class TieBreaker:
         return (*(cupy.empty(n_tied, dtype) for _ in range(3)), cupy.empty(n_groups + 1, dtype))
 
     def _with_large(self, depth, outputs, max_groups, small_size=None):
-        """Return the ties, with their large groups numbered."""
+        """Return the ties with their large groups numbered."""
         text, firsts, totals = self._text, outputs[3], self._totals
         counts = cupy.empty((n_chunks(max_groups), 2), np.uint64)
         source = (firsts, totals[0], self._small_size if small_size is None else small_size)

@@ -2,9 +2,9 @@
 //
 // Compile-time choices, which cuda_sort.py makes:
 //   INDEX            type of positions: unsigned int, long long
-//   CHUNK            items that a warp goes through
-//   CHUNKS_TO_LIST   as many of these when it lists suffixes of a block
-//   PREFIX_BITS      first bits of keys that are counted at a time, at most
+//   CHUNK            items that a warp processes
+//   CHUNKS_TO_LIST   chunks that a warp processes when it lists suffixes of a block
+//   PREFIX_BITS      maximum number of leading key bits that are counted at a time
 
 #ifndef INDEX
 #define INDEX unsigned int
@@ -29,8 +29,8 @@ constexpr int SORT_BLOCKS = 4;
 constexpr int DISTANCE_BITS = 5;
 constexpr u64 NO_EXCEPTION = (1ull << DISTANCE_BITS) - 1;
 
-// A tile's counts of digits as other tiles see them: when they were written, what they hold, a
-// count.
+// A word of a tile's digit counts, as other tiles read it: the pass that wrote it, whether it is
+// the tile's own count or a prefix sum, and the count.
 constexpr int COUNT_BITS = 41;
 constexpr u64 COUNT = (1ull << COUNT_BITS) - 1;
 constexpr u64 OF_ALL_TILES = 1ull << COUNT_BITS;
@@ -38,7 +38,7 @@ constexpr int TIME_SHIFT = COUNT_BITS + 1;
 
 // ---- keys
 
-// A key: `width` bases from a position on, with A after an exception, then how far that is.
+// A key: `width` bases from a position on, with A after an exception, then the distance to it.
 __device__ __forceinline__ u64 key_at(const u64* __restrict__ packed,
                                       const u32* __restrict__ excepted, i64 position, int width) {
     const i64 word = position >> 5;
@@ -55,7 +55,7 @@ __device__ __forceinline__ bool has_exception(u64 key) {
     return (key & NO_EXCEPTION) != NO_EXCEPTION;
 }
 
-// Where the rank of a suffix is: at its position, or at its number among those of a cover.
+// Index of the rank of a suffix: its position, or its number among those of a cover.
 struct Numbers {
     const int* __restrict__ places;
     int cover_bits;
@@ -74,7 +74,7 @@ struct Cover {
     const int* __restrict__ deltas;
     Numbers numbers;
 
-    // Whether the first of two suffixes that share 2^cover_bits bases is the smaller one.
+    // Whether the first of two suffixes with 2^cover_bits common bases is the smaller one.
     __device__ __forceinline__ bool is_before(i64 first, i64 second) const {
         const i64 mask = (1ll << numbers.cover_bits) - 1;
         const i64 distance = ((i64)deltas[(second - first) & mask] - first) & mask;
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 // ---- radix sort: least significant digit first, each pass reads and writes the pairs once
 // (Adinets and Merrill 2022, arXiv 2206.01784)
 
-// Counts the digits of all passes.
+// Histograms of the digits of all passes.
 template <class KeyOf>
 __device__ __forceinline__ void count_all_digits(KeyOf key_of, i64 n_keys, int n_passes,
                                                  u64* __restrict__ counts) {
@@ -123,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
                      counts);
 }
 
-// The sum of the values of the threads before this one.
+// Exclusive prefix sum over the threads of a block.
 __device__ __forceinline__ u64 sum_before(u64 value, u64* __restrict__ warp_sums) {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     u64 sum = value;
@@ -137,14 +137,14 @@ __device__ __forceinline__ u64 sum_before(u64 value, u64* __restrict__ warp_sums
     return sum - value;
 }
 
-// Where each digit of a pass begins, from how often it occurs. One block for each pass.
+// Exclusive prefix sums of the digit histograms. One block for each pass.
 extern "C" __global__ void __launch_bounds__(N_DIGITS) scan_digits(u64* __restrict__ counts) {
     __shared__ u64 warp_sums[N_WARPS];
     u64* const count = counts + blockIdx.x * N_DIGITS + threadIdx.x;
     *count = sum_before(*count, warp_sums);
 }
 
-// How many keys of the tiles before this one have the thread's digit. Tells it to later tiles.
+// Decoupled look-back: the keys with the thread's digit in earlier tiles. Publishes the prefix sum.
 __device__ __forceinline__ u64 look_back(volatile u64* __restrict__ tile_counts, i64 tile, u64 time,
                                          u64 count) {
     u64 before = 0;
@@ -161,7 +161,7 @@ __device__ __forceinline__ u64 look_back(volatile u64* __restrict__ tile_counts,
     return before;
 }
 
-// Sorts the pairs of a tile by one digit and writes them where they belong among all.
+// Sorts the pairs of a tile by one digit and scatters them to their final places of the pass.
 template <class KeyOf, class ValueOf>
 __device__ __forceinline__ void sort_tile(KeyOf key_of, ValueOf value_of, i64 n_pairs, int shift,
                                           const u64* __restrict__ digit_starts,
@@ -254,7 +254,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, SORT_BLOCKS)
               digit_starts, tile_counts, time, n_taken, n_taken_before, keys_out, values_out);
 }
 
-// The first pass over all suffixes, the last of the text first.
+// The first pass over all suffixes, from the end of the text.
 extern "C" __global__ void __launch_bounds__(THREADS, SORT_BLOCKS)
     sort_text(const u64* __restrict__ packed, const u32* __restrict__ excepted, int width,
               i64 n_symbols, const u64* __restrict__ digit_starts, u64* __restrict__ tile_counts,
@@ -266,9 +266,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, SORT_BLOCKS)
               time, n_taken, n_taken_before, keys_out, values_out);
 }
 
-// ---- selections: warps count in chunks, the counts are summed, then warps write
+// ---- selections: warps count in chunks, a prefix sum over chunks, then warps write
 
-// The sum of the pairs of the lanes before this one.
+// Exclusive prefix sum of pairs over the lanes of a warp.
 __device__ __forceinline__ ulonglong2 sum_before_lane(ulonglong2 pair) {
     ulonglong2 sum = pair;
     for (int step = 1; step < WARP; step *= 2) {
@@ -278,7 +278,7 @@ __device__ __forceinline__ ulonglong2 sum_before_lane(ulonglong2 pair) {
     return make_ulonglong2(sum.x - pair.x, sum.y - pair.y);
 }
 
-// Replaces each pair by the sum of those before. One block.
+// Exclusive prefix sum of pairs. One block.
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS)
     scan_pairs(ulonglong2* __restrict__ pairs, i64 n_pairs, ulonglong2* __restrict__ total) {
     __shared__ ulonglong2 warp_sums[WARP + 1];
@@ -336,7 +336,7 @@ struct Sorted {
     }
 };
 
-// How many suffixes of each chunk are tied with a neighbour, and how many groups begin there.
+// Counts, for each chunk, the suffixes tied with a neighbour, and the groups that begin there.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_ties(const u64* __restrict__ keys, const INDEX* __restrict__ groups, i64 n_keys,
                int has_distances, ulonglong2* __restrict__ chunk_counts) {
@@ -356,7 +356,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_tied, n_groups);
 }
 
-// Lists the tied suffixes and their groups. Tells the suffix array, and the ranks, where given.
+// Lists the tied suffixes and their groups. Fills suffix array and ranks if they are given.
 extern "C" __global__ void __launch_bounds__(THREADS)
     list_ties(const u64* __restrict__ keys, const INDEX* __restrict__ groups, i64 n_keys,
               int has_distances, const ulonglong2* __restrict__ chunk_counts,
@@ -399,7 +399,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// How many groups of each chunk are large, and how many suffixes these have.
+// Counts, for each chunk, the large groups and their suffixes.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_large(const INDEX* __restrict__ firsts, const ulonglong2* __restrict__ total,
                 i64 small_size, i64 n_chunks, ulonglong2* __restrict__ chunk_counts) {
@@ -418,7 +418,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x % WARP == 0) chunk_counts[chunk] = make_ulonglong2(n_large, n_suffixes);
 }
 
-// The number of each large group among these, and where its suffixes begin among theirs.
+// Numbers the large groups, and finds the first suffix of each among those of large groups.
 extern "C" __global__ void __launch_bounds__(THREADS)
     list_large(const INDEX* __restrict__ firsts, const ulonglong2* __restrict__ total,
                i64 small_size, const ulonglong2* __restrict__ chunk_counts,
@@ -447,9 +447,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The suffixes of a block: their keys are in [low, high), and they are not less than the one at
-// `first` and less than that at `last`, where these are not -1. A sample of them has mixed
-// positions below `n_of_2_64`; all are taken where that is 0.
+// The suffixes of a block: keys in [low, high), not less than the suffix at `first` and less than
+// the one at `last` (-1: no bound). With `n_of_2_64` > 0 a random sample: positions whose hash is
+// below it.
 struct Block {
     const u64* __restrict__ packed;
     const u32* __restrict__ excepted;
@@ -470,9 +470,9 @@ struct Block {
         return cover.is_before(one, other);
     }
 
-    // Of 32 positions from `start` on, the last one in the lowest bit: those whose first 16 bases
-    // are not before or after all of the block. Where these tell for sure that the suffix is in it,
-    // that is in `*sure`.
+    // A mask of 32 positions from `start` on, the last one in the lowest bit: those whose first 16
+    // bases are compatible with the block. `*sure` has those that these bases already prove to be
+    // in it.
     __device__ __forceinline__ u32 candidates(i64 start, u32* sure) const {
         const i64 word = start >> 5;
         const int offset = (int)(start & 31);
@@ -493,7 +493,7 @@ struct Block {
         marks = (marks << offset) | ((u64)excepted[word + 2] >> 1 >> (31 - offset));
         u32 unsure = 0;
         if (marks != 0) {
-            // Each position from which one of 16 symbols is an exception.
+            // Positions with an exception among the next 16 symbols.
             for (int step = 1; step < 16; step *= 2) marks |= marks << step;
             unsure = (u32)(marks >> 32);
         }
@@ -517,8 +517,8 @@ struct Block {
     }
 };
 
-// Lists, for a chunk of the text read backwards, what may be in a block, and returns how many.
-// Those that are for sure are not listed but added to `n_sure`, where that is asked for.
+// Lists the candidates of a block in a chunk of the text, read backwards; returns their number.
+// With `n_sure`, proven ones are only counted there.
 __device__ __forceinline__ int list_candidates(const Block& block, i64 n_symbols, i64 first,
                                                unsigned short* __restrict__ offsets, int* n_sure) {
     const int lane = threadIdx.x % WARP;
@@ -544,7 +544,7 @@ __device__ __forceinline__ int list_candidates(const Block& block, i64 n_symbols
     return __shfl_sync(ALL, n_until, WARP - 1);
 }
 
-// How many suffixes of some chunks of the text, read backwards, a block has.
+// Counts the suffixes of a block in chunks of the text, read backwards.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_block(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 n_symbols,
                 int width, u64 low, u64 high, i64 first_suffix, i64 last_suffix, u64 n_of_2_64,
@@ -612,7 +612,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The suffixes of a cover with their keys, the last of the text first.
+// Lists the suffixes of a cover with their keys, from the end of the text.
 extern "C" __global__ void __launch_bounds__(THREADS)
     list_cover(const u64* __restrict__ packed, const u32* __restrict__ excepted, int width,
                const int* __restrict__ residues, int cover_bits, i64 size, i64 n_suffixes,
@@ -626,7 +626,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Widens the rows of each k-mer by those of sorted keys; there is none with an exception within.
+// Extends the row range of each k-mer by sorted keys; k-mers with an exception have none.
 extern "C" __global__ void __launch_bounds__(THREADS)
     add_starts(const u64* __restrict__ keys, i64 n_keys, int key_bits, int table_k, i64 first_row,
                INDEX* __restrict__ start_table) {
@@ -646,8 +646,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Counts the keys in [low, high) of some positions by (key >> shift) & mask; those of a block of
-// threads first, as there are few counters for many keys.
+// Histogram of (key >> shift) & mask over the keys in [low, high) of some positions. Each thread
+// block counts in shared memory first: many keys would contend for few counters.
 extern "C" __global__ void __launch_bounds__(THREADS)
     count_prefixes(const u64* __restrict__ packed, const u32* __restrict__ excepted, i64 first,
                    i64 last, int width, u64 low, u64 high, int shift, u64 mask,
@@ -668,7 +668,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // ---- ties
 
-// The suffixes that are tied: those of a group follow each other.
+// The tied suffixes; groups are contiguous.
 struct Ties {
     const INDEX* __restrict__ groups;
     const INDEX* __restrict__ firsts;
@@ -677,7 +677,7 @@ struct Ties {
     i64 small_size;
 };
 
-// Gives each tied suffix its key at a depth; those of large groups are listed with their group.
+// Computes the key of each tied suffix at a depth, and lists those of large groups with the group.
 template <class KeyOf>
 __device__ __forceinline__ void fill_keys(KeyOf key_of, const INDEX* __restrict__ positions,
                                           i64 n_tied, const Ties& ties, int key_bits,
@@ -723,7 +723,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
               large_keys, large_positions);
 }
 
-// Orders each small group by counting, for each suffix, those before it; takes over the large ones.
+// Sorts small groups by counting the smaller suffixes of each; copies the sorted large ones.
 extern "C" __global__ void __launch_bounds__(THREADS)
     order_groups(const u64* __restrict__ keys, const INDEX* __restrict__ positions, i64 n_tied,
                  const INDEX* __restrict__ groups, const INDEX* __restrict__ firsts,
@@ -751,7 +751,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Orders small groups by their texts up to a depth. As keys it gives how many suffixes are smaller.
+// Sorts small groups by comparing texts up to a depth. The new key is the number of smaller ones.
 extern "C" __global__ void __launch_bounds__(THREADS)
     order_groups_by_text(const u64* __restrict__ packed, const u32* __restrict__ excepted,
                          i64 depth, int width, int n_words, const INDEX* __restrict__ positions,
@@ -785,7 +785,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// The rank of each suffix: where it lies in the suffix array, for tied ones where their group does.
+// The rank of each suffix: its row in the suffix array, or that of its group if tied.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_ranks(const INDEX* __restrict__ suffix_array, i64 n_suffixes, i64 first_slot,
                INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits,
@@ -810,10 +810,10 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// ---- ties of suffixes that share as many bases as a cover has residues
+// ---- ties of suffixes that share as many bases as the modulus of a cover
 
-// A key of large groups: by which distance a suffix reaches the cover, and the rank there. Those of
-// one distance are in the order of their ranks.
+// Keys of large groups: the number of the distance to the cover, and the rank there. Suffixes with
+// the same distance compare by rank.
 extern "C" __global__ void __launch_bounds__(THREADS)
     fill_cover_keys(const INDEX* __restrict__ ranks, const int* __restrict__ places, int cover_bits,
                     i64 size, const int* __restrict__ offsets, const int* __restrict__ classes,
@@ -844,8 +844,8 @@ __device__ __forceinline__ i64 lower_bound(const u64* __restrict__ keys, i64 fir
     return first;
 }
 
-// Puts tied suffixes in their rows: those of small groups by counting the smaller ones; of large
-// ones, whose keys are sorted, by looking up how many of each distance are smaller.
+// Stores tied suffixes in their rows. Small groups count the smaller suffixes; large groups, whose
+// keys are sorted, find the number of smaller ones in each distance class by binary search.
 extern "C" __global__ void __launch_bounds__(THREADS)
     order_by_cover(const INDEX* __restrict__ ranks, const int* __restrict__ deltas,
                    const int* __restrict__ places, int cover_bits, i64 size, int rank_bits,

@@ -1,4 +1,4 @@
-"""The segments that touch boxes, on the CPU; blocks outside all of them are passed over."""
+"""The segments that touch boxes, on the CPU; blocks outside all boxes are skipped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def visible_segments(coordinates, boxes, views, limit: int):
 
 
 def count_visible(coordinates, boxes, views) -> int:
-    """Return how many segments touch a view."""
+    """Return the number of segments that touch a view."""
     n_workers = max(1, min(get_num_threads(), len(boxes) // BLOCKS_PER_WORKER))
     if n_workers == 1:
         return int(_count_visible(coordinates, boxes, views, 0, 1))
@@ -65,7 +65,7 @@ def _count_visible(coordinates, boxes, views, worker, n_workers):
 
 @njit(nogil=True, cache=True)
 def _views_of(box, views):
-    """Return the first and the last view that a box reaches; first > last if there is none."""
+    """Return the first and the last view that overlaps a box; first > last if there is none."""
     first, last = 0, -1
     for view in range(views.shape[0]):
         if (

@@ -1,6 +1,6 @@
 """The segments that touch boxes, on one GPU; the contract is in this folder's ``__init__``.
 
-What is found is listed on the GPU, and only the list leaves it.
+The segments found are listed on the GPU, and only the list is copied to the host.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def visible_segments(coordinates, boxes, views, limit: int):
 
 
 def count_visible(coordinates, boxes, views) -> int:
-    """Return how many segments touch a view."""
+    """Return the number of segments that touch a view."""
     return int(cupy.count_nonzero(_find_visible(coordinates, boxes, views)))
 
 

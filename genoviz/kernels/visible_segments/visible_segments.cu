@@ -1,5 +1,5 @@
 // The segments that touch boxes on one GPU; the contract is in this folder's __init__.py.
-// One thread block looks through one block of segments, unless its box is outside all views.
+// One thread block tests one block of segments, unless its box is outside all views.
 
 constexpr int BLOCK_SIZE = 1024;
 

@@ -1,4 +1,4 @@
-"""Who descends from whom."""
+"""Animals and their parents."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MAX_NAMED = 8
 
 
 def is_unknown_parent(name: str) -> bool:
-    """Return whether a name stands for a parent that is not known.
+    """Return whether a name stands for an unknown parent.
 
-    These do, as in the files of PLINK (``0``; ``-9`` is its missing value), BLUPF90 and DMU (``0``,
-    in herd books of some digits), ASReml and nadiv (``0``, ``*``, ``NA``) and R: the empty text,
-    zeros alone, ``.``, ``-``, ``*``, ``?``, ``-9``, and NA, N/A, NaN, null, none, unknown, unk and
-    missing in lower or upper case; words may have a capital.
+    Such names are those of PLINK (``0``; ``-9`` is its missing value), BLUPF90 and DMU (``0``, in
+    herd books of some digits), ASReml and nadiv (``0``, ``*``, ``NA``) and R: the empty text, zeros
+    alone, ``.``, ``-``, ``*``, ``?``, ``-9``, and NA, N/A, NaN, null, none, unknown, unk and
+    missing in lower or upper case, or capitalised.
 
     Examples
     --------
@@ -43,23 +43,23 @@ def is_unknown_parent(name: str) -> bool:
 class Pedigree:
     """Animals with their parents; parents come before their progeny.
 
-    Unknown parents may belong to groups, such as those born in one decade or country, whose mean
-    breeding values differ.
+    Unknown parents may belong to groups with different mean breeding values, such as those born in
+    one decade or country.
 
     Parameters
     ----------
     ids
-        str, shape (n,): names, each once.
+        str, shape (n,): unique names.
     sires, dams
-        int64, shape (n,): numbers of the parents, -1 where not known, and -2 - g where not known
-        but of group g.
+        int64, shape (n,): numbers of the parents, -1 for an unknown parent, and -2 - g for one of
+        group g.
     notes
-        What was added or changed on the way, one sentence each.
+        What was added or changed when the pedigree was made, one sentence each.
     groups
-        str, shape (n_groups,): names of the groups of unknown parents, each once.
+        str, shape (n_groups,): unique names of the groups of unknown parents.
     gamma
         float64, shape (n_groups, n_groups): the relationships of groups that are metafounders, as
-        `with_gamma` has it; None where groups have fixed effects.
+        in `with_gamma`; None if groups have fixed effects.
 
     Raises
     ------
@@ -112,11 +112,11 @@ class Pedigree:
     def with_gamma(self, gamma: np.ndarray | float) -> Pedigree:
         """Return this pedigree with its groups of unknown parents as metafounders.
 
-        A metafounder stands for all unknown parents of its group: its relationship with itself is
-        how two gametes of the group are related, from 0 for a base that is not related, and 8
-        times the variance of its allele frequencies about 1/2. In a pedigree without groups, all
-        unknown parents become those of one group; else those of none stay unrelated, which a note
-        tells.
+        A metafounder stands for all unknown parents of its group. Its relationship with itself is
+        that of two gametes of the group. It is 0 for an unrelated base, and equals 8 times the
+        variance of its allele frequencies about 1/2. In a pedigree without groups, all unknown
+        parents become one group; otherwise those without a group stay unrelated, and a note says
+        so.
 
         Parameters
         ----------
@@ -149,16 +149,16 @@ class Pedigree:
     ) -> Pedigree:
         """Return the pedigree of animals whose parents are named.
 
-        Animals that come after their parents stay in their order. Parents without a row of their
-        own are founders, before all others; a note counts them. What stands for a parent that is
-        not known, `is_unknown_parent` says. Negative numbers are groups of unknown parents, as in
-        the files of DMU and MiX99; a note names them. They are sorted as numbers, -1 first.
+        Animals that come after their parents keep their order. Parents without a row of their own
+        are founders, before all others; a note counts them. `is_unknown_parent` defines the names
+        of unknown parents. Negative numbers are groups of unknown parents, as in the files of DMU
+        and MiX99; a note names them. They are sorted as numbers, -1 first.
 
         Raises
         ------
         ParameterError
-            If an animal is there twice, is its own ancestor or is named like a parent that is not
-            known or a group; if -9, which is an unknown parent in PLINK, stands beside groups.
+            If an animal occurs twice, is its own ancestor, or is named like an unknown parent or a
+            group; if -9, an unknown parent in PLINK, occurs together with groups.
         """
         ids, sire_ids, dam_ids = (
             [str(name) for name in names] for names in (ids, sire_ids, dam_ids)
@@ -204,7 +204,7 @@ class Pedigree:
 
 
 def _check_gamma(gamma: np.ndarray, n_groups: int) -> None:
-    """Refuse what cannot be the relationships of metafounders."""
+    """Raise if gamma cannot be the relationships of metafounders."""
     if gamma.shape != (n_groups, n_groups) or gamma.dtype != np.float64:
         raise ParameterError(
             f"gamma is {gamma.dtype} of shape {gamma.shape}, needs float64 of "
@@ -221,7 +221,7 @@ def _check_gamma(gamma: np.ndarray, n_groups: int) -> None:
 
 
 def _renumber(parents: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Return parents by their new numbers; those that are not known stay as they are."""
+    """Return parents by their new numbers; unknown parents are unchanged."""
     is_known = parents >= 0
     renumbered = parents.copy()
     renumbered[is_known] = places[parents[is_known]]
@@ -250,7 +250,7 @@ def _check_codes(
     unknown: set[str],
     codes: dict[str, str],
 ) -> None:
-    """Refuse codes that are both an animal and no parent, and -9 where it could be a group."""
+    """Raise for a code that is both an animal and an unknown parent, or for -9 beside groups."""
     both = next((name for name in ids if name in unknown or name in codes), None)
     if both is not None:
         known = "a group of unknown parents" if both in codes else "a parent that is not known"
@@ -267,7 +267,7 @@ def _check_codes(
 
 
 def _explain_cycle(names: list[str], sires: np.ndarray, dams: np.ndarray, order: np.ndarray) -> str:
-    """Return the sentence on an animal that is its own ancestor."""
+    """Return the sentence about an animal that is its own ancestor."""
     is_open = np.ones(len(names), bool)
     is_open[order] = False
     seen: dict[int, int] = {}
@@ -283,9 +283,9 @@ def _explain_cycle(names: list[str], sires: np.ndarray, dams: np.ndarray, order:
 
 @njit(nogil=True, cache=True)
 def _sort(sires, dams):
-    """Return animals with parents first, else in their order; without those of cycles.
+    """Return animals with parents first, otherwise in order; animals of cycles are left out.
 
-    A walk goes down from each animal to parents that are not placed yet.
+    A depth-first walk goes from each animal to parents that are not placed yet.
     """
     n = len(sires)
     order = np.empty(n, np.int64)

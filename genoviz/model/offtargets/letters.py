@@ -1,4 +1,4 @@
-"""Letters of IUPAC as masks of the bases that they stand for, and hits written in letters."""
+"""IUPAC letters as masks of bases, and hits written as aligned letters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 ALL_BASES = 15
-"""The mask of ``N``, and of letters that stand for nothing known."""
+"""The mask of ``N``, and of letters without a meaning."""
 
 _BASES = {
     "A": "A", "C": "C", "G": "G", "T": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT",
@@ -41,9 +41,9 @@ def _make_misfits() -> np.ndarray:
 
 
 MISFITS = _make_misfits()
-"""Whether a guide's letter (row) is a mismatch to a letter of the genome; bool, (256, 256).
+"""Whether a guide's letter (row) mismatches a letter of the genome; bool, (256, 256).
 
-N and IUPAC letters of the genome are mismatches to A, C, G and T alone.
+N and IUPAC letters of the genome mismatch only A, C, G and T.
 """
 
 
@@ -70,7 +70,7 @@ class AlignedLetters:
     Parameters
     ----------
     guides, sites
-        uint8, shape (n, width): the lines of `Alignment`, 0 behind their ends.
+        uint8, shape (n, width): the lines of `Alignment`, padded with 0.
     lengths
         int64, shape (n,): letters of each line.
     """
@@ -95,7 +95,7 @@ class AlignedLetters:
 
 
 class GenomeLetters(NamedTuple):
-    """Arrays of a genome that its letters are read from, as in `GenomePlanes`."""
+    """Arrays of a genome from which its letters are read, as in `GenomePlanes`."""
 
     low: np.ndarray
     high: np.ndarray
@@ -105,7 +105,7 @@ class GenomeLetters(NamedTuple):
 
 
 class HitPlaces(NamedTuple):
-    """Arrays of hits that say where they are, as in `OffTargetHits`; shape (n,)."""
+    """Arrays with the places of hits, as in `OffTargetHits`; shape (n,)."""
 
     guide_ids: np.ndarray
     positions: np.ndarray
@@ -126,13 +126,13 @@ def align_letters(genome, hits, compared, shown, misfits, complements, guides, s
     compared, shown
         uint8, shape (n_guides, length): guides as they are compared and as they are shown.
     misfits
-        bool, shape (256, 256): whether a guide's letter is a mismatch to one of the genome.
+        bool, shape (256, 256): whether a guide's letter mismatches one of the genome.
     complements
         uint8, shape (256,).
     guides, sites
-        uint8, shape (n, width): filled with the lines, from their first column on.
+        uint8, shape (n, width): filled with the lines, left-aligned.
     lengths
-        int64, shape (n,): filled with letters of a line.
+        int64, shape (n,): filled with the letters of each line.
     """
     low, high, other, letter_positions, letters = genome
     for row in range(len(hits.positions)):

@@ -35,7 +35,7 @@ def _join_edges(parents, edges):
 
 @njit(nogil=True, cache=True, parallel=True)
 def _paths_to_join(parents, steps, path_offsets):
-    """Return which paths run through nodes that the edges leave apart."""
+    """Return the paths through nodes that edges do not connect."""
     is_apart = np.zeros(len(path_offsets) - 1, np.bool_)
     for path in prange(len(is_apart)):
         for step in range(path_offsets[path] + 1, path_offsets[path + 1]):

@@ -1,4 +1,4 @@
-"""What the eye sees wrong in a layout: torn joints, folds of paths and nodes that cross."""
+"""Visible defects of a layout: torn joints, folds of paths and crossing nodes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ FIRST_SEGMENTS = 1_000
 
 @dataclass(frozen=True)
 class LayoutDefects:
-    """Counts of what is seen to be wrong; compare those of layouts of one graph.
+    """Counts of visible defects; compare them among layouts of one graph.
 
     Attributes
     ----------
     n_torn, n_joints
-        Joints that are torn, as `NearStress` has them, and all.
+        Torn joints, as in `NearStress`, and all joints.
     n_folds, n_turns
-        A path is gone along in chords, each to the first end of a step that lies 100 bp or more
-        ahead. A fold is where a chord points back, more than 90 degrees off the one before; a turn
-        is where there are two chords.
+        A path is divided into chords, each to the first start of a step at least 100 bp away. A
+        turn is a pair of consecutive chords. A fold is a turn by more than 90 degrees.
     n_crossings
-        Pairs of nodes whose lines cross, without nodes that a link joins; None where too many
-        pairs would have to be looked at.
+        Pairs of nodes whose lines cross, without pairs joined by a link; None if there are too
+        many pairs to test.
     """
 
     n_torn: int
@@ -44,7 +43,7 @@ class LayoutDefects:
 def count_defects(
     graph: PangenomeGraph, layout: GraphLayout, *, chord_bp: int = CHORD_BP
 ) -> LayoutDefects:
-    """Return how many joints are torn, folds the paths have, and nodes cross each other.
+    """Return the torn joints, the folds of paths, and the crossings of nodes.
 
     Raises
     ------
@@ -96,7 +95,7 @@ def count_folds(steps, path_offsets, node_lengths, coordinates, chord_bp):
 
 
 def _count_crossings(graph: PangenomeGraph, coordinates: np.ndarray) -> int | None:
-    """Return how many pairs of nodes cross that no link joins."""
+    """Return the number of pairs of nodes that cross and are not joined by a link."""
     drawn = np.flatnonzero(np.isfinite(coordinates).all(axis=(1, 2)))
     if len(drawn) < 2:
         return 0
@@ -126,7 +125,7 @@ def _side(a, b, c):
 
 @njit(nogil=True, cache=True, parallel=True)
 def count_crossings(ends, nodes, lasts, links, first, stop):
-    """Return how many later segments each of some crosses; int64, shape (stop - first,).
+    """Return how many later segments each segment crosses; int64, shape (stop - first,).
 
     Parameters
     ----------
@@ -135,11 +134,11 @@ def count_crossings(ends, nodes, lasts, links, first, stop):
     nodes
         int64, shape (n_segments,): of each segment.
     lasts
-        int64, shape (n_segments,): behind the last segment that begins before this one ends.
+        int64, shape (n_segments,): end of the range of segments that begin before this one ends.
     links
-        int64, sorted: pairs of nodes that a link joins, the lesser in the upper 32 bits.
+        int64, sorted: pairs of nodes joined by a link, the smaller node in the upper 32 bits.
     first, stop
-        Which segments.
+        Range of segments.
     """
     counts = np.zeros(stop - first, np.int64)
     for row in prange(stop - first):

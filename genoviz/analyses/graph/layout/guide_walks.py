@@ -1,13 +1,13 @@
-r"""Walks along the links of a graph where no path leads, found by shortest ways.
+r"""Walks along links where no path leads, found as shortest paths.
 
-Each of the loops adds walks to a `GuideWalks`. A node is *covered* once a walk has it::
+Each of the loops adds walks to a `GuideWalks`. A node is *covered* once a walk visits it::
 
     reference   o-----o-----a=============b-----o-----o      covered before
                              \           /
     hung                      o---x-----o                    a and b are the anchors of x
 
-Shortest ways are found from many sources at once (Dijkstra 1959, doi:10.1007/BF01386390). Ways are
-walks over handles: who enters a node at one end leaves it at the other.
+Shortest paths are searched from many sources at once (Dijkstra 1959, doi:10.1007/BF01386390). They
+are walks over handles: a walk that enters a node at one end leaves it at the other.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 from numba import njit
 
 CONTEXT = 5
-"""Steps that a walk goes on where others have been, so that it lies beside them."""
+"""Steps by which a walk is continued along covered nodes, so that it is placed beside them."""
 UNREACHED = 1 << 62
 
 
 class GuideWalks(NamedTuple):
-    """What is found so far.
+    """The walks found so far.
 
     Attributes
     ----------
@@ -46,24 +46,25 @@ class GuideWalks(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def find_ways(offsets, targets, lengths, sources, starts, is_closed):
-    """Return how far each handle is from the sources and which one leads to it; int64.
+    """Return the distance of each handle from the sources and its predecessor; int64.
 
-    A distance (bp) is up to the start of the handle; `UNREACHED` and -1 where no way leads.
+    A distance (bp) is up to the start of the handle; `UNREACHED` and -1 for unreachable handles.
 
     Parameters
     ----------
     offsets, targets
         The successors of each handle; see `HandleGraph`.
     sources, starts
-        int64: handles, and their own distances: 0, or minus their length to count from their ends.
+        int64: handles, and their initial distances: 0, or minus their length to count from their
+        ends.
     is_closed
-        bool, shape (n_nodes,): nodes that no way enters.
+        bool, shape (n_nodes,): nodes that must not be entered.
     """
     distances = np.full(len(offsets) - 1, UNREACHED, np.int64)
     parents = np.full(len(offsets) - 1, -1, np.int64)
     for k in range(len(sources)):
         distances[sources[k]] = min(distances[sources[k]], starts[k])
-    # A binary heap of distances and handles; what was improved since is passed over.
+    # A binary heap of distances and handles; outdated entries are skipped (lazy deletion).
     keys = np.empty(len(sources) + 64, np.int64)
     handles, n = np.empty_like(keys), 0
     for k in range(len(sources)):
@@ -135,7 +136,7 @@ def _add_step(walks, handle):
 
 @njit(nogil=True, cache=True)
 def _turn(steps, first, stop):
-    """Turn a run of steps round, so that it reads the other strand."""
+    """Reverse a run of steps, so that it reads the other strand."""
     last = stop - 1
     while first < last:
         steps[first], steps[last] = steps[last] ^ 1, steps[first] ^ 1
@@ -147,7 +148,7 @@ def _turn(steps, first, stop):
 
 @njit(nogil=True, cache=True)
 def _follow(walks, first, n):
-    """Add up to ``n`` steps, as walks went on before, to the one whose steps begin at ``first``."""
+    """Extend the walk whose steps begin at ``first`` by up to ``n`` steps of earlier walks."""
     for _ in range(n):
         follower = walks.nexts[walks.steps[walks.sizes[0] - 1]]
         if follower < 0:
@@ -161,7 +162,7 @@ def _follow(walks, first, n):
 
 @njit(nogil=True, cache=True)
 def _end_walk(walks, first):
-    """End the walk whose steps begin at ``first``; one of a single step is left out."""
+    """End the walk whose steps begin at ``first``; drop a walk of a single step."""
     last = walks.sizes[0] - 1
     if last <= first:
         walks.sizes[0] = first
@@ -177,7 +178,7 @@ def _end_walk(walks, first):
 
 @njit(nogil=True, cache=True)
 def note_nexts(nexts, steps, first, stop):
-    """Note which handle follows which on a walk, in both directions, where none did yet."""
+    """Record the successor of each handle on a walk, in both directions, unless there is one."""
     for k in range(first + 1, stop):
         before, after = np.int64(steps[k - 1]), np.int64(steps[k])
         if nexts[before] < 0:
@@ -188,18 +189,18 @@ def note_nexts(nexts, steps, first, stop):
 
 @njit(nogil=True, cache=True)
 def cut_branches(walks, tips, parents, is_covered):
-    """Add walks from all tips back to the sources of shortest ways, and mark them as covered.
+    """Add walks from all tips back to the sources of shortest paths, and mark them as covered.
 
-    A walk that comes to where others have been goes on there for as many steps as it had before.
+    A walk that reaches covered nodes continues there for as many steps as it had before.
 
     Parameters
     ----------
     tips
-        int64: handles, the farthest first; one that a walk has already gets none of its own.
+        int64: handles, the farthest first; a tip that is already covered gets no walk.
     parents
         As `find_ways` returns them.
     is_covered
-        bool, shape (n_nodes,): which nodes have walks by these ways.
+        bool, shape (n_nodes,): nodes with walks by these shortest paths.
     """
     for tip in tips:
         if not is_covered[tip >> 1]:
@@ -213,7 +214,7 @@ def cut_branches(walks, tips, parents, is_covered):
 def hang_nodes(walks, nodes, parents, is_covered):
     """Add walks from anchor to anchor through all nodes, or to where one of the sides ends.
 
-    ``nodes`` are int64, those with the longest walks first; all else is as for `cut_branches`.
+    ``nodes`` are int64, those with the longest walks first; the rest is as for `cut_branches`.
     """
     for node in nodes:
         if not is_covered[node]:
@@ -227,7 +228,7 @@ def hang_nodes(walks, nodes, parents, is_covered):
 
 @njit(nogil=True, cache=True)
 def _climb(walks, first, handle, parents, is_covered):
-    """Go from a handle back to its source, on the other strand, and on as walks did there."""
+    """Walk from a handle back to its source, on the other strand, and on along earlier walks."""
     n_new, n_more = 0, -1
     while handle >= 0 and n_more != 0:
         if n_more < 0 and is_covered[handle >> 1]:
@@ -242,10 +243,10 @@ def _climb(walks, first, handle, parents, is_covered):
 
 @njit(nogil=True, cache=True)
 def mark_links(offsets, targets, steps, bounds, is_taken):
-    """Mark the links that walks take, on both strands.
+    """Mark the links on walks, on both strands.
 
-    ``is_taken`` is bool and has a place for each of ``targets``; walk ``k`` has the steps
-    ``bounds[k]`` to ``bounds[k + 1]``.
+    ``is_taken`` is bool, parallel to ``targets``; walk ``k`` has the steps ``bounds[k]`` to
+    ``bounds[k + 1]``.
     """
     for walk in range(len(bounds) - 1):
         for k in range(bounds[walk] + 1, bounds[walk + 1]):
@@ -263,10 +264,10 @@ def _mark_link(offsets, targets, before, after, is_taken):
 
 @njit(nogil=True, cache=True)
 def cross_links(walks, offsets, targets, is_taken, is_wanted):
-    """Add a walk over each link that none takes, with some steps before and after it.
+    """Add a walk over each link that is on none, with some steps before and after it.
 
-    Only links that touch a node of ``is_wanted`` (bool, shape (n_nodes,)) count, and no link of a
-    node with itself, whose ends cannot be in one place.
+    Only links that touch a node of ``is_wanted`` (bool, shape (n_nodes,)) count. Links of a node
+    with itself do not: its two ends cannot be in one place.
     """
     bounds = np.empty(2, np.int64)
     for before in range(len(offsets) - 1):
@@ -288,10 +289,10 @@ def cross_links(walks, offsets, targets, is_taken, is_wanted):
 
 @njit(nogil=True, cache=True)
 def place_on_walks(coordinates, lengths, steps, bounds, is_placed):
-    """Put nodes that have no place yet between those of their walk that have one, by bp.
+    """Place nodes between the placed nodes of their walk, by bp.
 
-    Where the way through them is longer than their neighbours lie apart they make a bow, of
-    about that length. At the end of a walk they go on straight, a little to one side.
+    If the walk through them is longer than the distance of their neighbours, they form an arc of
+    about that length. At the end of a walk they continue straight, a little to one side.
 
     Parameters
     ----------
@@ -344,7 +345,7 @@ def _find_bow(coordinates, steps, begin, end, first, stop, total, side):
 def _place_bow(coordinates, lengths, steps, begin, end, a, b, total, side):
     x, y = b[0] - a[0], b[1] - a[1]
     apart = np.hypot(x, y)
-    # A parabola of this height over a chord is about as long as it has to be.
+    # A parabola of this height over the chord has about the length of the walk.
     height = 0.45 * side * np.sqrt(max(total**2 - apart**2, 0.0))
     up_x, up_y = (-y / apart, x / apart) if apart > 0.0 else (0.0, 1.0)
     position = 0.0

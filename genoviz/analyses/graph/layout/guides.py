@@ -1,4 +1,4 @@
-"""Guides for the layout of what no path visits: reference paths of rGFA, and walks along links."""
+"""Guides for the layout of nodes without paths: rGFA reference paths, and walks along links."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from genoviz.model import PangenomeGraph
 
 TAB, COLON, LETTER_N, LETTER_O, LETTER_R, LETTER_S = 9, 58, 78, 79, 82, 83
 N_PIVOTS = 4
-"""Nodes of each component from which shortest ways to all its nodes are taken."""
+"""Nodes of each component that are sources of shortest paths to all its nodes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +37,12 @@ class GuidedGraph:
     graph
         The paths of the graph, then its guides: reference paths first.
     n_references, n_walks
-        Reference paths and walks that were made.
+        Number of reference paths and walks made.
     hung_steps, hung_bounds
-        Handles (uint32) and bounds (int64, one more than there are) of those walks that do not
-        guide, but place nodes between those that paths have placed; see `place_hung_nodes`.
+        Handles (uint32) and bounds (int64, one more than walks) of the walks that are no guides,
+        but place nodes between those placed by paths; see `place_hung_nodes`.
     note
-        The same in a sentence; empty if nothing was made.
+        A sentence about the guides; empty if none were made.
     """
 
     graph: PangenomeGraph
@@ -56,22 +56,22 @@ class GuidedGraph:
 def guide_graph(graph: PangenomeGraph, *, seed: int = 0) -> GuidedGraph:
     """Return a graph with guides to all nodes that no path of two steps visits.
 
-    Paths come first: nodes off them that hang together with them are placed between them at
-    last, by walks that do not guide, so that the paths' own distances stay what they were.
+    Paths take precedence. Nodes connected to paths but not on them are placed last, between nodes
+    on paths, by walks that are no guides, so the distances of the paths themselves do not change.
 
     In a graph without such paths, the nodes with tags ``SN``, ``SO`` and ``SR:i:0`` (rGFA) become
-    reference paths: for each name the nodes by their offsets, cut where they leave a gap. Every
-    other node is hung between its anchors: a shortest walk leads from a node that has a guide
-    through nodes that have none, back to one that has. Components without any guide get shortest
-    walks between distant nodes. At last each link to such nodes that no walk takes gets one, with
-    some steps before and after it. What stays without are nodes without links to another one.
+    reference paths: one for each name, in order of offsets, split at gaps. Every other node is hung
+    between its anchors: a shortest path leads from a guided node through unguided ones back to a
+    guided one. Components without any guide get shortest paths between distant nodes. Finally, each
+    link to such nodes that is on no walk gets one, with some steps before and after it. Only nodes
+    without links to other nodes stay unguided.
 
     Parameters
     ----------
     graph
         Any graph.
     seed
-        Names the nodes from which the search for distant ones begins.
+        Seed of the nodes at which the search for distant nodes begins.
 
     References
     ----------
@@ -102,12 +102,12 @@ def guide_graph(graph: PangenomeGraph, *, seed: int = 0) -> GuidedGraph:
 
 
 def place_hung_nodes(guided: GuidedGraph, coordinates: np.ndarray) -> np.ndarray:
-    """Return coordinates in which the nodes off the paths lie between those on them.
+    """Return coordinates in which the nodes off the paths are between those on them.
 
     Parameters
     ----------
     coordinates
-        float64, shape (n_nodes, 2, 2), bp: where the paths have brought the nodes that they visit.
+        float64, shape (n_nodes, 2, 2), bp: after the layout of the nodes on paths.
     """
     placed = coordinates.copy()
     graph = guided.graph
@@ -117,7 +117,7 @@ def place_hung_nodes(guided: GuidedGraph, coordinates: np.ndarray) -> np.ndarray
 
 
 def _find_guided(graph: PangenomeGraph) -> np.ndarray:
-    """Return which nodes paths of two steps and more visit."""
+    """Return which nodes are on paths of at least two steps."""
     counts = np.diff(graph.path_offsets)
     is_guided = np.zeros(graph.n_nodes, bool)
     is_guided[graph.steps[np.repeat(counts > 1, counts)] >> 1] = True
@@ -125,7 +125,7 @@ def _find_guided(graph: PangenomeGraph) -> np.ndarray:
 
 
 def graph_to_measure(graph: PangenomeGraph) -> PangenomeGraph:
-    """Return the graph along whose paths stress is measured: its own, or guides if it has none."""
+    """Return the graph whose paths define stress: itself, or with guides if it has no paths."""
     has_paths = bool((np.diff(graph.path_offsets) > 1).any())
     return graph if has_paths else guide_graph(graph).graph
 
@@ -156,7 +156,7 @@ def add_reference_paths(graph: PangenomeGraph) -> PangenomeGraph:
 
 @njit(nogil=True, cache=True)
 def _read_places(tags, offsets, places):
-    """Write where the text of SN begins and ends, SO and SR of each node; -1 where it has none."""
+    """Write the bounds of SN, and SO and SR of each node; -1 if it lacks them."""
     for node in range(len(offsets) - 1):
         i = offsets[node]
         while i < offsets[node + 1]:
@@ -175,7 +175,7 @@ def _read_places(tags, offsets, places):
 
 @njit(nogil=True, cache=True)
 def _read_integer(text, i, stop):
-    """Return the number of up to 18 digits that stands there alone, or -1."""
+    """Return the integer of up to 18 digits that is the whole field, or -1."""
     if stop <= i or stop - i > 18:
         return -1
     value = 0
@@ -212,7 +212,7 @@ def _make_walks(
     is_wanted: np.ndarray,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the steps and bounds of walks to what is not guided yet."""
+    """Return the steps and bounds of walks to nodes without a guide."""
     handles = HandleGraph.of_edges(graph.edges, graph.n_nodes)
     walks = GuideWalks(
         np.empty(1024, np.uint32),
@@ -245,10 +245,10 @@ def _span(
     is_free: np.ndarray,
     seed: int,
 ) -> tuple[GuideWalks, np.ndarray]:
-    """Add walks from distant nodes of the components that have no guide.
+    """Add walks from distant nodes of the components without a guide.
 
-    The first pivot of a component is the node farthest from one drawn at random, each later one
-    that which is farthest from all before it.
+    The first pivot of a component is the node farthest from a random one; each later pivot is the
+    node farthest from all earlier ones.
     """
     is_covered = np.zeros(graph.n_nodes, bool)
     nodes = np.flatnonzero(is_free[components])
@@ -293,7 +293,7 @@ def _farthest(nodes: np.ndarray, components: np.ndarray, distances: np.ndarray) 
 def _hang(
     graph: PangenomeGraph, handles: HandleGraph, walks: GuideWalks, is_covered: np.ndarray
 ) -> GuideWalks:
-    """Add walks from nodes that are covered through those that are not, back to covered ones."""
+    """Add walks from covered nodes through uncovered ones, back to covered ones."""
     anchors = np.flatnonzero(is_covered)
     sources = np.concatenate([anchors << 1, anchors << 1 | 1])
     distances, parents = find_ways(

@@ -1,4 +1,4 @@
-"""Where a layout is bad: stress by step, node and path, torn joints, and stress by distance."""
+"""Defects of a layout: stress by step, node and path, torn joints, and stress by distance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIRST_ROWS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class NearStress:
-    """Path stress of near steps, and joints; NaN stands where there is nothing to measure.
+    """Path stress of near steps, and joints; NaN where there is nothing to measure.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class NearStress:
     paths
         float64, shape (n_paths,): mean of the terms of each path.
     gaps
-        float64, shape (n_steps,): how far the end of each step lies from the beginning of the next
-        one, where no gap would be right, bp.
+        float64, shape (n_steps,): distance from the end of each step to the start of the next
+        one, ideally 0, bp.
     is_torn
-        bool, shape (n_steps,): whether a gap is more than ten times as long as both steps' nodes
-        on average, and than 10 bp.
+        bool, shape (n_steps,): whether a gap is longer than ten times the mean length of the two
+        nodes, and than 10 bp.
     reach
         Steps.
     """
@@ -54,16 +54,16 @@ class NearStress:
 
     @property
     def n_torn(self) -> int:
-        """How many joints are torn."""
+        """Number of torn joints."""
         return int(self.is_torn.sum())
 
     @property
     def n_joints(self) -> int:
-        """How many joints there are."""
+        """Number of joints."""
         return int((~np.isnan(self.gaps)).sum())
 
     def find_worst(self, graph: PangenomeGraph, n: int) -> np.ndarray:
-        """Return the step of the largest stress of each of the ``n`` worst nodes; int64."""
+        """Return the step with the largest stress of each of the ``n`` worst nodes; int64."""
         order = np.argsort(-np.nan_to_num(self.steps, nan=-1.0), kind="stable")
         order = order[~np.isnan(self.steps[order])]
         firsts = np.unique(graph.steps[order] >> 1, return_index=True)[1]
@@ -75,9 +75,9 @@ def near_stress(
 ) -> NearStress:
     """Return the path stress of near steps by step, by node and by path, and the torn joints.
 
-    All pairs of steps up to ``reach`` apart are taken, exactly: it is near steps that lie wrong,
-    hardly ever distant ones. With ``reach`` as long as the longest path, the mean of the
-    terms of all steps is the exact path stress.
+    All pairs of steps up to ``reach`` apart are included, exactly: errors of a layout are mostly
+    between near steps. With ``reach`` as long as the longest path, the mean of the terms of all
+    steps is the exact path stress.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def _mean_of_groups(
 
 @njit(nogil=True, cache=True, parallel=True)
 def measure_joints(steps, path_offsets, node_lengths, coordinates):
-    """Return the gap behind each step, NaN behind the last of a path, and whether it is torn."""
+    """Return the gap after each step, NaN after the last of a path, and whether it is torn."""
     gaps = np.full(len(steps), np.nan)
     is_torn = np.zeros(len(steps), np.bool_)
     for path in prange(len(path_offsets) - 1):
@@ -150,13 +150,13 @@ def measure_joints(steps, path_offsets, node_lengths, coordinates):
 
 
 def count_torn(records: PathRecords, node_lengths: Any, points: Any, backend: Backend) -> int:
-    """Return how many joints are torn, as `NearStress` has them, of a layout under way.
+    """Return the number of torn joints, as in `NearStress`, of a layout in progress.
 
     Parameters
     ----------
     records
-        Of the paths, where the backend has its arrays, as ``node_lengths`` (n_nodes,) and
-        ``points`` (2 n_nodes, 2) are; bp.
+        Of the paths, on the device of the backend, like ``node_lengths`` (n_nodes,) and
+        ``points`` (2 n_nodes, 2); bp.
     """
     xp, n_torn = array_module(backend), 0
     for first in range(0, len(records.records), RECORDS_AT_ONCE):
@@ -172,20 +172,20 @@ def count_torn(records: PathRecords, node_lengths: Any, points: Any, backend: Ba
 
 @dataclass(frozen=True, eq=False)
 class DistanceStress:
-    """Path stress by distance along the path, of a sample; NaN stands where no pair was drawn.
+    """Path stress by distance along the path, from a sample; NaN where no pair was drawn.
 
     Attributes
     ----------
     edges
-        float64, shape (n_bins + 1,): distances along the path between which each bin is, bp.
+        float64, shape (n_bins + 1,): edges of the bins, distance along the path, bp.
     mean, error
-        float64, shape (n_bins,): mean of the terms, in which all pairs of steps count alike, and
-        its standard error.
+        float64, shape (n_bins,): mean of the terms, with equal weight for all pairs of steps,
+        and its standard error.
     ratio
-        float64, shape (n_bins,): median of the distance in the layout over that along the path; 1
-        is right.
+        float64, shape (n_bins,): median of the distance in the layout over that along the path,
+        ideally 1.
     n_terms
-        int64, shape (n_bins,): pairs that were drawn.
+        int64, shape (n_bins,): number of pairs drawn.
     pairs
         float64, shape (n_drawn, 2): each pair's distance along the path and in the layout, bp.
     """
@@ -203,8 +203,8 @@ def stress_by_distance(
 ) -> DistanceStress:
     """Return the path stress in bins of the distance along the path: 1, 2, 5, 10, 20, ... bp.
 
-    Jumps between the two steps are drawn evenly on a log scale, so that each bin has its share of
-    the sample; a term counts by the inverse of how likely its pair was.
+    Jumps between the two steps are log-uniform, so that each bin gets its share of the sample; each
+    term is weighted by the inverse of its pair's probability.
 
     Raises
     ------

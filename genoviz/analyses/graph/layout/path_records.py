@@ -1,4 +1,4 @@
-"""What a layout begins from: paths as the kernels read them, the devices, where nodes start."""
+"""The inputs of a layout: paths as records for kernels, devices, and initial coordinates."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class PathRecords:
 class Devices:
     """GPUs of one host, each with copies of the same arrays; by default the current one alone.
 
-    They work at the same time; on a CPU, in tests, one after the other. Here 0 is the first.
+    They work concurrently; on a CPU, in tests, one after the other. Index 0 is the first one.
 
     Raises
     ------
@@ -147,11 +147,11 @@ class Devices:
 
     @cached_property
     def first(self) -> Devices:
-        """The first of them alone, where it is current."""
+        """Return the first device alone, if it is current."""
         return self if len(self) == 1 else Devices(None, self._backend)
 
     def run(self, work: Callable[[int], Any]) -> list[Any]:
-        """Return what ``work`` returns for each device, as that is current; all work is done."""
+        """Call ``work(k)`` with each device current; return the results once all work is done."""
         if self._pool is None:
             return [work(k) for k in range(len(self))]
 
@@ -161,11 +161,11 @@ class Devices:
                 self.xp.cuda.get_current_stream().synchronize()
             return found
 
-        self.xp.cuda.get_current_stream().synchronize()  # what the caller has begun
+        self.xp.cuda.get_current_stream().synchronize()  # pending work of the caller
         return list(self._pool.map(run_on, range(len(self))))
 
     def iterate_on_first(self, items: Iterator[Any]) -> Iterator[Any]:
-        """Yield items that are made while the first device is current; in between it is not."""
+        """Yield the items of an iterator that runs with the first device current."""
         while True:
             with ExitStack() as stack:
                 if self._numbers[0] is not None and self.xp is not np:
@@ -177,24 +177,25 @@ class Devices:
             yield item
 
     def split(self, n_items: int) -> list[int]:
-        """Return where each device's share of items begins, and the end of the last."""
+        """Return the first item of each device's share, and the end of the last share."""
         return [n_items * k // len(self) for k in range(len(self) + 1)]
 
     def copy(self, array: Any) -> list[Any]:
-        """Return an array of the first device, and a copy of it on each other one."""
+        """Return an array of the first device, and its copies on the other devices."""
         return self.run(lambda k: self._copy(array, self.xp.empty_like(array)) if k else array)
 
     def begin_copies(self, arrays: Sequence[Any]) -> Callable[[], list[tuple[Any, ...]]]:
-        """Begin to copy arrays to each device, beside other work; return what waits for the copies.
+        """Start to copy arrays to each device in the background; return a function that waits.
 
-        It returns the copies of each device. Until then the arrays are not to change.
+        It returns the copies of each device. The arrays must not change before that.
         """
         if self._copiers is None:
             alike = list(zip(*map(self.copy, arrays), strict=True))
             return lambda: alike
 
         def copy_to(number: int | None) -> tuple[Any, ...]:
-            # Memory taken under the stream would be kept for that stream, and never used again.
+            # CuPy's pool ties memory to the stream it was allocated on; other streams cannot reuse
+            # it.
             with self.xp.cuda.Device(number):
                 targets = [self.xp.empty_like(array) for array in arrays]
                 with self.xp.cuda.Stream(non_blocking=True) as stream:
@@ -202,15 +203,15 @@ class Devices:
                     stream.synchronize()
             return copies
 
-        self.xp.cuda.get_current_stream().synchronize()  # what makes the arrays
+        self.xp.cuda.get_current_stream().synchronize()  # the arrays must be complete
         others = [self._copiers.submit(copy_to, number) for number in self._numbers[1:]]
         return lambda: [tuple(arrays), *(other.result() for other in others)]
 
     def combine(self, copies: Sequence[Any], combine: Callable[[int, Any, Any], None]) -> None:
-        """Make copies alike of which each device may have changed any item.
+        """Merge copies of which each device may have changed any item.
 
-        ``combine(k, own, others)`` is called for a device's share of the items: ``others`` has
-        those of the other copies one after the other, and ``own`` becomes the result.
+        ``combine(k, own, others)`` is called with a device's share of the items: ``others`` holds
+        the other copies, concatenated, and ``own`` becomes the result.
         """
         edges = self.split(len(copies[0]))
         shares = [slice(*edge) for edge in pairwise(edges)]
@@ -230,7 +231,7 @@ class Devices:
         self.run(take_shares)
 
     def _copy(self, source: Any, target: Any) -> Any:
-        """Copy a contiguous array, on GPUs from card to card."""
+        """Copy a contiguous array, on GPUs directly between devices."""
         if self._pool is None:
             target[...] = source
         else:
@@ -268,7 +269,7 @@ def _fill_records(records, is_visited, path_starts, step_starts, steps, node_len
 
 
 def find_block_paths(path_starts: Any, n_records: int, xp: Any = np) -> Any:
-    """Return the path of each 1024th record, by which kernels find that of any; int32."""
+    """Return the path of each 1024th record, from which kernels find that of any record; int32."""
     block_starts = xp.arange(0, n_records, 1 << BLOCK_BITS)
     return (xp.searchsorted(path_starts, block_starts, side="right") - 1).astype(np.int32)
 
@@ -281,8 +282,8 @@ def build_path_records(
 ) -> PathRecords:
     """Return the records of the paths that have at least ``min_steps`` steps.
 
-    Positions take 32 bits, or 64 where the longest path passes 2^32 bp: two words more in each
-    record, so that the kernels compiled for short paths read long ones too.
+    Positions take 32 bits, or 64 if the longest path exceeds 2^32 bp. Records then have two more
+    words, so that kernels compiled for short paths read long ones too.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ BYS = ("name", "type", "colour")
 
 
 def by_annotation(graph: PangenomeGraph, placed: PlacedAnnotations, by: str = "") -> Colouring:
-    """Colour nodes by the annotations that lie on them.
+    """Colour nodes by the annotations on them.
 
-    Where several lie on one node, the shortest is shown, and the legend says how many nodes have
+    If several are on one node, the shortest is shown, and the legend says how many nodes have
     annotations of different colours.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What nodes can be coloured by: the value of each node, and the `Colouring` that shows it."""
+"""Ways to colour nodes: the value of each node, and the `Colouring` that shows it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def by_density() -> Colouring:
 
 
 def by_depth(graph: PangenomeGraph) -> Colouring:
-    """Colour by how many path steps a node has."""
+    """Colour by the number of path steps on a node."""
     return by_numbers(
         graph.node_depths,
         "Depth (path steps on a node)",
@@ -50,7 +50,7 @@ def by_depth(graph: PangenomeGraph) -> Colouring:
 
 
 def by_copies(graph: PangenomeGraph) -> Colouring:
-    """Colour by how often the paths that have a node visit it, on average."""
+    """Colour by the mean number of visits by the paths that visit a node."""
     n_paths = count_node_groups(graph, group_paths(graph, "path")).counts
     copies = np.full(graph.n_nodes, np.nan, np.float32)
     np.divide(graph.node_depths, n_paths, out=copies, where=n_paths > 0, casting="unsafe")
@@ -87,7 +87,7 @@ def by_gc(graph: PangenomeGraph) -> Colouring:
 
 
 def by_position(graph: PangenomeGraph, path: str) -> Colouring:
-    """Colour by where a node lies on one path."""
+    """Colour by the position of a node on one path."""
     length = max(float(graph.path_lengths[graph.find_path(path)]), 1.0)
     return by_numbers(
         node_positions(graph, path),
@@ -108,7 +108,7 @@ def by_numbers(
     is_heavy_tailed: bool = False,
     is_whole: bool = False,
 ) -> Colouring:
-    """Colour by a number of each node; NaN where it has none."""
+    """Colour by a number of each node; NaN for none."""
     values = np.asarray(values, np.float32)
     has_value = ~np.isnan(values)
     if limits is None:
@@ -149,7 +149,7 @@ def by_names(
     codes
         Integers, shape (n_nodes,): 0 for nodes without a name, else i + 1 for ``names[i]``.
     rest
-        What nodes without a name are.
+        The meaning of nodes without a name.
     """
     colours = list(colours if colours is not None else range(len(names)))
     counts = np.bincount(codes, minlength=len(names) + 1)
@@ -178,12 +178,12 @@ def by_names(
 def by_groups(
     graph: PangenomeGraph, groups: PathGroups, own_colours: Mapping[str, str] | None = None
 ) -> Colouring:
-    """Colour by which group of paths a node lies on, when it is one alone.
+    """Colour by the only group of paths on a node.
 
     Raises
     ------
     ParameterError
-        If there are more groups than a picture tells apart.
+        If there are more groups than distinguishable colours.
     """
     n, plural = len(groups.names), GROUPINGS[groups.by]
     if n > DARK.n_colours and len(own_colours or {}) < n:
@@ -211,7 +211,7 @@ def by_groups(
 
 
 def by_sharing(graph: PangenomeGraph, groups: PathGroups) -> Colouring:
-    """Colour by how many groups of paths run through a node."""
+    """Colour by the number of groups of paths on a node."""
     n, plural = len(groups.names), GROUPINGS[groups.by]
     counts = count_node_groups(graph, groups).counts.astype(np.float32)
     counts[counts == 0] = np.nan
@@ -257,7 +257,7 @@ def by_component(components: np.ndarray) -> Colouring:
 
 
 def node_positions(graph: PangenomeGraph, path: str | int) -> np.ndarray:
-    """Return where each node lies on one path.
+    """Return the position of each node on one path.
 
     Returns
     -------

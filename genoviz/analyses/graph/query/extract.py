@@ -1,4 +1,4 @@
-"""Parts of a graph as graphs of their own, with the names of their nodes kept."""
+"""Parts of a graph as separate graphs, in which nodes keep their names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def extract_region(
     context_steps: int = 0,
     context_bp: int = 0,
 ) -> PangenomeGraph:
-    """Return the part of a graph that a region of a path runs through, with what is around it.
+    """Return the part of a graph that a region of a path visits, with its surroundings.
 
     Nodes are kept whole, so the part may begin before the region and end after it.
 
@@ -31,12 +31,12 @@ def extract_region(
         One region or several; a text is read by
         :func:`genoviz.analyses.graph.query.regions.resolve_region`.
     detour_bp
-        Also the stretches of at most this many bp by which any path leaves these nodes and comes
-        back: the other alleles.
+        Also include the stretches of at most this many bp by which any path leaves these nodes
+        and comes back: the other alleles.
     context_steps, context_bp
-        Also the nodes around, as
-        :func:`genoviz.analyses.graph.query.neighbourhood.find_neighbourhood` counts them; with
-        both, those of either.
+        Also include the nodes around, as counted by
+        :func:`genoviz.analyses.graph.query.neighbourhood.find_neighbourhood`; with both, the
+        nodes of either.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def find_region_nodes(
 
 
 def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> PangenomeGraph:
-    """Return the graph of some nodes, the edges between them and what paths have of them.
+    """Return the graph of some nodes, the edges between them, and the parts of paths on them.
 
-    Nodes, edges and paths keep their order, nodes their names, sequences and tags. Each longest
-    run of a path inside the nodes is a path of its own, named for where it lies on its contig, as
-    ``grch38#chr6:31982057-32002681`` (0-based half-open); a path that is whole keeps its name.
-    Where another path has that place of the contig too, the range of the path and that of the run
-    within it are named, as ``chr6:100-900:20-30``.
+    Nodes, edges and paths keep their order, nodes their names, sequences and tags. Each longest run
+    of a path inside the nodes becomes a path, named by its place on the contig, as in
+    ``grch38#chr6:31982057-32002681`` (0-based half-open); a whole path keeps its name. If another
+    path has the same place, the name has the range of the path and that of the run within it, as in
+    ``chr6:100-900:20-30``.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def extract_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> P
 
 
 def take_tags(tags: ByteStrings | None, is_kept: np.ndarray) -> ByteStrings | None:
-    """Return the tags of what is kept; None where there are none, or none is left."""
+    """Return the tags of the kept items; None if there were none, or none is left."""
     if tags is None:
         return None
     taken = tags.take(np.flatnonzero(is_kept))
@@ -136,7 +136,7 @@ def _name_runs(graph: PangenomeGraph, runs: np.ndarray) -> tuple[str, ...]:
     for path, whole, start, end in zip(*rows, strict=True):
         name = graph.path_names[path] if whole else graph.cut_path_name(path, start, end)
         if not whole and name in taken:
-            # Its range within its path tells it apart: names of paths are all different.
+            # Names of paths are unique, so the range within the path makes this name unique.
             name = graph.cut_path_name(path, 0, int(graph.path_lengths[path]))
             name += f":{start}-{end}"
         taken.add(name)
@@ -146,7 +146,7 @@ def _name_runs(graph: PangenomeGraph, runs: np.ndarray) -> tuple[str, ...]:
 
 @njit(nogil=True, cache=True)
 def _find_runs(steps, path_offsets, new_numbers, runs):
-    """Count the runs of steps inside, and write path, first and stop step where there is room."""
+    """Count the runs of steps inside; write path, first and stop step of each if there is room."""
     n_runs = 0
     for path in range(len(path_offsets) - 1):
         first = -1

@@ -1,4 +1,4 @@
-"""What is around some nodes of a graph."""
+"""The neighbourhood of some nodes of a graph."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def find_neighbourhood(
     nodes
         int64, shape (n,).
     steps
-        Nodes at most this many edges away are taken.
+        Nodes at most this many edges away are included.
     bp
-        Nodes with a base among the ``bp`` next to the given ones are taken.
+        Nodes with a base among the ``bp`` next to the given ones are included.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def find_neighbourhood(
 
 
 def _expand(graph: PangenomeGraph, nodes: np.ndarray, costs: np.ndarray, limit: int) -> np.ndarray:
-    """Return the nodes at a distance of less than ``limit``; those between add their costs."""
+    """Return the nodes at a distance below ``limit``; nodes on the way add their costs."""
     if limit == 0 or len(nodes) == 0:
         return np.unique(nodes)
     far = np.iinfo(np.int64).max
@@ -63,7 +63,7 @@ def _expand(graph: PangenomeGraph, nodes: np.ndarray, costs: np.ndarray, limit: 
 
 
 def find_detours(graph: PangenomeGraph, nodes: np.ndarray, *, max_bp: int) -> np.ndarray:
-    """Return nodes and those of the detours that paths take around them; int64, ascending.
+    """Return nodes and those on the detours of paths around them; int64, ascending.
 
     A detour is a stretch of a path of at most ``max_bp`` between two steps on given nodes.
 

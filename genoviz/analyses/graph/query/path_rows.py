@@ -1,4 +1,4 @@
-"""Which path lies on which node, as rows of bins along all nodes: what ``odgi viz`` draws."""
+"""Which path is on which node, as rows of bins along all nodes: the picture of ``odgi viz``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from genoviz.model import PangenomeGraph
 
 MAX_CELLS = 1 << 27
 SMALL_SHARE = 0.08
-"""Of all steps: views with fewer are filled from the steps of their nodes alone."""
+"""Share of all steps below which a view is filled from the steps of its nodes alone."""
 STEPS_AT_ONCE = 1 << 23
 
 
@@ -30,7 +30,7 @@ class NodeAxis:
     bounds
         int64, shape (n_nodes + 1,): node ``nodes[k]`` takes ``bounds[k]`` to ``bounds[k + 1]``.
     starts, ends
-        int64, shape (n_nodes,): where each node of the graph begins and ends, by its number.
+        int64, shape (n_nodes,): begin and end of each node of the graph, by its number.
     """
 
     nodes: np.ndarray
@@ -59,13 +59,13 @@ class NodeAxis:
         return int(self.bounds[-1])
 
     def between(self, start: float, end: float) -> np.ndarray:
-        """Return the nodes that have a part of a stretch, in order."""
+        """Return the nodes that overlap a stretch, in order."""
         first = int(np.searchsorted(self.bounds, start, "right")) - 1
         stop = int(np.searchsorted(self.bounds, end, "left"))
         return self.nodes[max(first, 0) : stop]
 
     def stretches(self, nodes: np.ndarray, gap: float = 0.0) -> np.ndarray:
-        """Return where nodes are; int64, shape (n, 2). What is at most ``gap`` apart is one."""
+        """Return the stretches of nodes; int64, shape (n, 2). Gaps up to ``gap`` are closed."""
         places = np.sort(np.stack([self.starts[nodes], self.ends[nodes]], axis=1), axis=0)
         starts, ends = places[:, 0], np.maximum.accumulate(places[:, 1])
         if not len(starts):
@@ -78,8 +78,8 @@ class NodeAxis:
 class PathRows:
     """A row for each path or group of paths, in bins along the nodes.
 
-    The nodes lie end to end, by default in the order of the graph: then position x is the x-th of
-    all bases.
+    Nodes are end to end, by default in the order of the graph: position x is then the x-th of all
+    bases.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ class PathRows:
     present
         float32, shape (n_rows, n_bins): share of the bin's bases that are visited, 0 to 1.
     depths
-        float32, like ``present``: how often one of its bases is visited, on average.
+        float32, like ``present``: mean number of visits of a base.
     reverse
         float32, like ``present``: share of these visits that are reverse; NaN without any.
     places
-        float32, like ``present``: where these visits are in their paths, on average, from 0 at
-        the first base of a path to 1 at its last; NaN without any.
+        float32, like ``present``: mean place of these visits in their paths, from 0 at the first
+        base of a path to 1 at its last; NaN without any.
     """
 
     groups: PathGroups
@@ -115,7 +115,7 @@ def iter_path_rows(
     n_bins: int = 1000,
     axis: NodeAxis | None = None,
 ) -> Iterator[Progress]:
-    """Find the rows of `find_path_rows`, some paths at a time; the last `Progress` has them."""
+    """Compute the result of `find_path_rows` in batches of paths; the last `Progress` has it."""
     axis = NodeAxis.of(graph) if axis is None else axis
     total = axis.length
     end = total if end is None else end
@@ -159,7 +159,7 @@ def find_path_rows(
     n_bins: int = 1000,
     axis: NodeAxis | None = None,
 ) -> PathRows:
-    """Return where along the nodes each path or group lies, how often, and on which strand.
+    """Return where along the nodes each path or group is, how often, and on which strand.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def find_path_rows(
 def _iter_visits(
     graph: PangenomeGraph, groups: PathGroups, axis: NodeAxis, start: int, end: int
 ) -> Iterator[tuple[float, tuple[np.ndarray, ...]]]:
-    """Yield how much is done, and handles, rows, positions and path lengths of visits, by row.
+    """Yield the amount done, and handles, rows, positions and path lengths of visits, by row.
 
-    They are the steps of the nodes in view, or those of all nodes where these are many.
+    The visits are the steps of the nodes in view, or those of all nodes if these are many.
     """
     nodes = axis.between(start, end)
     if len(nodes) < graph.n_nodes and _is_small(graph, nodes):
@@ -222,8 +222,8 @@ def _is_small(graph: PangenomeGraph, nodes: np.ndarray) -> bool:
 def _fill(handles, rows, positions, path_lengths, node_lengths, starts, ends, bounds, sums, last):
     """Add up the bases of each bin that are present, visited, and visited in reverse.
 
-    Visits are by row; all of one row where there is one. ``last`` has the row of the last visit to
-    each node. The fourth sum is of where in their paths the visits are.
+    Visits are sorted by row, or all of one row. ``last`` has the row of the last visit to each
+    node. The fourth sum is over the places of visits in their paths.
     """
     start, end, n_bins = bounds[0], bounds[-1], len(bounds) - 1
     for visit in range(len(handles)):

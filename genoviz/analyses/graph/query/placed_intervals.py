@@ -1,7 +1,7 @@
-"""Intervals of contigs on the paths of a graph: the nodes below them, and whose paths have them.
+"""Intervals of contigs on the paths of a graph: the nodes under them, and the groups with them.
 
-A million intervals are placed together: those that touch on a path are joined first, so that no
-step of a path is walked twice.
+A million intervals are placed together: those that touch on a path are merged first, so that no
+step of a path is visited twice.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ _N_REASONS = 2
 
 @dataclass(frozen=True, eq=False)
 class PlacedIntervals:
-    """Where intervals lie on paths; one that is on several paths is there several times.
+    """Places of intervals on paths; an interval on several paths has several rows.
 
     Attributes
     ----------
     rows
-        int64, shape (n,): which of the intervals each is.
+        int64, shape (n,): index of the interval.
     paths
         int64, shape (n,): index of the path.
     starts, ends
         int64, shape (n,): 0-based half-open, bp from the path's first base, within the path.
     nodes
-        int64, ascending: the nodes below any of them, each once.
+        int64, ascending: the nodes under any of them, each once.
     n_placed
-        How many of the intervals have a place.
+        Number of intervals with a place.
     reasons
+        Why the others have none, as parts of sentences; empty if all have one.
         Why others have none, each a part of a sentence; empty where all have one.
     """
 
@@ -51,11 +52,10 @@ class PlacedIntervals:
 def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedIntervals:
     """Return where intervals lie on the paths of a graph.
 
-    A contig is that of a path by its exact name, where positions count from the path's first base,
-    or by what the graph calls the contig, as in :func:`annotate_graph`; then positions are those of
-    the contig. Where several samples have a contig of that name, an interval is on that of the one
-    sample whose paths reach there. What goes beyond a path is cut off. An empty interval is on the
-    node of its base.
+    A contig matches the exact name of a path, with positions from the path's first base, or the
+    graph's name of the contig, as in :func:`annotate_graph`, with positions of the contig. If
+    several samples have a contig of that name, an interval is on that of the one sample whose paths
+    extend there. Intervals are clipped to the path. An empty interval is on the node of its base.
     """
     ids = intervals.contig_ids
     order = _order(ids)
@@ -99,9 +99,9 @@ def _place_on(
     rows: np.ndarray,
     contig_paths: ContigPaths,
 ) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray]:
-    """Return rows, paths, starts and ends for each path, and how many owners have each row.
+    """Return rows, paths, starts and ends for each path, and the number of owners of each row.
 
-    Rows that paths of several owners have are left out.
+    Rows on paths of several owners are left out.
     """
     starts, ends = intervals.starts[rows], intervals.ends[rows]
     ends = np.maximum(ends, starts + 1)
@@ -125,7 +125,7 @@ def _place_on(
 def find_nodes_below(
     graph: PangenomeGraph, paths: np.ndarray, starts: np.ndarray, ends: np.ndarray
 ) -> np.ndarray:
-    """Return the nodes below stretches of paths, each once and ascending; int64.
+    """Return the nodes under stretches of paths, each once and ascending; int64.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def find_nodes_below(
     order = _order(first)
     reach = np.maximum.accumulate(last[order])
     is_new = np.ones(len(order), bool)
-    # The last base of a path and the first of the next one are neighbours: never joined.
+    # Never merge the last base of a path and the first of the next one, though they are adjacent.
     same = paths[order][1:] == paths[order][:-1]
     is_new[1:] = (first[order][1:] > reach[:-1] + 1) | ~same
     begins = np.flatnonzero(is_new)
@@ -155,13 +155,13 @@ def find_nodes_below(
 
 
 def _order(values: np.ndarray) -> np.ndarray:
-    """Return the order that sorts values; hits of a search are sorted already."""
+    """Return the argsort of values; hits of a search are already sorted."""
     is_sorted = bool((values[1:] >= values[:-1]).all())
     return np.arange(len(values)) if is_sorted else np.argsort(values, kind="stable")
 
 
 def count_groups_with(graph: PangenomeGraph, nodes: np.ndarray, *, by: str = "haplotype") -> int:
-    """Return how many groups of paths visit any of the nodes; see :func:`group_paths`.
+    """Return the number of groups of paths on any of the nodes; see :func:`group_paths`.
 
     Raises
     ------

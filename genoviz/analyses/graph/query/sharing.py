@@ -20,7 +20,7 @@ CELLS_PER_BLOCK = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class NodePresence:
-    """Which groups of paths visit each node, however often.
+    """The groups of paths that visit each node, regardless of how often.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def find_presence(graph: PangenomeGraph, by: str | PathGroups = "path") -> NodeP
 
 @njit(nogil=True, cache=True)
 def _visit(steps, path_offsets, order, of_path, places, members):
-    """Add one to the place of a node for each group on it, and write the group where it is."""
+    """Count the groups on each node in the node's place, and write the group if there is room."""
     last = np.full(len(places), -1, np.int32)
     for path in order:
         group = of_path[path]
@@ -100,7 +100,7 @@ def _visit(steps, path_offsets, order, of_path, places, members):
 
 @dataclass(frozen=True, eq=False)
 class PathSimilarity:
-    """How much each two groups of paths share.
+    """How much each pair of groups of paths shares.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class PathSimilarity:
 
 
 def iter_path_similarity(presence: NodePresence) -> Iterator[Progress]:
-    """Find what `path_similarity` returns, some nodes at a time; the last `Progress` has it."""
+    """Compute the result of `path_similarity` in batches of nodes; the last `Progress` has it."""
     shared = np.zeros((2, presence.n_groups, presence.n_groups))
     n_nodes = len(presence.node_lengths)
     for first, block in presence.iter_blocks():
@@ -141,7 +141,7 @@ def iter_path_similarity(presence: NodePresence) -> Iterator[Progress]:
 
 
 def path_similarity(presence: NodePresence) -> PathSimilarity:
-    """Return how much each two groups share, by nodes and by bp, as ``odgi similarity``.
+    """Return how much each pair of groups shares, by nodes and by bp, like ``odgi similarity``.
 
     References
     ----------
@@ -151,10 +151,10 @@ def path_similarity(presence: NodePresence) -> PathSimilarity:
 
 
 def similar_order(similarity: PathSimilarity) -> np.ndarray:
-    """Return the groups with the similar ones side by side; int64, shape (n_groups,).
+    """Return the groups in an order that puts similar ones side by side; int64, (n_groups,).
 
-    They are the leaves of their tree by average linkage (UPGMA) of 1 - Jaccard by bp; a group
-    without nodes has nothing in common with any.
+    The order is that of the leaves of a tree by average linkage (UPGMA) of 1 - Jaccard by bp. A
+    group without nodes shares nothing with any other.
     """
     return order_by_linkage(1.0 - np.nan_to_num(similarity.jaccard_bp))
 
@@ -162,7 +162,7 @@ def similar_order(similarity: PathSimilarity) -> np.ndarray:
 def order_groups(graph: PangenomeGraph, groups: PathGroups, order: str) -> PathGroups:
     """Return groups as in the ``"file"``, by ``"name"``, or by ``"similarity"``.
 
-    Numbers in names are by value: chr2 comes before chr10.
+    Numbers in names are compared by value: chr2 comes before chr10.
 
     Raises
     ------
@@ -193,20 +193,20 @@ def _jaccard(shared: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PangenomeGrowth:
-    """What a pangenome of 1, 2, ... groups has, in bp or nodes.
+    """The size of a pangenome of 1, 2, ... groups, in bp or nodes.
 
     Attributes
     ----------
     counted
         ``"bp"`` or ``"nodes"``.
     expected, core
-        float64, shape (n_groups,): what some of ``k + 1`` groups have, and what all of them have:
-        exact means over all choices of groups.
+        float64, shape (n_groups,): size of the union, and of the intersection, of ``k + 1``
+        groups: exact means over all choices of groups.
     median, low, high
-        float64, shape (n_groups,): of what some have, with 5 % and 95 % quantiles, over drawn
-        orders of the groups; NaN where none was drawn.
+        float64, shape (n_groups,): median, 5 % and 95 % quantile of the union over random orders
+        of the groups; NaN if no order was drawn.
     n_orders
-        How many were drawn.
+        Number of orders drawn.
     """
 
     counted: str
@@ -221,7 +221,7 @@ class PangenomeGrowth:
 def iter_pangenome_growth(
     presence: NodePresence, *, counted: str = "bp", n_orders: int = 100, seed: int = 0
 ) -> Iterator[Progress]:
-    """Find what `pangenome_growth` returns, an order at a time; the last `Progress` has it."""
+    """Compute the result of `pangenome_growth`, one order at a time; the last `Progress` has it."""
     if counted not in ("bp", "nodes"):
         raise ParameterError(f"counted is {counted!r}, needs 'bp' or 'nodes'")
     if n_orders < 0:
@@ -251,23 +251,23 @@ def pangenome_growth(
 ) -> PangenomeGrowth:
     """Return how a pangenome grows with each group of paths.
 
-    A node that ``c`` of ``G`` groups visit is in a pangenome of ``m`` of them with probability
-    ``1 - C(G - c, m) / C(G, m)``, and in all of them with ``C(c, m) / C(G, m)``: sums over all
-    nodes are the exact means, without any order drawn (Parmigiani et al. 2024, Panacus).
+    A node visited by ``c`` of ``G`` groups is in the union of ``m`` groups with probability
+    ``1 - C(G - c, m) / C(G, m)``, and in their intersection with ``C(c, m) / C(G, m)``. Sums over
+    all nodes are the exact means; no orders are drawn (Parmigiani et al. 2024, Panacus).
 
     Parameters
     ----------
     counted
         ``"bp"`` or ``"nodes"``.
     n_orders
-        Orders to draw for median and quantiles; 0 for none.
+        Random orders for median and quantiles; 0 for none.
     seed
-        Names the orders.
+        Seed of the orders.
 
     Raises
     ------
     ParameterError
-        If nothing such is counted, or ``n_orders`` is negative.
+        If ``counted`` is neither, or ``n_orders`` is negative.
 
     References
     ----------
@@ -280,7 +280,7 @@ def pangenome_growth(
 def _grow(
     presence: NodePresence, weights: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
-    """Return what is there after each group of a drawn order."""
+    """Return the size of the union after each group of a random order."""
     ranks = generator.permutation(presence.n_groups)
     is_visited = np.diff(presence.offsets) > 0
     starts = presence.offsets[:-1][is_visited]

@@ -1,4 +1,4 @@
-"""What a graph is like in numbers: sizes, components, loops, lengths, depth, samples, layout."""
+"""A graph in numbers: sizes, components, loops, lengths, depth, samples, layout."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _distinct_edges(graph: PangenomeGraph) -> np.ndarray:
-    """Return each edge once, as the smaller of its mirror images; uint32, shape (n, 2)."""
+    """Return each edge once, as the smaller of its two mirror images; uint32, shape (n, 2)."""
     origins, targets = graph.edges.reshape(-1, 2).astype(np.uint64).T
     one, half = np.uint64(1), np.uint64(32)
     mirrors = ((targets ^ one) << half) | (origins ^ one)
@@ -218,7 +218,7 @@ def _count_links(graph: PangenomeGraph) -> int:
 
 
 def layout_distances(graph: PangenomeGraph, layout: GraphLayout) -> LayoutDistances:
-    """Return how far consecutive steps are apart in a layout of the graph."""
+    """Return the distances between consecutive steps in a layout of the graph."""
     sums = sum_step_distances(graph.steps, graph.path_offsets, layout.coordinates)
     total = float(sums.sum())
     n_links = _count_links(graph)
@@ -231,7 +231,7 @@ def layout_distances(graph: PangenomeGraph, layout: GraphLayout) -> LayoutDistan
 
 
 def _histogram(values: np.ndarray) -> Histogram:
-    """Return whole numbers in bins of their own up to 8, then six for each factor of ten."""
+    """Return the histogram of integers: single values up to 8, then six bins per factor of ten."""
     if len(values) == 0:
         return Histogram((0, 1), (0,))
     high = int(values.max())
@@ -254,7 +254,7 @@ def first_bases(data: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def count_nondeterministic(offsets, targets, bases):
-    """Return how many successors of handles begin with the base of another of the same handle."""
+    """Return the number of successors that begin with the same base as another of their handle."""
     count = 0
     for handle in range(len(offsets) - 1):
         for index in range(offsets[handle], offsets[handle + 1]):
@@ -268,7 +268,7 @@ def count_nondeterministic(offsets, targets, bases):
 
 @njit(nogil=True, cache=True)
 def count_node_samples(steps, path_offsets, order, path_samples, n_nodes):
-    """Return how many samples visit each node; ``order`` has the paths of a sample together."""
+    """Return the number of samples on each node; ``order`` keeps the paths of a sample together."""
     counts = np.zeros(n_nodes, np.int32)
     last = np.full(n_nodes, -1, np.int32)
     for path in order:
@@ -298,11 +298,12 @@ def sum_step_distances(steps, path_offsets, coordinates):
 
 @njit(nogil=True, cache=True, parallel=True)
 def sum_row_distances(steps, path_offsets, left_ends):
-    """Return sums over the links of each path when the nodes stand in a row; int64, (n_paths, 5).
+    """Return sums over the links of each path with the nodes in a row; int64, (n_paths, 5).
 
-    ``left_ends`` are the positions of the nodes and, as its last, the length of the row. The sums:
-    gaps in nodes, gaps in bp, weighted distances in nodes, weighted distances in bp, and how many
-    links go to the left, which weigh three. The weighted distances end behind the last step.
+    ``left_ends`` are the positions of the nodes and, last, the length of the row. The sums are:
+    gaps in nodes, gaps in bp, weighted distances in nodes, weighted distances in bp, and the number
+    of links to the left, whose weight is three. Weighted distances extend to the end of the last
+    step.
     """
     sums = np.zeros((len(path_offsets) - 1, 5), np.int64)
     for path in prange(len(sums)):

@@ -1,4 +1,4 @@
-"""The alleles of one variation site, and which paths have them."""
+"""The alleles of one variation site, and the paths with each."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SiteAlleles:
     site
         Index of the site.
     walks
-        The walks that read each allele, the one met first in front: the handles between source and
-        sink, as the reference reads the site; uint32, empty for a walk that goes straight from
-        source to sink. Only walks whose bases are the same share an allele.
+        The walks that read each allele, in order of first occurrence: the handles between source
+        and sink, as the reference reads the site; uint32, empty for a walk straight from source
+        to sink. Walks with equal bases are one allele.
     lengths, counts
-        int64, shape (n_alleles,): bp, and how many traversals have the allele.
+        int64, shape (n_alleles,): bp, and number of traversals of the allele.
     sequences
         The bases of each allele, cut off after ``max_bases``; None if the graph has none.
     paths
@@ -128,7 +128,7 @@ def _inner_handles(graph: PangenomeGraph, steps: np.ndarray, is_reverse: bool) -
 
 
 def _code_walks(graph: PangenomeGraph, walks: list[np.ndarray]) -> np.ndarray:
-    """Return a number for what each walk reads; one of its own without bases."""
+    """Return a number for the sequence of each walk; a walk without bases has a unique one."""
     nodes = np.unique(np.concatenate([*walks, np.empty(0, np.uint32)]) >> 1).astype(np.int64)
     codes = code_nodes(graph, nodes)
     if len(codes) == 0 and len(nodes):
@@ -183,7 +183,7 @@ def _walk(steps, path_offsets, source, sink, found, places):
 
 @njit(nogil=True, cache=True)
 def _hash_traversals(steps, traversals, is_reverse):
-    """Return a number for each traversal that tells its handles; see `site_walks`."""
+    """Return a hash of the handles of each traversal; see `site_walks`."""
     hashes = np.zeros(len(traversals), np.uint64)
     for index in range(len(traversals)):
         for step in range(traversals[index, 0] + 1, traversals[index, 1]):
@@ -191,4 +191,4 @@ def _hash_traversals(steps, traversals, is_reverse):
     return hashes
 
 
-# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
+# Compiled with genoviz/kernels/splitmix.py: 200f38ccc89f2b70

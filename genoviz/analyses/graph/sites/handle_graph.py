@@ -1,4 +1,4 @@
-"""Which handle follows which: a bidirected graph as a directed one, a vertex for each strand."""
+"""Successors of handles: a bidirected graph as a directed one, with a vertex for each strand."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HandleGraph:
         uint32: handle ``h`` is followed by ``targets[offsets[h]:offsets[h + 1]]``. It is preceded
         by ``p`` where ``h ^ 1`` is followed by ``p ^ 1``.
     n_added
-        How many edges paths take that the graph does not list; they are added.
+        Number of edges used by paths but not listed in the graph; they are added.
     """
 
     offsets: np.ndarray
@@ -49,7 +49,7 @@ class HandleGraph:
 
 @njit(nogil=True, cache=True)
 def _link(edges, n_handles):
-    """Return offsets and targets; an edge that is its own mirror image is there once."""
+    """Return offsets and targets; an edge that is its own mirror image is stored once."""
     offsets = np.zeros(n_handles + 1, np.int64)
     for edge in range(len(edges)):
         origin, target = edges[edge]
@@ -73,7 +73,7 @@ def _link(edges, n_handles):
 def _find_unlinked_steps(
     graph: PangenomeGraph, offsets: np.ndarray, targets: np.ndarray
 ) -> np.ndarray:
-    """Return the edges that paths take and the graph lacks; uint32, shape (n, 2), each once."""
+    """Return the edges that paths use and the graph lacks; uint32, shape (n, 2), each once."""
     counts = _count_unlinked(graph.steps, graph.path_offsets, offsets, targets)
     if not counts.any():
         return np.empty((0, 2), np.uint32)

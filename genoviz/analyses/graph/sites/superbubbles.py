@@ -1,7 +1,7 @@
 """Superbubbles: parts of a graph with one way in, one way out and no cycle.
 
-And where a reference path traverses them, how they are nested, and where it has no choice;
-``gates`` are those of `genoviz.analyses.graph.sites.walks`.
+Also their traversals by a reference path, their nesting, and the steps without a choice. ``gates``
+are those of `genoviz.analyses.graph.sites.walks`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def find_superbubbles(handles: HandleGraph, root: int) -> Superbubbles:
 
 
 def iter_find_superbubbles(handles: HandleGraph, root: int) -> Iterator[int | Superbubbles]:
-    """Yield how many handles the search has behind it; the last item is the result.
+    """Yield the number of handles searched; the last item is the result.
 
     Handles ``s`` (source) and ``t`` (sink) bound a superbubble with the set of handles U if
 
@@ -59,18 +59,18 @@ def iter_find_superbubbles(handles: HandleGraph, root: int) -> Iterator[int | Su
     - the edges within U make no cycle (so none leads from t to s either);
     - no other handle of U is a sink for s, or a source for t, in this sense.
 
-    Those without a handle between s and t are left out, as are those with t = s reversed, and
-    those that hold ``root`` elsewhere than as s. No node lies in U on both strands: an inverted
-    stretch lets a walk turn round and leave by s reversed.
+    Superbubbles without a handle between s and t are left out, as are those with t = s reversed,
+    and those that contain ``root`` elsewhere than as s. No node is in U on both strands: an
+    inverted stretch lets a walk turn round and leave by s reversed.
 
     Notes
     -----
-    In a depth-first search that begins outside, U is entered through s alone and left through t
-    alone, so in reverse postorder it is an interval from s to t. An interval is a superbubble if
-    all but its first handle are preceded by handles of the interval alone, earlier ones, and all
-    but its last are followed by such, later ones. One sweep from the end finds all of them: it
-    keeps a stack of the sinks that are still possible. Time and memory are linear in the handles
-    and edges; the depth of the nesting does not matter, nor do cycles, tips and several sources.
+    In a depth-first search that begins outside, U is entered only through s and left only through
+    t, so U is the interval from s to t in reverse postorder. An interval is a superbubble if all
+    predecessors of all but its first handle are earlier in the interval, and all successors of all
+    but its last are later in it. One sweep from the end, with a stack of the sinks still possible,
+    finds all of them. Time and memory are linear in handles and edges, regardless of the depth of
+    nesting, of cycles, tips and several sources.
 
     References
     ----------
@@ -106,7 +106,7 @@ def _enter(handle, places, stack, cursors, sizes):
 
 @njit(nogil=True, cache=True)
 def _search(offsets, targets, places, postorder, stack, cursors, sizes):
-    """Go on with a depth-first search for a while; ``sizes`` are of the stack and the postorder."""
+    """Continue a depth-first search for a while; ``sizes`` are those of stack and postorder."""
     n_left = SLICE_EDGES
     while sizes[0] and n_left:
         n_left -= 1
@@ -126,7 +126,7 @@ def _search(offsets, targets, places, postorder, stack, cursors, sizes):
 
 @njit(nogil=True, cache=True)
 def _furthest_child(handle, place, offsets, targets, places):
-    """Return the last place of what follows a handle; _FAR for a tip or an edge backwards."""
+    """Return the last place of a handle's successors; _FAR for a tip or a back edge."""
     furthest = np.int32(-1)
     for index in range(offsets[handle], offsets[handle + 1]):
         child = places[targets[index]]
@@ -138,7 +138,7 @@ def _furthest_child(handle, place, offsets, targets, places):
 
 @njit(nogil=True, cache=True)
 def _furthest_parent(handle, place, offsets, targets, places):
-    """Return the first place of what precedes a handle; -1 for none, or an edge backwards."""
+    """Return the first place of a handle's predecessors; -1 for none, or for a back edge."""
     furthest = _FAR
     for index in range(offsets[handle ^ 1], offsets[(handle ^ 1) + 1]):
         parent = places[targets[index] ^ 1]
@@ -160,9 +160,9 @@ def _follows(origin, target, offsets, targets):
 def _sweep(offsets, targets, places, order):
     """Return the places of sources and sinks, from the last source to the first; (n, 2).
 
-    ``sinks`` are the places that can end an interval which begins here, the nearest on top;
-    ``parents`` of each is the first place of what precedes the handles from the sink above it (or
-    from here) to itself.
+    ``sinks`` is the stack of places that can end an interval which begins here, the nearest on top.
+    ``parents`` of a sink is the first place of all predecessors of the handles from the sink above
+    it (or from here) to itself.
     """
     n = len(order)
     sinks = np.empty(n, np.int32)
@@ -221,10 +221,10 @@ def follow_reference(steps, gates, n_bubbles):
 
 @njit(nogil=True, cache=True)
 def nest_sites(steps, gates, n_sites):
-    """Return the innermost site around each site, or -1, and where the reference traverses sites.
+    """Return the innermost site around each site, or -1, and the reference's traversals.
 
-    The second array, shape (n_steps,), is how many complete traversals begin at a step less those
-    that end there.
+    The second array, shape (n_steps,), is the number of complete traversals that begin at a step
+    minus those that end there.
     """
     parents = np.full(n_sites, -1, np.int64)
     covers = np.zeros(len(steps), np.int64)
@@ -247,7 +247,7 @@ def nest_sites(steps, gates, n_sites):
 
 @njit(nogil=True, cache=True)
 def count_levels(parents):
-    """Return how many sites lie around each site; each link to a parent is followed once."""
+    """Return the nesting depth of each site; each link to a parent is followed once."""
     levels = np.full(len(parents), -1, np.int64)
     for start in range(len(parents)):
         site, n_new = start, 0
@@ -265,7 +265,7 @@ def count_levels(parents):
 
 @njit(nogil=True, cache=True)
 def find_plain_steps(steps, offsets, targets):
-    """Return for each step whether the graph leaves no choice between it and the next."""
+    """Return for each step whether the graph has no branch between it and the next one."""
     is_plain = np.ones(len(steps), np.bool_)
     for step in range(len(steps) - 1):
         origin, target = np.int64(steps[step]), np.int64(steps[step + 1])

@@ -1,9 +1,9 @@
-"""What paths do at variation sites: which they traverse, and by which alleles.
+"""Traversals of variation sites by paths, and their alleles.
 
-A path traverses a site from its source to its sink, or the other way round on the other strand.
-``gates`` says what begins and ends where: int32, shape (2 * n_nodes, 2), the site that is entered
-after a handle and the one that is left at it, or -1. Sites are nested or apart, so those that a
-path is in are a stack.
+A path traverses a site from its source to its sink, or in reverse on the other strand. ``gates``
+(int32, shape (2 * n_nodes, 2)) holds for each handle the site that is entered after it and the
+site that is left at it, or -1. Sites are nested or disjoint, so the sites that a path is in form a
+stack.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ SITE, HASH, COUNT, N_PATHS, LAST_PATH, LENGTH, FIRST_STEP, ALLELE = range(8)
 N_COLUMNS = 8
 """Columns of a table of walks, int64.
 
-A walk is known by its site and the sum of the hashes of its handles: a site has no cycle, so a
-set of handles can be walked in one order only. FIRST_STEP is the step at which its first traversal
-enters, or ``~step`` where that is on the other strand. ALLELE is the row of the first walk that
-reads the same bases; N_PATHS and LAST_PATH are kept there, for all walks of the allele. A row of
-eight columns is a cache line.
+A walk is identified by its site and the sum of the hashes of its handles: a site has no cycle, so a
+set of handles has only one order. FIRST_STEP is the step at which its first traversal enters, or
+``~step`` on the other strand. ALLELE is the row of the first walk with the same bases; that row
+holds N_PATHS and LAST_PATH for all walks of the allele. A row of eight columns is a cache line.
 """
 
 _PRIME = 2**61 - 1
@@ -31,7 +30,7 @@ _LOW_30, _LOW_31 = 2**30 - 1, 2**31 - 1
 _BASE = 0x1C6EF372FE94F82B % _PRIME
 _INVERSE = pow(_BASE, -1, _PRIME)
 _UPPER = 0xDF
-"""Clears the bit by which a small letter differs from its capital."""
+"""Mask that turns a lower-case letter into upper case."""
 
 
 @njit(nogil=True, cache=True)
@@ -65,7 +64,7 @@ def _power(base, exponent):
 
 @njit(nogil=True, cache=True)
 def _cut(whole, before, power):
-    """Return the code of what comes after ``before``; ``power`` is that of its length."""
+    """Return the hash of the suffix after ``before``; ``power`` is that of the suffix's length."""
     return _add(whole, _PRIME - _multiply(before, power))
 
 
@@ -91,13 +90,12 @@ def _code_nodes(nodes, node_lengths, bases, offsets, complements):
 
 
 def code_nodes(graph: PangenomeGraph, nodes: np.ndarray) -> np.ndarray:
-    """Return numbers from which follows what walks over nodes read; none without any bases.
+    """Return the hashes of nodes from which those of walks are computed; empty without bases.
 
-    They are the code of a node's bases as the node has them, that of the other strand, and what
-    bases before it are to be multiplied with; int64, shape (n, 3). The code of a text is a
-    polynomial modulo the prime 2^61 - 1, whose coefficients are the letters, upper and lower case
-    alike, so that of texts of ``n`` bases, two share one with a probability of about
-    ``n / 2**61``. A node without bases reads like no other.
+    The columns are the hash of a node's bases, that of its reverse complement, and the factor for
+    bases before it; int64, shape (n, 3). The hash of a text is a polynomial modulo the prime
+    2^61 - 1 with the letters as coefficients, upper and lower case alike. Two texts of ``n`` bases
+    collide with a probability of about ``n / 2**61``. A node without bases equals no other.
     """
     sequences = graph.node_sequences
     if sequences is None or len(sequences.data) == 0:
@@ -107,7 +105,7 @@ def code_nodes(graph: PangenomeGraph, nodes: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def code_walk(codes, rows, sides):
-    """Return the code of what a walk reads: over which rows of ``codes``, on which strand."""
+    """Return the hash of a walk, given as rows of ``codes`` and strands."""
     found = np.int64(0)
     for step in range(len(rows)):
         found = _add(_multiply(found, codes[rows[step], 2]), codes[rows[step], sides[step]])
@@ -116,7 +114,7 @@ def code_walk(codes, rows, sides):
 
 @njit(nogil=True, cache=True)
 def _slot_of(site, key, slots, walks, keys):
-    """Return the slot that holds the row of a site with this key, or the free one for it."""
+    """Return the slot with the row of a site and key, or the free slot for it."""
     mask = np.int64(len(slots) - 1)
     slot = np.int64(scramble(np.uint64(key) + scramble(site)) & np.uint64(mask))
     while slots[slot] >= 0:
@@ -171,7 +169,7 @@ def _spread(slots, walks, keys):
 
 @njit(nogil=True, cache=True)
 def _find_allele(row, text, text_slots, walks, texts):
-    """Return the row of the first walk of the site that reads the text; ``row`` if that is new."""
+    """Return the row of the site's first walk with this text; ``row`` if the text is new."""
     texts[row] = text
     slot = _slot_of(walks[row, SITE], text, text_slots, walks, texts)
     if text_slots[slot] < 0:
@@ -181,7 +179,7 @@ def _find_allele(row, text, text_slots, walks, texts):
 
 @njit(nogil=True, cache=True)
 def _deepen(inside, room):
-    """Return a stack with more room and the same entries."""
+    """Return a larger stack with the same entries."""
     deeper = np.empty((room, inside.shape[1]), np.int64)
     for entry in range(len(inside)):
         for column in range(inside.shape[1]):
@@ -200,18 +198,19 @@ def count_alleles(
     paths
         int64: the paths; no path may come twice.
     gates, sources
-        What sites begin and end where, and the first handle of each site.
+        The sites that begin and end at each handle, and the first handle of each site.
     codes
-        What the nodes read, of `code_nodes`; empty where each walk is an allele of its own.
+        Hashes of the nodes from `code_nodes`; empty if each walk is an allele of its own.
     table
-        Four arrays, which may be replaced by larger ones. The walks, zeros at first. Their hash
-        table ``slots``; int64, a power of two long, at least twice as long as the walks. The
-        codes of what walks read, int64, and the hash table of the alleles by these; as long as the
+        Four arrays, which may be replaced by larger ones: the walks, zeros at first; their hash
+        table ``slots``, int64, a power of two long, at least twice as long as the walks; the
+        hashes of the walks' texts, int64; and the hash table of alleles by these. The last two
+        are as long as the first two, or 2 and 1 without ``codes``.
         two before, or as 2 and 1 without ``codes``.
     n_rows
-        How many rows are in use or kept free: the first two walks of site ``i`` have rows ``2 * i``
-        and ``2 * i + 1``, so that a path finds most of them next to each other in memory; the
-        others follow.
+        Number of rows in use or reserved: the first two walks of site ``i`` have rows ``2 * i``
+        and ``2 * i + 1``, so that most walks of a path are close in memory; other walks
+        follow.
     visits
         int64, shape (n_sites, 2): number of paths that traverse a site, and the last of them.
 
@@ -288,7 +287,7 @@ def count_alleles(
 
 @njit(nogil=True, cache=True)
 def _merge_walks(walks):
-    """Give each allele the traversals of all of its walks, and return how many walks it has."""
+    """Give each allele the traversals of all its walks, and return its number of walks."""
     n_walks = np.zeros(len(walks), np.int64)
     for row in range(len(walks)):
         if walks[row, COUNT]:
@@ -302,7 +301,7 @@ def _merge_walks(walks):
 
 @njit(nogil=True, cache=True)
 def _rows_by_site(alleles, n_sites):
-    """Return the used rows of an allele table sorted by site, and where each site's begin."""
+    """Return the used rows of an allele table sorted by site, and the first of each site."""
     offsets = np.zeros(n_sites + 1, np.int64)
     for row in range(len(alleles)):
         if alleles[row, COUNT]:
@@ -320,11 +319,11 @@ def _rows_by_site(alleles, n_sites):
 
 
 def sort_alleles(walks: np.ndarray, n_sites: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the alleles sorted by site, how many walks each has, and where each site's begin.
+    """Return the alleles sorted by site, the walks of each, and the first allele of each site.
 
-    An allele is the row of its first walk with the traversals of all. The first allele that was
-    met stays first; the others follow by falling number of traversals, then as they were met. The
-    table of walks is used up.
+    An allele is the row of its first walk with the traversals of all. The first allele found stays
+    first; the others are in descending order of traversals, then in order of discovery. The table
+    of walks is overwritten.
     """
     n_walks = _merge_walks(walks)
     rows, offsets = _rows_by_site(walks, n_sites)
@@ -337,4 +336,4 @@ def sort_alleles(walks: np.ndarray, n_sites: int) -> tuple[np.ndarray, np.ndarra
     return walks[rows], n_walks[rows], offsets
 
 
-# Compiled with genoviz/kernels/splitmix.py: 179b2eccf6f4a9b7
+# Compiled with genoviz/kernels/splitmix.py: 200f38ccc89f2b70
