@@ -18,7 +18,6 @@ from genoviz.kernels.suffix_sort.cuda_sort import (
     AT_POSITIONS,
     CHUNK,
     CHUNKS_TO_LIST,
-    DISTANCE_BITS,
     MAX_WIDTH,
     NULL,
     PREFIX_BITS,
@@ -217,10 +216,10 @@ def _iter_buckets(count, low, shift, max_block):
     while n_before[first] < n_before[-1]:
         first = int(np.searchsorted(n_before, n_before[first], side="right")) - 1
         last = int(np.searchsorted(n_before, n_before[first] + max_block, side="right")) - 1
-        if last == first and shift > DISTANCE_BITS:
+        if last == first and shift > 0:
             yield from _iter_buckets(count, low + (first << shift), shift, max_block)
         last = max(last, first + 1)
-        if last > first + 1 or counts[first] <= max_block or shift <= DISTANCE_BITS:
+        if last > first + 1 or counts[first] <= max_block or shift == 0:
             n_suffixes = int(n_before[last] - n_before[first])
             yield Block(low + (first << shift), low + (last << shift), n_suffixes)
         first = last
