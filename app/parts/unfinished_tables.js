@@ -39,6 +39,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!model.pagination || isFixed || this._initializing || !tabulator) return
     this._automatic_page_size = true
     const holder = this.shadow_el.querySelector(".tabulator-tableholder")
+    if (holder === null) return  // the table is being rebuilt
     const heights = [...holder.querySelectorAll(".tabulator-row")].map((row) => row.offsetHeight)
     if (heights.length === 0) return
     this._updating_page_size = true

@@ -63,10 +63,11 @@ FITS = """(n) => {
   const place = document.createElement("div")
   const row = '<div class="tabulator-row" style="height: 25px"></div>'
   const holder = '<div class="tabulator-tableholder" style="height: 100px">'
-  place.innerHTML = `${holder}${row.repeat(n)}</div>`
+  const root = place.attachShadow({mode: "open"})  // where no style of the page counts
+  root.innerHTML = `${holder}${row.repeat(n)}</div>`
   document.body.append(place)
   const model = {pagination: "remote", page_size: null}
-  view.recompute_page_size.call({model, tabulator: {}, shadow_el: place})
+  view.recompute_page_size.call({model, tabulator: {}, shadow_el: root})
   place.remove()
   return model.page_size
 }"""

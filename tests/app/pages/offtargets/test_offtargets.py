@@ -266,7 +266,7 @@ def test_guides_have_their_hits_by_mismatches(result):
         assert row["Hits"] == is_its.sum() == plain.sum() + row["Bulge"]
     assert frame["0"].tolist() == [1, 0]
     assert 0 < frame["Specificity"][0] < 1
-    assert set(rows.hidden) == {"7", "8", "9", "10", "In reference", "Exons"}
+    assert set(rows.hidden) == {"7", "8", "9", "10", "Target in", "In reference", "Exons"}
 
 
 def test_guides_of_several_lengths_are_those_of_searches_of_one_length(genome, tmp_path):
