@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from genoviz.analyses.graph.query.path_groups import PathGroups
 from genoviz.analyses.offtargets.path_places import PathPlaces
 from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.errors import ParameterError
+from genoviz.model import PangenomeGraph
 
 _PATH_BASES = 1 << 40
+
+_CHROMOSOMES: WeakKeyDictionary[PangenomeGraph, np.ndarray] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,11 +218,7 @@ def _count_owners(
 
     ``kinds`` are bool, shape (n_haplotypes, k); the result is int64, shape (n_sites, k).
     """
-    if by_contig:
-        names = [name.contig for name in found.graph.parsed_path_names]
-        of_path = np.unique(names, return_inverse=True)[1]
-    else:
-        of_path = find_chromosomes(found.graph).of_paths
+    of_path = _chromosomes_of_paths(found.graph, by_contig)
     has = np.zeros((int(of_path.max(initial=0)) + 1, len(groups.names)), np.int64)
     is_known = (of_path >= 0) & (groups.of_path >= 0)
     has[of_path[is_known], groups.of_path[is_known]] = 1
@@ -226,6 +226,19 @@ def _count_owners(
     if len(totals) == 1:
         return np.broadcast_to(totals, (len(found), kinds.shape[1]))
     return totals[of_path[found.first_places().paths]]
+
+
+def _chromosomes_of_paths(graph: PangenomeGraph, by_contig: bool) -> np.ndarray:
+    """Return the number of the chromosome of each path, or -1; found once for each graph.
+
+    A search that streams asks for each piece of its sites.
+    """
+    if by_contig:
+        names = [name.contig for name in graph.parsed_path_names]
+        return np.unique(names, return_inverse=True)[1]
+    if graph not in _CHROMOSOMES:
+        _CHROMOSOMES[graph] = find_chromosomes(graph).of_paths
+    return _CHROMOSOMES[graph]
 
 
 def _presence(
