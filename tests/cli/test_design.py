@@ -160,3 +160,62 @@ def test_wrong_calls_are_told(run, arguments, code, words):
     found, _, err = run(*arguments)
     assert found == code
     assert words in " ".join(err.replace("│", " ").split())
+
+
+def test_a_gene_has_its_own_strand_and_exons(run, tmp_path):
+    rows = [
+        "c2\tx\tgene\t401\t700\t.\t+\t.\tID=k;Name=KIN",
+        (tmp_path / "genes.gff3").read_text().strip(),
+        "c1\tx\tgene\t431\t680\t.\t+\t.\tID=o;Name=OTHER",
+        "c1\tx\texon\t451\t590\t.\t+\t.\tParent=o",
+    ]
+    (tmp_path / "more.gff3").write_text("\n".join(rows) + "\n")
+    bed = "{}\t{}\t{}\t{}\t0\t{}\t0\t0\t0\t{}\t{}\t{}\n"
+    rows = [
+        ("c2", 400, 700, "KIN", "+", 1, "300,", "0,"),
+        ("c1", 400, 700, "ABC1", "-", 2, "50,100,", "0,200,"),
+        ("c1", 400, 690, "SAME", "-", 1, "290,", "0,"),
+    ]
+    (tmp_path / "more.bed").write_text("".join(bed.format(*row) for row in rows))
+    names = [
+        f'c1\tx\t{kind}\t{first}\t{last}\t.\t-\t.\tgene_id "{name}"; gene_name "{name}";'
+        for kind, first, last, name in (
+            ("gene", 401, 700, "ABC1"), ("exon", 401, 450, "ABC1"), ("exon", 601, 700, "ABC1"),
+            ("gene", 421, 650, "SAME"), ("exon", 421, 650, "SAME"),
+        )
+    ]  # fmt: skip
+    (tmp_path / "more.gtf").write_text("\n".join(names) + "\n")
+    alone = run("ABC1", "--genome", "genome.fa", "--genes", "genes.gff3", "-m", "0")
+    assert alone[0] == 0, alone[2]
+    for genes in ("more.gff3", "more.bed", "more.gtf"):
+        assert run("ABC1", "--genome", "genome.fa", "--genes", genes, "-m", "0") == alone
+
+
+def test_a_position_is_one_base_and_a_limit_is_for_each_sequence(run, tmp_path):
+    rows = table(run("c1:0-900", "--genome", "genome.fa", "-m", "0")[1])
+    cut = int(rows[3]["cut_site"])
+    for genome, contig in (("genome.fa", "c1"), ("graph.gfa", "REF#0#c1")):
+        at = table(run(f"{contig}:{cut}", "--genome", genome, "-m", "0")[1])
+        assert {row["cut_site"] for row in at} == {str(cut)}, genome
+    (tmp_path / "two.fa").write_text(f">a\n{TEXT[100:250]}\n>b\n{TEXT[600:750]}\n")
+    code, out, err = run("two.fa", "--genome", "genome.fa", "-m", "0", "--limit", "2")
+    assert code == 0, err
+    rows = table(out)
+    assert [row["rank"] for row in rows] == ["1", "2", "1", "2"]
+    assert [int(row["start"]) > 500 for row in rows] == [False, False, True, True]
+
+
+def test_a_region_must_lie_on_one_path_as_a_whole(run, tmp_path):
+    lines = (tmp_path / "graph.gfa").read_text().splitlines()[:5]
+    lines += ["P\tREF#0#c1:0-440\t1+,2+\t*", f"P\tREF#0#c1:500-{500 + len(TEXT) - 440}\t4+\t*"]
+    (tmp_path / "parts.gfa").write_text("\n".join(lines) + "\n")
+    for region, says in (
+        ("REF#0#c1:400-600", "REF#0#c1:0-440:400-440, REF#0#c1:500-960:0-100"),
+        ("REF#0#c1:900-1000", "REF#0#c1:500-960:400-460"),
+    ):
+        code, out, err = run(region, "--genome", "parts.gfa", "-m", "0")
+        assert (code, out) == (1, "")
+        assert f"{region} is not on one path as a whole, but in part: {says}; name one" in err
+    code, out, err = run("REF#0#c1:600-700", "--genome", "parts.gfa", "-m", "0")
+    assert code == 0, err
+    assert {row["contig"] for row in table(out)} == {"REF#0#c1:500-960"}

@@ -18,10 +18,22 @@ from genoviz.model.offtargets.hits import OffTargetHits
 
 @dataclass(frozen=True, eq=False)
 class GeneParts:
-    """Genes with names, all exons on the same contigs, and notes."""
+    """Genes with names, all exons on the same contigs, and notes.
+
+    Attributes
+    ----------
+    genes, exons
+        The genes and exons.
+    rows
+        int64, shape (n_genes,): the annotation that each gene is, or its first exon.
+    exon_rows
+        int64, ascending: the annotations of GFF and GTF that are exons.
+    """
 
     genes: Intervals
     exons: Intervals
+    rows: np.ndarray
+    exon_rows: np.ndarray
     notes: tuple[str, ...] = ()
 
 
@@ -41,19 +53,24 @@ def find_gene_parts(annotations: Annotations) -> GeneParts:
     genes = _rows_of(annotations, types, lambda name: name.lower().endswith("gene"))
     if len(genes) == 0:
         genes = _rows_of(annotations, types, lambda name: name in ("transcript", "mRNA"))
-    has_genes = len(genes) > 0
-    columns = _columns(annotations, np.concatenate([genes, of_bed]))
-    names = annotations.names.take(np.concatenate([genes, of_bed]))
-    if not has_genes and len(exons):
-        spans, rows = _span_by_name(annotations, exons)
+    rows = np.concatenate([genes, of_bed])
+    columns = _columns(annotations, rows)
+    if len(genes) == 0 and len(exons):
+        spans, firsts = _span_by_name(annotations, exons)
         columns = [np.concatenate(pair) for pair in zip(spans, columns, strict=True)]
-        names = annotations.names.take(np.concatenate([rows, of_bed]))
+        rows = np.concatenate([firsts, of_bed])
+    names = annotations.names.take(rows)
     whole = exons if len(exons) else genes
     blocks = _columns(annotations, whole), _blocks(annotations, of_bed)
     parts = [np.concatenate(pair) for pair in zip(*blocks, strict=True)]
     contigs = annotations.contigs.names
-    genes, exons = _intervals(contigs, columns, names), _intervals(contigs, parts, None)
-    return GeneParts(genes, exons, tuple(annotations.notes))
+    return GeneParts(
+        _intervals(contigs, columns, names),
+        _intervals(contigs, parts, None),
+        rows,
+        exons,
+        tuple(annotations.notes),
+    )
 
 
 def _rows_of(
@@ -154,7 +171,7 @@ def find_genes_named(
     Case is ignored unless several names differ only in case.
     """
     parts = find_gene_parts(annotations)
-    genes, exons = (map_contigs(part, contigs) for part in (parts.genes, parts.exons))
+    genes = map_contigs(parts.genes, contigs)
     texts = [*genes.names]
     rows = [row for row, text in enumerate(texts) if text == name]
     if not rows:
@@ -166,15 +183,32 @@ def find_genes_named(
         )
         if not 0 <= number < len(genes.contigs) or genes.contigs[number] not in contigs:
             continue
-        contig = genes.contigs[number]
-        is_within = (exons.starts < end) & (exons.ends > start)
-        is_within &= np.array([text == contig for text in exons.contigs], bool)[exons.contig_ids]
-        spans = np.stack([exons.starts, exons.ends], axis=1)[is_within].clip(start, end)
-        is_same = (annotations.starts == start) & (annotations.ends == end)
-        strands = annotations.strands[is_same]
-        strand = int(strands[0]) if len(strands) else 0
-        found.append(Gene(texts[row], contig, start, end, strand, _join(spans, start, end)))
+        owner = int(parts.rows[row])
+        spans = _exons_of(annotations, owner, start, end, parts.exon_rows).clip(start, end)
+        strand = int(annotations.strands[owner])
+        exons = _join(spans, start, end)
+        found.append(Gene(texts[row], genes.contigs[number], start, end, strand, exons))
     return found, tuple(genes.notes)
+
+
+def _exons_of(
+    annotations: Annotations, gene: int, start: int, end: int, exons: np.ndarray
+) -> np.ndarray:
+    """Return the bounds of the exons of a gene from start to end; int64, shape (n, 2).
+
+    Exons on the other strand are of another gene. So are those of other names, if some have the
+    name of the gene.
+    """
+    rows = np.array([gene])
+    if annotations.types[gene]:
+        strand, codes = annotations.strands[gene], annotations.contigs.codes
+        rows = exons[codes[exons] == codes[gene]]
+        rows = rows[(annotations.starts[rows] < end) & (annotations.ends[rows] > start)]
+        rows = rows[annotations.strands[rows] * strand >= 0]
+        is_named = np.array([annotations.names[row] == annotations.names[gene] for row in rows])
+        rows = rows[is_named] if is_named.any() else rows
+    _, starts, ends = _blocks(annotations, rows)
+    return np.stack([starts, ends], axis=1)
 
 
 def _join(spans: np.ndarray, start: int, end: int) -> np.ndarray:

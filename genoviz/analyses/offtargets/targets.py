@@ -66,7 +66,7 @@ def find_region_target(
     Parameters
     ----------
     text
-        ``CONTIG:START-END``, 0-based half-open, or a contig.
+        ``CONTIG:START-END``, 0-based half-open; ``CONTIG:POSITION``, a base; or a contig.
     planes
         The genome, or the paths of a graph.
     reference
@@ -75,22 +75,46 @@ def find_region_target(
     Raises
     ------
     ParameterError
-        If there is no such contig, or the region exceeds it.
+        If there is no such contig, or the region exceeds it or, on a graph, each of its paths.
     """
-    if text not in planes.names and split_region(text) is None:
+    place = None if text in planes.names else split_region(text)
+    if place is None and text not in planes.names:
         return None
-    if not isinstance(planes, PathPlanes):
-        name, start, end = (text, 0, None) if text in planes.names else split_region(text)
-        if name not in planes.names:
-            raise ParameterError(f"no contig is named {name!r}; {_some(planes)}")
-        letters = letters_of(planes, name)
-        last = len(letters) if end is None else end
-        if last > len(letters):
-            raise ParameterError(f"{name} ends at {len(letters):,}, needs to reach {last:,}")
-        return Target(name, letters, start, last)
+    if isinstance(planes, PathPlanes):
+        return _find_on_paths(text, place, planes, reference)
+    name, start, end = (text, 0, None) if place is None else place
+    if name not in planes.names:
+        raise ParameterError(f"no contig is named {name!r}; {_some(planes)}")
+    letters = letters_of(planes, name)
+    if place is None:
+        return Target(name, letters, 0, len(letters))
+    last = start + 1 if end is None else end
+    if last > len(letters):
+        raise ParameterError(f"{name} ends at {len(letters):,}, needs to reach {last:,}")
+    return Target(name, letters, start, last)
+
+
+def _find_on_paths(
+    text: str,
+    place: tuple[str, int, int | None] | None,
+    planes: PathPlanes,
+    reference: str | None,
+) -> Target:
+    """Return a region on the first path that has all of it, one of the reference if possible."""
     preferred = _preferred_paths(planes, reference)
     found = sorted(resolve_region(planes.graph, text), key=lambda part: part.path not in preferred)
-    return Target(found[0].path, letters_of(planes, found[0].path), found[0].start, found[0].end)
+    if place is not None:
+        _, start, end = place
+        length = 1 if end is None else end - start
+        whole = [part for part in found if part.length == length]
+        if not whole:
+            parts = ", ".join(f"{part.path}:{part.start}-{part.end}" for part in found[:4])
+            raise ParameterError(
+                f"{text} is not on one path as a whole, but in part: {parts}; name one of these"
+            )
+        found = whole
+    part = found[0]
+    return Target(part.path, letters_of(planes, part.path), part.start, part.end)
 
 
 def _some(planes: GenomePlanes | PathPlanes) -> str:

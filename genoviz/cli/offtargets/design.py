@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,7 +71,9 @@ def design(
     limit: Annotated[
         int | None,
         option(
-            "Maximum number of guides in the output.", within=(1, MAX_COUNT), show_default="all"
+            "Maximum number of guides in the output, for each sequence of a FASTA target.",
+            within=(1, MAX_COUNT),
+            show_default="all",
         ),
     ] = None,
     output: TableOption = None,
@@ -97,6 +99,7 @@ def design(
     from genoviz.analyses.offtargets.targets import reference_of
 
     rows: list[list[str]] = []
+    n_found = 0
     with show_progress() as bar:
         planes = (open_paths if graph else open_genome)(genome, bar, cache=cache)
         targets = _find_targets(target, planes, genes and as_file(genes), reference, bar)
@@ -118,10 +121,9 @@ def design(
                 reference=reference_of(part, planes, reference) if graph else None,
                 backend=backend.value,
             )
-            rows += _rows(part, found, designed)
+            n_found += len(found)
+            rows += islice(_rows(part, found, designed), limit)
     header = _header(mismatches)
-    n_found = len(rows)
-    rows = rows[:limit]
     if n_found == 0:
         print_notes(f"{target} has no guide of {enzyme.value}")
     if output is not None or not as_json:

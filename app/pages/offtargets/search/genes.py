@@ -214,7 +214,7 @@ def _find_best(
 def _find_target(
     genome: OpenGenome, text: str, genes: Annotations | None, reference: str
 ) -> Target:
-    place = split_region(text)
+    place = None if text in genome.planes.names else split_region(text)
     if place is not None:
         contig, start, end = place
         first = max(start - 1, 0)
