@@ -191,9 +191,8 @@ _MODULES = {
     "genoviz.analyses.offtargets.cuts": ("cut_sites",),
     "genoviz.analyses.offtargets.haplotype_risks": ("HaplotypeRisks", "haplotype_risks"),
     "genoviz.analyses.offtargets.reference": ("ReferenceSites", "compare_with_reference"),
-    "genoviz.analyses.offtargets.design": (
-        "GuideCandidates", "GuideDesign", "design_guides", "find_guides",
-    ),
+    "genoviz.analyses.offtargets.candidates": ("GuideCandidates", "find_guides"),
+    "genoviz.analyses.offtargets.design": ("GuideDesign", "design_guides"),
     "genoviz.analyses.offtargets.guide_properties": (
         "cloning_oligos", "microhomology_scores", "rule_set_1_scores",
     ),

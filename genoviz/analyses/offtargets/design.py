@@ -2,162 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.graph.query.path_groups import group_paths
+from genoviz.analyses.offtargets.candidates import GuideCandidates
 from genoviz.analyses.offtargets.carriers import count_haplotypes
-from genoviz.analyses.offtargets.cuts import CUT_BEFORE_PAM, CUT_BEHIND_PAM
-from genoviz.analyses.offtargets.finding import find_offtargets, guide_with_pam
-from genoviz.analyses.offtargets.guide_properties import (
-    CONTEXT,
-    CONTEXT_BEFORE,
-    FLANK,
-    rule_set_1_scores,
-)
+from genoviz.analyses.offtargets.finding import guide_with_pam
+from genoviz.analyses.offtargets.guide_properties import rule_set_1_scores
 from genoviz.analyses.offtargets.haplotype_risks import (
     GROUP,
     find_alleles,
     haplotype_risks,
     haplotype_specificities,
 )
-from genoviz.analyses.offtargets.pangenome import find_offtargets_on_graph
+from genoviz.analyses.offtargets.pangenome import iter_spooled_on_graph
 from genoviz.analyses.offtargets.paths import PathOffTargets
-from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
+from genoviz.analyses.offtargets.pieces import iter_spooled
+from genoviz.analyses.offtargets.reference import (
+    ReferenceSites,
+    ReferenceVisits,
+    compare_with_reference,
+    find_reference_paths,
+)
+from genoviz.analyses.offtargets.request import SearchOptions, make_request
 from genoviz.analyses.offtargets.scores import has_scores
-from genoviz.analyses.offtargets.summaries import summarise_guides
+from genoviz.analyses.offtargets.summaries import SummaryCollector
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
+from genoviz.generators import last_of
 from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.genome_planes import GenomePlanes
-from genoviz.model.offtargets.hits import OffTargetHits
-from genoviz.model.offtargets.letters import LETTER_MASKS
-from genoviz.model.sequences.bases import COMPLEMENTS
 from genoviz.model.sequences.sequences import Sequences
-
-_PLAIN = np.isin(np.arange(256), list(b"ACGT"))
-
-
-@dataclass(frozen=True, eq=False)
-class GuideCandidates:
-    """All guides of a region, sorted by cut site; arrays and tuples have the same length.
-
-    Attributes
-    ----------
-    pam, is_pam_first
-        The PAM in IUPAC letters, and whether it is at the 5' end.
-    guides, pams
-        Protospacers and their PAMs, 5' to 3'.
-    starts, cuts
-        int64, bp, 0-based: leftmost base of the site with its PAM, and the position that it is cut
-        before; see `cut_sites`.
-    strands
-        int8: 1 or -1.
-    contexts
-        Target with flanks for `rule_set_1_scores`; "" at a contig end, and unless the guide has
-        20 nt and is followed by a PAM of 3.
-    flanks
-        Input of `microhomology_scores`; "" at a contig end.
-    """
-
-    pam: str
-    is_pam_first: bool
-    guides: tuple[str, ...]
-    pams: tuple[str, ...]
-    starts: np.ndarray
-    cuts: np.ndarray
-    strands: np.ndarray
-    contexts: tuple[str, ...]
-    flanks: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.guides)
-
-
-def find_guides(
-    letters: np.ndarray,
-    pam: str,
-    *,
-    length: int = 20,
-    is_pam_first: bool = False,
-    start: int = 0,
-    end: int | None = None,
-) -> GuideCandidates:
-    """Return the guides that cut within a region, on both strands.
-
-    Parameters
-    ----------
-    letters
-        uint8, shape (n,): the contig, in upper case.
-    pam, is_pam_first
-        The PAM in IUPAC letters, and whether it is at the 5' end.
-    length
-        Guide length, nt; guides with letters other than A, C, G and T are skipped.
-    start, end
-        The region, 0-based half-open; the whole contig by default.
-
-    Raises
-    ------
-    ParameterError
-        If the length or the region is out of range.
-    """
-    end = len(letters) if end is None else end
-    if length < 1:
-        raise ParameterError(f"guides have {length} letters, need 1 at least")
-    if not 0 <= start <= end <= len(letters):
-        raise ParameterError(
-            f"the region is {start:,} to {end:,}, needs to be within 0 to {len(letters):,}"
-        )
-    found = []
-    width, distance = length + len(pam), CUT_BEHIND_PAM if is_pam_first else CUT_BEFORE_PAM
-    inside = len(pam) + min(distance, length)
-    turned = COMPLEMENTS[letters[::-1]]
-    for strand, text in ((1, letters), (-1, turned)):
-        firsts = _find_windows(text, pam, length, is_pam_first)
-        cuts = firsts + (inside if is_pam_first else width - inside)
-        starts = firsts
-        if strand < 0:
-            starts, cuts = len(text) - firsts - width, len(text) - cuts
-        kept = (cuts >= start) & (cuts < end)
-        rows = zip(cuts[kept], starts[kept], firsts[kept], strict=True)
-        found += [(int(cut), int(at), strand, int(first), text) for cut, at, first in rows]
-    found.sort(key=lambda row: row[:3])
-    at_pam = (0, len(pam)) if is_pam_first else (length, width)
-    at_guide = (len(pam), width) if is_pam_first else (0, length)
-    fits_context = not is_pam_first and (length, len(pam)) == (20, 3)
-    before, behind = CONTEXT_BEFORE, CONTEXT - CONTEXT_BEFORE
-    return GuideCandidates(
-        pam,
-        is_pam_first,
-        tuple(_cut(text, first + at_guide[0], first + at_guide[1]) for *_, first, text in found),
-        tuple(_cut(text, first + at_pam[0], first + at_pam[1]) for *_, first, text in found),
-        np.array([row[1] for row in found], np.int64),
-        np.array([row[0] for row in found], np.int64),
-        np.array([row[2] for row in found], np.int8),
-        tuple(
-            _cut(text, first - before, first + behind) if fits_context else ""
-            for *_, first, text in found
-        ),
-        tuple(_cut(letters, row[0] - FLANK, row[0] + FLANK) for row in found),
-    )
-
-
-def _find_windows(text: np.ndarray, pam: str, length: int, is_pam_first: bool) -> np.ndarray:
-    """Return the starts of windows with a matching PAM and only A, C, G, T elsewhere."""
-    n = max(len(text) - length - len(pam) + 1, 0)
-    fits = np.ones(n, bool)
-    first = 0 if is_pam_first else length
-    bases = np.where(_PLAIN[text], LETTER_MASKS[text], 0)
-    for k, letter in enumerate(pam.encode()):
-        fits &= (bases[first + k : first + k + n] & LETTER_MASKS[letter]) > 0
-    wrong = np.append(0, np.cumsum(~_PLAIN[text]))
-    first = len(pam) if is_pam_first else 0
-    return np.flatnonzero(fits & (wrong[first + length :][:n] == wrong[first:][:n]))
-
-
-def _cut(text: np.ndarray, first: int, last: int) -> str:
-    """Return a range of letters; "" if it exceeds the text."""
-    return text[first:last].tobytes().decode("latin-1") if 0 <= first <= last <= len(text) else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,87 +118,135 @@ def design_guides(
     ]
     guides = [guide for guide, _ in padded]
     pattern = padded[0][1] if padded else "N" + candidates.pam
-    options = {"max_mismatches": max_mismatches, "backend": backend}
-    n_with, n_haplotypes = np.full(len(guides), -1, np.int64), 0
+    options = SearchOptions(max_mismatches=max_mismatches, backend=backend)
     if isinstance(genome, PangenomeGraph):
-        reference = reference or contig
-        if reference is None:
-            raise ParameterError("a graph needs the path or sample that sites are compared with")
-        found = find_offtargets_on_graph(genome, guides, pattern, **options)
-        hits, compared = found.hits, compare_with_reference(found, reference)
-        targets = _find_on_graph(candidates, found, contig)
-        risks = haplotype_risks(found, compared, on_targets=targets)
-        worst, in_reference = risks.worst_cfd, risks.reference_cfd
-        specificity = haplotype_specificities(found, compared, targets).cfd
-        n_haplotypes = len(found.groups(GROUP).names)
-        if contig is not None:
-            n_haplotypes = int(count_haplotypes(found)[targets].max(initial=0))
-            n_with = _count_haplotypes(found, compared, targets)
+        found = _search_graph(candidates, genome, guides, pattern, options, contig, reference)
     else:
-        hits = find_offtargets(guides, genome, pattern, **options)
-        targets = _find_in_genome(candidates, hits, contig)
-        summary = summarise_guides(hits, on_targets=targets)
-        worst, specificity = summary.worst_cfd, summary.cfd_specificity
-        in_reference = np.full(len(guides), np.nan)
+        found = _search_genome(candidates, genome, guides, pattern, options, contig)
+    worst, specificity, counts = found.worst_cfd, found.cfd_specificity, found.counts
     if has_scores(pattern):
         # Letters without any occurrence have no effect.
-        is_lost = np.bincount(hits.guide_ids, minlength=len(guides)) == 0
+        is_lost = counts.sum(axis=1) == 0
         worst, specificity = np.where(is_lost, 0.0, worst), np.where(is_lost, 1.0, specificity)
-    counts = np.zeros((len(guides), max_mismatches + 1), np.int64)
-    by_mismatches = hits.count_by_mismatches()
-    counts[:, : by_mismatches.shape[1]] = by_mismatches
-    counts[:, 0] -= targets >= 0
+    counts[:, 0] -= contig is not None
     efficiency = np.full(len(candidates), np.nan)
     if candidates.pam == "NGG":
         efficiency = rule_set_1_scores(candidates.contexts)
-    keys = (-np.nan_to_num(efficiency), *counts.T[::-1], np.nan_to_num(worst), -n_with)
+    keys = (-np.nan_to_num(efficiency), *counts.T[::-1], np.nan_to_num(worst), -found.n_haplotypes)
     return GuideDesign(
-        candidates, np.lexsort(keys), counts, worst, in_reference, specificity, n_with,
-        n_haplotypes, efficiency,
+        candidates, np.lexsort(keys), counts, worst, found.reference_worst_cfd, specificity,
+        found.n_haplotypes, found.of_haplotypes, efficiency,
     )  # fmt: skip
 
 
-def _find_in_genome(
-    candidates: GuideCandidates, hits: OffTargetHits, contig: str | None
-) -> np.ndarray:
-    """Return the hit at each candidate's position; int64, -1 for candidates without a contig."""
-    if contig is None:
-        return np.full(len(candidates), -1, np.int64)
-    if contig not in hits.planes.names:
+@dataclass(eq=False)
+class _Profile:
+    """What the hits of guides amount to, as in `GuideDesign`; counts include the targets."""
+
+    counts: np.ndarray
+    worst_cfd: np.ndarray
+    reference_worst_cfd: np.ndarray
+    cfd_specificity: np.ndarray
+    n_haplotypes: np.ndarray
+    of_haplotypes: int = 0
+
+    @classmethod
+    def empty(cls, n_guides: int, max_mismatches: int) -> _Profile:
+        """Return a profile to be filled."""
+        counts = np.zeros((n_guides, max_mismatches + 1), np.int64)
+        return cls(counts, *np.full((3, n_guides), np.nan), np.full(n_guides, -1, np.int64))
+
+
+def _search_genome(
+    candidates: GuideCandidates,
+    genome: Sequences | GenomePlanes,
+    guides: list[str],
+    pattern: str,
+    options: SearchOptions,
+    contig: str | None,
+) -> _Profile:
+    """Return the profile of guides in a genome; hits are read from a file, part by part."""
+    request = make_request(guides, genome, pattern, options)
+    names = request.planes.names
+    if contig is not None and contig not in names:
         raise ParameterError(f"no contig is named {contig!r}")
-    owners = hits.guide_ids
-    is_there = hits.contig_ids == list(hits.planes.names).index(contig)
-    is_there &= (hits.starts == candidates.starts[owners]) & (hits.mismatches == 0)
-    rows = np.flatnonzero(is_there & (hits.strands == candidates.strands[owners]))
-    return _rows_of_all(candidates, owners[rows], rows, contig)
+    number = -1 if contig is None else names.index(contig)
+    progress = last_of(iter_spooled(request))
+    sums, found = SummaryCollector(request.guides, pattern), np.zeros(len(guides), bool)
+    for hits in progress.spool.iter_parts():
+        owners, targets = hits.guide_ids, np.full(len(guides), -1, np.int64)
+        is_there = (hits.contig_ids == number) & (hits.starts == candidates.starts[owners])
+        is_there &= (hits.mismatches == 0) & (hits.strands == candidates.strands[owners])
+        rows = np.flatnonzero(is_there)
+        targets[owners[rows]] = rows
+        found |= targets >= 0
+        sums.add(hits, on_targets=targets)
+    _check_found(candidates.guides, found, contig)
+    summary, profile = sums.join(), _Profile.empty(len(guides), options.max_mismatches)
+    profile.counts[:] = progress.spool.counts
+    profile.worst_cfd[:], profile.cfd_specificity[:] = summary.worst_cfd, summary.cfd_specificity
+    return profile
 
 
-def _find_on_graph(
-    candidates: GuideCandidates, found: PathOffTargets, contig: str | None
+def _search_graph(
+    candidates: GuideCandidates,
+    graph: PangenomeGraph,
+    guides: list[str],
+    pattern: str,
+    options: SearchOptions,
+    contig: str | None,
+    reference: str | None,
+) -> _Profile:
+    """Return the profile of guides on all paths of a graph, for some guides at a time."""
+    reference = reference or contig
+    if reference is None:
+        raise ParameterError("a graph needs the path or sample that sites are compared with")
+    visits = ReferenceVisits.of(graph, find_reference_paths(graph, reference))
+    path = None if contig is None else graph.find_path(contig)
+    profile = _Profile.empty(len(guides), options.max_mismatches)
+    profile.of_haplotypes = 0 if path is not None else len(group_paths(graph, GROUP).names)
+    for first, found in last_of(
+        iter_spooled_on_graph(graph, guides, pattern, options)
+    ).iter_guides():
+        some = slice(first, first + len(found.hits.guides))
+        compared = compare_with_reference(found, reference, visits=visits)
+        targets = np.full(len(found.hits.guides), -1, np.int64)
+        if path is not None:
+            places = candidates.starts[some], candidates.strands[some]
+            targets = _find_on_path(found, path, *places)
+            _check_found(candidates.guides[some], targets >= 0, contig)
+            n_all = int(count_haplotypes(found)[targets].max(initial=0))
+            profile.of_haplotypes = max(profile.of_haplotypes, n_all)
+            profile.n_haplotypes[some] = _count_haplotypes(found, compared, targets)
+        risks = haplotype_risks(found, compared, on_targets=targets)
+        profile.worst_cfd[some] = risks.worst_cfd
+        profile.reference_worst_cfd[some] = risks.reference_cfd
+        profile.cfd_specificity[some] = haplotype_specificities(found, compared, targets).cfd
+        counts = found.hits.count_by_mismatches()
+        profile.counts[some, : counts.shape[1]] = counts
+    return profile
+
+
+def _find_on_path(
+    found: PathOffTargets, path: int, starts: np.ndarray, strands: np.ndarray
 ) -> np.ndarray:
-    """Return the site at each candidate's position; int64, -1 for candidates without a path."""
-    if contig is None:
-        return np.full(len(candidates), -1, np.int64)
-    path, owners = found.graph.find_path(contig), found.hits.guide_ids
-    perfect, rows = np.flatnonzero(found.hits.mismatches == 0), [np.empty(0, np.int64)]
+    """Return the site of each guide at its place on a path; int64, -1 where there is none."""
+    targets, owners = np.full(len(starts), -1, np.int64), found.hits.guide_ids
+    perfect = np.flatnonzero(found.hits.mismatches == 0)
     for part in found.iter_batches(perfect):
         places = found.places(perfect[part])
         of = owners[places.sites]
-        is_there = (places.paths == path) & (places.starts == candidates.starts[of])
-        rows.append(places.sites[is_there & (places.strands == candidates.strands[of])])
-    sites = np.concatenate(rows)
-    return _rows_of_all(candidates, owners[sites], sites, contig)
-
-
-def _rows_of_all(
-    candidates: GuideCandidates, owners: np.ndarray, rows: np.ndarray, contig: str
-) -> np.ndarray:
-    targets = np.full(len(candidates), -1, np.int64)
-    targets[owners] = rows
-    if (targets < 0).any():
-        guide = candidates.guides[int(np.flatnonzero(targets < 0)[0])]
-        raise ParameterError(f"guide {guide} does not stand at its place on {contig}")
+        is_there = (places.paths == path) & (places.starts == starts[of])
+        is_there &= places.strands == strands[of]
+        targets[of[is_there]] = places.sites[is_there]
     return targets
+
+
+def _check_found(guides: Sequence[str], is_found: np.ndarray, contig: str | None) -> None:
+    """Raise an error if a guide does not stand where it was taken from."""
+    if contig is not None and not is_found.all():
+        guide = guides[int(np.flatnonzero(~is_found)[0])]
+        raise ParameterError(f"guide {guide} does not stand at its place on {contig}")
 
 
 def _count_haplotypes(

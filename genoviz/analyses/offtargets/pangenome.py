@@ -122,9 +122,7 @@ def iter_hits_on_graph(
     graph: PangenomeGraph, guides: Sequence[str], pattern: str, options: SearchOptions
 ) -> Iterator[PathOffTargetsProgress]:
     """Yield the progress of a search of all paths; the last report has the sites."""
-    if graph.node_sequences is None:
-        raise ParameterError("the graph was opened without its sequences, which are needed here")
-    check_choice("placements", options.placements, PLACEMENTS)
+    _check(graph, options)
     began, seconds = time.perf_counter(), {}
     window = max(len(pattern) + max(options.dna_bulge, 0), 1)
     for n_done, shared in iter_shared_stretches(graph, window):  # noqa: B007
@@ -204,7 +202,7 @@ def iter_spooled_on_graph(
     most_in_memory: int = RUN_HITS,
 ) -> Iterator[SpooledSites]:
     """Yield the progress of a search that spools its hits; the last report has them."""
-    check_choice("placements", options.placements, PLACEMENTS)
+    _check(graph, options)
     window = max(len(pattern) + max(options.dna_bulge, 0), 1)
     for n_done, shared in iter_shared_stretches(graph, window):  # noqa: B007
         yield SpooledSites(SHARING, _SHARING_FRACTION * n_done / max(graph.n_steps, 1))
@@ -216,6 +214,12 @@ def iter_spooled_on_graph(
         yield SpooledSites(SEARCHING, _SHARING_FRACTION + share)
     sorter = _SiteSorter(graph, shared, text.unit_starts, options)
     yield SpooledSites(PLACING, 1.0, progress.spool, sorter)
+
+
+def _check(graph: PangenomeGraph, options: SearchOptions) -> None:
+    if graph.node_sequences is None:
+        raise ParameterError("the graph was opened without its sequences, which are needed here")
+    check_choice("placements", options.placements, PLACEMENTS)
 
 
 class _SiteSorter:

@@ -125,7 +125,7 @@ class SummaryCollector:
     ) -> None:
         """Add the next hits; arguments are those of `summarise_guides` for this part.
 
-        If on-targets are given, this must be the only part.
+        If on-targets are given, the on-target of a guide must be in one part only.
         """
         cfd = cfd_scores(hits) if cfd is None else cfd
         mit = mit_scores(hits) if mit is None else mit

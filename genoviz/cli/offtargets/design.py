@@ -31,7 +31,8 @@ from genoviz.model.offtargets.protospacer import ENZYMES
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.analyses.offtargets.design import GuideCandidates, GuideDesign
+    from genoviz.analyses.offtargets.candidates import GuideCandidates
+    from genoviz.analyses.offtargets.design import GuideDesign
     from genoviz.analyses.offtargets.path_hits import PathPlanes
     from genoviz.analyses.offtargets.targets import Target
     from genoviz.model.offtargets.genome_planes import GenomePlanes
@@ -95,7 +96,8 @@ def design(
     if reference is not None and not graph:
         raise typer.BadParameter("--reference is for graphs (GFA)")
     protect_genome(genome, output)
-    from genoviz.analyses.offtargets.design import design_guides, find_guides
+    from genoviz.analyses.offtargets.candidates import find_guides
+    from genoviz.analyses.offtargets.design import design_guides
     from genoviz.analyses.offtargets.targets import reference_of
 
     rows: list[list[str]] = []

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genoviz.analyses.offtargets import pangenome, pieces
+from genoviz.analyses.offtargets.candidates import find_guides
 from genoviz.analyses.offtargets.cuts import cut_sites
-from genoviz.analyses.offtargets.design import design_guides, find_guides
+from genoviz.analyses.offtargets.design import design_guides
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.guide_properties import (
     cloning_oligos,
@@ -188,9 +190,19 @@ def look_everywhere(texts, found, limit, has_target=True):
     return results
 
 
+def search_in_small_parts(monkeypatch):
+    """Put every hit into a run and part of its own, and every guide into its own batch."""
+    monkeypatch.setattr(pieces, "PART_HITS", 1)
+    monkeypatch.setattr(pieces.iter_spooled, "__kwdefaults__", {"most_in_memory": 1})
+    monkeypatch.setattr(pangenome, "PLACES_IN_MEMORY", 1)
+    monkeypatch.setattr(pangenome, "LEAST_IN_MEMORY", 1)
+
+
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_design_on_haplotypes_is_that_of_looking_everywhere(seed):
+def test_a_design_on_haplotypes_is_that_of_looking_everywhere(seed, monkeypatch):
     """Repeats that differ a little give off-targets, alleles make and break some."""
+    if seed == 2:
+        search_in_small_parts(monkeypatch)
     generator = np.random.default_rng(seed)
     unit = [*bases(seed, 70)]
     reference = []
@@ -233,7 +245,10 @@ def test_a_design_on_haplotypes_is_that_of_looking_everywhere(seed):
     assert sorted(designed.order.tolist()) == list(range(len(found)))
 
 
-def test_a_design_on_a_genome_is_that_of_looking_everywhere():
+@pytest.mark.parametrize("is_split", [False, True])
+def test_a_design_on_a_genome_is_that_of_looking_everywhere(is_split, monkeypatch):
+    if is_split:
+        search_in_small_parts(monkeypatch)
     unit = bases(8, 120)
     text = unit + bases(9, 40) + unit[:50] + "A" + unit[51:80] + "T" + unit[81:] + bases(10, 50)
     found = find_guides(letters_of(text), "NGG", start=0, end=120)

@@ -10,7 +10,8 @@ import numpy as np
 import param
 
 from genoviz.analyses.offtargets.annotation import HitAnnotations, SiteClass, annotate_hits
-from genoviz.analyses.offtargets.design import GuideDesign, design_guides, find_guides
+from genoviz.analyses.offtargets.candidates import find_guides
+from genoviz.analyses.offtargets.design import GuideDesign, design_guides
 from genoviz.analyses.offtargets.path_hits import (
     PathPlanes,
     annotate_sites,
