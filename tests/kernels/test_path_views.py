@@ -111,7 +111,7 @@ def test_all_workers_place_what_one_does(backend, graph):
     start = np.random.default_rng(4).normal(0, 1000, (6000, 2))
     found = []
     for n_workers, at_once in ((1, 10**6), (3, 10**6), (2, 700)):
-        points, is_placed = xp.asarray(start.copy()), xp.zeros(6000, np.int32)
+        points, is_placed = xp.asarray(start.copy()), xp.zeros(6000, np.int8)
         for first in range(0, 3002, at_once):
             load_kernel("path_views", backend).place(
                 points,
@@ -139,7 +139,7 @@ def place(backend, points, levels, level, *, noise, n_workers=1):
     graph = make_graph([10, 20, 30], [[1, -2, 3]])
     xp, records = array_module(backend), build_path_records(graph)
     moved = xp.asarray(np.array(points, float))
-    is_placed = xp.zeros(6, np.int32)
+    is_placed = xp.zeros(6, np.int8)
     load_kernel("path_views", backend).place(
         moved,
         is_placed,
@@ -190,7 +190,7 @@ def test_followers_lie_where_place_would_put_them(backend, at_once):
     on_device = xp.asarray(levels)
     how = view, on_device, 0, True, 0.05, np.uint64(1)
     links, shares = xp.full((6000, 2), -1, np.int32), xp.zeros((6000, 3), np.float32)
-    is_linked = xp.zeros(6000, np.int32)
+    is_linked = xp.zeros(6000, np.int8)
     for first in range(0, 3002, at_once):
         kernel.link(links, shares, is_linked, *how, first, min(first + at_once, 3002), 2)
     assert (to_host(is_linked) == (levels == 0)).all()
@@ -199,7 +199,7 @@ def test_followers_lie_where_place_would_put_them(backend, at_once):
     for seed in range(2):
         start = np.random.default_rng(seed).normal(0, 1000, (6000, 2))
         placed, followed = xp.asarray(start.copy()), xp.asarray(start.copy())
-        kernel.place(placed, xp.zeros(6000, np.int32), *how, 0, 3002, 1)
+        kernel.place(placed, xp.zeros(6000, np.int8), *how, 0, 3002, 1)
         for first in range(0, len(followers), at_once):
             stop = min(first + at_once, len(followers))
             kernel.follow(followed, followers, links, shares, first, stop, 2)

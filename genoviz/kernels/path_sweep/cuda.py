@@ -8,7 +8,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import load_module, make_launcher
+from genoviz.kernels.cuda_source import card_attribute, load_module, make_launcher
 
 THREADS_PER_BLOCK = 256
 WARP = 32
@@ -84,6 +84,7 @@ def merge(points, others, before):
 
 def count_workers(n_points):
     """Return the number of workers for a level: with few points, stale reads spoil the layout."""
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    n_resident = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
+    n_resident = card_attribute("MultiProcessorCount") * card_attribute(
+        "MaxThreadsPerMultiProcessor"
+    )
     return max(min(n_resident, n_points // POINTS_PER_PAIR_IN_FLIGHT), 1)

@@ -34,7 +34,7 @@ offsets      int64 (n_blocks,)        records of the view before those of each b
 found,       as records, path_starts  the view; ``fill`` writes them, except for found_starts[0]
 found_starts
 points       float64 (n_points, 2)    bp; changed in place
-is_placed    int32 (n_points,)        whether a point is placed; changed in place. If a point is
+is_placed    int8 (n_points,)         whether a point is placed; changed in place. If a point is
                                       on several paths, one of them places it: with one worker
                                       on a CPU the first
 noise        float                    maximum distance of a point from the line between its
@@ -49,11 +49,12 @@ first, stop  int                      range of records to place, or of followers
 n_workers    int                      threads of the CPU
 ============ ======================== ==========================================================
 
-``place`` puts points of exactly ``level`` between those of higher levels; the first and the last
-point of every path have a higher level. ``link`` treats ``is_placed`` as ``place`` does, and
-``follow`` then puts points where ``place`` would, up to rounding. If CPU workers meet at a point of
-two paths, its two links may come from different paths: they serve pictures only. With one worker on
-a CPU, all results are bitwise reproducible.
+The number of points is even: both ends of each node. ``place`` puts points of exactly ``level``
+between those of higher levels; the first and the last point of every path have a higher level.
+``link`` treats ``is_placed`` as ``place`` does, and ``follow`` then puts points where ``place``
+would, up to rounding. If CPU workers meet at a point of two paths, its two links may come from
+different paths: they serve pictures only. With one worker on a CPU, all results are bitwise
+reproducible.
 
 References
 ----------

@@ -158,16 +158,14 @@ def link(
 
 
 def _go_along(name, found, is_placed, paths, levels, level, has_ends, noise, seed, first, stop):
-    records, path_starts, block_paths = paths
+    records, _, _ = paths
     _kernel(name, records)(
-        (_n_striding_blocks(2 * (stop - first)),),
+        (_n_striding_blocks(stop - first),),
         (THREADS_PER_BLOCK,),
         (
             *found,
             is_placed,
             records,
-            path_starts,
-            block_paths,
             levels,
             np.int32(level),
             np.int32(2 if has_ends else 1),

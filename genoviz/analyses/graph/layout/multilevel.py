@@ -374,12 +374,12 @@ class MultilevelRun(LayoutRun):
         self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
-        claims = self.xp.zeros(0, np.int32)
-        nowhere = claims, paths, levels, 0, True, self.options.design.noise, np.uint64(0), 0, 0, 1
+        noise, seed = self.options.design.noise, np.uint64(0)
+        nowhere = self.xp.zeros(0, np.int8), paths, levels, 0, True, noise, seed, 0, 0, 1
         self.views.place(points, *nowhere)
         links, shares = self.xp.zeros((0, 2), np.int32), self.xp.zeros((0, 3), np.float32)
         self.views.link(links, shares, *nowhere)
-        self.views.follow(points, claims, links, shares, 0, 0, 1)
+        self.views.follow(points, strips, links, shares, 0, 0, 1)
 
     def _count_workers(self, n_points: int) -> int:
         n_workers = self.kernel.count_workers(n_points)
@@ -532,7 +532,7 @@ class MultilevelRun(LayoutRun):
         if not self.options.design.places_points:
             return
         began = time.perf_counter()
-        is_placed = self.xp.zeros(len(self.points), np.int32)
+        is_placed = self.xp.zeros(len(self.points), np.int8)
         for part in self._parts(number):
             self.views.place(self.points, is_placed, *part)
         self.seconds += time.perf_counter() - began
@@ -577,7 +577,7 @@ class MultilevelRun(LayoutRun):
         """
         n_points, xp = len(self.points), self.xp
         links, shares = xp.empty((n_points, 2), np.int32), xp.empty((n_points, 3), np.float32)
-        is_linked = xp.zeros(n_points, np.int32)
+        is_linked = xp.zeros(n_points, np.int8)
         for number in range(len(self.levels) - 1):
             for part in self._parts(number):
                 self.views.link(links, shares, is_linked, *part)
