@@ -291,6 +291,13 @@ def test_what_bed_and_inverse_cannot_do_is_said(run, small, tmp_path):
     code, _, err = run(*arguments, tmp_path / "out.fa")
     assert code == 2
     assert "needs --fasta nodes or --fasta paths" in sentence(err)
+    (tmp_path / "names.txt").write_text("# none yet\n\n")
+    arguments = ["extract", small, "--nodes", tmp_path / "names.txt", "-o", tmp_path / "out.gfa"]
+    code, _, err = run(*arguments)
+    assert code == 1
+    assert "a graph without nodes cannot be written" in err
+    assert run(*arguments, "--inverse")[0] == 0
+    assert read_gfa(tmp_path / "out.gfa", cache=False).n_nodes == 6
 
 
 @pytest.fixture

@@ -283,12 +283,14 @@ def _find_nodes(
     return find_neighbourhood(graph, picked, steps=context_steps, bp=context_bp)
 
 
-def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
+def _named_nodes(graph: PangenomeGraph, nodes: str) -> np.ndarray:
+    import numpy as np
+
     from genoviz.errors import ParameterError
     from genoviz.io.graph.node_list import read_node_list
 
     if is_file(nodes):
-        return read_node_list(graph, nodes).tolist()
+        return read_node_list(graph, nodes)
     found = {name: graph.node_names.find(name) for name in listed_names(nodes)}
     if not found:
         raise ParameterError(f"--nodes {nodes!r} names no node; give a file, or names with commas")
@@ -297,7 +299,7 @@ def _named_nodes(graph: PangenomeGraph, nodes: str) -> list[int]:
         raise ParameterError(
             f"--nodes names {missing[0]!r}, which is neither a node of the graph nor a file"
         )
-    return list(found.values())
+    return np.array([*found.values()], np.int64)
 
 
 def _write(

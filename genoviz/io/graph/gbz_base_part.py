@@ -5,8 +5,6 @@ paths (generic ones and those of reference samples). Regions are therefore given
 Other paths through the region are recovered step by step. They have their names only if they start
 within the part. The rest are called ``unknown_1``, ``unknown_2`` and so on, because finding their
 names requires walking back to their starts.
-part. The rest is named ``unknown_1``, ``unknown_2`` and so on, as whose they are takes the whole
-way to where they begin.
 
 References
 ----------

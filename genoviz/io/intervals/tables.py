@@ -89,9 +89,7 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
             elif kind == "arrow":
                 table = pl.read_ipc(readable)
             else:
-                separator = "," if kind == "csv" else "\t"
-                text = io.BytesIO(read_bytes(path, may_be_empty=True))
-                table = pl.read_csv(text, separator=separator, comment_prefix="#")
+                table = _read_text(path, "," if kind == "csv" else "\t")
     except pl.exceptions.NoDataError:
         return Intervals.from_columns([], [], [])
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -101,6 +99,32 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
         return intervals_from_table(table)
     except ParameterError as error:
         raise FileFormatError(path, str(error)) from error
+
+
+def _read_text(path: Path, separator: str) -> Any:
+    """Return the columns of a CSV file as polars reads them, but names of contigs as written.
+
+    Numbers would lose zeros (contig 01), and the first rows do not tell that X follows 22.
+    """
+    pl = import_reader("polars", "Parquet, Arrow and CSV files")
+    text = _from_header(read_bytes(path, may_be_empty=True).tobytes(), separator)
+    options = {"separator": separator, "comment_prefix": "#", "infer_schema_length": None}
+    names = pl.read_csv(io.BytesIO(text), n_rows=0, **options).columns
+    known = {*_NAMES["contig"], *_NAMES["name"]}
+    overrides = {name: pl.String for name in names if name.lower() in known}
+    return pl.read_csv(io.BytesIO(text), schema_overrides=overrides, **options)
+
+
+def _from_header(text: bytes, separator: str) -> bytes:
+    """Return a table from its header on, without the # that the header may begin with."""
+    at = 0
+    while text.startswith(b"#", at):
+        stop = text.find(b"\n", at) + 1 or len(text)
+        names = text[at:stop].decode(errors="replace").strip("# \r\n").lower().split(separator)
+        if not {*_NAMES["start"]}.isdisjoint(names) and not {*_NAMES["end"]}.isdisjoint(names):
+            return text[at:].lstrip(b"# ")
+        at = stop
+    return text
 
 
 def _column_names(table: Any) -> list[str]:

@@ -133,3 +133,16 @@ def test_contigs_stay_different(contigs, names):
     assert len(set(found.contigs)) == len(contigs)
     kept = [a for a, b in zip(contigs, found.contigs, strict=True) if a == b]
     assert {name for name in contigs if name in names} <= set(kept)
+
+
+def test_contigs_of_csv_are_as_written_and_later_rows_may_be_of_another_kind(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [*["01,5,9,1"] * 200, "X,5,9,0.5", "1,6,8,2"]
+    lines = ["##made by hand", "# note", "#Chrom,Start,End,Score", *rows[:2], "# more", *rows[2:]]
+    for start in ("", "\ufeff"):
+        text = start + "\n".join(lines if not start else ["Chrom,Start,End,Score", *rows]) + "\n"
+        path.write_text(text)
+        found = read_intervals(path)
+        assert found.contigs == ("01", "X", "1")
+        assert found.scores.tolist() == [1] * 200 + [0.5, 2]
+        assert found.starts.tolist() == [5] * 201 + [6]

@@ -37,7 +37,6 @@ class PlacedIntervals:
         Number of intervals with a place.
     reasons
         Why the others have none, as parts of sentences; empty if all have one.
-        Why others have none, each a part of a sentence; empty where all have one.
     """
 
     rows: np.ndarray
