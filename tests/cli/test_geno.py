@@ -380,6 +380,12 @@ def test_reml_has_a_variance_for_each_set_or_file(run, made):
     assert "by random traces" in err
     assert [row["#COMPONENT"] for row in rows_of(out)] == ["even", "odd", "residual"]
     assert column(out, "SHARE").sum() == pytest.approx(1)
+    with Path("sets.tsv").open("a") as file:
+        file.write(f"{ids[0]}\teven\n{ids[1]}\teven\n")
+    code, _, err = run("reml", "made.bed", *options, "--sets", "sets.tsv")
+    assert code == 1
+    told = f"sets.tsv, line 202: puts variant {ids[1]} into the set even, and it is in odd already"
+    assert told in err
     run("grm", "made.bed", "--region", "1", "-o", "one.grm.bin")
     Path("some.txt").write_text("".join(f"{name}\n" for name in made.samples.ids[5:]))
     run("grm", "made.bed", "--region", "2", "--keep", "some.txt", "-o", "two.grm.bin")

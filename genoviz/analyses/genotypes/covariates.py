@@ -20,7 +20,8 @@ def covariate_columns(
     """Encode a column of a table as covariates.
 
     Numbers are one covariate. Categories become one indicator each, except for the first in
-    alphabetical order, which is the reference level.
+    alphabetical order, which is the reference level. A single category is a constant, so that
+    samples without it count as incomplete, as everywhere.
 
     Parameters
     ----------
@@ -55,6 +56,8 @@ def covariate_columns(
             f"{name} has {len(levels):,} categories; a covariate can have {max_categories}"
         )
     is_missing = values == ""
+    if len(levels) < 2:
+        return {name: np.where(is_missing, np.nan, 1.0)}
     return {
         f"{name}={level}": np.where(is_missing, np.nan, (values == level).astype(np.float64))
         for level in levels[1:].tolist()

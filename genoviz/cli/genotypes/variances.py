@@ -230,7 +230,12 @@ def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
         if len(fields) not in (0, 2):
             found = f"has {len(fields)} fields, needs the ID of a variant and the name of its set"
             raise FileFormatError(path, found, line=number)
-        by_id |= [fields] if fields else {}
+        if not fields:
+            continue
+        name, own = fields
+        if by_id.setdefault(name, own) != own:
+            found = f"puts variant {name} into the set {own}, and it is in {by_id[name]} already"
+            raise FileFormatError(path, found, line=number)
     sets = np.array([by_id.get(name, "") for name in genotypes.variants.ids.tolist()])
     n_in = int((sets != "").sum())
     if not n_in:

@@ -80,10 +80,15 @@ def _read_samples(path: Path) -> SampleTable:
         raise FileFormatError(path, "is not there, needs a line with FID and IID a sample")
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
     families, ids = [], []
+    seen: dict[tuple[str, ...], int] = {}
     for number, line in enumerate(lines, 1):
         fields = line.split()
         if len(fields) < 2:
             raise FileFormatError(path, f"has {len(fields)} fields, needs FID and IID", line=number)
+        first = seen.setdefault(tuple(fields[:2]), number)
+        if first != number:
+            found = f"sample {' '.join(fields[:2])} is there already on line {first}"
+            raise FileFormatError(path, f"{found}, needs one line", line=number)
         families.append(fields[0])
         ids.append(fields[1])
     return replace(SampleTable.from_ids(ids), family_ids=np.array(families, np.str_))

@@ -95,9 +95,9 @@ class PhenotypeTable:
     def align(self, samples: SampleTable, *, by_row_order: bool = False) -> PhenotypeTable:
         """Return the table in sample order, with missing values for samples without a row.
 
-        Rows are matched by FID and IID, or by IID only if the samples have none of the table's
-        families. Notes say how many samples have a row, if not all, and whether the title of the
-        sample column is itself a sample.
+        Rows are matched by FID and IID, or by IID alone if the table has no FID, or no pair of both
+        that a sample has. Notes say how many samples have a row, if not all, and whether the title
+        of the sample column is itself a sample.
 
         Parameters
         ----------
@@ -112,7 +112,8 @@ class PhenotypeTable:
         RowOrderError
             If it names none of the samples but has as many rows, and ``by_row_order`` is not set.
         ParameterError
-            If it names none of the samples, and the number of rows differs.
+            If it names none of the samples, and the number of rows differs; or if it names samples
+            that only their FID tells apart.
         """
         rows = self._find_rows(samples)
         n_found = int(np.count_nonzero(rows >= 0))
@@ -141,15 +142,15 @@ class PhenotypeTable:
         )
 
     def find_owners(self, samples: SampleTable) -> tuple[PhenotypeTable, np.ndarray]:
-        """Return the rows that belong to the samples, by IID, and the sample index of each row.
+        """Return the rows that belong to the samples, and the sample index of each row.
 
-        A sample may have any number of rows, whose order is kept. A note counts the rows without a
-        sample.
+        Rows are matched as by :meth:`align`. A sample may have any number of rows, whose order is
+        kept. A note counts the rows without a sample.
 
         Raises
         ------
         ParameterError
-            If no row belongs to any of the samples.
+            If no row belongs to any of the samples, or to several that only their FID tells apart.
 
         Examples
         --------
@@ -159,7 +160,7 @@ class PhenotypeTable:
         >>> taken.columns["fat"].tolist(), owners.tolist(), taken.notes
         ([4.0, 3.8, 4.2], [1, 0, 1], ('1 of 4 records is of no sample.',))
         """
-        owners = _look_up(samples.ids.tolist(), self.sample_ids.tolist())
+        owners = self._find_owners(samples)
         rows = np.flatnonzero(owners >= 0)
         n_strange = len(self) - len(rows)
         if not len(rows) and len(self) and len(samples):
@@ -188,6 +189,17 @@ class PhenotypeTable:
             columns[name + mark * (name.lower() in known)] = other.columns[name]
         return replace(self, names=tuple(columns), columns=columns)
 
+    def _find_owners(self, samples: SampleTable) -> np.ndarray:
+        """Return the sample of each row, or -1: int64, shape (n,)."""
+        if self.family_ids is not None:
+            owners = _look_up(_pairs_of(samples), _pairs(self.family_ids, self.sample_ids))
+            if (owners >= 0).any():
+                return owners
+        owners = _look_up(samples.ids.tolist(), self.sample_ids.tolist())
+        is_owner = np.isin(samples.ids, self.sample_ids)
+        _check_unique(samples.ids[is_owner], samples, "the genotypes")
+        return owners
+
     def _untitled(self, samples: SampleTable) -> list[str]:
         """Return a note if the first line is probably the row of a sample, not a header."""
         title = self.id_title
@@ -200,16 +212,40 @@ class PhenotypeTable:
 
     def _find_rows(self, samples: SampleTable) -> np.ndarray:
         """Return the row of each sample, or -1: int64, shape (n_samples,)."""
-        ids, wanted = self.sample_ids.tolist(), samples.ids.tolist()
-        rows = _look_up(ids, wanted)
-        if self.family_ids is None or not (rows >= 0).any():
-            return rows
-        if len(set(ids)) == len(ids):
-            of_family = np.where(self.family_ids[rows] == samples.family_ids, rows, -1)
-        else:
-            pairs = zip(self.family_ids.tolist(), ids, strict=True)
-            of_family = _look_up(pairs, zip(samples.family_ids.tolist(), wanted, strict=True))
-        return of_family if (of_family >= 0).any() else rows
+        if self.family_ids is not None:
+            rows = _look_up(_pairs(self.family_ids, self.sample_ids), _pairs_of(samples))
+            if (rows >= 0).any():
+                return rows
+        rows = _look_up(self.sample_ids.tolist(), samples.ids.tolist())
+        matched = samples.ids[rows >= 0]
+        _check_unique(matched, samples, "the genotypes")
+        is_matched = np.isin(self.sample_ids, matched)
+        _check_unique(self.sample_ids[is_matched], self, "the table")
+        return rows
+
+
+def _check_unique(ids: np.ndarray, among: SampleTable | PhenotypeTable, where: str) -> None:
+    """Refuse an ID that stands for samples of several families."""
+    names, counts = np.unique(ids, return_counts=True)
+    if not (counts > 1).any():
+        return
+    name, families = names[counts > 1][0], among.family_ids
+    own = among.ids if isinstance(among, SampleTable) else among.sample_ids
+    if families is None:
+        raise ParameterError(f"sample {name!s} has several rows in {where}, needs one")
+    known = ", ".join(dict.fromkeys(families[own == name].tolist()))
+    raise ParameterError(
+        f"{name!s} is the IID of several samples of {where} (FID {known}); they can be matched "
+        "only by a column FID with these families in the table"
+    )
+
+
+def _pairs(families: np.ndarray, ids: np.ndarray) -> list[tuple[str, str]]:
+    return list(zip(families.tolist(), ids.tolist(), strict=True))
+
+
+def _pairs_of(samples: SampleTable) -> list[tuple[str, str]]:
+    return _pairs(samples.family_ids, samples.ids)
 
 
 def _explain_strangers(found: np.ndarray, wanted: np.ndarray) -> str:

@@ -57,3 +57,6 @@ def test_categories_are_indicators_but_for_the_first():
         covariate_columns("farm", values, max_categories=2)
     numbers = np.array([1.0, np.nan])
     assert covariate_columns("age", numbers)["age"] is numbers
+    one = covariate_columns("farm", np.array(["x", "", "x"]))["farm"]
+    np.testing.assert_array_equal(one, [1, np.nan, 1])
+    assert np.isnan(covariate_columns("farm", np.array(["", ""]))["farm"]).all()

@@ -164,6 +164,24 @@ def test_z_scores_and_correlations_say_what_samples_say():
     assert np.flatnonzero(np.isnan(fine_map_summary(z, r, 400).inclusion)).tolist() == [3]
 
 
+def test_results_do_not_depend_on_the_unit_of_the_phenotype():
+    genotypes, y = region(300, 30, [4, 20], seed=12, effect=0.8)
+    wanted = fine_map(genotypes, y)
+    assert len(wanted.credible_sets) == 2
+    for unit in (1e-6, -1e9):
+        found = fine_map(genotypes, y * unit)
+        np.testing.assert_allclose(found.inclusion, wanted.inclusion, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found.effects, wanted.effects * unit, rtol=1e-6, atol=1e-9)
+        shares = found.prior_variances / unit**2
+        np.testing.assert_allclose(shares, wanted.prior_variances, rtol=1e-5)
+        assert found.residual_variance == pytest.approx(wanted.residual_variance * unit**2)
+        assert [each.variants.tolist() for each in found.credible_sets] == [
+            each.variants.tolist() for each in wanted.credible_sets
+        ]
+        shifts = found.bounds - wanted.bounds
+        np.testing.assert_allclose(shifts, -300 * np.log(abs(unit)), rtol=1e-6)
+
+
 def test_variants_that_do_not_vary_take_no_part():
     genotypes, y = region(200, 10, [3], seed=9)
     dosages = genotypes.dosages(slice(None)).copy()

@@ -44,6 +44,28 @@ def test_names_do_where_families_are_named_otherwise():
     assert aligned.columns["y"].tolist() == [3, 1, 2]
 
 
+def test_a_name_of_several_samples_is_refused_where_families_do_not_tell_them_apart():
+    twice = samples("aab", ["1", "2", "1"])
+    words = r"^a is the IID of several samples of the genotypes \(FID 1, 2\)"
+    for given in (table("ab"), table("ab", "89")):
+        with pytest.raises(ParameterError, match=words):
+            given.align(twice)
+        with pytest.raises(ParameterError, match=words):
+            given.find_owners(twice)
+    with pytest.raises(ParameterError, match=r"several samples of the table \(FID 1, 2\)"):
+        table("aab", "123").align(SampleTable.from_ids(["a", "b"]))
+    assert table("b").align(twice).columns["y"][2] == 1
+    assert table("aab", "123").align(SampleTable.from_ids(["b"])).columns["y"].tolist() == [3]
+
+
+def test_records_belong_to_samples_of_their_family():
+    records = table("abaab", ["1", "1", "2", "2", "9"])
+    taken, owners = records.find_owners(samples("aab", ["1", "2", "1"]))
+    assert owners.tolist() == [0, 2, 1, 1]
+    assert taken.columns["y"].tolist() == [1, 2, 3, 4]
+    assert records.find_owners(SampleTable.from_ids(["b", "a"]))[1].tolist() == [1, 0, 1, 1, 0]
+
+
 def test_rows_without_known_names_are_in_the_order_of_the_samples_if_asked():
     samples = SampleTable.from_ids(["w0", "w1", "w2"])
     with pytest.raises(RowOrderError, match="'w0'; as there are 3 of either, rows can be taken in"):

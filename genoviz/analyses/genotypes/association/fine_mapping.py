@@ -242,15 +242,18 @@ def _iter_regions(
     options: FineMappingOptions,
     design: Design | None,
 ) -> Iterator[Progress]:
-    """Update the effects in turn, with dosages of variance 1; the last step has the result."""
+    """Update the effects in turn, with dosages of variance 1; the last step has the result.
+
+    Limits on variances of effects are absolute numbers, so the phenotype has variance 1, too.
+    """
     is_there = scales > 0
     if not is_there.any():
         raise ParameterError(f"none of {len(scales):,} variants varies, needs one that does")
-    units = scales[is_there]
+    units, deviation = scales[is_there], np.sqrt(squares / (n - 1))
     model = SingleEffects(
         cross[np.ix_(is_there, is_there)] / units / units[:, None],
-        across[is_there] / units,
-        squares,
+        across[is_there] / units / deviation,
+        n - 1.0,
         n,
         options,
     )
@@ -268,15 +271,15 @@ def _iter_regions(
     inclusion, effects = np.full(m, np.nan), np.full(m, np.nan)
     alpha = np.zeros((options.n_effects, m))
     inclusion[is_there], alpha[:, is_there] = model.inclusion(), model.alpha
-    effects[is_there] = model.means.sum(0) / units
+    effects[is_there] = model.means.sum(0) * deviation / units
     result = FineMapping(
         inclusion=inclusion,
         effects=effects,
         alpha=alpha,
-        prior_variances=model.variances,
-        residual_variance=model.residual_variance,
+        prior_variances=model.variances * deviation**2,
+        residual_variance=model.residual_variance * deviation**2,
         credible_sets=tuple(model.find_sets(np.flatnonzero(is_there))),
-        bounds=np.array(bounds),
+        bounds=np.array(bounds) - n * np.log(deviation),
         n_samples=n if design is None else design.n_samples,
         is_converged=is_converged,
         notes=() if design is None else design.notes,
