@@ -59,6 +59,7 @@ IN_MAIN_THREAD = ("serve",)
 BY_DEFAULT = "standard output"
 # What is read beside a file of the same stem, and by a prefix.
 COMPANIONS = (".bed", ".bim", ".fam", ".pgen", ".pvar", ".psam", ".bgen", ".sample")
+RELATIONSHIPS = (".grm.bin", ".grm.id", ".grm.N.bin")
 
 
 class LateGroup(TyperGroup):
@@ -296,6 +297,9 @@ def _iter_files(value: Any) -> Iterator[Path]:
         for ending in COMPANIONS:
             yield path.with_name(path.name + ending) if path.name else path
             yield path.with_suffix(ending) if path.suffix in COMPANIONS else path
+        if path.name.endswith(RELATIONSHIPS[0]):
+            stem = path.name.removesuffix(RELATIONSHIPS[0])
+            yield from (path.with_name(stem + ending) for ending in RELATIONSHIPS[1:])
 
 
 def _is_path(hint: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
+import numpy as np
 import pytest
 
 from genoviz.cli.main import main
@@ -12,6 +13,40 @@ from genoviz.io.files.replace_file import replace_file
 from tests.conftest import ROOT
 
 GFA = "S\ta\tACGT\nS\tb\tGG\nS\tc\tT\nP\tx\ta+,b+,c+\t*\nP\ty\ta+,c+\t*\n"
+PARAMETERS = """DATAFILE
+m.dat
+NUMBER_OF_TRAITS
+1
+NUMBER_OF_EFFECTS
+2
+OBSERVATION(S)
+3
+WEIGHT(S)
+
+EFFECTS:
+2 2 cross
+1 3 cross
+RANDOM_RESIDUAL
+1
+RANDOM_GROUP
+2
+RANDOM_TYPE
+add_animal
+FILE
+m.ped
+(CO)VARIANCES
+0.5
+"""
+INSTRUCTIONS = """DATAFILE m.dat
+animal I
+herd I
+y T
+PEDFILE m.ped
+PARFILE m.cov
+MODEL
+y ~ herd !RANDOM G(animal)
+"""
+COVARIANCES = "G\ny(animal) 0.5\nRes\ny 1.0\n"
 REFUSED = "is read by this command, which must not write over it; give another name"
 
 
@@ -28,6 +63,15 @@ def folder(tmp_path, monkeypatch):
     shutil.copy(ROOT / "data_samples" / "genotypes.bed", tmp_path / "p.bed")
     shutil.copy(ROOT / "data_samples" / "genotypes.bim", tmp_path / "p.bim")
     shutil.copy(ROOT / "data_samples" / "genotypes.fam", tmp_path / "p.fam")
+    (tmp_path / "m.par").write_text(PARAMETERS)
+    (tmp_path / "m.mix").write_text(INSTRUCTIONS)
+    (tmp_path / "m.cov").write_text(COVARIANCES)
+    (tmp_path / "m.dat").write_text("1 1 3.5\n2 1 4\n3 2 5.5\n3 2 4.1\n")
+    (tmp_path / "m.ped").write_text("1 0 0\n2 0 0\n3 1 2\n")
+    (tmp_path / "r.grm.id").write_text("0 a\n0 b\n0 c\n")
+    np.array([1, 0, 1, 0.5, 0.5, 1], "<f4").tofile(tmp_path / "r.grm.bin")
+    np.full(6, 9, "<f4").tofile(tmp_path / "r.grm.N.bin")
+    (tmp_path / "y.txt").write_text("IID y\na 1.5\nb 2\nc 4\n")
     (tmp_path / "t.csv").symlink_to("g.gfa")
     (tmp_path / "s.gfa").symlink_to("g.gfa")
     os.link(tmp_path / "g.gfa", tmp_path / "h.gfa")
@@ -56,6 +100,13 @@ def folder(tmp_path, monkeypatch):
         "geno freq p --keep g.tsv -o g.tsv",
         "geno freq p.bed -o f.tsv --samples p.bim",
         "bwt build g.gfa -o l.gvfm",
+        "geno blupf90 m.par -o m.dat",
+        "geno blupf90 m.par -o m.ped",
+        "geno mixblup m.mix -o m.dat",
+        "geno mixblup m.mix -o m.ped",
+        "geno mixblup m.mix -o m.cov",
+        "geno reml r.grm.bin --pheno y.txt -o r.grm.id",
+        "geno reml r.grm.bin --pheno y.txt -o r.grm.N.bin",
     ],
 )
 def test_an_input_is_not_written_over(folder, capsys, command):

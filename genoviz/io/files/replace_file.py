@@ -22,7 +22,8 @@ from typing import BinaryIO
 
 from genoviz.errors import FileFormatError
 
-_PROTECTED: ContextVar[frozenset[tuple[int, int]]] = ContextVar("_PROTECTED", default=frozenset())
+_PROTECTED: ContextVar[frozenset[tuple[int, int]] | None] = ContextVar("_PROTECTED", default=None)
+"""Files of the running command; None where none runs."""
 
 
 @contextlib.contextmanager
@@ -35,7 +36,7 @@ def protect_inputs(paths: Iterable[str | PathLike[str]]) -> Iterator[None]:
         The input files.
     """
     keys = {_file_key(path) for path in paths} - {None}
-    token = _PROTECTED.set(_PROTECTED.get() | keys)
+    token = _PROTECTED.set((_PROTECTED.get() or frozenset()) | keys)
     try:
         yield
     finally:
@@ -43,8 +44,13 @@ def protect_inputs(paths: Iterable[str | PathLike[str]]) -> Iterator[None]:
 
 
 def protect_more(paths: Iterable[str | PathLike[str]]) -> None:
-    """Protect further input files until the context of `protect_inputs` ends."""
-    _PROTECTED.set(_PROTECTED.get() | ({_file_key(path) for path in paths} - {None}))
+    """Protect further input files, such as those that an input names, until its context ends.
+
+    Without a context of `protect_inputs`, as in Python, nothing is protected.
+    """
+    known = _PROTECTED.get()
+    if known is not None:
+        _PROTECTED.set(known | ({_file_key(path) for path in paths} - {None}))
 
 
 def refuse_input(path: str | PathLike[str]) -> None:
@@ -55,7 +61,7 @@ def refuse_input(path: str | PathLike[str]) -> None:
     FileFormatError
         If it is protected.
     """
-    if _PROTECTED.get() and _file_key(path) in _PROTECTED.get():
+    if _file_key(path) in (_PROTECTED.get() or ()):
         raise FileFormatError(
             Path(path), "is read by this command, which must not write over it; give another name"
         )

@@ -10,6 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.io.files.replace_file import protect_more
 from genoviz.io.genotypes.arrays import read_digits
 from genoviz.io.genotypes.instructions import (
     GROUP_KEYWORDS,
@@ -17,6 +18,8 @@ from genoviz.io.genotypes.instructions import (
     KeywordGroup,
     KeywordSection,
     read_keywords,
+    read_number,
+    read_whole,
 )
 from genoviz.io.genotypes.pedigree import DESCENTS, pedigree_of_descent, read_descent
 from genoviz.io.genotypes.relationship_files import read_elements
@@ -116,7 +119,7 @@ class _Reader:
         n_effects = self._count("NUMBER_OF_EFFECTS")
         self._data_path = self._beside(self._once["DATAFILE"])
         self._data = read_numbers(self._data_path)
-        observations = self._take_observations()
+        self._observations = self._take_observations()
         effects = self._take_effects(n_effects)
         random = tuple(self._take_group(group, effects) for group in self._groups)
         named = [effect for group in random for effect in group.effects]
@@ -124,7 +127,8 @@ class _Reader:
             self._refuse("has an effect in two groups of random effects")
         residual = self._matrix(self._once["RANDOM_RESIDUAL"], self._n_traits)
         try:
-            model = MixedModel(observations, effects, random, residual, self._take_weights())
+            observations, weights = self._observations, self._take_weights()
+            model = MixedModel(observations, effects, random, residual, weights)
         except ParameterError as error:
             raise FileFormatError(self._path, str(error)) from error
         limit = self._found.get("maxrounds")
@@ -145,8 +149,9 @@ class _Reader:
                 value = self._number(values[0], line)
                 if name == "missing":
                     self._missing = value
-                elif value <= 0:
-                    self._refuse(f"has {name} {values[0]}, needs more than 0", line)
+                elif value <= 0 or (name == "conv_crit" and value >= 1):
+                    needed = "more than 0" + " and less than 1" * (name == "conv_crit")
+                    self._refuse(f"has {name} {values[0]}, needs {needed}", line)
                 self._found[name] = value
             elif name in _OF_SOLVER:
                 self._notes.append(f"OPTION {name} is passed over: equations are solved by "
@@ -161,19 +166,10 @@ class _Reader:
         self._notes += self._of_genotypes.check()
 
     def _number(self, word: str, line: int) -> float:
-        try:
-            value = float(word.lower().replace("d", "e"))
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            self._refuse(f"has {word!r}, needs a number", line)
-        return value
+        return read_number(self._path, word, line)
 
     def _whole(self, word: str, line: int, least: int = 0) -> int:
-        value = self._number(word, line)
-        if value != int(value) or value < least:
-            self._refuse(f"has {word!r}, needs a whole number of at least {least}", line)
-        return int(value)
+        return read_whole(self._path, word, line, least)
 
     def _count(self, name: str) -> int:
         section = self._once[name]
@@ -186,7 +182,9 @@ class _Reader:
         """Return the path of the file that a section names."""
         if not section.rows:
             self._refuse(f"{section.name} names no file", section.line)
-        return self._path.parent / " ".join(section.rows[0][1])
+        found = self._path.parent / " ".join(section.rows[0][1])
+        protect_more([found])
+        return found
 
     def _column(self, word: str, line: int) -> int:
         """Return a 0-based data column, -1 for none."""
@@ -286,13 +284,19 @@ class _Reader:
             self._refuse(f"has no {missing[0]} here", first.line)
         kind = group["RANDOM_TYPE"].rows[0][1] if group["RANDOM_TYPE"].rows else [""]
         covariance = self._matrix(group["(CO)VARIANCES"], len(numbers) * self._n_traits)
-        last = numbers[0]
-        while effects[last].is_part_of_next:
-            last += 1
-        structure = self._take_structure(kind[0], group, effects[last].n_levels)
+        has, recorded = ~np.isnan(self._observations), [np.array([-1])]
+        for last in numbers:
+            recorded.append(effects[last].levels[has])
+            while effects[last].is_part_of_next:
+                last += 1
+                recorded.append(effects[last].levels[has])
+        levels = np.setdiff1d(np.concatenate(recorded), [-1])
+        structure = self._take_structure(kind[0], group, effects[last].n_levels, levels)
         return RandomEffects(tuple(numbers), covariance, structure)
 
-    def _take_structure(self, kind: str, group: KeywordGroup, n_levels: int) -> Structure:
+    def _take_structure(
+        self, kind: str, group: KeywordGroup, n_levels: int, recorded: np.ndarray
+    ) -> Structure:
         line = group["RANDOM_TYPE"].line
         if kind == "diagonal":
             return None
@@ -303,8 +307,15 @@ class _Reader:
             self._refuse(f"{kind} names no FILE", line)
         path = self._beside(group["FILE"])
         if kind in _MATRICES:
-            return read_elements(path, n_levels, is_inverse=kind == "user_file")
-        descent, notes = read_descent(path, kind, n_levels)
+            found = read_elements(path, n_levels, is_inverse=kind == "user_file")
+            lost = np.setdiff1d(recorded, found.rows[(found.rows == found.columns)])
+            if len(lost):
+                level = int(lost[0]) + 1
+                raise FileFormatError(
+                    path, f"has no diagonal element of {level}, which has records"
+                )
+            return found
+        descent, notes = read_descent(path, kind, n_levels, recorded)
         self._notes += notes
         if self._of_genotypes.files is None:
             return descent
@@ -315,6 +326,7 @@ class _Reader:
         if kind != "add_animal":
             self._refuse(f"has {kind} with SNP_file, can do add_animal", line)
         pedigree, levels = pedigree_of_descent(descent, n_levels)
+        protect_more(self._of_genotypes.files)
         genotypes = read_digits(*self._of_genotypes.files)
         return SingleStep(
             pedigree, genotypes, self._of_genotypes.weight, levels=levels, allows_inbreeding=False

@@ -47,7 +47,10 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
             value = float(text)
         except ValueError:
             raise FileFormatError(path, f"has {text!r}, needs a number", line=number) from None
-        found.setdefault(component, {})[frozenset((first, second))] = value
+        known_value = found.setdefault(component, {}).setdefault(frozenset((first, second)), value)
+        if known_value != value:
+            told = f"has {value:g} for {first} and {second}, and {known_value:g} above"
+            raise FileFormatError(path, told, line=number)
     absent = [name for name in known[:2] if name not in found]
     if absent:
         raise FileFormatError(path, f"has no rows of component {absent[0]}")

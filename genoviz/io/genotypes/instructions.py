@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,6 +120,38 @@ def name_row(trait: str, term: str | None) -> str:
     if not term:
         return trait
     return f"{trait}({'*'.join(sorted(part.strip() for part in term.split('*')))})"
+
+
+def read_number(path: Path, text: str, line: int | None, least: float = -math.inf) -> float:
+    """Return a finite number of at least ``least``; its exponent may begin with D, as in Fortran.
+
+    Raises
+    ------
+    FileFormatError
+        If the text is no such number.
+    """
+    try:
+        value = float(text.lower().replace("d", "e"))
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < least:
+        needed = "a number" if least == -math.inf else f"a number of at least {least:g}"
+        _refuse(path, f"has {text!r}, needs {needed}", line)
+    return value
+
+
+def read_whole(path: Path, text: str, line: int | None, least: int) -> int:
+    """Return a whole number of at least ``least``.
+
+    Raises
+    ------
+    FileFormatError
+        If the text is no such number.
+    """
+    value = read_number(path, text, line)
+    if value % 1 or value < least:
+        _refuse(path, f"has {text!r}, needs a whole number of at least {least}", line)
+    return int(value)
 
 
 def _refuse(path: Path, found: str, line: int | None = None) -> NoReturn:

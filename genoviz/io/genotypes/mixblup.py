@@ -11,13 +11,16 @@ from typing import NoReturn
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.replace_file import protect_more
 from genoviz.io.genotypes.covariance_files import LowerTriangles
 from genoviz.io.genotypes.instructions import (
     Section,
     Term,
     name_row,
+    read_number,
     read_qualifiers,
     read_sections,
+    read_whole,
 )
 from genoviz.io.genotypes.pedigree import read_pedigree
 from genoviz.io.text.encoding import check_text
@@ -150,23 +153,19 @@ class _Reader:
         notes = tuple(self._notes)
         return MixblupRun(model, tuple(self._traits), tuple(names), tuple(levels), limit, notes)
 
-    def _number(self, text: str, line: int | None, what: str = "a number") -> float:
-        try:
-            return float(text)
-        except ValueError:
-            self._refuse(f"has {text!r}, needs {what}", line)
-
     def _beside(self, name: str) -> Path:
         section = self._sections[name]
         if not section.words:
             self._refuse(f"{name} names no file", section.line)
-        return self._path.parent / section.words[0]
+        found = self._path.parent / section.words[0]
+        protect_more([found])
+        return found
 
     def _read_data(self) -> None:
         section, path = self._sections["DATAFILE"], self._beside("DATAFILE")
         options = read_qualifiers(self._path, section, _OF_DATA)
-        missing = self._number(options.get("MISSING", "0"), section.line)
-        n_skipped = int(self._number(options.get("SKIP", "0"), section.line))
+        missing = read_number(self._path, options.get("MISSING", "0"), section.line)
+        n_skipped = read_whole(self._path, options.get("SKIP", "0"), section.line, 0)
         kinds: dict[str, str] = {}
         for line, row in section.rows:
             words = row.split()
@@ -258,7 +257,12 @@ class _Reader:
         found = np.unique(self._labels[term.level])
         if self._kinds[term.level] == "A":
             return found
-        return found[np.argsort([self._number(each, None) for each in found.tolist()])]
+        by_number: dict[float, str] = {}
+        for name in found.tolist():
+            other = by_number.setdefault(read_number(self._path, name, None), name)
+            if other != name:
+                self._refuse(f"field {term.level} has classes {other} and {name}, one number")
+        return np.array([by_number[number] for number in sorted(by_number)], np.str_)
 
     def _add(
         self, chain: _Chain, of_traits: dict, labels: np.ndarray, names: list[str],
@@ -304,7 +308,7 @@ class _Reader:
         if len(pedigree.groups) and "GROUPS" not in options:
             self._refuse("has a pedigree with groups of unknown parents and no !GROUPS",
                          section.line)  # fmt: skip
-        ridge = self._number(options.get("GROUPS") or "0", section.line)
+        ridge = read_number(self._path, options.get("GROUPS") or "0", section.line, 0)
         return PedigreeRelationships(pedigree, "CALCINBR" in options, ridge)
 
     def _covariance(self, name: str, chains: list[_Chain], of_traits: dict) -> np.ndarray:
@@ -338,7 +342,7 @@ class _Reader:
         for line, row in self._sections.get("SOLVING", Section(0, [])).rows:
             name, *values = row.split()
             if name.upper() == "!MAXIT" and len(values) == 1:
-                limit = int(self._number(values[0], line))
+                limit = read_whole(self._path, values[0], line, 1)
             else:
                 self._notes.append(f"{row} is passed over: equations are solved to a squared "
                                    "relative residual")  # fmt: skip

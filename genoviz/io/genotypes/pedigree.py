@@ -15,7 +15,7 @@ from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.mixed_model import Descent
-from genoviz.model.genotypes.pedigree import Pedigree
+from genoviz.model.genotypes.pedigree import Pedigree, order_by_descent
 
 DESCENTS = ("add_animal", "add_an_upg", "add_an_upginb", "add_sire")
 """BLUPF90's names of pedigree formats."""
@@ -148,7 +148,7 @@ def _find_titles(fields: list[str]) -> tuple[int, ...] | None:
 
 
 def read_descent(
-    path: str | PathLike[str], kind: str, n_levels: int
+    path: str | PathLike[str], kind: str, n_levels: int, recorded: np.ndarray | None = None
 ) -> tuple[Descent, tuple[str, ...]]:
     """Read a pedigree of integer codes in BLUPF90's format; return relationships and notes.
 
@@ -156,7 +156,7 @@ def read_descent(
     sire and its maternal grandsire. ``add_animal`` and ``add_sire`` ignore inbreeding. The fourth
     column is 1 plus the number of unknown parents for ``add_an_upg``, and 1000 times the precision
     of Mendelian sampling for ``add_an_upginb``; parents beyond the last animal are then groups. A
-    parent without its own line is a founder, which a note counts.
+    parent or recorded animal without its own line is a founder, which a note counts.
 
     Parameters
     ----------
@@ -166,11 +166,14 @@ def read_descent(
         One of `DESCENTS`.
     n_levels
         Maximum number of animals and groups.
+    recorded
+        int64: animals with records, from 0; None if there are none.
 
     Raises
     ------
     FileFormatError
-        If a line is malformed, or an animal has two lines.
+        If a line is malformed, an animal has two lines or is its own ancestor, or a recorded animal
+        without a line could be a group.
     """
     path = Path(path)
     data = read_numbers(path)
@@ -197,13 +200,16 @@ def read_descent(
         # From variances 1/2, 3/4 and 1; for sires 11/16, 15/16, 3/4 and 1.
         by_known = (1, 16 / 15, 4 / 3, 16 / 11) if kind == "add_sire" else (1, 4 / 3, 4 / 3, 2)
         precisions = np.array(by_known, np.float64)[2 * known[:, 0] + known[:, 1]]
+    _check_ancestry(path, animals, np.where(known, parents, -1), n_levels)
     founders = np.setdiff1d(parents[known], animals)
-    notes = []
-    if len(founders):
-        which = f"parent {int(founders[0]) + 1}, taken as a founder"
-        if len(founders) > 1:
-            which = f"{len(founders):,} parents, such as {int(founders[0]) + 1}, taken as founders"
-        notes.append(f"{path.name} has no line of {which}")
+    notes = _note_founders(path, "parent", founders)
+    strange = np.setdiff1d([] if recorded is None else recorded, [*animals, *founders])
+    strange = strange.astype(np.int64)
+    if len(strange) and strange[-1] > animals.max() and needed == 4:
+        found = f"has no line of {int(strange[-1]) + 1}, which has records, as groups have none"
+        raise FileFormatError(path, f"{found}; needs one")
+    notes += _note_founders(path, "recorded animal", strange)
+    founders = np.concatenate([founders, strange])
     descent = Descent(
         np.concatenate([animals, founders]),
         np.concatenate([parents, np.full((len(founders), 2), -1)]),
@@ -211,6 +217,25 @@ def read_descent(
         np.concatenate([precisions, np.ones(len(founders))]),
     )
     return descent, tuple(notes)
+
+
+def _note_founders(path: Path, what: str, founders: np.ndarray) -> list[str]:
+    if not len(founders):
+        return []
+    which = f"{what} {int(founders[0]) + 1}, taken as a founder"
+    if len(founders) > 1:
+        which = f"{len(founders):,} {what}s, such as {int(founders[0]) + 1}, taken as founders"
+    return [f"{path.name} has no line of {which}"]
+
+
+def _check_ancestry(path: Path, animals: np.ndarray, parents: np.ndarray, n_levels: int) -> None:
+    """Raise if an animal is its own ancestor; parents are of shape (n, 2), -1 for none."""
+    known = np.full((2, n_levels), -1, np.int64)
+    known[:, animals] = parents.T
+    try:
+        order_by_descent(*known, lambda animal: str(animal + 1))
+    except ParameterError as error:
+        raise FileFormatError(path, str(error)) from error
 
 
 def _read_precisions(path: Path, codes: np.ndarray, kind: str) -> np.ndarray:

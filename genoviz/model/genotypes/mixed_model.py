@@ -187,7 +187,7 @@ class MixedModel:
     Raises
     ------
     ParameterError
-        If shapes do not match, or observations are infinite.
+        If shapes do not match, or observations are infinite or all missing.
     """
 
     observations: np.ndarray
@@ -200,6 +200,8 @@ class MixedModel:
         n, n_traits = self.observations.shape
         if np.isinf(self.observations).any():
             raise ParameterError("observations are infinite; needs numbers, or NaN for none")
+        if np.isnan(self.observations).all():
+            raise ParameterError("no record has an observation, needs at least one")
         if self.residual.shape != (n_traits, n_traits):
             raise ParameterError(
                 f"residual has shape {self.residual.shape}, needs ({n_traits}, {n_traits})"

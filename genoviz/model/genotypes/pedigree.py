@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -190,9 +190,7 @@ class Pedigree:
             np.array(none + [number_of[name] for name in column], np.int64)
             for column in (sire_ids, dam_ids)
         )
-        order = _sort(sires, dams)
-        if len(order) < len(names):
-            raise ParameterError(_explain_cycle(names, sires, dams, order))
+        order = order_by_descent(sires, dams, lambda animal: names[animal])
         places = np.empty(len(names), np.int64)
         places[order] = np.arange(len(order))
         return cls(
@@ -201,6 +199,27 @@ class Pedigree:
             (*_note_added(len(added)), *_note_groups(groups)),
             np.array(groups, np.str_),
         )
+
+
+def order_by_descent(sires: np.ndarray, dams: np.ndarray, name: Callable[[int], str]) -> np.ndarray:
+    """Return animals with parents first, otherwise in their order: int64, shape (n,).
+
+    Parameters
+    ----------
+    sires, dams
+        int64, shape (n,): numbers of the parents; negative if there is none.
+    name
+        Returns the name of an animal, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If an animal is its own ancestor.
+    """
+    order = _sort(sires, dams)
+    if len(order) < len(sires):
+        raise ParameterError(_explain_cycle(name, sires, dams, order))
+    return order
 
 
 def _check_gamma(gamma: np.ndarray, n_groups: int) -> None:
@@ -266,9 +285,11 @@ def _check_codes(
                 )
 
 
-def _explain_cycle(names: list[str], sires: np.ndarray, dams: np.ndarray, order: np.ndarray) -> str:
+def _explain_cycle(
+    name: Callable[[int], str], sires: np.ndarray, dams: np.ndarray, order: np.ndarray
+) -> str:
     """Return the sentence about an animal that is its own ancestor."""
-    is_open = np.ones(len(names), bool)
+    is_open = np.ones(len(sires), bool)
     is_open[order] = False
     seen: dict[int, int] = {}
     animal = int(np.argmax(is_open))
@@ -276,7 +297,7 @@ def _explain_cycle(names: list[str], sires: np.ndarray, dams: np.ndarray, order:
         seen[animal] = len(seen)
         sire = int(sires[animal])
         animal = sire if sire >= 0 and is_open[sire] else int(dams[animal])
-    cycle = [names[number] for number, rank in seen.items() if rank >= seen[animal]]
+    cycle = [name(number) for number, rank in seen.items() if rank >= seen[animal]]
     loop = " < ".join([*cycle[:4], "..."])
     return f"animal {cycle[0]!r} is its own ancestor ({loop}), needs parents born before it"
 

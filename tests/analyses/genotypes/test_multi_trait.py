@@ -468,6 +468,11 @@ def test_records_of_the_command_have_permanent_effects(herd, capfd, tmp_path):
         ("fat\tprotein\t0.2", "fat\tprotein", "covariances.tsv, line 3: has 3 fields, needs 4"),
         ("fat\tprotein\t0.2", "fat\tmilk\t1", "has no covariance of fat and protein in component"),
         ("0.6", "-1", "genetic is not positive definite"),
+        (
+            "genotypes\tfat\tfat",
+            "genotypes\tprotein\tfat\t9\ngenotypes\tfat\tfat",
+            "line 4: has 0.2 for fat and protein, and 9 above",
+        ),
     ],
 )
 def test_covariances_of_the_command_that_are_none(herd, capfd, tmp_path, old, new, sentence):

@@ -411,6 +411,8 @@ GOOD = parameters(
         ("# comment", "OPTION tunedG 2", "OPTION tunedG 2, can do 0"),
         ("# comment", "OPTION AlphaBeta 0.9 0.2", "needs two numbers of the sum 1"),
         ("# comment", "OPTION maxrounds 0", "has maxrounds 0, needs more than 0"),
+        ("# comment", "OPTION conv_crit 1", "has conv_crit 1, needs more than 0 and less than 1"),
+        ("# comment", "OPTION missing 99999\nOPTION conv_crit nan", "has 'nan', needs a number"),
         ("# comment", "OPTION sol se\nDATAFILE\ndata.txt", "has DATAFILE a second time"),
     ],
 )
@@ -435,6 +437,9 @@ def test_a_wrong_file_is_one_sentence(tmp_path, old, new, sentence):
         ("animals", "1 0 0\n1 0 0\n", "animals.txt: has animal 1 twice"),
         ("animals", "1 0 9\n", "animals.txt: has animal 9, and the effect 8 levels"),
         ("animals", "0 0 0\n", "needs whole numbers of animals and parents"),
+        ("animals", "1 0 1\n", "animals.txt: animal '1' is its own ancestor (1 < ...)"),
+        ("animals", "1 2 0\n3 0 0\n2 0 1\n", "is its own ancestor (1 < 2 < ...)"),
+        ("data", "4 1 1 0 0\n", "model.par: no record has an observation, needs at least one"),
         ("data", "1 1 0 0 nan\n", "data.txt: needs lines of numbers"),
         ("data", "1 1 0 0 1_0\n", "data.txt: needs lines of numbers between blanks"),
         ("data", "", "data.txt"),
@@ -463,6 +468,21 @@ def test_covariances_that_are_none(tmp_path, old, new, sentence):
     (tmp_path / "model.par").write_text(GOOD.replace(old, new))
     with pytest.raises(ParameterError, match=sentence):
         next(iter_solve_mixed_model(read_blupf90(tmp_path / "model.par").model))
+
+
+def test_an_animal_with_records_and_no_line_in_the_pedigree_is_a_founder(solve, tmp_path):
+    wanted = solve(MRODE, GOOD, animals=MRODE_PEDIGREE.replace("8 3 6", "8 0 0"))
+    found = solve(MRODE, GOOD, animals=MRODE_PEDIGREE.replace("8 3 6\n", ""))
+    assert found == pytest.approx(wanted)
+    told = ("animals.txt has no line of recorded animal 8, taken as a founder",)
+    assert read_blupf90(tmp_path / "model.par").notes == told
+    lines = "4 0 0 3\n5 0 0 3\n6 0 0 3\n7 0 0 3\n"
+    with pytest.raises(FileFormatError, match="no line of 8, which has records, as groups have"):
+        solve(MRODE, GOOD.replace("add_animal", "add_an_upg"), animals=lines)
+    elements = "".join(f"{k} {k} 1\n" for k in range(1, 8))
+    for kind in ("user_file", "user_file_i"):
+        with pytest.raises(FileFormatError, match="no diagonal element of 8, which has records"):
+            solve(MRODE, GOOD.replace("add_animal", kind), animals=elements)
 
 
 def test_observations_that_are_none(tmp_path):

@@ -321,6 +321,12 @@ def test_the_command_has_names(write, capfd):
         ("  PWG T", "  PWG T\n  more T", "data.txt, line 1: has 6 fields, model.mix has 7"),
         ("  Sex A", "  Sex R", "data.txt, line 1: has 'Male' in field Sex, needs a number"),
         ("MODEL", "MODELS", "has no section MODEL"),
+        ("!MISSING 0", "!SKIP -1", "line 4: has '-1', needs a whole number of at least 0"),
+        ("!MISSING 0", "!SKIP inf", "line 4: has 'inf', needs a number"),
+        ("!MISSING 0", "!SKIP 9", "no record has an observation, needs at least one"),
+        ("!MAXIT 1000", "!MAXIT 2.5", "has '2.5', needs a whole number of at least 1"),
+        ("!MAXIT 1000", "!MAXIT nan", "has 'nan', needs a number"),
+        ("!CALCINBR", "!GROUPS -1", "has '-1', needs a number of at least 0"),
         ("ped.txt", "none.txt", "none.txt"),
     ],
 )
@@ -353,3 +359,10 @@ def test_groups_that_are_not_asked_for_are_refused(write):
     path = write(WEANING, ped=MRODE_PEDIGREE.replace("4 1 0", "4 1 -1"))
     with pytest.raises(FileFormatError, match="groups of unknown parents and no !GROUPS"):
         read_mixblup(path)
+
+
+def test_classes_that_are_one_number_are_refused(write):
+    text = WEANING.replace("  Sex A", "  Sex I")
+    data = WEANING_DATA.replace("Female", "1").replace("Male", "01", 1).replace("Male", "2")
+    with pytest.raises(FileFormatError, match="field Sex has classes 01 and 1, one number"):
+        read_mixblup(write(text, data))
