@@ -300,6 +300,19 @@ def test_what_bed_and_inverse_cannot_do_is_said(run, small, tmp_path):
     assert read_gfa(tmp_path / "out.gfa", cache=False).n_nodes == 6
 
 
+def test_numbers_of_large_genomes_have_all_digits(run, tmp_path):
+    nodes = "S\ta\t*\tLN:i:12345678901\nS\tb\t*\tLN:i:2\n"
+    (tmp_path / "large.gfa").write_text(f"{nodes}P\tx\ta+,b+\t*\nP\ty\ta+\t*\nP\tz\t*\t*\n")
+    rows = [line.split("\t") for line in run("similarity", "large.gfa")[1].splitlines()]
+    assert [row[2:] for row in rows[1:3]] == [
+        ["2", "1", "12345678903", "1"],
+        ["1", "0.5", "12345678901", "0.9999999998"],
+    ]
+    assert rows[-1] == ["z", "z", "0", ".", "0", "."]
+    rows = [line.split("\t") for line in run("growth", "large.gfa")[1].splitlines()]
+    assert rows[-1][:3] == ["3", "12345678903", "0"]
+
+
 @pytest.fixture
 def large_base(tmp_path, monkeypatch):
     """A database of GBZ-base that counts as too large to be read whole, and its graph."""

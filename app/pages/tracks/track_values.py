@@ -254,4 +254,6 @@ def _bin_columns(track: Track, contig: str, edges: np.ndarray) -> list[list[str]
 def _texts(values: np.ndarray) -> list[str]:
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
-    return ["" if value != value else f"{value:.7g}" for value in values.tolist()]
+    return [
+        "" if v != v else str(int(v)) if v.is_integer() else f"{v:.7g}" for v in values.tolist()
+    ]

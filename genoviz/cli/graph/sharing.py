@@ -74,7 +74,7 @@ def similarity(
     columns = ("shared_nodes", "jaccard_nodes", "shared_bp", "jaccard_bp")
     matrices = [getattr(found, name) for name in columns]
     rows = (
-        (a, b, *(f"{matrix[i, j]:.10g}" for matrix in matrices))
+        (a, b, *(_cell(matrix[i, j].item()) for matrix in matrices))
         for i, a in enumerate(found.names)
         for j, b in enumerate(found.names)
     )
@@ -200,10 +200,17 @@ def growth(
     columns = ("expected", "core", "median", "low", "high")
     values = [getattr(found, name).tolist() for name in columns]
     rows = (
-        (str(k + 1), *("." if value != value else f"{value:.12g}" for value in row))
+        (str(k + 1), *(_cell(value, 12) for value in row))
         for k, row in enumerate(zip(*values, strict=True))
     )
     _write(("#n_groups", *columns), rows, output)
+
+
+def _cell(value: float, n_digits: int = 10) -> str:
+    """Return a number for a table, whole ones with all digits; "." if there is none."""
+    if value != value:
+        return "."
+    return str(int(value)) if value == int(value) else f"{value:.{n_digits}g}"
 
 
 def _read(

@@ -93,7 +93,7 @@ def rows_of(intervals: Intervals) -> IntervalRows:
             name = intervals.names[row] if intervals.names is not None else ""
             score = "0"
             if intervals.scores is not None and np.isfinite(intervals.scores[row]):
-                score = f"{intervals.scores[row]:g}"
+                score = _number(float(intervals.scores[row]))
             strand = 0 if intervals.strands is None else int(intervals.strands[row])
             fields += [name or ".", score, SIGNS[strand]]
         lines.append(parts[intervals.contig_ids[row]] + "\t".join(fields).encode())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,14 @@ def test_bed_comes_back(folder, name):
     np.testing.assert_array_equal(found.starts, rows.starts)
     np.testing.assert_array_equal(found.ends, rows.ends)
     np.testing.assert_array_equal(found.strands, rows.strands)
+
+
+def test_scores_of_bed_have_all_digits(folder):
+    scores = [1234567.0, 0.1234567891, np.nan]
+    rows = Intervals.from_columns(["a"] * 3, [0, 5, 9], [4, 8, 12], strands=["+"] * 3)
+    write_bed(folder / "s.bed", replace(rows, scores=np.array(scores)))
+    lines = (folder / "s.bed").read_text().splitlines()
+    assert [line.split("\t")[4] for line in lines] == ["1234567", "0.1234567891", "0"]
 
 
 def test_written_blocks_can_be_indexed(folder):

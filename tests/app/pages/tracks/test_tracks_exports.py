@@ -171,6 +171,14 @@ def test_bins_have_means_and_extremes_of_all_tracks(reads, signal, tmp_path):
     assert rows[5][7:] == ["", "", ""]
 
 
+def test_whole_values_of_bins_have_all_digits(tmp_path):
+    steps = Intervals.from_columns(["c", "c"], [0, 5], [5, 10], scores=[123456789.0, -0.5])
+    track = track_of(prepare(steps, "bedgraph"))
+    run_all(iter_write_bins(tmp_path / "x.tsv", [track], PathRegion("c", 0, 10), 5))
+    rows = [line.split("\t")[3:] for line in (tmp_path / "x.tsv").read_text().splitlines()[1:]]
+    assert rows == [["123456789"] * 3, ["-0.5"] * 3]
+
+
 def test_too_many_bins_are_refused(reads, tmp_path):
     region = PathRegion("c", 0, 10_000_000)
     with pytest.raises(ParameterError, match="bins of 1 bp make 10,000,000 rows"):
