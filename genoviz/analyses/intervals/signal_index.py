@@ -124,26 +124,50 @@ class SignalIndex:
                 f"edges are {edges.dtype} {edges.shape}, needs at least two ascending integers"
             )
         edges = edges.astype(np.int64)
+        return SignalBins(edges, *self._summarise(contig, edges[:-1], edges[1:]))
+
+    def means(self, contig: str, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return the means over regions, which may overlap; float64, NaN without a value.
+
+        Parameters
+        ----------
+        contig
+            Name of the contig.
+        starts, ends
+            Integers, shape (n,), bp, 0-based half-open.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such contig.
+        """
+        return self._summarise(contig, np.asarray(starts, np.int64), np.asarray(ends, np.int64))[0]
+
+    def _summarise(
+        self, contig: str, lows: np.ndarray, highs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return means, minima, maxima and covered bases of regions."""
         first, stop = self._rows_of(contig)
         starts, ends = self.steps.starts[first:stop], self.steps.ends[first:stop]
-        firsts = first + np.searchsorted(ends, edges[:-1], "right")
-        stops = first + np.searchsorted(starts, edges[1:], "left")
-        sums, minima, maxima = np.empty((3, len(edges) - 1))
-        covered = np.empty(len(edges) - 1, np.int64)
-        _sum_bins(
+        firsts = first + np.searchsorted(ends, lows, "right")
+        stops = first + np.searchsorted(starts, highs, "left")
+        means, minima, maxima = np.empty((3, len(lows)))
+        covered = np.empty(len(lows), np.int64)
+        _sum_regions(
             self.steps.starts,
             self.steps.ends,
             self.steps.scores,
             self._blocks,
-            edges,
+            np.ascontiguousarray(lows),
+            np.ascontiguousarray(highs),
             firsts,
             stops,
-            sums,
+            means,
             minima,
             maxima,
             covered,
         )
-        return SignalBins(edges, sums, minima, maxima, covered)
+        return means, minima, maxima, covered
 
     def steps_of(self, contig: str, start: int, end: int) -> Intervals:
         """Return the stretches that overlap a region, unclipped.
@@ -195,8 +219,10 @@ def _fill_blocks(starts, ends, values, blocks):
 
 
 @njit(nogil=True, cache=True)
-def _sum_bins(starts, ends, values, blocks, edges, firsts, stops, means, minima, maxima, covered):
-    """Fill the bins; ``firsts`` to ``stops`` are the rows that overlap each bin."""
+def _sum_regions(
+    starts, ends, values, blocks, lows, highs, firsts, stops, means, minima, maxima, covered
+):
+    """Fill the results; ``firsts`` to ``stops`` are the rows that overlap each region."""
     size = 1 << BLOCK_BITS
     for k in range(len(firsts)):
         low, high, total, bases = np.inf, -np.inf, 0.0, 0
@@ -210,7 +236,7 @@ def _sum_bins(starts, ends, values, blocks, edges, firsts, stops, means, minima,
                 low, high = min(low, blocks[2, block]), max(high, blocks[3, block])
                 row += size
                 continue
-            length = min(ends[row], edges[k + 1]) - max(starts[row], edges[k])
+            length = min(ends[row], highs[k]) - max(starts[row], lows[k])
             total += values[row] * length
             bases += length
             low, high = min(low, values[row]), max(high, values[row])

@@ -58,6 +58,18 @@ def test_bins_are_those_of_the_bases(seed, n, edges):
     np.testing.assert_array_equal(SignalIndex.of(signal).values_at("a", places), values[places])
 
 
+def test_means_of_regions_stand_alone():
+    scores = [1e20, 0.1, np.inf, np.nan, 0.2, -np.inf] + [0.3] * 200
+    n = len(scores)
+    starts = np.arange(n) * 10
+    steps = Intervals(("c",), np.zeros(n, np.int32), starts, starts + 10, scores=np.array(scores))
+    lows = np.array([10, 0, 15, 40, 42, 25, 60, 400, 30, 5000, -20])
+    highs = np.array([20, 20, 22, 50, 48, 45, 2000, 500, 40, 5001, 0])
+    found = SignalIndex.of(steps).means("c", lows, highs)
+    wanted = [0.1, 5e19, np.inf, 0.2, 0.2, np.inf, 0.3, 0.3, np.nan, np.nan, np.nan]
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 def test_bins_of_a_real_signal():
     path = real_data("intervals/chr9_4-6Mb/bigwig_chr9_4000000_6000000_K562_H3K4me3.bigwig")
     signal = read_intervals(path)

@@ -92,14 +92,16 @@ def count_regions(regions: Intervals, tracks: Sequence[tuple[str, TrackData]]) -
 
 
 def _count(title: str, data: TrackData, regions: Intervals) -> TrackCounts:
-    subjects = map_contigs(data.intervals, regions.contigs)
+    # A stretch of a signal without a value (NaN) is none.
+    is_signal = data.kind is TrackKind.SIGNAL
+    subjects = map_contigs(data.signal.steps if is_signal else data.intervals, regions.contigs)
     coverage = coverage_fraction(regions, subjects, backend="cpu")
     counts = coverage.counts
     if data.owners is not None:
         counts = count_split_overlaps(regions, subjects, subject_owners=data.owners)
     means = coverage.mean_depths
-    if data.kind is TrackKind.SIGNAL:
-        means = _signal_means(regions, subjects)
+    if is_signal:
+        means = _signal_means(regions, data, subjects.contigs)
     return TrackCounts(
         title,
         counts.astype(np.int64),
@@ -109,34 +111,19 @@ def _count(title: str, data: TrackData, regions: Intervals) -> TrackCounts:
     )
 
 
-def _signal_means(regions: Intervals, steps: Intervals) -> np.ndarray:
-    """Return the mean of a signal over the bases with a value, by region."""
-    scores = np.nan_to_num(steps.scores)
+def _signal_means(regions: Intervals, data: TrackData, contigs: tuple[str, ...]) -> np.ndarray:
+    """Return the mean of a signal over the bases with a value, by region.
+
+    ``contigs`` are the names that the regions have for the contigs of the signal.
+    """
     means = np.full(len(regions), np.nan)
-    ranks = {name: rank for rank, name in enumerate(steps.contigs)}
+    own_names = dict(zip(contigs, data.contigs, strict=True))
     for rank, name in enumerate(regions.contigs):
         rows = np.flatnonzero(regions.contig_ids == rank)
-        there = np.flatnonzero((steps.contig_ids == ranks.get(name, -1)) & ~np.isnan(steps.scores))
-        if not len(rows) or not len(there):
-            continue
-        there = there[np.argsort(steps.starts[there], kind="stable")]
-        edges = np.stack([steps.starts[there], steps.ends[there]], axis=1).reshape(-1)
-        lengths = steps.lengths[there]
-        sums = _interleaved(np.cumsum(lengths * scores[there]))
-        bases = _interleaved(np.cumsum(lengths).astype(float))
-        total, covered = (
-            np.interp(regions.ends[rows], edges, column)
-            - np.interp(regions.starts[rows], edges, column)
-            for column in (sums, bases)
-        )
-        has_value = covered > 0
-        means[rows[has_value]] = total[has_value] / covered[has_value]
+        if len(rows) and name in own_names:
+            places = regions.starts[rows], regions.ends[rows]
+            means[rows] = data.signal.means(own_names[name], *places)
     return means
-
-
-def _interleaved(sums: np.ndarray) -> np.ndarray:
-    """Return cumulative sums at the start and end of each step, interleaved."""
-    return np.stack([np.append(0.0, sums[:-1]), sums], axis=1).reshape(-1)
 
 
 def write_counts(path: Path, found: RegionCounts) -> None:

@@ -60,6 +60,17 @@ def test_the_mean_of_a_signal_is_over_bases_that_have_a_value():
     assert found.covered_bases.tolist() == [30, 10, 0, 5]
 
 
+def test_a_stretch_without_a_number_says_nothing_of_other_regions():
+    steps = Intervals.from_columns(
+        ["1"] * 4, [0, 10, 20, 30], [10, 20, 30, 40], scores=[np.inf, np.nan, 1e30, 0.5]
+    )
+    regions = Intervals.from_columns(["chr1"] * 4, [0, 10, 25, 30], [5, 20, 30, 45])
+    found = count_regions(regions, [("signal", prepare(steps, "bedgraph"))]).tracks[0]
+    np.testing.assert_array_equal(found.means, [np.inf, np.nan, 1e30, 0.5])
+    assert found.counts.tolist() == [1, 0, 1, 1]
+    assert found.covered_bases.tolist() == [5, 0, 5, 10]
+
+
 def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():
     genes = Intervals.from_columns(["chr6"] * 2, [1005, 1500], [1010, 1600])
     region = PathRegion("s#0#chr6:1000-1100", 0, 20)
