@@ -52,6 +52,10 @@ def describe_value(row: TrackRow, contig: str, position: int | None) -> str:
     place = int(np.searchsorted(summary.edges, position, "right")) - 1
     if summary.is_exact or len(row.parts) > 1 or not 0 <= place < len(summary.mean):
         return said
+    if np.isnan(value):
+        bounds = summary.edges[place : place + 2] + shift
+        if data.signal.bins(name, bounds).covered_bases[0] == 0:
+            return said
     low, mean, high = (float(v[place]) for v in (summary.low, summary.mean, summary.high))
     return f"{said} · bin {mean:,.3g} ({low:,.3g} to {high:,.3g})"
 

@@ -84,7 +84,12 @@ def test_the_value_of_a_base_is_said_with_that_of_its_bin():
             said = f"bin {values.mean():,.3g} ({values.min():,.3g} to {values.max():,.3g})"
             assert describe_value(row, "c", int(left)) == f"{values[0]:g} · {said}"
             assert describe_value(row, "c", int(right) - 1) == f"{values[-1]:g} · {said}"
-    assert describe_value(row, "c", 800).startswith("no value · bin ")
+        else:
+            assert describe_value(row, "c", int(left)) == "no value"
+    assert edges[-2] >= 800
+    data = prepare(signal.select(np.arange(200) != 30), "bedgraph")
+    (gap,) = draw([Track("a", data, new_look(data.kind, 0))], width=5).rows
+    assert describe_value(gap, "c", 121).startswith("no value · bin ")
     for contig, position in (("other", 5), ("c", None)):
         assert describe_value(row, contig, position) == ""
 
