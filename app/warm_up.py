@@ -19,8 +19,9 @@ from genoviz.analyses.genotypes.components import principal_components
 from genoviz.analyses.genotypes.linkage import linkage
 from genoviz.analyses.genotypes.prediction.snp_blup import snp_blup
 from genoviz.analyses.genotypes.relationships import relationship_matrix
+from genoviz.analyses.genotypes.sample_statistics import sample_statistics
 from genoviz.analyses.genotypes.selection import select_samples
-from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.graph.layout.guides import guide_graph
 from genoviz.analyses.graph.layout.multilevel import multilevel_layout
 from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout

@@ -92,9 +92,8 @@ _MODULES = {
         "drop_genotypes", "iter_simulate_genotypes", "simulate_genotypes", "simulate_pedigree",
     ),
     "genoviz.analyses.simulation.traits": ("SimulatedTrait", "simulate_trait"),
-    "genoviz.analyses.genotypes.statistics": (
-        "SampleStatistics", "VariantStatistics", "sample_statistics", "variant_statistics",
-    ),
+    "genoviz.analyses.genotypes.sample_statistics": ("SampleStatistics", "sample_statistics"),
+    "genoviz.analyses.genotypes.statistics": ("VariantStatistics", "variant_statistics"),
     "genoviz.analyses.genotypes.selection": (
         "condition_columns", "genotypes_in_region", "pack_dosages", "select_samples", "sets_of_ids",
         "sets_of_regions",

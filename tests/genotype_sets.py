@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from genoviz import Genotypes, Pedigree, SampleTable, VariantTable
+from genoviz.model.genotypes.dosages import StoredDosages
 from tests.oracles.genotypes import dosages_of, pack
 
 SAMPLE_NAMES = ("family_ids", "ids", "father_ids", "mother_ids", "sexes")
@@ -106,3 +107,22 @@ def assert_same(found: Genotypes, wanted: Genotypes, *, but: tuple[str, ...] = (
         for genotypes in (found, wanted)
     ]
     np.testing.assert_array_equal(*contigs)
+
+
+def with_dosages(genotypes: Genotypes, seed: int, *, whole: bool = False) -> Genotypes:
+    """Return genotypes of which two thirds of the variants have stored dosages, some missing.
+
+    They are any dosages, or those of the hard calls.
+    """
+    generator = np.random.default_rng(seed)
+    n, m = genotypes.n_samples, genotypes.n_variants
+    has_rows = np.arange(m) % 3 > 0
+    calls = dosages_of(genotypes.packed, n).T[has_rows] * 16384
+    values = np.where(generator.random(calls.shape) < 0.05, np.nan, np.nan_to_num(calls, nan=9000))
+    values = np.abs(values - generator.integers(0, 12_000, calls.shape))
+    values = np.nan_to_num(calls if whole else values, nan=65535)
+    order = generator.permutation(len(values))
+    rows = np.full(m, -1)
+    rows[has_rows] = np.argsort(order)
+    stored = StoredDosages(values[order].astype(np.uint16), rows)
+    return replace(genotypes, stored_dosages=stored)

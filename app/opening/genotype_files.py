@@ -84,7 +84,7 @@ class OpenPhenotypes:
 def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
     from genoviz.io.genotypes.reader import iter_read_genotypes
 
-    for step in iter_read_genotypes(path):
+    for step in iter_read_genotypes(path, dosages=False):
         if step.genotypes is not None:
             _check_something_there(path, step.genotypes)
         yield OpeningProgress(step.stage, step.n_done / max(step.n_total, 1), step.genotypes)

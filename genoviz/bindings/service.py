@@ -99,7 +99,7 @@ class Service:
         from genoviz.io.genotypes.reader import iter_read_genotypes
 
         path, options = self._text(n_path), self._text(n_options)
-        for step in iter_read_genotypes(path):
+        for step in iter_read_genotypes(path, dosages=False):
             self._tell(step.stage, step.n_done / max(step.n_total, 1))
         return self._take(step.genotypes, options)
 

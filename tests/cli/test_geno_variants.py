@@ -417,3 +417,43 @@ def test_scans_that_cannot_be_combined_are_told(run, text, words):
     Path("s").write_text(text)
     code, out, err = run("meta s")
     assert (code, out, words in err) == (1, "", True), err
+
+
+def test_dosages_are_used_where_they_can_be(run, tmp_path):
+    """All 12 samples differ from their hard calls, so that results tell which were used."""
+    pytest.importorskip("cyvcf2")
+    rng, names = np.random.default_rng(3), [f"s{k}" for k in range(12)]
+    lines = ["##fileformat=VCFv4.2", '##FORMAT=<ID=GT,Number=1,Type=String,Description="">',
+             '##FORMAT=<ID=DS,Number=A,Type=Float,Description="">', "##contig=<ID=1>",
+             "\t".join([*"#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT".split(), *names]),
+    ]  # fmt: skip
+    dosages = rng.integers(0, 9, (4, 12)) / 4
+    for k, row in enumerate(dosages):
+        fields = [f"{('0/0', '0/1', '1/1')[int(x // 0.8)]}:{x}" for x in row]
+        lines.append("\t".join(["1", str(k + 1), f"v{k}", *"AG...", "GT:DS", *fields]))
+    (tmp_path / "x.vcf").write_text("\n".join([*lines, ""]))
+    trait = rng.normal(size=12)
+    (tmp_path / "y.tsv").write_text("IID\ty\n" + "".join(map("{}\t{}\n".format, names, trait)))
+    (tmp_path / "w.tsv").write_text("ID\tA1\tw\nv0\tG\t1\nv3\tA\t2\n")
+    calls = dosages // 0.8
+    takes = "4 variants have dosages: frequencies, scores and association (except its mixed model)"
+    not_taken = "4 variants have dosages, which are not taken"
+    for option, used, note in (("", dosages, takes), ("--hard-calls", calls, not_taken)):
+        code, out, err = run(f"freq x.vcf {option}")
+        assert (code, note in err) == (0, True)
+        np.testing.assert_allclose(column(out, "A1_FREQ"), used.mean(1) / 2)
+        assert ("MACH_R2" in rows_of(out)[0]) == (not option)
+        np.testing.assert_array_equal(column(out, "HET"), (calls == 1).sum(1))
+        code, out, err = run(f"gwas x.vcf --pheno y.tsv {option}")
+        assert (code, note in err) == (0, True)
+        slopes = [np.polyfit(row, trait, 1)[0] for row in used]
+        np.testing.assert_allclose(column(out, "BETA"), slopes)
+        code, out, err = run(f"score x.vcf w.tsv {option}")
+        assert (code, note in err) == (0, True)
+        np.testing.assert_allclose(column(out, "w_SUM"), used[0] + 2 * (2 - used[3]))
+    code, out, err = run("gwas x.vcf --pheno y.tsv --condition v1 --maf 0.01")
+    design = np.column_stack([np.ones(12), dosages[1], dosages[2]])
+    beta = np.linalg.lstsq(design, trait)[0][-1]
+    np.testing.assert_allclose(column(out, "BETA")[2], beta)
+    code, out, err = run("gwas x.vcf --pheno y.tsv --model mixed --leave-out none")
+    assert (code, not_taken in err) == (0, True)

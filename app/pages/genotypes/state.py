@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import param
 
-from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
+from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
+from genoviz.analyses.genotypes.statistics import iter_variant_statistics
 from genoviz.generators import Progress, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.opening.genotype_files import OpenGenotypes

@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.selection import iter_select_samples
-from genoviz.analyses.genotypes.statistics import iter_sample_statistics, iter_variant_statistics
+from genoviz.analyses.genotypes.statistics import iter_variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, in_one_go, report_last

@@ -309,7 +309,7 @@ def iter_prune_by_linkage(
     if not 0 <= max_r2 <= 1:
         raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
     kernel = load_kernel("linkage", "cpu")
-    statistics = variant_statistics(genotypes, nonfounders=True, backend="cpu")
+    statistics = variant_statistics(genotypes.hard_called, nonfounders=True, backend="cpu")
     frequencies = np.nan_to_num(statistics.minor_allele_frequency)
     is_kept, n_compared = frequencies > 0, np.zeros(genotypes.n_variants, np.int64)
     for variants, n_windows in _stretches(genotypes, window, step):

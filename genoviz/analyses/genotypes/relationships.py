@@ -17,9 +17,9 @@ from genoviz.analyses.genotypes.code_values import (
 )
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.products import iter_allele_counts
+from genoviz.analyses.genotypes.sample_statistics import IS_CALLED
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
-from genoviz.analyses.genotypes.statistics import IS_CALLED
 from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, in_one_go, last_of, report_steps

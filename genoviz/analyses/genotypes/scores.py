@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.genotypes.block_products import iter_product
+from genoviz.analyses.genotypes.dosage_blocks import CentredDosages, iter_dosage_blocks
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
+from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
-from genoviz.analyses.genotypes.statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.variant_blocks import product_blocks
-from genoviz.backend import Backend
+from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, in_one_go, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -70,7 +71,7 @@ def iter_score(
     Parameters
     ----------
     genotypes
-        The genotypes. Missing ones are replaced by the mean of the variant.
+        The genotypes, with stored dosages. Missing ones are replaced by the mean of the variant.
     ids, alleles
         Variant ID and allele of each row, n_rows each.
     weights
@@ -101,24 +102,23 @@ def iter_score(
     rows, variants, is_a1, notes = _match(genotypes, taken, ids, alleles, backend)
     if not len(rows):
         raise ParameterError(f"none of {len(ids):,} rows counts: {'; '.join(notes)}")
-    part, weights = taken.take_variants(variants), weights[rows]
-    signs = np.where(is_a1, 1.0, -1.0)[:, None]
-    steps = iter_product(part, weights * signs, centre=False, backend=backend)
-    sums = yield from report_last(steps, 0.0, 0.5, what=WHAT)
-    sums += 2 * weights[~is_a1].sum(0)
-    n_of_a2 = yield from _count_called(part, np.flatnonzero(~is_a1), 0.5, backend)
-    n_of_a1 = yield from _count_called(part, np.flatnonzero(is_a1), 0.7, backend)
-    dosages = 2.0 * n_of_a2
-    for block in product_blocks(part, backend=backend):
-        matrix = GenotypeMatrix(
-            part.take_variants(block), centre=False, missing="zero", backend=backend
-        )
-        dosages += matrix.multiply(signs[block])[:, 0]
-        yield Progress(WHAT, 0.9)
+    part = taken.take_variants(variants)
+    signed = weights[rows] * np.where(is_a1, 1.0, -1.0)[:, None]
+    n = genotypes.n_samples
+    totals = np.zeros((n, weights.shape[1])), np.zeros(n, np.int64), np.zeros(n)
+    has_stored = part.has_stored_dosages
+    for add, is_in in ((_add_calls, ~has_stored), (_add_dosages, has_stored)):
+        some = np.flatnonzero(is_in)
+        if len(some):
+            steps = add(part.take_variants(some), is_a1[some], signed[some], backend)
+            for total, of_some in zip(totals, (yield from steps), strict=True):
+                total += of_some
+    sums, n_called, dosages = totals
+    sums += 2 * weights[rows][~is_a1].sum(0)
     result = SampleScores(
         sums=sums,
         averages=sums / (2 * len(rows)),
-        n_alleles=2 * (n_of_a1 + n_of_a2),
+        n_alleles=2 * n_called,
         dosage_sums=dosages,
         n_variants=len(rows),
         notes=notes,
@@ -140,6 +140,47 @@ def score(last: Progress) -> SampleScores:
     np.True_
     """
     return last.result
+
+
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Sums of dosages of A1 times weights, missing ones the mean; genotypes of each sample; and sums of
+the dosages of the named alleles."""
+
+
+def _add_calls(
+    genotypes: Genotypes, is_a1: np.ndarray, weights: np.ndarray, backend: Backend
+) -> Generator[Progress, None, Sums]:
+    """Return the sums over variants, of hard calls."""
+    steps = iter_product(genotypes, weights, centre=False, backend=backend)
+    sums = yield from report_last(steps, 0.0, 0.5, what=WHAT)
+    n_of_a2 = yield from _count_called(genotypes, np.flatnonzero(~is_a1), 0.5, backend)
+    n_of_a1 = yield from _count_called(genotypes, np.flatnonzero(is_a1), 0.7, backend)
+    dosages, signs = 2.0 * n_of_a2, np.where(is_a1, 1.0, -1.0)[:, None]
+    for block in product_blocks(genotypes, backend=backend):
+        part = genotypes.take_variants(block)
+        matrix = GenotypeMatrix(part, centre=False, missing="zero", backend=backend)
+        dosages += matrix.multiply(signs[block])[:, 0]
+        yield Progress(WHAT, 0.9)
+    return sums, n_of_a1 + n_of_a2, dosages
+
+
+def _add_dosages(
+    genotypes: Genotypes, is_a1: np.ndarray, weights: np.ndarray, backend: Backend
+) -> Generator[Progress, None, Sums]:
+    """Return the sums over variants, of stored dosages."""
+    xp = array_module(backend)
+    sums = xp.zeros((genotypes.n_samples, weights.shape[1]))
+    n_called, dosages = xp.zeros(genotypes.n_samples, np.int64), xp.zeros(genotypes.n_samples)
+    for block, values in iter_dosage_blocks(genotypes, backend=backend):
+        found, signs = CentredDosages.of(values), xp.asarray(np.where(is_a1[block], 1.0, -1.0))
+        is_there = ~found.is_missing
+        filled = found.values + xp.asarray(found.means)[:, None]
+        sums += filled.T @ xp.asarray(weights[block])
+        n_called += is_there.sum(0)
+        dosages += signs @ xp.where(is_there, filled, 0.0)
+        dosages += 2.0 * is_there[xp.asarray(~is_a1[block])].sum(0)
+        yield Progress(WHAT, (int(block[-1]) + 1) / genotypes.n_variants)
+    return tuple(map(to_host, (sums, n_called, dosages)))
 
 
 def _count_called(
@@ -182,7 +223,10 @@ def _match(
     is_other = ~fits & ((other == a1) | (other == a2))
     complement = np.array([_COMPLEMENT.get(allele, "") for allele in a1.tolist()], np.str_)
     is_ambiguous = complement == a2
-    called = allele_counts(taken.take_variants(variants), backend=backend)[:, [0, 2, 3]].any(1)
+    part = taken.take_variants(variants)
+    called = allele_counts(part, backend=backend)[:, [0, 2, 3]].any(1)
+    for block, dosages in iter_dosage_blocks(part):
+        called[block] = ~np.isnan(dosages).all(1)
     counts = fits & called
     n_absent = len(ids) - len(rows)
     everywhere = {*genotypes.variants.ids.tolist()}

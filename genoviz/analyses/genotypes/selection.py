@@ -49,7 +49,13 @@ def iter_select_samples(genotypes: Genotypes, indices: np.ndarray) -> Iterator[P
     )
     for n_done, _ in slices:
         yield Progress("taking samples", n_done / genotypes.n_variants)
-    taken = replace(genotypes, packed=packed, samples=genotypes.samples.take(indices))
+    stored = genotypes.stored_dosages
+    taken = replace(
+        genotypes,
+        packed=packed,
+        samples=genotypes.samples.take(indices),
+        stored_dosages=None if stored is None else stored.take_samples(indices),
+    )
     yield Progress("taking samples", 1.0, taken)
 
 
@@ -111,7 +117,7 @@ def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        float64, shape (n_samples, len(ids)): counts of A1, NaN where missing.
+        float64, shape (n_samples, len(ids)): dosages of A1, NaN where missing.
 
     Raises
     ------
@@ -124,8 +130,7 @@ def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
         if len(rows) != 1:
             found = f"is the ID of {len(rows):,} variants" if len(rows) else "is not a variant's ID"
             raise ParameterError(f"{name!r} {found}; a scan is conditional on one by its ID")
-        dosages = genotypes.dosages(slice(int(rows[0]), int(rows[0]) + 1))[:, 0].astype(np.float64)
-        columns.append(np.where(dosages < 0, np.nan, dosages))
+        columns.append(genotypes.exact_dosages(rows)[:, 0])
     return np.column_stack(columns) if columns else np.empty((genotypes.n_samples, 0))
 
 

@@ -115,6 +115,7 @@ def as_linked(genotypes: Genotypes) -> Genotypes:
 
     At X, males have zero or one A1. At Y, all samples except males are missing. Heterozygous calls
     of males at X and Y are missing. Without such variants the genotypes are returned unchanged.
+    Linkage is that of hard calls.
     """
     others = variants_of(genotypes, Kind.X, Kind.Y)
     if not len(others):
@@ -131,7 +132,7 @@ def as_linked(genotypes: Genotypes) -> Genotypes:
         if kind == Kind.Y:
             found = found & is_haploid | ~is_haploid & _FIRST_BITS
         packed[rows] = found
-    return replace(genotypes, packed=packed)
+    return replace(genotypes, packed=packed, stored_dosages=None)
 
 
 def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:

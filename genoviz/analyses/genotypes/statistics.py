@@ -1,4 +1,4 @@
-"""Basic statistics of variants and samples: frequencies, missing rates, heterozygosity."""
+"""Basic statistics of variants: frequencies, missing rates, heterozygosity."""
 
 from __future__ import annotations
 
@@ -8,24 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.analyses.genotypes.code_values import frequencies_of_counts
+from genoviz.analyses.genotypes.dosage_blocks import DosageSums, iter_dosage_sums
 from genoviz.analyses.genotypes.hardy_weinberg import iter_hardy_weinberg_p
-from genoviz.analyses.genotypes.products import allele_counts, iter_allele_counts
+from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import count_groups, variants_of
 from genoviz.analyses.genotypes.variant_blocks import (
     iter_tasks,
-    product_blocks,
     variants_at_a_time,
 )
-from genoviz.backend import Backend, Scheduler, load_kernel, to_host
-from genoviz.generators import Progress, iter_slices, last_of, report_last
-from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
+from genoviz.backend import Backend, Scheduler
+from genoviz.generators import Progress, iter_slices, last_of, report_last, report_steps
+from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
-
-IS_MISSING = np.array([0.0, 1.0, 0.0, 0.0])
-IS_HETEROZYGOUS = np.array([0.0, 0.0, 1.0, 0.0])
-IS_CALLED = 1 - IS_MISSING
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +27,8 @@ class VariantStatistics:
     """Statistics of each variant, defined as in PLINK 2.
 
     Males have one copy at X and Y, and everybody one at MT. A heterozygous call with one copy
-    counts as half of each allele. At Y only males count.
+    counts as half of each allele. At Y only males count. Frequencies are those of dosages where a
+    variant has stored ones; all else is counted from hard calls.
 
     Attributes
     ----------
@@ -45,34 +40,40 @@ class VariantStatistics:
     hwe_counts, hwe_male_counts
         The same for the samples in the Hardy-Weinberg test: founders of both sexes, and at X
         females, with males separate. Rows of Y and MT are -1. Equal to `counts` if None.
+    dosage_sums
+        Sums of stored dosages; None if there are none.
     """
 
     counts: np.ndarray
     haploid_counts: np.ndarray | None = None
     hwe_counts: np.ndarray | None = None
     hwe_male_counts: np.ndarray | None = None
+    dosage_sums: DosageSums | None = None
 
     @cached_property
     def n_called(self) -> np.ndarray:
-        """Number of samples with a genotype: int64, shape (n_variants,)."""
+        """Number of samples with a hard call: int64, shape (n_variants,)."""
         return self.counts.sum(1) - self.counts[:, 1]
 
     @cached_property
     def n_alleles(self) -> np.ndarray:
-        """Number of called allele copies: int64, shape (n_variants,)."""
-        return 2 * self.n_called - (self._haploid.sum(1) - self._haploid[:, 1])
+        """Number of allele copies with a dosage: int64, shape (n_variants,)."""
+        found = 2 * self.n_called - (self._haploid.sum(1) - self._haploid[:, 1])
+        if self.dosage_sums is not None:
+            found[self.dosage_sums.variants] = self.dosage_sums.n_alleles
+        return found
 
     @cached_property
     def a1_frequency(self) -> np.ndarray:
-        """Frequency of A1 among called copies: float64, NaN if none is called."""
-        return _share(self._a1_copies, self.n_alleles)
+        """Frequency of A1 among these copies: float64, NaN if there are none."""
+        return share(self._a1_copies, self.n_alleles)
 
     @cached_property
     def minor_allele_frequency(self) -> np.ndarray:
         """Frequency of the rarer allele: float64, 0 to 0.5, NaN if none is called."""
         # From counts: 1 - 0.9 is below 0.1 in floats, and a variant at the threshold must pass.
         rarer = np.minimum(self._a1_copies, self.n_alleles - self._a1_copies)
-        return _share(rarer, self.n_alleles)
+        return share(rarer, self.n_alleles)
 
     @cached_property
     def missing_rate(self) -> np.ndarray:
@@ -83,7 +84,7 @@ class VariantStatistics:
     def heterozygosity(self) -> np.ndarray:
         """Share of heterozygotes among diploid calls: float64, NaN if there are none."""
         diploid = self.counts - self._haploid
-        return _share(diploid[:, 2], diploid.sum(1) - diploid[:, 1])
+        return share(diploid[:, 2], diploid.sum(1) - diploid[:, 1])
 
     @cached_property
     def hwe_p(self) -> np.ndarray:
@@ -113,61 +114,18 @@ class VariantStatistics:
 
     @cached_property
     def _a1_copies(self) -> np.ndarray:
-        """Copies of A1 among the called: float64, multiples of one half, so exact."""
+        """Copies of A1 among these: float64, multiples of 1/32768, so exact."""
         halves = 4 * self.counts[:, 0] + 2 * self.counts[:, 2]
         halves -= 2 * self._haploid[:, 0] + self._haploid[:, 2]
-        return halves / 2
+        copies = halves / 2
+        if self.dosage_sums is not None:
+            copies[self.dosage_sums.variants] = self.dosage_sums.a1_copies
+        return copies
 
     @cached_property
     def _haploid(self) -> np.ndarray:
         none = np.zeros_like(self.counts)
         return none if self.haploid_counts is None else self.haploid_counts
-
-
-@dataclass(frozen=True, eq=False)
-class SampleStatistics:
-    """Statistics of each sample.
-
-    Attributes
-    ----------
-    n_variants
-        int64, shape (n_samples,): number of variants; without those of Y unless male.
-    n_called
-        int64, shape (n_samples,): number of these with a genotype.
-    n_autosomal
-        int64, shape (n_samples,): called variants of autosomes and pseudoautosomal regions.
-    n_heterozygous
-        int64, shape (n_samples,): heterozygous ones among ``n_autosomal``.
-    n_expected_homozygous
-        float64, shape (n_samples,): sum of 1 - 2p(1 - p) over ``n_autosomal`` variants.
-    """
-
-    n_variants: np.ndarray
-    n_called: np.ndarray
-    n_autosomal: np.ndarray
-    n_heterozygous: np.ndarray
-    n_expected_homozygous: np.ndarray
-
-    @cached_property
-    def missing_rate(self) -> np.ndarray:
-        """Share of variants without a genotype: float64; 0 if there are no variants."""
-        return (self.n_variants - self.n_called) / np.maximum(self.n_variants, 1)
-
-    @cached_property
-    def heterozygosity(self) -> np.ndarray:
-        """Share of heterozygotes among called autosomal variants: float64, NaN if none."""
-        return _share(self.n_heterozygous, self.n_autosomal)
-
-    @cached_property
-    def inbreeding(self) -> np.ndarray:
-        """Method-of-moments F, as in ``plink --het``: float64, NaN if nothing varies.
-
-        (observed - expected homozygous) / (called - expected homozygous), over autosomes.
-        """
-        n_homozygous = self.n_autosomal - self.n_heterozygous
-        n_mixed = self.n_autosomal - self.n_expected_homozygous
-        is_rounding = n_mixed < ROUNDING * self.n_variants
-        return _share(n_homozygous - self.n_expected_homozygous, np.where(is_rounding, 0, n_mixed))
 
 
 def variant_statistics(
@@ -236,7 +194,7 @@ def iter_variant_statistics(
         for done, block, found in iter_tasks(_count_block, genotypes, **options):
             tables[:, block] = found
             yield Progress("counting genotypes", done)
-        yield Progress("counting genotypes", 1.0, VariantStatistics(*tables))
+        yield from _with_dosages(genotypes, tables)
         return
 
     def count(first: int, stop: int) -> None:
@@ -246,7 +204,15 @@ def iter_variant_statistics(
     first_size = variants_at_a_time(genotypes, backend=backend)
     for n_done, _ in iter_slices(count, genotypes.n_variants, first_size=first_size):
         yield Progress("counting genotypes", n_done / genotypes.n_variants)
-    yield Progress("counting genotypes", 1.0, VariantStatistics(*tables))
+    yield from _with_dosages(genotypes, tables)
+
+
+def _with_dosages(genotypes: Genotypes, tables: np.ndarray) -> Iterator[Progress]:
+    """Add up stored dosages; the last step has the statistics."""
+    what, sums = "counting genotypes", None
+    if genotypes.stored_dosages is not None:
+        sums = yield from report_steps(iter_dosage_sums(genotypes, tables[0]), "adding up dosages")
+    yield Progress(what, 1.0, VariantStatistics(*tables, dosage_sums=sums))
 
 
 def _count_part(
@@ -273,76 +239,7 @@ def _count_block(
     return _count_part(part, is_tested, n_tables, backend)
 
 
-def sample_statistics(
-    genotypes: Genotypes, *, counts: np.ndarray | None = None, backend: Backend = "auto"
-) -> SampleStatistics:
-    """Return missing rates, heterozygosity and inbreeding of the samples.
-
-    Heterozygosity and inbreeding use autosomes and pseudoautosomal regions. Missing genotypes at Y
-    count for males only.
-
-    Parameters
-    ----------
-    genotypes
-        The genotypes.
-    counts
-        `VariantStatistics.counts` of the same genotypes, if already known.
-    backend
-        Where to compute.
-
-    Raises
-    ------
-    ParameterError
-        If a contig is not a chromosome of the species.
-    """
-    return last_of(iter_sample_statistics(genotypes, counts=counts, backend=backend)).result
-
-
-def iter_sample_statistics(
-    genotypes: Genotypes, *, counts: np.ndarray | None = None, backend: Backend = "auto"
-) -> Iterator[Progress]:
-    """Sum up blocks of variants; the last step has the result of `sample_statistics`."""
-    start = 0.0
-    if counts is None:
-        start = 0.5
-        steps = iter_allele_counts(genotypes, backend=backend)
-        counts = yield from report_last(steps, 0.0, start)
-    is_autosomal = np.isin(genotypes.kinds, DIPLOID).astype(np.float64)
-    is_of_y = (genotypes.kinds == Kind.Y).astype(np.float64)
-    p = frequencies_of_counts(counts)
-    homozygous = (1 - 2 * p * (1 - p)) * is_autosomal
-    ones = np.ones(genotypes.n_variants)
-    weights = np.column_stack([ones, homozygous, is_autosomal, is_of_y])
-    missing = np.zeros((genotypes.n_samples, 4))
-    heterozygous = np.zeros((genotypes.n_samples, 1))
-    for block in product_blocks(genotypes, backend=backend):
-        packed = np.ascontiguousarray(genotypes.packed[block])
-        missing += _sums(packed, genotypes.n_samples, IS_MISSING, weights[block], backend)
-        of_block = is_autosomal[block, None]
-        heterozygous += _sums(packed, genotypes.n_samples, IS_HETEROZYGOUS, of_block, backend)
-        yield Progress("adding up samples", start + (1 - start) * block.stop / len(ones))
-    n_missing = np.rint(missing).astype(np.int64)
-    has_no_y = ~genotypes.samples.is_male
-    n_variants = genotypes.n_variants - has_no_y * int(is_of_y.sum())
-    result = SampleStatistics(
-        n_variants=n_variants,
-        n_called=n_variants - (n_missing[:, 0] - has_no_y * n_missing[:, 3]),
-        n_autosomal=int(is_autosomal.sum()) - n_missing[:, 2],
-        n_heterozygous=np.rint(heterozygous[:, 0]).astype(np.int64),
-        n_expected_homozygous=homozygous.sum() - missing[:, 1],
-    )
-    yield Progress("adding up samples", 1.0, result)
-
-
-def _sums(
-    packed: np.ndarray, n_samples: int, of_code: np.ndarray, weights: np.ndarray, backend: Backend
-) -> np.ndarray:
-    """Return sums over variants of weights (n_variants, k) times the value of each code."""
-    values = np.tile(of_code, (len(packed), 1))
-    kernel = load_kernel("genotype_product", backend)
-    return to_host(kernel.multiply(packed, n_samples, values, np.ascontiguousarray(weights)))
-
-
-def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole: float64, NaN where the whole is 0."""
     shares = np.full(len(part), np.nan)
     return np.divide(part, whole, out=shares, where=whole > 0)

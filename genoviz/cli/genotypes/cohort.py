@@ -196,6 +196,7 @@ def freq(
         bool,
         option("Include samples with known parents in Hardy-Weinberg tests.", "--nonfounders"),
     ] = False,
+    hard_calls: io.HardCallsOption = False,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
 ) -> None:
@@ -205,16 +206,19 @@ def freq(
     is the p value of the exact Hardy-Weinberg test of samples without a known parent. Males have
     one copy of X and Y, and all samples have one copy of MT. On X, HWE_P uses females and males; on
     Y and MT it is NA.
+
+    If the file has dosages (imputed genotypes), A1_FREQ and MAF are their means, and there are two
+    more columns: OBS_CT is the number of allele copies with a dosage, and MACH_R2 the variance of
+    the dosages over that expected from the frequency (1: certain; NA on X and MT). The other
+    columns count hard calls.
     """
+    from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
     from genoviz.analyses.genotypes.sex_chromosomes import note_counted
-    from genoviz.analyses.genotypes.statistics import (
-        iter_sample_statistics,
-        iter_variant_statistics,
-    )
+    from genoviz.analyses.genotypes.statistics import iter_variant_statistics
 
     table_only(samples, option="--samples")
     with show_progress() as bar:
-        found = io.open_genotypes(genotypes, bar, filters)
+        found = io.open_genotypes(genotypes, bar, filters, dosages=not hard_calls)
         print_notes(*note_counted(found, nonfounders=nonfounders))
         steps = iter_variant_statistics(
             found, nonfounders=nonfounders, scheduler=scheduler, backend=backend.value
@@ -234,6 +238,8 @@ def freq(
         "MISSING": missing,
         "HWE_P": hwe_p,
     }
+    if counts.dosage_sums is not None:
+        columns |= {"OBS_CT": counts.n_alleles, "MACH_R2": counts.dosage_sums.mach_r2}
     write_table(columns, output)
     if samples is not None:
         values = {

@@ -109,7 +109,8 @@ def _read_phenotype(path: Path, genotypes: Genotypes) -> np.ndarray | None:
     """Return column 6 of the .fam file that genotypes come from; None if they have none."""
     import numpy as np
 
-    from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths, read_fam_lines
+    from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
+    from genoviz.io.genotypes.sample_tables import read_fam_lines
 
     bed, _, fam = plink_paths(path)
     if path.suffix not in ENDINGS and (path.is_file() or not bed.is_file()):

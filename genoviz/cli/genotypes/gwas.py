@@ -112,6 +112,7 @@ def gwas(
         ),
     ] = 2,
     filters: io.Filters,
+    hard_calls: io.HardCallsOption = False,
     seed: SeedOption = 0,
     scheduler: SchedulerOption = None,
     backend: BackendOption = BackendName.auto,
@@ -132,7 +133,8 @@ def gwas(
     from genoviz.analyses.genotypes.selection import condition_columns
 
     with show_progress() as bar:
-        found = io.open_genotypes(genotypes, bar, filters)
+        dosages = not hard_calls and model is not Model.mixed
+        found = io.open_genotypes(genotypes, bar, filters, dosages=dosages)
         name, taken = take_trait(genotypes, found.samples, traits)
         phenotype = taken.values
         if taken.is_binary and model in (Model.linear, Model.mixed):

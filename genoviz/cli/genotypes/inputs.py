@@ -49,6 +49,9 @@ AutosomesOption = Annotated[
 ContigsOption = Annotated[
     Contigs, option("Exclude X, Y and MT, or use all contigs as coded in the file.", "--contigs")
 ]
+HardCallsOption = Annotated[
+    bool, option("Use hard calls where the file has dosages.", "--hard-calls")
+]
 GammaOption = Annotated[
     str | None,
     option(
@@ -128,17 +131,18 @@ class Filters:
     autosomes: AutosomesOption = None
 
 
-def open_genotypes(
-    path: Path, bar: ProgressBar, filters: Filters, *, split_alleles: bool = False
-) -> Genotypes:
-    """Return the genotypes of a file that pass the filters; notes go to standard error."""
+def open_genotypes(path: Path, bar: ProgressBar, filters: Filters, **reading: bool) -> Genotypes:
+    """Return the genotypes of a file that pass the filters; notes go to standard error.
+
+    Further options are those of `iter_read_genotypes`; dosages are not read by default.
+    """
     from genoviz.analyses.genotypes.filters import FilterOptions, iter_filter_genotypes
     from genoviz.analyses.genotypes.selection import iter_select_samples
     from genoviz.analyses.genotypes.sex_chromosomes import describe_chromosomes
     from genoviz.io.genotypes.reader import iter_read_genotypes
 
-    options = {"n_autosomes": filters.autosomes, "split_alleles": split_alleles}
-    for progress in iter_read_genotypes(path, **options):
+    reading = {"dosages": False, **reading}
+    for progress in iter_read_genotypes(path, n_autosomes=filters.autosomes, **reading):
         bar.update(progress.stage, progress.n_done, progress.n_total or None, "")
     genotypes = progress.genotypes
     print_notes(*genotypes.notes)

@@ -45,12 +45,14 @@ def score(
     ] = None,
     filters: io.Filters,
     contigs: io.ContigsOption = io.Contigs.autosomes,
+    hard_calls: io.HardCallsOption = False,
     backend: BackendOption = BackendName.auto,
 ) -> None:
     """Compute scores of samples: sums of allele dosages times weights.
 
     NAME_SUM is the sum, and NAME_AVG the sum divided by twice the number of variants, as in plink2
-    --score; a missing genotype counts as the mean. ALLELE_CT is twice the number of the sample's
+    --score; a missing genotype counts as the mean. Dosages of imputed genotypes
+    are used as they are. ALLELE_CT is twice the number of the sample's
     genotypes, and DOSAGE_SUM the sum of the dosages. An allele may be A1 or A2 of the variant.
     Skipped rows are reported on standard error.
     """
@@ -73,7 +75,7 @@ def score(
         holed = np.flatnonzero(~np.isfinite(values).all(1))
         if len(holed):
             table.refuse(int(holed[0]), "has a weight that is missing or infinite")
-        found = io.open_genotypes(genotypes, bar, filters)
+        found = io.open_genotypes(genotypes, bar, filters, dosages=not hard_calls)
         print_notes(*note_left_out(found, contigs.value))
         steps = iter_score(
             found,

@@ -1,4 +1,4 @@
-"""Genotypes of BGEN files: hard calls of their probabilities.
+"""Genotypes of BGEN files: dosages and hard calls of their probabilities.
 
 The first allele of a variant is REF and A2, the second ALT and A1, the counted allele, as PLINK 2
 reads them with ``ref-first``. Haploid genotypes count as homozygous.
@@ -24,20 +24,10 @@ import numpy as np
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import open_raw
 from genoviz.io.files.optional import import_reader
-from genoviz.io.genotypes.hard_calls import (
-    CALLED,
-    DOSAGES,
-    NONE,
-    UNCERTAIN,
-    WRONG,
-    call_copies,
-    call_triples,
-)
-from genoviz.io.genotypes.plink_files import check_once
-from genoviz.io.genotypes.vcf import RecordColumns
-from genoviz.io.text.encoding import check_text
-from genoviz.io.text.spaced_lines import split_lines
-from genoviz.io.text.text_file import read_bytes
+from genoviz.io.genotypes.dosages import WRONG_DOSAGE, read_copies, read_triples
+from genoviz.io.genotypes.record_columns import RecordColumns
+from genoviz.io.genotypes.sample_tables import read_sample_file
+from genoviz.model.genotypes.dosages import MISSING_DOSAGE
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
 _MAGICS = (b"bgen", bytes(4))
@@ -49,8 +39,10 @@ _MAX_PLOIDY = 63
 _STEP_GENOTYPES = 1 << 22
 
 
-def read_bgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
-    """Return the hard calls of a BGEN file of layout 1 or 2; yields progress.
+def read_bgen(
+    path: Path, *, dosages: bool = True
+) -> Generator[tuple[str, int, int], None, Genotypes]:
+    """Return the genotypes of a BGEN file of layout 1 or 2; yields progress.
 
     Samples are those of the .sample file of the same name, if there is one, otherwise those that
     the BGEN file names.
@@ -59,6 +51,8 @@ def read_bgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     ----------
     path
         The .bgen file, or its .sample file.
+    dosages
+        Whether to read dosages too, not only hard calls.
 
     Raises
     ------
@@ -76,7 +70,7 @@ def read_bgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
         names = _read_ids(data, header) if header.has_ids else None
         samples, notes = _find_samples(path, table, names, header.n_samples)
         data.start_at(header.first_variant)
-        columns = RecordColumns(path, samples)
+        columns = RecordColumns(path, samples, takes_dosages=dosages)
         step = max(1, _STEP_GENOTYPES // max(header.n_samples, 1))
         for number in range(1, header.n_variants + 1):
             data.where = f"variant {number:,} of {header.n_variants:,}"
@@ -223,41 +217,6 @@ def _find_samples(
     return samples, (note,)
 
 
-def read_sample_file(path: Path) -> SampleTable:
-    """Return the samples of a .sample file, as PLINK 2: ID_1 is FID, ID_2 is IID.
-
-    A file without ID_2 has IIDs alone. Sexes are 1 or M, and 2 or F, in column ``sex``; parents
-    are in columns ``father`` and ``mother``.
-
-    Raises
-    ------
-    FileFormatError
-        If it lacks its two header lines, or names a sample twice.
-    """
-    check_text(path)
-    data = read_bytes(path)
-    text = data[: 1 << 20].tobytes()
-    first, _, rest = text.partition(b"\n")
-    second = rest.partition(b"\n")[0]
-    titles = first.decode("utf-8", "replace").lower().split()
-    types = second.decode("utf-8", "replace").split()
-    if not titles or len(types) != len(titles) or types[0] != "0":
-        found = "needs a line of titles (ID_1 ID_2 missing) and one of types (0 0 0) first"
-        raise FileFormatError(path, found)
-    below = data[len(first) + len(second) + 2 :]
-    lines = split_lines(path, below, len(titles), " ".join(titles), 2)
-    none = np.full(len(lines), "0")
-    sex, father, mother = (
-        lines.texts(titles.index(title)) if title in titles else none
-        for title in ("sex", "father", "mother")
-    )
-    has_families = titles[1:2] == ["id_2"]
-    ids, families = lines.texts(int(has_families)), lines.texts(0) if has_families else none
-    check_once(lines, families, ids)
-    sexes = np.isin(sex, ("1", "M", "m")) + 2 * np.isin(sex, ("2", "F", "f"))
-    return SampleTable(families, ids, father, mother, sexes.astype(np.uint8))
-
-
 def _add_variant(data: _Bytes, header: BgenHeader, columns: RecordColumns) -> None:
     """Read a variant, and add it if it has two alleles at most."""
     n = header.n_samples
@@ -274,7 +233,7 @@ def _add_variant(data: _Bytes, header: BgenHeader, columns: RecordColumns) -> No
     if header.layout == 1:
         content = data.take(data.number() if header.compression else 6 * n)
         content = _unpack(data, content, header.compression, 6 * n)
-        codes = call_triples(content)
+        dosages = read_triples(content)
     else:
         n_stored = data.number()
         n_bytes = data.number() if header.compression else n_stored
@@ -282,16 +241,14 @@ def _add_variant(data: _Bytes, header: BgenHeader, columns: RecordColumns) -> No
             data.refuse(f"says {n_bytes:,} bytes of genotypes, needs fewer")
         content = data.take(n_stored - 4 * (header.compression > 0))
         content = _unpack(data, content, header.compression, n_bytes)
-        codes = _layout2_codes(data, content, n, n_alleles, columns)
-    n_of_code = np.bincount(codes, minlength=WRONG + 1)
-    if n_of_code[WRONG]:
-        sample = columns.samples.ids[int(np.argmax(codes == WRONG))]
+        dosages = _layout2_dosages(data, content, n, n_alleles, columns)
+    is_wrong = dosages == WRONG_DOSAGE
+    if is_wrong.any():
+        sample = columns.samples.ids[int(np.argmax(is_wrong))]
         data.refuse(f"has probabilities of sample {sample!s} that are more than 1 together")
-    columns.n_dosages += bool(n_of_code[CALLED:NONE].any())
-    columns.n_uncertain += int(n_of_code[UNCERTAIN])
     reference, other = (*alleles, ".", ".")[:2]
     named = next((text for text in (name, other_id) if text not in ("", ".")), ".")
-    columns.add_variant((contig, position - 1), (named, other, reference), DOSAGES[codes])
+    columns.add_dosages((contig, position - 1), (named, other, reference), dosages)
 
 
 def _unpack(data: _Bytes, content: bytes, compression: int, n_bytes: int) -> bytes:
@@ -317,10 +274,10 @@ def _unpack(data: _Bytes, content: bytes, compression: int, n_bytes: int) -> byt
     return content
 
 
-def _layout2_codes(
+def _layout2_dosages(
     data: _Bytes, content: bytes, n: int, n_alleles: int, columns: RecordColumns
 ) -> np.ndarray:
-    """Return the codes of a variant's genotypes, and count those of other than two copies."""
+    """Return the dosages of a variant, uint16, and count genotypes of other than two copies."""
     if len(content) < 10 + n:
         data.refuse(f"has {len(content):,} bytes of genotypes, needs {10 + n:,} or more")
     found = int.from_bytes(content[:4], "little"), int.from_bytes(content[4:6], "little")
@@ -338,10 +295,10 @@ def _layout2_codes(
         data.refuse(f"has {len(stored):,} bytes of probabilities, needs {n_values:,} numbers of "
                     f"{n_bits} bits")  # fmt: skip
     is_missing = flags >= _MISSING
-    codes = np.zeros(n, np.uint8)
+    dosages = np.zeros(n, np.uint16)
     if n_alleles > 1:
-        codes = call_copies(stored, ploidies, n_bits, is_phased=bool(is_phased))
+        dosages = read_copies(stored, ploidies, n_bits, is_phased=bool(is_phased))
     columns.n_of_kind[2, 0] += np.count_nonzero((ploidies == 1) & ~is_missing)
     columns.n_of_kind[0, 0] += np.count_nonzero((ploidies > 2) & ~is_missing)
-    codes[is_missing | ~np.isin(ploidies, (1, 2))] = NONE
-    return codes
+    dosages[is_missing | ~np.isin(ploidies, (1, 2))] = MISSING_DOSAGE
+    return dosages

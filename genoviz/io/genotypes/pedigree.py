@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_columns
-from genoviz.io.genotypes.plink_files import read_fam
+from genoviz.io.genotypes.sample_tables import read_fam
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.genotypes.plink_files import read_fam_lines
+from genoviz.io.genotypes.sample_tables import read_fam_lines
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import (
     drop_empty_rows,

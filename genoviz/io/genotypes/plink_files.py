@@ -11,7 +11,8 @@ https://www.cog-genomics.org/plink/2.0/formats#pgen
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import contextlib
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,13 @@ from genoviz.errors import FileFormatError
 from genoviz.generators import report
 from genoviz.io.files.content import changed, file_state, missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
+from genoviz.io.genotypes.dosages import DosageRows, dosage_notes
+from genoviz.io.genotypes.sample_tables import read_fam
 from genoviz.io.text.encoding import check_text
-from genoviz.io.text.spaced_lines import SpacedLines, split_lines
+from genoviz.io.text.spaced_lines import split_lines
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import packing_loops
+from genoviz.model.genotypes.dosages import COPY, MISSING_DOSAGE, StoredDosages
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
 MAGIC = b"\x6c\x1b\x01"
@@ -31,7 +35,6 @@ ENDINGS = (".bed", ".bim", ".fam")
 
 _SAMPLE_MAJOR = b"\x6c\x1b\x00"
 _BIM_FIELDS = "chromosome, ID, centimorgans, position, allele 1, allele 2"
-_FAM_FIELDS = "family ID, individual ID, father, mother, sex, phenotype"
 _ENDINGS = (".pgen", ".pvar.zst", ".pvar", ".psam")
 _BLOCK_BYTES = 1 << 26
 _BLOCK_VARIANTS, _MODE_OF_RECORDS, _MODES_OF_DOSAGES, _DOSAGE_BITS = 1 << 16, 0x10, (3, 4), 0x60
@@ -78,28 +81,6 @@ def plink_paths(path: Path) -> tuple[Path, Path, Path]:
     return bed, bim, fam
 
 
-def read_fam(path: Path) -> SampleTable:
-    """Return the samples of a .fam file."""
-    lines = read_fam_lines(path)
-    family_ids, ids, fathers, mothers = (lines.texts(column) for column in range(4))
-    sexes = lines.texts(4)
-    codes = np.zeros(len(lines), np.uint8)
-    codes[np.isin(sexes, ("1", "M"))] = 1
-    codes[np.isin(sexes, ("2", "F"))] = 2
-    check_once(lines, family_ids, ids)
-    return SampleTable(family_ids, ids, fathers, mothers, codes)
-
-
-def read_fam_lines(path: Path) -> SpacedLines:
-    """Return the fields of the lines of a .fam file: six, or more with several traits."""
-    check_text(path)
-    data = read_bytes(path, may_be_empty=True)
-    first = data[: 1 << 16].tobytes().lstrip().partition(b"\n")[0]
-    n_fields = max(6, len(first.split()))
-    more = ", as the first line, where further ones are phenotypes too" * (n_fields > 6)
-    return split_lines(path, data, n_fields, _FAM_FIELDS + more)
-
-
 def read_bim(path: Path) -> VariantTable:
     """Return the variants of a .bim file; positions of 0 and below are unknown."""
     check_text(path)
@@ -114,17 +95,6 @@ def read_bim(path: Path) -> VariantTable:
         lines.texts(5),
         lines.numbers(2, "the place in centimorgans"),
     )
-
-
-def check_once(lines: SpacedLines, family_ids: np.ndarray, ids: np.ndarray) -> None:
-    """Reject two samples with the same family and name."""
-    if len(set(ids.tolist())) == len(ids):
-        return
-    seen: dict[tuple[str, str], int] = {}
-    for row, names in enumerate(zip(family_ids.tolist(), ids.tolist(), strict=True)):
-        if seen.setdefault(names, row) != row:
-            found = f"sample {names[1]!r} of family {names[0]!r} is there already"
-            lines.refuse(row, f"{found}, needs an ID of its own")
 
 
 def _size(path: Path, bed: Path) -> int:
@@ -166,8 +136,17 @@ def _check_shape(
     return n_rows, width
 
 
-def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
-    """Return the hard calls of a PLINK 2 file set; yields progress.
+def read_pgen(
+    path: Path, *, dosages: bool = True
+) -> Generator[tuple[str, int, int], None, Genotypes]:
+    """Return the genotypes of a PLINK 2 file set; yields progress.
+
+    Parameters
+    ----------
+    path
+        One of the files.
+    dosages
+        Whether to read dosages too, not only hard calls.
 
     Raises
     ------
@@ -196,22 +175,16 @@ def read_pgen(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
     with reader:
         kept = np.flatnonzero(n_alleles == 2)
         packed = yield from _read_packed(pgen, reader, kept, len(samples))
+        has_dosages = _find_dosages(pgen, len(variants))[kept]
+        stored = None
+        if dosages and has_dosages.any():
+            stored = yield from _read_dosages(pgen, reader, kept, has_dosages, len(samples))
     n_left_out = len(variants) - len(kept)
     noun, verb = ("variant", "is") if n_left_out == 1 else ("variants", "are")
     notes = [f"{n_left_out:,} {noun} of more than two alleles {verb} left out."] * (n_left_out > 0)
-    has_dosages = _find_dosages(pgen, len(variants))
-    notes += dosage_notes(int(has_dosages[kept].sum()))
+    notes += dosage_notes(int(has_dosages.sum()), are_taken=dosages)
     variants = variants.take(kept) if n_left_out else variants
-    return Genotypes(packed, samples, variants, tuple(notes))
-
-
-def dosage_notes(n_variants: int) -> tuple[str, ...]:
-    """Return a note on the number of variants whose dosages are ignored; empty for none."""
-    if not n_variants:
-        return ()
-    who = "variant has" if n_variants == 1 else "variants have"
-    rest = "dosages, which are not taken: genotypes are those that were called."
-    return (f"{n_variants:,} {who} {rest}",)
+    return Genotypes(packed, samples, variants, tuple(notes), stored_dosages=stored)
 
 
 def _find_dosages(path: Path, n_variants: int) -> np.ndarray:
@@ -242,13 +215,43 @@ def _read_packed(
     for first in range(0, len(kept), step):
         numbers = kept[first : first + step].astype(np.uint32)
         part = dosages[: len(numbers)]
-        try:
+        with _told_of(path):
             reader.read_list(numbers, part)
-        except (RuntimeError, OSError) as error:
-            raise FileFormatError(path, "is damaged or cut off, needs the whole file") from error
         packed[first : first + step] = packing_loops.pack_dosages(part)
         yield "Reading genotypes", first + len(numbers), len(kept)
     return packed
+
+
+def _read_dosages(
+    path: Path, reader, kept: np.ndarray, has_dosages: np.ndarray, n_samples: int
+) -> Generator[tuple[str, int, int], None, StoredDosages]:
+    rows, last, n = DosageRows(path, n_samples), 0, int(has_dosages.sum())
+    step = max(1, min(n, _BLOCK_BYTES // max(4 * n_samples, 1)))
+    values = np.empty((step, n_samples), np.float32)
+    stored = np.flatnonzero(has_dosages)
+    for first in range(0, n, step):
+        block = stored[first : first + step]
+        part = values[: len(block)]
+        with _told_of(path):
+            reader.read_dosages_list(kept[block].astype(np.uint32), part)
+        # pgenlib returns multiples of 1/16384, and -9 for missing.
+        dosages = np.where(part < 0, MISSING_DOSAGE, np.rint(part * COPY)).astype(np.uint16)
+        for number, row in zip(block.tolist(), dosages, strict=True):
+            rows.skip(number - last)
+            rows.add(row[None])
+            last = number + 1
+        yield "Reading dosages", first + len(block), n
+    rows.skip(len(kept) - last)
+    return rows.finish()
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Convert errors of pgenlib into a FileFormatError."""
+    try:
+        yield
+    except (RuntimeError, OSError) as error:
+        raise FileFormatError(path, "is damaged or cut off, needs the whole file") from error
 
 
 def read_psam(path: Path) -> SampleTable:

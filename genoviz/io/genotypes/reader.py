@@ -60,17 +60,25 @@ class GenotypesProgress:
 
 
 def read_genotypes(
-    source: str | PathLike[str], *, n_autosomes: int | None = None, split_alleles: bool = False
+    source: str | PathLike[str],
+    *,
+    n_autosomes: int | None = None,
+    split_alleles: bool = False,
+    dosages: bool = True,
 ) -> Genotypes:
     """Return the genotypes of a file; see :func:`iter_read_genotypes`."""
-    options = {"n_autosomes": n_autosomes, "split_alleles": split_alleles}
+    options = {"n_autosomes": n_autosomes, "split_alleles": split_alleles, "dosages": dosages}
     for progress in iter_read_genotypes(source, **options):
         found = progress.genotypes
     return found
 
 
 def iter_read_genotypes(
-    source: str | PathLike[str], *, n_autosomes: int | None = None, split_alleles: bool = False
+    source: str | PathLike[str],
+    *,
+    n_autosomes: int | None = None,
+    split_alleles: bool = False,
+    dosages: bool = True,
 ) -> Iterator[GenotypesProgress]:
     """Yield the progress of reading genotypes; the last report has them.
 
@@ -80,11 +88,13 @@ def iter_read_genotypes(
       in PLINK 1.9. The genotypes are memory-mapped, not loaded. Those of an old sample-major .bed
       file are transposed in memory.
     - VCF and BCF (``.vcf``, ``.vcf.gz``, ``.vcf.bgz``, ``.bcf``): ALT. Variants with more than two
-      alleles are left out, half-calls are missing, haploid genotypes count as homozygous.
-    - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT, from
-      hard calls. Variants with more than two alleles are left out.
+      alleles are left out, half-calls are missing, haploid genotypes count as homozygous. Dosages
+      are those of DS, otherwise HDS, otherwise GP; where there is no GT, hard calls are made of
+      them as for BGEN.
+    - PLINK 2 (``.pgen`` with ``.pvar`` or ``.pvar.zst`` and ``.psam``, or their prefix): ALT.
+      Variants with more than two alleles are left out.
     - BGEN 1.1 to 1.3 (``.bgen``, with a ``.sample`` file unless it names its samples): the second
-      allele, as PLINK 2 with ``ref-first``. Genotypes are the nearest whole dosages, missing if
+      allele, as PLINK 2 with ``ref-first``. Hard calls are the nearest whole dosages, missing if
       farther than 0.1 from one. Variants with more than two alleles are left out.
     - Arrays (``.npy``, ``.npz``) and tables (``.parquet``) of dosages, in the layout of
       :func:`genoviz.io.genotypes.arrays.write_dosages`.
@@ -101,6 +111,11 @@ def iter_read_genotypes(
     split_alleles
         Whether to split a VCF or BCF record with several ALT into one variant each, with the same
         ID and all other alleles as REF, as ``bcftools norm -m -any``.
+    dosages
+        Whether to read the dosages of VCF, PLINK 2 and BGEN files too, in units of 1/16384 as PLINK
+        2; otherwise only hard calls. Of 20,000 samples they take 40 KB a variant at which they
+        differ from hard calls; those of more than 64 MB are written to an unnamed file in the cache
+        folder.
 
     Raises
     ------
@@ -109,20 +124,21 @@ def iter_read_genotypes(
         is not VCF.
     """
     path = Path(source)
-    opened = _open(path, split_alleles=split_alleles)
+    opened = _open(path, split_alleles=split_alleles, dosages=dosages)
     found = yield from report(opened, lambda step: GenotypesProgress(*step))
     found = replace(found, n_autosomes=n_autosomes)
     n = found.n_variants
     yield GenotypesProgress("Reading genotypes", n, n, found)
 
 
-def _open(path: Path, *, split_alleles: bool) -> Generator[tuple[str, int, int], None, Genotypes]:
+def _open(
+    path: Path, *, split_alleles: bool, dosages: bool
+) -> Generator[tuple[str, int, int], None, Genotypes]:
     reader, path = _find_reader(path)
-    if not split_alleles:
-        return reader(path)
-    if reader is not read_vcf:
+    if split_alleles and reader is not read_vcf:
         raise FileFormatError(path, "is not VCF or BCF, and alleles are split of these alone")
-    return read_vcf(path, split_alleles=True)
+    options = {"dosages": dosages} if reader in (read_vcf, read_pgen, read_bgen) else {}
+    return reader(path, **options, **({"split_alleles": True} if split_alleles else {}))
 
 
 def _find_reader(path: Path) -> tuple[Callable, Path]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.chromosomes import check_autosomes, chromosome_kinds
+from genoviz.model.genotypes.dosages import COPY, MISSING_DOSAGE, StoredDosages
 
 MISSING_CODE, HETEROZYGOUS_CODE = 1, 2
 MALE, FEMALE = 1, 2
@@ -161,6 +162,9 @@ class Genotypes:
     n_autosomes
         Number of autosomes of the species, which determines the numbers of X, Y, XY and MT; if
         None, 22 as in humans. See `genoviz.model.genotypes.chromosomes`.
+    stored_dosages
+        Dosages of the variants at which they differ from the hard calls in ``packed``, such as
+        those of imputed genotypes. None if there are none.
 
     Raises
     ------
@@ -183,6 +187,7 @@ class Genotypes:
     variants: VariantTable
     notes: tuple[str, ...] = ()
     n_autosomes: int | None = None
+    stored_dosages: StoredDosages | None = None
 
     def __post_init__(self) -> None:
         check_autosomes(self.n_autosomes)
@@ -192,6 +197,13 @@ class Genotypes:
                 f"packed genotypes are {self.packed.dtype} of shape {self.packed.shape}, need "
                 f"uint8 of shape {shape} for {shape[0]} variants of {len(self.samples)} samples"
             )
+        if (stored := self.stored_dosages) is not None:
+            found, needed = (len(stored.rows), stored.n_samples), (shape[0], len(self.samples))
+            if found != needed:
+                raise ParameterError(
+                    f"stored dosages are of {found[0]} variants and {found[1]} samples, need "
+                    f"{needed[0]} and {needed[1]}"
+                )
 
     def __repr__(self) -> str:
         n_samples, n_variants = f"{self.n_samples:,}", f"{self.n_variants:,}"
@@ -253,17 +265,62 @@ class Genotypes:
         kinds[used] = chromosome_kinds([contigs[k] for k in used.tolist()], self.n_autosomes)
         return kinds[contig_ids]
 
+    @cached_property
+    def has_stored_dosages(self) -> np.ndarray:
+        """Whether a variant has other dosages than its hard calls: bool, shape (n_variants,)."""
+        if self.stored_dosages is None:
+            return np.zeros(self.n_variants, bool)
+        return self.stored_dosages.rows >= 0
+
+    @property
+    def hard_called(self) -> Genotypes:
+        """The same genotypes without stored dosages, so that all analyses use hard calls."""
+        return replace(self, stored_dosages=None)
+
+    def split_by_dosages(self, variants: slice | np.ndarray) -> list[slice | np.ndarray]:
+        """Return the indices of variants without and with stored dosages; no part is empty."""
+        if self.stored_dosages is None:
+            return [variants]
+        numbers = np.arange(self.n_variants)[variants]
+        has_stored = self.has_stored_dosages[numbers]
+        parts = [numbers[~has_stored], numbers[has_stored]]
+        return [part for part in parts if len(part)]
+
     def dosages(self, variants: slice | np.ndarray) -> np.ndarray:
-        """Return the dosages of some variants: int8, shape (n_samples, m), -1 if missing."""
+        """Return the hard calls of some variants: int8, shape (n_samples, m), -1 if missing."""
         rows = np.asarray(self.packed[variants])
         codes = (rows[:, :, None] >> np.array([0, 2, 4, 6], np.uint8)) & 3
         codes = codes.reshape(len(rows), 4 * rows.shape[1])
         return DOSAGES[codes[:, : self.n_samples]].T
 
+    def exact_dosages(self, variants: np.ndarray) -> np.ndarray:
+        """Return the dosages of variants: float64, shape (n_samples, m), NaN if missing.
+
+        Parameters
+        ----------
+        variants
+            int64, shape (m,): indices of the variants.
+        """
+        found = self.dosages(variants).astype(np.float64)
+        found[found < 0] = np.nan
+        stored = np.flatnonzero(self.has_stored_dosages[variants])
+        if len(stored):
+            values = self.stored_dosages.read(variants[stored]).T
+            found[:, stored] = np.where(values == MISSING_DOSAGE, np.nan, values / COPY)
+        return found
+
     def take_variants(self, indices: np.ndarray | slice) -> Genotypes:
         """Return some variants, in this order; a slice makes a view."""
-        variants = self.variants.take(indices)
-        return replace(self, packed=self.packed[indices], variants=variants, notes=())
+        stored = self.stored_dosages
+        if stored is not None:
+            stored = stored.take_variants(indices)
+        return replace(
+            self,
+            packed=self.packed[indices],
+            variants=self.variants.take(indices),
+            notes=(),
+            stored_dosages=stored,
+        )
 
 
 def _check_lengths(table: SampleTable | VariantTable, n: int, what: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from genoviz import ParameterError, associate, iter_associate
 from genoviz.analyses.genotypes import variant_blocks
-from genoviz.analyses.genotypes.association import p_values, regressions
+from genoviz.analyses.genotypes.association import logistic, p_values, regressions
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, numbers, plink_files, read_real, write_table
@@ -136,7 +136,7 @@ def test_logistic_scan_is_plinks(study):
 
 def test_logistic_scan_is_statsmodels(backend, monkeypatch):
     statsmodels = pytest.importorskip("statsmodels.api")
-    monkeypatch.setattr(regressions, "BLOCK_GENOTYPES", {"numpy": 1500, "cupy": 1500})
+    monkeypatch.setattr(logistic, "BLOCK_GENOTYPES", {"numpy": 1500, "cupy": 1500})
     genotypes, phenotype, covariates = make_study(150, 30)
     case = np.where(phenotype > np.nanmedian(phenotype), 7.0, 3.0)
     case[np.isnan(phenotype)] = np.nan

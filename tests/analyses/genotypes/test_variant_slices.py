@@ -12,11 +12,10 @@ from genoviz.analyses.genotypes import hardy_weinberg, variant_blocks
 from genoviz.analyses.genotypes.block_products import iter_product
 from genoviz.analyses.genotypes.filters import filter_genotypes, iter_filter_genotypes
 from genoviz.analyses.genotypes.products import allele_counts, iter_allele_counts
+from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics, sample_statistics
 from genoviz.analyses.genotypes.selection import iter_select_samples, select_samples
 from genoviz.analyses.genotypes.statistics import (
-    iter_sample_statistics,
     iter_variant_statistics,
-    sample_statistics,
     variant_statistics,
 )
 

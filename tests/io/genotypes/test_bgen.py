@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from genoviz import FileFormatError, Genotypes, iter_read_genotypes, read_genotypes
-from genoviz.io.genotypes import bgen
+from genoviz.io.genotypes import bgen, dosages
 from genoviz.io.genotypes.bgen import read_bgen_header
 from tests.genotype_sets import assert_same
 from tests.oracles.bgen import Variant, dosage, hard_call, write_bgen
@@ -17,7 +17,8 @@ from tests.plink import Plink
 
 N = 11
 IDS = [f"s{k}" for k in range(N)]
-DOSAGES = "{} have dosages, which are not taken: genotypes are those that were called."
+USES = "dosages: frequencies, scores and association (except its mixed model) use them"
+DOSAGES = f"{{}} have {USES}, everything else uses hard calls."
 
 
 def numbers(rng: np.random.Generator, one: int, *, is_phased: bool) -> tuple[int, int]:
@@ -63,8 +64,11 @@ def check(path: Path, variants: list[Variant], layout: int = 2):
     )
     assert (told in found.notes) == (n > 0)
     n_uncertain = sum(x is not None and hard_call(x) < 0 for row in dosages for x in row)
+    exact = [[np.nan if each is None else float(each) for each in row] for row in dosages]
+    exact = np.array(exact).reshape(wanted.shape)
+    np.testing.assert_array_equal(found.exact_dosages(np.arange(len(kept))).T, exact)
     far = "missing, as the dosage is farther than 0.1 from a whole number."
-    assert any(f"{n_uncertain:,} genotype" in note and far in note for note in found.notes) == (
+    assert any(f"{n_uncertain:,} hard call" in note and far in note for note in found.notes) == (
         n_uncertain > 0
     )
     assert found.samples.ids.tolist() == IDS
@@ -285,11 +289,18 @@ def test_parts_of_a_file_are_read_as_the_whole(tmp_path, monkeypatch):
     path = write_bgen(tmp_path / "x.bgen", variants, N, ids=IDS)
     whole = read_genotypes(path)
     monkeypatch.setattr(bgen, "_STEP_GENOTYPES", 2 * N)
+    monkeypatch.setattr(dosages, "MAX_BYTES_IN_MEMORY", 5 * N)
     _, *progress, last = iter_read_genotypes(path)
     assert len(progress) == 3
     assert [step.n_done for step in progress] == sorted({step.n_done for step in progress})
     assert progress[-1].n_total == path.stat().st_size
     assert_same(last.genotypes, whole)
+    numbers_of = np.arange(7)
+    found = last.genotypes.exact_dosages(numbers_of)
+    np.testing.assert_array_equal(found, whole.exact_dosages(numbers_of))
+    assert not last.genotypes.stored_dosages.values.flags.writeable  # mapped
+    called = read_genotypes(path, dosages=False)
+    assert (called.stored_dosages, "which are not taken" in called.notes[-1]) == (None, True)
     assert read_genotypes(write_bgen(path, [], N, ids=IDS)).packed.shape == (0, 3)
 
 

@@ -72,9 +72,16 @@ def test_dosages_are_told(n, tmp_path):
     command = ["plink2", "--vcf", vcf, "dosage=DS", "--make-pgen", "--out", tmp_path / "x"]
     subprocess.run(command, check=True, capture_output=True)
     told = "variants have dosages, which are not taken: genotypes are those that were called."
-    assert read_genotypes(tmp_path / "x.pgen").notes == (f"{3 * n // 4:,} {told}",)
+    found = read_genotypes(tmp_path / "x.pgen", dosages=False)
+    assert (found.notes, found.stored_dosages) == ((f"{3 * n // 4:,} {told}",), None)
+    found = read_genotypes(tmp_path / "x.pgen")
+    assert found.notes[0].startswith(f"{3 * n // 4:,} variants have dosages: frequencies, ")
+    np.testing.assert_array_equal(found.has_stored_dosages, np.arange(n) % 4 > 0)
+    last = found.exact_dosages(np.array([0, n - 1]))
+    np.testing.assert_array_equal(last, [[1, 19661 / 16384], [0, 4915 / 16384]])
     if n == 4:
-        assert read_genotypes(vcf).notes == (f"3 {told}",)
+        assert read_genotypes(vcf, dosages=False).notes == (f"3 {told}",)
+        assert read_genotypes(vcf).notes == found.notes
 
 
 def test_headers_say_what_columns_are(tmp_path):

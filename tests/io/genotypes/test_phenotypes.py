@@ -15,7 +15,7 @@ from genoviz import (
     read_trait,
 )
 from genoviz.io.genotypes.phenotypes import read_own_phenotypes
-from genoviz.io.genotypes.plink_files import read_fam
+from genoviz.io.genotypes.sample_tables import read_fam
 from tests.conftest import real_data
 
 

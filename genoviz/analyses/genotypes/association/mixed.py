@@ -149,6 +149,8 @@ def iter_mixed_associate(
     )
     shares = variances[:, 0] / variances.sum(1)
     notes = [*design.notes, _describe(shares, gamma, len(exact))]
+    if genotypes.stored_dosages is not None:
+        notes.append("Hard calls are tested, not dosages.")
     if taken.n_variants < n_variants:
         notes.append("Variants of X, Y or MT are not tested.")
     everywhere = Fits.empty(n_variants)

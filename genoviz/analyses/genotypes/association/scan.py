@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
+from genoviz.analyses.genotypes.association.logistic import iter_logistic_scan
 from genoviz.analyses.genotypes.association.p_values import inflation_factor
-from genoviz.analyses.genotypes.association.regressions import iter_linear_scan, iter_logistic_scan
+from genoviz.analyses.genotypes.association.regressions import iter_linear_scan
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
 from genoviz.analyses.genotypes.statistics import variant_statistics
@@ -205,7 +206,7 @@ def iter_associate(
     Parameters
     ----------
     genotypes
-        The genotypes.
+        The genotypes; stored dosages are tested as they are.
     phenotype
         Numbers, shape (n_samples,); NaN is missing. All models except ``"linear"`` need two
         values, of which cases have the higher.
@@ -263,21 +264,23 @@ def iter_associate(
         notes += [f"{group.note}."] if group.note else []
         if group.design is None:
             continue
-        part = genotypes.take_variants(group.variants)
-        end = done + part.n_variants / genotypes.n_variants
-        if scheduler is None:
-            part = _of_design(part, group.design)
-            steps = SCANS[model](part, group.design, weights=group.weights, backend=backend)
-        else:
-            steps = _scan_on_cluster(part, group, model, scheduler, backend)
-        found = yield from report_steps(steps, WHAT, done, min(end, 1.0))
-        fits.put(group.variants, found)
-        if group.is_haploid:
-            part = _of_design(part, group.design)
-            where = backend if scheduler is None else "cpu"
-            of_part = variant_statistics(part, nonfounders=True, backend=where)
-            fits.a1_frequency[group.variants] = of_part.a1_frequency
-        done = min(end, 1.0)
+        for variants in genotypes.split_by_dosages(group.variants):
+            part = genotypes.take_variants(variants)
+            end = min(done + part.n_variants / genotypes.n_variants, 1.0)
+            # Workers have packed genotypes alone.
+            if scheduler is None or part.stored_dosages is not None:
+                part = _of_design(part, group.design)
+                steps = SCANS[model](part, group.design, weights=group.weights, backend=backend)
+            else:
+                steps = _scan_on_cluster(part, group, model, scheduler, backend)
+            found = yield from report_steps(steps, WHAT, done, end)
+            fits.put(variants, found)
+            if group.is_haploid:
+                part = _of_design(part, group.design)
+                where = backend if scheduler is None else "cpu"
+                of_part = variant_statistics(part, nonfounders=True, backend=where)
+                fits.a1_frequency[variants] = of_part.a1_frequency
+            done = end
     scan = scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
     yield Progress(WHAT, 1.0, scan)
 

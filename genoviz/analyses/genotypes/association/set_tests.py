@@ -20,8 +20,9 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, make_design
+from genoviz.analyses.genotypes.association.logistic import fit_without_variant
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture, log_p_of_z
-from genoviz.analyses.genotypes.association.regressions import UNVARIED, fit_without_variant
+from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples

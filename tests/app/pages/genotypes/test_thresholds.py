@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
-from genoviz.analyses.genotypes.statistics import sample_statistics, variant_statistics
+from genoviz.analyses.genotypes.sample_statistics import sample_statistics
+from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.errors import ParameterError
 from genoviz_app.pages.genotypes.association.export import ScanRows
 from genoviz_app.pages.genotypes.quality.thresholds import (

@@ -1,0 +1,237 @@
+"""Logistic regression on each variant in turn, by Newton's method on blocks of variants.
+
+All variants of a block take steps together, from derivatives that a kernel sums over samples;
+converged variants drop out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from genoviz.analyses.genotypes.association.design import Design, Fits
+from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
+from genoviz.analyses.genotypes.dosage_blocks import CentredDosages, iter_dosage_blocks
+from genoviz.analyses.genotypes.matrix_parts import module_of
+from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.variant_blocks import variant_blocks
+from genoviz.backend import Backend, array_module, load_kernel, to_host
+from genoviz.errors import ParameterError
+from genoviz.kernels.logistic_derivatives import MAX_LOGIT
+from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.few_cases import Fitted
+
+BLOCK_GENOTYPES = {"numpy": 1 << 21, "cupy": 1 << 26}
+MAX_STEPS = 30
+MAX_CHANGE = 5.0
+"""Maximum change of a logit per step; otherwise first steps at rare genotypes may diverge."""
+CONVERGED = 1e-6
+"""Largest last step, in units of standardised columns; the next would be about its square."""
+
+
+def iter_logistic_scan(
+    genotypes: Genotypes,
+    design: Design,
+    *,
+    weights: np.ndarray | None = None,
+    backend: Backend,
+    model: str = "logistic",
+) -> Generator[float, None, Fits]:
+    """Fit a case-control model for each variant; yields the share done, returns the fits.
+
+    A fit that does not converge, for example because of complete separation, is NaN.
+
+    Parameters
+    ----------
+    genotypes
+        Genotypes of the samples of the design.
+    design
+        Phenotype (0 and 1) and covariates.
+    weights
+        float64, shape (n_samples,): factor for the dosages of each sample; 1 if None.
+    backend
+        Where to compute.
+    model
+        ``"logistic"``, ``"firth"``, ``"firth-fallback"`` or ``"saddle-point"``.
+    """
+    fitted = _make_model(model, design, backend)
+    fits = Fits.empty(genotypes.n_variants)
+    standardise = _standard_calls if genotypes.stored_dosages is None else _standard_dosages
+    for block, scales, dosages in standardise(genotypes, weights, backend, fits):
+        varied = np.flatnonzero((scales > 0) & (fits.n_samples[block] > design.basis.shape[1] + 1))
+        if len(varied):
+            rows, scales = block.start + varied, scales[varied]
+            beta, error, fits.statistic[rows], fits.log_p[rows] = fitted.fit(dosages(varied))
+            fits.beta[rows], fits.standard_error[rows] = beta / scales, error / scales
+        yield block.stop / genotypes.n_variants
+    return fits
+
+
+Standard = Iterator[tuple[slice, np.ndarray, Callable[[np.ndarray], Any]]]
+"""Blocks of variants, the standard deviations of their dosages, 0 if constant, and a function that
+returns the dosages (m, n) of some, centred, over these, and times the weights; NaN if missing."""
+
+
+def _standard_calls(
+    genotypes: Genotypes, weights: np.ndarray | None, backend: Backend, fits: Fits
+) -> Standard:
+    decode = load_kernel("genotype_decode", backend).decode
+    for block in variant_blocks(
+        genotypes, n_values=BLOCK_GENOTYPES[array_module(backend).__name__], backend=backend
+    ):
+        part = genotypes.take_variants(block)
+        counts = allele_counts(part, backend=backend)
+        n_called = counts.sum(1) - counts[:, MISSING_CODE]
+        frequencies = frequencies_of_counts(counts)
+        fits.n_samples[block] = n_called
+        fits.a1_frequency[block] = np.where(n_called, frequencies, np.nan)
+        of_codes = values_of_codes(frequencies)
+        scales = np.sqrt((counts * of_codes**2).sum(1) / np.maximum(n_called, 1))
+
+        def take(varied, part=part, of_codes=of_codes, scales=scales, frequencies=frequencies):
+            values = of_codes[varied] / scales[varied, None]
+            values[:, MISSING_CODE] = np.nan
+            dosages = decode(part.packed[varied], part.n_samples, values)
+            means = 2 * frequencies[varied] / scales[varied]
+            return dosages if weights is None else _weighted(dosages, means, weights)
+
+        yield block, scales, take
+
+
+def _standard_dosages(
+    genotypes: Genotypes, weights: np.ndarray | None, backend: Backend, fits: Fits
+) -> Standard:
+    xp = array_module(backend)
+    for variants, dosages in iter_dosage_blocks(genotypes, backend=backend):
+        block = slice(int(variants[0]), int(variants[-1]) + 1)
+        found = CentredDosages.of(dosages)
+        fits.n_samples[block] = found.n_called
+        fits.a1_frequency[block] = np.where(found.n_called, found.means / 2, np.nan)
+        scales = np.sqrt(found.squares / np.maximum(found.n_called, 1))
+        found.values[found.is_missing] = np.nan
+
+        def take(varied, found=found, scales=scales):
+            values = found.values[xp.asarray(varied)] / xp.asarray(scales[varied])[:, None]
+            means = found.means[varied] / scales[varied]
+            return values if weights is None else _weighted(values, means, weights)
+
+        yield block, scales, take
+
+
+def _make_model(name: str, design: Design, backend: Backend) -> Any:
+    """Return a model that fits dosages (m, n)."""
+    if name == "logistic":
+        return _Model(design, backend)
+    from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
+
+    if name == "firth":
+        return FirthModel(design, backend)
+    if name == "saddle-point":
+        columns = design.basis * np.sqrt(len(design.basis))
+        start = fit_without_variant(columns, design.response)
+        return SaddlePointModel(design, start, backend)
+    return _Fallback(_Model(design, backend), FirthModel(design, backend), design, backend)
+
+
+def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
+    """Return centred dosages (m, n), weighted by sample."""
+    xp = module_of(dosages)
+    means, weights = xp.asarray(means)[:, None], xp.asarray(weights)
+    return (dosages + means) * weights - means * weights.mean()
+
+
+class _Model:
+    """A phenotype and covariates for logistic fits of variants: c columns, m variants."""
+
+    def __init__(self, design: Design, backend: Backend) -> None:
+        xp = array_module(backend)
+        columns = design.basis * np.sqrt(len(design.basis))
+        self._derivatives = load_kernel("logistic_derivatives", backend).derivatives
+        self._phenotype = xp.asarray(design.response)
+        self._columns = xp.asarray(np.ascontiguousarray(columns.T))
+        self._start = np.append(fit_without_variant(columns, design.response), 0.0)
+
+    def fit(self, dosages: Any) -> Fitted:
+        """Return coefficients of dosages (m, n), standard errors, Wald's z, and log p."""
+        found, hessians, is_done = self._converge(dosages)
+        hessians[~is_done] = np.eye(hessians.shape[1])
+        variances = np.linalg.inv(hessians)[:, -1, -1]
+        is_fit = is_done & (variances > 0)
+        error = np.sqrt(np.where(is_fit, variances, np.nan))
+        beta = np.where(is_fit, found[:, -1], np.nan)
+        return beta, error, beta / error, log_p_of_z(beta / error)
+
+    def _converge(self, dosages: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return coefficients (m, c + 1), Hessians (m, c + 1, c + 1) and a convergence mask."""
+        m, k = len(dosages), len(self._start)
+        found = np.tile(self._start, (m, 1))
+        hessians = np.empty((m, k, k))
+        is_done = np.zeros(m, bool)
+        active = np.arange(m)
+        xp = module_of(dosages)
+        reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(1))
+        for _ in range(MAX_STEPS):
+            gradient, hessian = self._derivatives(
+                dosages, active, self._phenotype, self._columns, found[active]
+            )
+            is_whole = np.linalg.det(hessian) > 0
+            hessian[~is_whole] = np.eye(k)
+            step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+            change = np.abs(step[:, :-1]).sum(1) + np.abs(step[:, -1]) * reach[active]
+            step *= np.minimum(1, MAX_CHANGE / np.maximum(change, MAX_CHANGE))[:, None]
+            found[active] += step
+            hessians[active] = hessian
+            is_last = np.abs(step).max(1) < CONVERGED
+            is_done[active] = is_last & is_whole
+            active = active[~is_last & is_whole]
+            if not len(active):
+                break
+        return found, hessians, is_done
+
+
+class _Fallback:
+    """The logistic model, with Firth's where it fails."""
+
+    def __init__(self, plain: Any, firth: Any, design: Design, backend: Backend) -> None:
+        self._plain, self._firth = plain, firth
+        self._is_case = array_module(backend).asarray(design.response == 1)
+
+    def fit(self, dosages: Any) -> Fitted:
+        """Return the fits; Firth's also if all cases or all controls have the same genotype."""
+        xp = module_of(dosages)
+        found = self._plain.fit(dosages)
+        is_alike = np.zeros(len(dosages), bool)
+        for who in (self._is_case, ~self._is_case):
+            part = dosages[:, who]
+            high = xp.where(xp.isnan(part), -xp.inf, part).max(1)
+            low = xp.where(xp.isnan(part), xp.inf, part).min(1)
+            is_alike |= to_host(high <= low)
+        again = np.flatnonzero(np.isnan(found[0]) | is_alike)
+        if len(again):
+            of_firth = self._firth.fit(dosages[xp.asarray(again)])
+            for values, other in zip(found, of_firth, strict=True):
+                values[again] = other
+        return found
+
+
+def fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarray:
+    """Return the coefficients of the covariates alone."""
+    found = np.zeros(columns.shape[1])
+    for _ in range(MAX_STEPS):
+        logits = np.clip(columns @ found, -MAX_LOGIT, MAX_LOGIT)
+        fitted = 1 / (1 + np.exp(-logits))
+        weights = fitted * (1 - fitted)
+        if weights.max() < CONVERGED:
+            break
+        step = np.linalg.lstsq(
+            (columns * weights[:, None]).T @ columns, columns.T @ (phenotype - fitted)
+        )[0]
+        found += step
+        if np.abs(step).max() < CONVERGED:
+            return found
+    raise ParameterError("the covariates tell cases from controls entirely; leave some out")
