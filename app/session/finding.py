@@ -110,7 +110,7 @@ def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
     written = text.strip()
     if not written:
         return ()
-    text = _count_from_zero(there.graph, written)
+    text = _count_from_zero(there, written)
     found: list[Found] = []
     complaint: ParameterError | None = None
     if there.graph is not None:
@@ -133,10 +133,12 @@ def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:
     return tuple(found[: MAX_CHOICES + 1])
 
 
-def _count_from_zero(graph: PangenomeGraph | None, text: str) -> str:
+def _count_from_zero(there: Openings, text: str) -> str:
     """Convert a 1-based inclusive region to the library's 0-based one; names are unchanged."""
-    place = _PLACE.fullmatch(text)
+    place, graph = _PLACE.fullmatch(text), there.graph
     is_name = graph is not None and (text in graph.path_names or graph.node_names.find(text) >= 0)
+    # Names of HLA contigs end like positions: HLA-DRB1*15:01:01:01.
+    is_name |= any(text in track.data.contig_lengths for track in there.tracks)
     if place is None or is_name:
         return text
     start = int(place["start"].replace(",", ""))
@@ -174,7 +176,8 @@ def _find_variants(there: Openings, text: str) -> list[Found]:
 
 def _find_in_tracks(there: Openings, text: str) -> list[Found]:
     """Return matching contigs and regions of the tracks, or else features by name."""
-    place = split_region(text)
+    is_contig = any(text in track.data.contig_lengths for track in there.tracks)
+    place = None if is_contig else split_region(text)
     name, start, end = (text, 0, None) if place is None else place
     for track in there.tracks:
         lengths = track.data.contig_lengths

@@ -96,6 +96,16 @@ def test_a_place_that_nothing_has_is_explained(there):
         find_everywhere(there, "chr7:0-4")
 
 
+def test_names_of_contigs_that_end_like_positions_are_names(there):
+    hla = "HLA-DRB1*15:01:01:01"
+    intervals = Intervals.from_columns([hla], [3], [40])
+    data = TrackData(TrackKind.READS, intervals)
+    tracks = (*there.tracks, SimpleNamespace(data=data))
+    there = replace(there, tracks=tracks)
+    found = [kinds_and_places(find_everywhere(there, text)) for text in (hla, f"{hla}:5-9")]
+    assert found == [[("region", f"{hla}:0-40")], [("region", f"{hla}:4-9")]]
+
+
 def test_nothing_open_finds_letters_alone():
     empty = Openings(None, None, (), None, ())
     assert [each.kind for each in find_everywhere(empty, "ACGTA")] == ["k-mer"]
