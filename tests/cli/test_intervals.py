@@ -97,6 +97,16 @@ def test_depth_of_reads_is_that_of_bedtools(run, name):
     assert same(found, bedtools("genomecov", "-bg", "-ignoreD", "-ibam", path))
 
 
+def test_a_region_beyond_its_contig_is_told(run, tmp_path):
+    (tmp_path / "a.bed").write_text("c\t5\t10\n")
+    (tmp_path / "a.genome").write_text("c\t100\n")
+    depth = ("depth", "a.bed", "-g", "a.genome", "--zeros", "--region")
+    assert run(*depth, "c:99-200") == (0, "c\t99\t100\t0\n", "")
+    code, out, err = run(*depth, "c:100-200")
+    assert (code, out) == (0, "")
+    assert "note: --region c:100-200 begins beyond c, which has 100 bp" in err
+
+
 @pytest.mark.parametrize("option", [("--zeros", "-bga"), (None, "-bg")])
 def test_depth_of_features_is_that_of_bedtools(run, option, tmp_path):
     path, genome = real_data(f"intervals/{TAGS[0]}"), tmp_path / "chr22.genome"

@@ -299,6 +299,10 @@ def _depth(
         return steps
     if to_region(region, ()).path != place.path:
         print_notes(f"--region {region} is taken for {place.path}")
+    if steps.contig_lengths is not None:
+        length = int(steps.contig_lengths[steps.find_contig(place.path)])
+        if place.start >= length:
+            print_notes(f"--region {region} begins beyond {place.path}, which has {length:,} bp")
     steps = steps.within(place.path, place.start, place.end)
     return replace(
         steps, starts=np.maximum(steps.starts, place.start), ends=np.minimum(steps.ends, place.end)
