@@ -147,14 +147,20 @@ def bin_counts(
 
 
 def say_places(axis: GenomeAxis, contig: int, left: np.ndarray, right: np.ndarray) -> list[str]:
-    """Format intervals, 1-based; with all contigs, on the contig of each start."""
+    """Format intervals, 1-based; one that goes on in another contig has both names."""
     if contig >= 0:
         ids, first = np.full(len(left), contig), left
     else:
         ids = np.searchsorted(axis.offsets, left, side="right") - 1
         first = left - axis.offsets[ids]
     last = first + (right - left)
-    return [
+    texts = [
         f"{axis.names[i]}:{a + 1:,}-{b:,}"
         for i, a, b in zip(ids.tolist(), first.tolist(), last.tolist(), strict=True)
     ]
+    for row in np.flatnonzero(last > axis.lengths[ids]).tolist():
+        place = int(right[row]) - 1
+        other = int(np.searchsorted(axis.offsets, place, side="right")) - 1
+        start = f"{axis.names[ids[row]]}:{int(first[row]) + 1:,}"
+        texts[row] = f"{start} to {axis.names[other]}:{place - int(axis.offsets[other]) + 1:,}"
+    return texts

@@ -26,7 +26,12 @@ from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.index_data import BlockSizes, BuildReport
 from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.kmers.counting import iter_count_text
-from genoviz_app.pages.kmers.genome_bins import GenomeView, choose_bins, iter_make_bins
+from genoviz_app.pages.kmers.genome_bins import (
+    GenomeView,
+    choose_bins,
+    iter_make_bins,
+    say_places,
+)
 from genoviz_app.pages.kmers.genome_panel import lit_of_view, show_contigs
 from genoviz_app.pages.kmers.hits import (
     GenomeAxis,
@@ -266,6 +271,16 @@ def test_bins_have_every_hit_and_the_counts_of_every_place(opened, contig):
 def test_bins_of_hits_are_exact_at_their_edges():
     positions = np.array([0, 5, 5, 9, 10, 30])
     assert bin_hits(positions, np.array([0, 5, 10, 20, 31])).tolist() == [1, 3, 1, 1]
+
+
+def test_a_bin_over_the_end_of_a_contig_is_said_with_both():
+    lengths = np.array([95, 3, 40])
+    axis = GenomeAxis("abc", lengths, np.array([0, 95, 98, 138]))
+    left = np.array([0, 80, 90, 120])
+    assert say_places(axis, -1, left, np.array([80, 95, 120, 138])) == [
+        "a:1-80", "a:81-95", "a:91 to c:22", "c:23-40"
+    ]  # fmt: skip
+    assert say_places(axis, 2, np.array([10]), np.array([40])) == ["c:11-40"]
 
 
 def test_a_spectrum_has_every_k_mer_and_those_behind_a_bar(opened):
