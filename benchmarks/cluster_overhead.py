@@ -43,6 +43,8 @@ def make_analyses(
     phenotype = (random.random(N_SAMPLES) < 0.3).astype(float)
     covariates = random.normal(size=(N_SAMPLES, N_COVARIATES))
     n_bases, n_guides = int(N_BASES * min(scale, 1.0)), int(N_GUIDES * max(scale, 1.0))
+    if backend == "cuda":
+        n_bases *= 10
     letters = random.choice(np.frombuffer(b"ACGT", np.uint8), n_bases).tobytes()
     planes = genoviz.make_genome_planes(genoviz.Sequences.from_records([("c", letters.decode())]))
     guides = ["".join(row) + "NNN" for row in random.choice(list("ACGT"), (n_guides, 20))]

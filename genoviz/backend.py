@@ -38,6 +38,9 @@ TBB = Path(sys.prefix) / "lib" / "libtbb.so.12"
 _POOLS = {"tbb": "numba.np.ufunc.tbbpool", "omp": "numba.np.ufunc.omppool"}
 _NAMES = {"tbb": "TBB", "omp": "OpenMP"}
 
+GPU_SPEED = 32
+"""Comparisons or products of a GPU per second, relative to the cores of one worker, roughly."""
+
 _GPU_IS_LOST = threading.Event()
 
 
@@ -97,6 +100,15 @@ def resolve_backend(backend: Backend = "auto") -> Literal["cpu", "cuda"]:
             "install genoviz[cuda12] or genoviz[cuda13], or choose backend 'cpu'"
         )
     return "cpu"
+
+
+def size_of_task(cpu_size: int, backend: Backend) -> int:
+    """Return the size of a worker's task that takes some seconds there, from its size on a CPU.
+
+    A submitting machine need not have the workers' GPUs, so ``"auto"`` follows what it has.
+    """
+    has_gpu = backend == "cuda" or (backend == "auto" and cuda_is_available())
+    return cpu_size * GPU_SPEED if has_gpu else cpu_size
 
 
 def load_kernel(name: str, backend: Backend = "auto") -> ModuleType:

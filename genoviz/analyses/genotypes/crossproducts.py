@@ -21,6 +21,7 @@ from genoviz.backend import (
     array_module,
     load_kernel,
     resolve_backend,
+    size_of_task,
     to_host,
 )
 from genoviz.errors import ParameterError
@@ -37,7 +38,7 @@ STRIP_PANELS = 8
 """Panels after which the completed samples are dropped from the packed genotypes."""
 STEP_PRODUCTS = {"numpy": 4e9, "cupy": 1e12}
 """Multiplications per step: some 50 ms."""
-TASK_PRODUCTS, MAX_TASKS = 4e11, 64
+TASK_PRODUCTS, MAX_TASKS = 400_000_000_000, 64
 """Multiplications per remote task, some seconds, and the maximum number of tasks."""
 
 
@@ -90,7 +91,8 @@ def iter_crossproducts(
     if scheduler is not None:
         from genoviz.cluster.sums import iter_sum
 
-        blocks = [(genotypes.packed[rows], values[rows]) for rows in _blocks_of_tasks(genotypes)]
+        tasks = _blocks_of_tasks(genotypes, backend)
+        blocks = [(genotypes.packed[rows], values[rows]) for rows in tasks]
         common = n, np.dtype(dtype).str, backend
         return (yield from iter_sum(_multiply_block, blocks, scheduler=scheduler, common=common))
     sums = array_module(backend).zeros((n, n))
@@ -107,10 +109,10 @@ def iter_crossproducts(
     return sums
 
 
-def _blocks_of_tasks(genotypes: Genotypes) -> list[slice]:
+def _blocks_of_tasks(genotypes: Genotypes, backend: Backend) -> list[slice]:
     """Return the variants of each task; few tasks of some seconds, because each sends a matrix."""
     n, m = genotypes.n_samples, genotypes.n_variants
-    step = max(int(TASK_PRODUCTS / max(n, 1) ** 2), -(-m // MAX_TASKS))
+    step = max(size_of_task(TASK_PRODUCTS, backend) // max(n, 1) ** 2, -(-m // MAX_TASKS))
     return task_blocks(genotypes, n * -(-step // BLOCK_VARIANTS) * BLOCK_VARIANTS)
 
 

@@ -20,10 +20,11 @@ from genoviz.analyses.offtargets.search import (
     iter_search,
     split_words,
 )
+from genoviz.backend import size_of_task
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
 
 TASK_COMPARISONS = 1 << 38
-"""Bases times guides, over all bulges and both strands, of a task: some seconds."""
+"""Bases times guides, over all bulges and both strands, of a task on a CPU: some seconds."""
 TASK_HITS = 1 << 20
 """Maximum expected number of hits of a task."""
 MIN_WORDS, MAX_WORDS = 1 << 14, 1 << 22
@@ -80,7 +81,8 @@ def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> lis
     """Return the arguments of `search_tile` for each block, without the common ones."""
     planes, n_guides = request.planes, len(request.guides)
     n_rows = sum(len(search.masks) for search in searches)
-    n_words = TASK_COMPARISONS // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
+    comparisons = size_of_task(TASK_COMPARISONS, request.options.backend)
+    n_words = comparisons // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
     at_once = max(1, n_guides)
     if n_words < MIN_WORDS:
         at_once = max(1, n_guides * n_words // MIN_WORDS)
