@@ -108,8 +108,8 @@ def test_variants_of_sex_chromosomes_are_noted(run, made):
                            for name, line in zip(names, lines, strict=True)))  # fmt: skip
     sexes = made.samples.sexes.tolist()
     told = (
-        "note: 3 variants are of X (chrX), 1 of MT; there are "
-        f"{sexes.count(1)} males, {sexes.count(2)} females."
+        "note: 3 variants are of X (chrX), 1 of MT; samples: "
+        f"{sexes.count(1)} male, {sexes.count(2)} female."
     )
     err = run("freq", "made.bed", "-o", "f.tsv")[2]
     assert told in err

@@ -159,15 +159,15 @@ def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
         return ()
     sexes = genotypes.samples.sexes
     n_male, n_female = int((sexes == 1).sum()), int((sexes == 2).sum())
-    who = f"{n_male:,} males, {n_female:,} females"
+    who = f"{n_male:,} male, {n_female:,} female"
     if n_male + n_female < len(sexes):
-        who += f", {len(sexes) - n_male - n_female:,} of unknown sex, who count as not male"
+        who += f", {len(sexes) - n_male - n_female:,} of unknown sex, counted as not male"
     species = ""
     if is_by_number:
         n = genotypes.n_autosomes or HUMAN_AUTOSOMES
         species = f"; numbers are read as of {n} autosomes"
         species += ", as in humans" if genotypes.n_autosomes is None else ""
-    return (f"{', '.join(said)}{species}; there are {who}.",)
+    return (f"{', '.join(said)}{species}; samples: {who}.",)
 
 
 def note_counted(genotypes: Genotypes, *, nonfounders: bool = False) -> tuple[str, ...]:

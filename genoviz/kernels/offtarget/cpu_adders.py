@@ -1,8 +1,4 @@
-"""Vector code of the off-target search that LLVM does not generate from scalar loops.
-
-The kernels of ``cpu_planes.py`` are cached and do not notice changes here: after a change, edit
-that file too, if only a space.
-"""
+"""Vector code of the off-target search that LLVM does not generate from scalar loops."""
 
 from numba import types
 from numba.core import cgutils

@@ -391,4 +391,4 @@ def _search_rows(rows, letters, n_groups, fits, few, max_mismatches, room, n, st
     return n
 
 
-# Compiled with instructions.py, cpu_adders.py: 4cfa21a109561938
+# Compiled with instructions.py, cpu_adders.py: 08e36ec3284fdd4e
