@@ -198,3 +198,14 @@ def test_cells_of_256_colours_are_those_of_the_figure(shade):
     exact = make_path_figure(rows, shade=shade).pixels.colours.astype(int)
     assert np.abs(palette[cells.indices] - exact).max() <= 16
     assert bool(cells.words) == (shade != "presence")
+
+
+def test_short_nodes_count_in_bins_of_many_bases():
+    """Sums of 32 bits would lose steps of 1 bp, and round those of 3, beyond 2^24 bases."""
+    graph = make_graph([1 << 26, 1, 3], [[1] + [2] * 4000 + [-3] * 4000, [1, 3], [2] * 5])
+    rows = find_path_rows(graph, n_bins=1)
+    total = (1 << 26) + 4
+    visits = [(1 << 26) + 4000 + 12_000, (1 << 26) + 3, 5]
+    np.testing.assert_allclose(rows.depths[:, 0] * total, visits, rtol=2e-7)
+    np.testing.assert_allclose(rows.reverse[:, 0] * visits, [12_000, 0, 0], rtol=2e-7)
+    np.testing.assert_allclose(rows.present[:, 0] * total, [total, total - 1, 1], rtol=2e-7)

@@ -137,10 +137,14 @@ def iter_path_rows(
         )
     bounds = start + np.arange(n_bins + 1) * (end - start) // n_bins
     sums = np.zeros((4, n_rows, n_bins), np.float32)
+    # Sums of one row at a time have 64 bits: from 2^24 bases on, 32 bits would lose short nodes.
+    row_sums, current = np.zeros((4, n_bins)), np.zeros(1, np.int64)
     last = np.full(graph.n_nodes, -1, np.int32)
     for done, visits in _iter_visits(graph, groups, axis, start, end):
-        _fill(*visits, graph.node_lengths, axis.starts, axis.ends, bounds, sums, last)
+        _fill(*visits, graph.node_lengths, axis.starts, axis.ends, bounds, sums, row_sums, current,
+              last)  # fmt: skip
         yield Progress("reading paths", done)
+    sums[:, current[0]] = row_sums
     present, visits, reverse, places = sums
     with np.errstate(invalid="ignore"):
         reverse /= visits
@@ -219,16 +223,26 @@ def _is_small(graph: PangenomeGraph, nodes: np.ndarray) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _fill(handles, rows, positions, path_lengths, node_lengths, starts, ends, bounds, sums, last):
+def _fill(
+    handles, rows, positions, path_lengths, node_lengths, starts, ends, bounds, sums, row_sums,
+    current, last,
+):  # fmt: skip
     """Add up the bases of each bin that are present, visited, and visited in reverse.
 
-    Visits are sorted by row, or all of one row. ``last`` has the row of the last visit to each
+    Visits are sorted by row, or all of one row. ``row_sums`` are those of the row in ``current``;
+    they go to ``sums`` when the next row begins. ``last`` has the row of the last visit to each
     node. The fourth sum is over the places of visits in their paths.
     """
     start, end, n_bins = bounds[0], bounds[-1], len(bounds) - 1
     for visit in range(len(handles)):
         each = visit if len(rows) > 1 else 0
         node, row = handles[visit] >> 1, rows[each]
+        if row != current[0]:
+            for kind in range(4):
+                for k in range(n_bins):
+                    sums[kind, current[0], k] = row_sums[kind, k]
+                    row_sums[kind, k] = 0.0
+            current[0] = row
         first, stop = max(starts[node], start), min(ends[node], end)
         if first >= stop:
             continue
@@ -240,10 +254,10 @@ def _fill(handles, rows, positions, path_lengths, node_lengths, starts, ends, bo
             k += 1
         while k < n_bins and bounds[k] < stop:
             n = min(stop, bounds[k + 1]) - max(first, bounds[k])
-            sums[1, row, k] += n
+            row_sums[1, k] += n
             if is_new:
-                sums[0, row, k] += n
+                row_sums[0, k] += n
             if handles[visit] & 1:
-                sums[2, row, k] += n
-            sums[3, row, k] += n * place
+                row_sums[2, k] += n
+            row_sums[3, k] += n * place
             k += 1
