@@ -300,6 +300,17 @@ def test_what_bed_and_inverse_cannot_do_is_said(run, small, tmp_path):
     assert read_gfa(tmp_path / "out.gfa", cache=False).n_nodes == 6
 
 
+def test_names_of_nodes_may_end_like_offsets_and_strands(run, tmp_path):
+    nodes = "S\tx\tACGTA\nS\tx:3\tCC\nS\ta-\tGGG\n"
+    (tmp_path / "odd.gfa").write_text(f"{nodes}P\tp\tx+,x:3+,a-+\t*\n")
+    for place, node, position in (
+        ("x:3", "x:3", 5), ("x:3-", "x:3", 6), ("x:3:1+", "x:3", 6), ("x:2-", "x", 2),
+        ("a-", "a-", 7), ("a--", "a-", 9), ("a-:1-", "a-", 8),
+    ):  # fmt: skip
+        row = run("position", "odd.gfa", "--node", place)[1].splitlines()[1].split("\t")
+        assert (row[5], int(row[2])) == (node, position), place
+
+
 def test_numbers_of_large_genomes_have_all_digits(run, tmp_path):
     nodes = "S\ta\t*\tLN:i:12345678901\nS\tb\t*\tLN:i:2\n"
     (tmp_path / "large.gfa").write_text(f"{nodes}P\tx\ta+,b+\t*\nP\ty\ta+\t*\nP\tz\t*\t*\n")

@@ -265,6 +265,9 @@ def _one_path(graph: PangenomeGraph, name: str) -> int:
 def _parse_node(graph: PangenomeGraph, query: str) -> tuple[int, int]:
     """Return a node and an offset on its forward strand."""
     node, offset, strand = graph.node_names.find(query), 0, "+"
+    if node < 0 and query.endswith(("+", "-")):
+        # Names may end like an offset: x:3- is a strand of node x:3 if there is one.
+        node, strand = graph.node_names.find(query[:-1]), query[-1]
     if node < 0:
         match = _NODE_PLACE.match(query)
         if match:
