@@ -21,7 +21,20 @@ DESCENTS = ("add_animal", "add_an_upg", "add_an_upginb", "add_sire")
 """BLUPF90's names of pedigree formats."""
 
 _TITLES = {
-    "id": ("id", "iid", "animal", "individual", "calf", "progeny", "name", "ind"),
+    "id": (
+        "id",
+        "iid",
+        "animal",
+        "individual",
+        "calf",
+        "progeny",
+        "name",
+        "ind",
+        "animal_id",
+        "individual_id",
+        "progeny_id",
+        "sample_id",
+    ),
     "sire": ("sire", "sire_id", "father", "father_id", "pat", "dad", "pere"),
     "dam": ("dam", "dam_id", "mother", "mother_id", "mat", "mum", "mom", "mere"),
 }
@@ -31,7 +44,8 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
     """Return the pedigree of a table of animals.
 
     The columns are animal, sire and dam, in this order or as named in a header (``id``,
-    ``sire``/``father``, ``dam``/``mother``...); others are ignored. Fields are separated by commas,
+    ``sire``/``father``, ``dam``/``mother``...); others are ignored. A header with usual titles of
+    sire and dam alone has the animal in its first other column. Fields are separated by commas,
     semicolons, tabs or blanks. Lines that begin with ``#`` are comments unless they are the header.
     ``0``, ``00``, ``.``, ``*``, ``NA``, ``unknown``, ``-9``, empty fields and other values of
     `is_unknown_parent` are unknown parents. Of a ``.fam`` file, columns 2 to 4 are used. The file
@@ -119,11 +133,18 @@ def _note_both_sexes(both: list[str]) -> list[str]:
 def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
     """Return animals, sires and dams; and the line of each."""
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
-    separator = next((s for s in "\t,;" if s in lines[0]), None)
-    places = _find_titles(_split(lines[0].removeprefix("#"), separator))
+    first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    separator = next((s for s in "\t,;" if s in first), None)
+    places = _find_titles(_split(first, separator))
+    has_header = places is not None
+    if not has_header and lines[0].startswith("#"):
+        places = _find_titles(_split(lines[0][1:], separator), needs_all=True)
     rows, numbers = [], []
     for number, line in enumerate(lines, start=1):
-        if not line.strip() or line.startswith("#") or (number == 1 and places is not None):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if has_header:
+            has_header = False
             continue
         fields = _split(line, separator)
         if len(fields) < 3:
@@ -138,13 +159,21 @@ def _split(line: str, separator: str | None) -> list[str]:
     return [field.strip().strip('"') for field in line.split(separator)]
 
 
-def _find_titles(fields: list[str]) -> tuple[int, ...] | None:
-    """Return the positions of animal, sire and dam in a header; None if it is not a header."""
+def _find_titles(fields: list[str], *, needs_all: bool = False) -> tuple[int, ...] | None:
+    """Return the positions of animal, sire and dam in a header; None if it is not a header.
+
+    Unless all are needed, the animal may have any title: it is in the first column beside parents.
+    """
     words = [re.sub(r"\W", "_", field).lower() for field in fields]
-    found = [
+    animal, *parents = [
         next((k for k, w in enumerate(words) if w in known), None) for known in _TITLES.values()
     ]
-    return None if None in found else tuple(found)
+    if None in parents:
+        return None
+    others = [k for k in range(len(words)) if k not in parents]
+    if animal is None and others and not needs_all:
+        animal = others[0]
+    return None if animal is None else (animal, *parents)
 
 
 def read_descent(

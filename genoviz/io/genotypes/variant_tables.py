@@ -118,7 +118,7 @@ def read_variant_table(path: str | PathLike[str]) -> VariantValues:
     path = Path(path)
     check_text(path)
     text, n_comments = read_bytes(path).tobytes(), 0
-    while text.startswith(b"#") and (text.startswith(b"##") or _is_setting(text)):
+    while text.startswith((b"##", b"\n", b"\r\n")) or _is_setting(text):
         text = text.partition(b"\n")[2]
         n_comments += 1
     text, separator = unify_separator(text)
@@ -140,7 +140,7 @@ def read_variant_table(path: str | PathLike[str]) -> VariantValues:
 
 def _is_setting(text: bytes) -> bool:
     line = text.partition(b"\n")[0]
-    return b"=" in line and b"\t" not in line
+    return line.startswith(b"#") and b"=" in line and b"\t" not in line
 
 
 def read_id_list(path: str | PathLike[str]) -> set[str]:

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import polars
 
 
-def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0) -> None:
-    """Check that all rows have the same number of fields, respecting quotes if there are any.
+def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0) -> int:
+    """Return the number of fields that all rows have, respecting quotes if there are any.
+
+    It is 0 if there are no rows.
 
     Parameters
     ----------
@@ -39,8 +41,8 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
     if b'"' in text:
         lines = io.StringIO(text.decode(errors="replace"), newline="")
         rows = csv.reader(lines, delimiter=separator)
-        counts = np.array([(len(row), rows.line_num) for row in rows if row])
-        n_fields, numbers = counts.T
+        counts = [(len(row), rows.line_num) for row in rows if row]
+        n_fields, numbers = np.array(counts, np.int64).reshape(-1, 2).T
     else:
         data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
         ends = np.flatnonzero(data == ord("\n"))
@@ -49,6 +51,8 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
         is_empty = np.diff(ends, prepend=-1) <= 1 + (data[np.maximum(ends - 1, 0)] == ord("\r"))
         numbers = np.flatnonzero(~is_empty) + 1
         n_fields = n_fields[~is_empty]
+    if not len(n_fields):
+        return 0
     wrong = np.flatnonzero(n_fields != n_fields[0])
     if len(wrong):
         row = int(wrong[0])
@@ -57,12 +61,13 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
             f"has {n_fields[row]} fields, and the first row has {n_fields[0]}",
             line=int(numbers[row]) + n_before,
         )
+    return int(n_fields[0])
 
 
 def strip_comments(text: bytes) -> tuple[bytes, int]:
-    """Return a text without its leading ``##`` lines, and their number."""
+    """Return a text without its leading ``##`` and empty lines, and their number."""
     n_comments = 0
-    while text.startswith(b"##"):
+    while text.startswith((b"##", b"\n", b"\r\n")):
         text = text.partition(b"\n")[2]
         n_comments += 1
     return text, n_comments
@@ -93,9 +98,9 @@ def read_fields(
     """
     import polars
 
-    check_row_lengths(path, text, separator, n_before)
+    n_fields = check_row_lengths(path, text, separator, n_before)
     try:
-        return polars.read_csv(
+        frame = polars.read_csv(
             io.BytesIO(text),
             has_header=False,
             skip_rows=n_skipped,
@@ -107,6 +112,9 @@ def read_fields(
         raise FileFormatError(path, if_empty) from None
     except polars.exceptions.PolarsError as error:
         raise FileFormatError(path, f"is not a table: {str(error).splitlines()[0]}") from error
+    if frame.width != n_fields:  # rows below the first are empty
+        raise FileFormatError(path, if_empty)
+    return frame
 
 
 def drop_empty_rows(

@@ -16,6 +16,10 @@ TEXTS = {
     "padded.txt": "c b y\nb x 00\n",
     "asreml.ped": "c b y\nb x *\n",
     "words.csv": "id,sire,dam\nc,b,y\nb,x,unknown\n",
+    "ids.csv": "# of herd 7, all cows\nanimal_id,sire_id,dam_id\nc,b,y\nb,x,\n",
+    "ids.tsv": "#animal_id\tsire_id\tdam_id\nc\tb\ty\nb\tx\t\n",
+    "tags.csv": "sire_id,dam_id,tag,sex\nb,y,c,1\nx,,b,2\n",
+    "remark.ped": "# sire and dam of each\nc b y\nb x .\n",
     "other.fam": "f c b y 1 -9\nf b x -9 1 -9\n",
 }
 
