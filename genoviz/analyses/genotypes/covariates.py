@@ -101,6 +101,30 @@ def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
         del kept[dependent[0]]  # later columns were compared with rounding errors; try again
 
 
+def check_unexplained(phenotype: np.ndarray, basis: np.ndarray, trait: str) -> None:
+    """Raise `ParameterError` if the fixed effects explain a phenotype up to rounding.
+
+    Parameters
+    ----------
+    phenotype
+        float64, shape (n,).
+    basis
+        float64, shape (n, c): its columns span the fixed effects, the first is the intercept.
+    trait
+        Name of the phenotype.
+    """
+
+    def left_by(columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+        return values - columns @ np.linalg.lstsq(columns.T @ columns, columns.T @ values)[0]
+
+    phenotype = phenotype / (np.abs(phenotype).max() or 1.0)  # squares of large numbers overflow
+    deviations = left_by(basis[:, :1], phenotype)
+    rounding = 4 * np.finfo(float).eps * np.linalg.norm(phenotype)
+    least = max(COLLINEAR * np.linalg.norm(deviations), rounding)
+    if np.linalg.norm(left_by(basis, deviations)) <= least:
+        raise ParameterError(f"the covariates explain {trait} entirely; leave some out")
+
+
 def describe_left_out(names: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence on the covariates that are left out; empty if there are none.
 

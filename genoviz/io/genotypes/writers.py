@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 
@@ -27,6 +27,11 @@ _DIGITS = 15
 # Tab and genotype of each 2-bit code; allele 1 (ALT) is the one that dosages count.
 _FIELDS = np.array([[*b"\t1/1"], [*b"\t./."], [*b"\t0/1"], [*b"\t0/0"]], np.uint8)
 _NO_ALLELE = "0"
+_OF_SAMPLES = {
+    "family_ids": "FID", "ids": "sample", "father_ids": "father", "mother_ids": "mother",
+}  # fmt: skip
+_OF_VARIANTS = {"contigs": "contig", "ids": "variant", "allele1": "allele", "allele2": "allele"}
+"""What the fields of text are called in messages."""
 
 
 def write_plink(
@@ -49,18 +54,33 @@ def write_plink(
     ------
     FileFormatError
         If a file cannot be written.
+    ParameterError
+        If a name is empty or has a blank, which separates the fields of these files.
     """
     phenotype = np.full(genotypes.n_samples, np.nan) if phenotype is None else phenotype
     if np.shape(phenotype) != (genotypes.n_samples,):
         shape = f"({genotypes.n_samples},)"
         raise ParameterError(f"phenotype has shape {np.shape(phenotype)}, needs {shape}")
     bed, bim, fam = plink_paths(Path(prefix))
+    samples, variants = genotypes.samples, genotypes.variants
+    for table, names in ((samples, _OF_SAMPLES), (variants, _OF_VARIANTS)):
+        for name, what in names.items():
+            _check_words(what, getattr(table, name))
     with replace_file(bed) as file:
         file.write(MAGIC)
         file.writelines(_iter_packed(genotypes))
     write_text(bim, _iter_bim(genotypes.variants))
     write_text(fam, _iter_fam(genotypes.samples, np.asarray(phenotype, np.float64)))
     return bed, bim, fam
+
+
+def _check_words(what: str, names: Iterable[str]) -> None:
+    """Refuse names that would not be one field between blanks."""
+    for name in np.asarray(names).tolist():
+        if len(name.split()) != 1:
+            raise ParameterError(
+                f"{what} {name!r} has no name or a blank in it, so PLINK files cannot have it"
+            )
 
 
 def _iter_packed(genotypes: Genotypes) -> Iterator[memoryview]:
@@ -117,7 +137,15 @@ def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
     ------
     FileFormatError
         If the file cannot be written.
+    ParameterError
+        If two samples have the same IID.
     """
+    names, counts = np.unique(genotypes.samples.ids, return_counts=True)
+    if (counts > 1).any():
+        raise ParameterError(
+            f"sample {str(names[counts > 1][0])!r} would be the second column of that name, VCF "
+            "needs a name of its own for each"
+        )
     write_text(path, _iter_records(genotypes))
 
 

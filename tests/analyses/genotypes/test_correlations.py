@@ -195,6 +195,7 @@ def test_correlations_of_many_samples_are_found_again():
         ({"phenotypes": np.ones((N, 2))}, "a trait has one value only"),
         ({"phenotypes": np.full((N, 2), np.nan)}, "samples"),
         ({"phenotypes": np.where(np.arange(N)[:, None] < [N, 2], 1.0, np.nan)}, "trait 2 has 2"),
+        ({"covariates": simulate(1)[0][:, 1]}, "the covariates explain trait 2 entirely"),
         ({"tolerance": 0.0}, "tolerance is 0.0, needs more than 0"),
         ({"max_iterations": 0}, "max_iterations is 0, needs at least 1"),
         ({"relationships": KINSHIP[:3]}, "relationships have shape"),

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from genoviz import ParameterError
 from genoviz.analyses.genotypes.covariates import (
+    check_unexplained,
     covariate_columns,
     describe_left_out,
     independent_columns,
@@ -60,3 +61,16 @@ def test_categories_are_indicators_but_for_the_first():
     one = covariate_columns("farm", np.array(["x", "", "x"]))["farm"]
     np.testing.assert_array_equal(one, [1, np.nan, 1])
     assert np.isnan(covariate_columns("farm", np.array(["", ""]))["farm"]).all()
+
+
+@pytest.mark.parametrize("level", [0.0, 1e9])
+def test_a_phenotype_is_explained_up_to_rounding(level):
+    generator = np.random.default_rng(5)
+    age = generator.normal(size=40) + 50
+    _, basis = independent_columns(age[:, None])
+    noise = generator.normal(size=40)
+    check_unexplained(level + age + noise, basis, "fat")
+    check_unexplained(level + 1e-5 * noise + 1e-6 * age, basis, "fat")
+    check_unexplained(level + noise, basis[:, :1], "fat")
+    with pytest.raises(ParameterError, match="covariates explain fat entirely; leave some out"):
+        check_unexplained(level + 3 * age, basis, "fat")

@@ -182,6 +182,15 @@ def test_results_do_not_depend_on_the_unit_of_the_phenotype():
         np.testing.assert_allclose(shifts, -300 * np.log(abs(unit)), rtol=1e-6)
 
 
+def test_a_variant_may_explain_everything():
+    genotypes, _ = region(100, 10, [3], seed=9)
+    found = fine_map(genotypes, dosages_of(genotypes.packed, 100)[:, 3])
+    assert found.is_converged
+    assert found.inclusion[3] == pytest.approx(1)
+    assert found.effects[3] == pytest.approx(1, abs=1e-6)
+    assert found.residual_variance > 0
+
+
 def test_variants_that_do_not_vary_take_no_part():
     genotypes, y = region(200, 10, [3], seed=9)
     dosages = genotypes.dosages(slice(None)).copy()

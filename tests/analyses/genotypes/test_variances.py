@@ -227,6 +227,10 @@ def test_a_trait_without_heritability_stays_at_the_bound():
         ({"variant_sets": np.full(3, "a")}, r"variant_sets has shape \(3,\), needs \(120,\)"),
         ({"variant_sets": np.full(M, "")}, "no variant of the genotypes is in a set"),
         ({"phenotype": np.full(N, 1.0)}, "the phenotype is 1 in all 70 samples"),
+        (
+            {"covariates": 2 * PHENOTYPE[:, None] + 1},
+            "the covariates explain the phenotype entirel",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(changes, message):

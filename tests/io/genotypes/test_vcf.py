@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from genoviz import (
     FileFormatError,
     GenovizError,
+    ParameterError,
     iter_read_genotypes,
     read_genotypes,
     write_dosages,
@@ -187,6 +189,19 @@ def test_what_is_written_comes_back(folder, codes, ending):
     genotypes = genotypes_of(codes)
     write_vcf(genotypes, folder / f"any.{ending}")
     assert_same(read_genotypes(folder / f"any.{ending}"), genotypes, but=NOT_IN_VCF)
+
+
+@pytest.mark.parametrize("word", ["a b", "s\t1", ""])
+def test_names_that_the_format_cannot_hold_are_refused(tmp_path, word):
+    genotypes = genotypes_of(np.zeros((2, 2), int))
+    for part in ("samples", "variants"):
+        table = replace(getattr(genotypes, part), ids=np.array(["s0", word]))
+        with pytest.raises(ParameterError, match="has no name or a blank in it, so PLINK files"):
+            write_plink(replace(genotypes, **{part: table}), tmp_path / "x")
+    twice = replace(genotypes.samples, ids=np.array(["s0", "s0"]))
+    with pytest.raises(ParameterError, match="'s0' would be the second column of that name, VCF"):
+        write_vcf(replace(genotypes, samples=twice), tmp_path / "x.vcf")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_long_alleles_do_not_widen_all_others(tmp_path, monkeypatch):

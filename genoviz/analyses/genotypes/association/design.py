@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from genoviz.analyses.genotypes.covariates import (
-    COLLINEAR,
+    check_unexplained,
     describe_left_out,
     independent_columns,
 )
@@ -82,10 +82,7 @@ class Design:
 
     def check_unexplained(self) -> None:
         """Raise `ParameterError` if the covariates explain the phenotype entirely."""
-        y = self.response
-        residual = y - self.basis @ (self.basis.T @ y)
-        if residual @ residual <= COLLINEAR**2 * (y @ y):
-            raise ParameterError(f"the covariates explain {self.trait} entirely; leave some out")
+        check_unexplained(self.response, self.basis, self.trait)
 
 
 def make_design(

@@ -11,6 +11,7 @@ from genoviz.errors import ParameterError
 
 _NO_EFFECT = 1e-9
 _LOG_VARIANCES = (-30.0, 15.0)
+_LEAST_RESIDUAL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +160,9 @@ class SingleEffects:
         return float(np.exp(best.x)) if best.fun < 0 else 0.0
 
     def estimate_residual_variance(self) -> None:
-        """Set the residual variance to its expectation."""
-        self.residual_variance = self._residual_squares() / self._n
+        """Set the residual variance to its expectation, if variants do not explain everything."""
+        least = _LEAST_RESIDUAL * self._squares / self._n
+        self.residual_variance = max(self._residual_squares() / self._n, least)
 
     def _residual_squares(self) -> float:
         """Return the expected residual sum of squares."""

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.genotypes.covariates import describe_left_out, independent_columns
+from genoviz.analyses.genotypes.covariates import (
+    check_unexplained,
+    describe_left_out,
+    independent_columns,
+)
 from genoviz.errors import ParameterError
 
 
@@ -105,6 +109,7 @@ class Training:
         of_phenotype = root.multiply(self.phenotype)
         basis, self._triangle = np.linalg.qr(root.multiply(design))
         self._explained = basis.T @ of_phenotype
+        check_unexplained(of_phenotype, basis, "the phenotype")
         self.basis = root.gather(basis)
         self._root, self._inner_basis = root, basis
         self.diagonal = root.squares

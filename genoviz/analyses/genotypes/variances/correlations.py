@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from genoviz.analyses.genotypes.covariates import check_unexplained
 from genoviz.analyses.genotypes.prediction.blup_training import Training
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
@@ -160,16 +161,16 @@ def _train(
     training = Training(chosen, covariates, covariate_names=names)
     values = phenotypes[training.is_trained]
     n_values = (~np.isnan(values)).sum(axis=0)
-    least = training.basis.shape[1] + 2
-    if n_values.min() < least:
-        raise ParameterError(
-            f"trait {int(n_values.argmin()) + 1} has {int(n_values.min()):,} values, "
-            f"needs at least {least:,}"
-        )
+    few, least = int(n_values.argmin()), training.basis.shape[1] + 2
+    if n_values[few] < least:
+        raise ParameterError(f"trait {few + 1} has {n_values[few]:,} values, needs {least:,}")
     if np.isinf(values).any():
         raise ParameterError("phenotypes have values that are not finite")
     if (np.nanvar(values, axis=0) == 0).any():
         raise ParameterError("a trait has one value only, needs values that differ")
+    for number, trait in enumerate(values.T, 1):
+        own = ~np.isnan(trait)
+        check_unexplained(trait[own], training.basis[training.is_trained][own], f"trait {number}")
     if np.isnan(values).any() and n_values.sum() > MAX_VALUES:
         raise ParameterError(
             f"there are {int(n_values.sum()):,} values, of which some samples have not all; can do "
