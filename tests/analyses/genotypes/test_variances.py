@@ -249,4 +249,16 @@ def test_relationships_that_do_not_fit_are_refused():
     with pytest.raises(ParameterError, match="relationships 'a' have values that are not numbers"):
         reml_of_relationships({"a": holed}, PHENOTYPE)
     with pytest.raises(ParameterError, match="covariance of the trait is not positive definite"):
-        reml_of_relationships({"a": -100 * np.eye(N)}, PHENOTYPE)
+        reml_of_relationships({"a": -100 * relationships()}, PHENOTYPE)
+
+
+@pytest.mark.parametrize("traces", ["exact", "random"])
+def test_variances_that_cannot_be_told_apart_are_refused(traces):
+    given = {"a": relationships(), "b": np.diag(np.arange(1.0, N + 1))}
+    for name, other, who in (
+        ("c", 2 * given["a"], "a, c"),
+        ("c", given["a"] + 3 * given["b"], "a, b, c"),
+        ("c", np.eye(N), "c, residual"),
+    ):
+        with pytest.raises(ParameterError, match=f"the variances of {who} cannot be told apart"):
+            reml_of_relationships({**given, name: other}, PHENOTYPE, traces=traces, n_probes=8)

@@ -25,6 +25,7 @@ FLOOR = 1e-6
 """Smallest variance of a component, as a share of the phenotypic variance."""
 _START = 0.02
 _HALVINGS = 8
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,9 @@ def iter_reml_of(
     images = [covariance.multiply(k, covariance.probes) for k in range(covariance.n_components)]
     images.append(covariance.probes)
     n_heritable = covariance.n_components - is_repeated
-    moments, moment_error = _moments(covariance, y, images, n_heritable)
+    system = covariance.weight * np.array([[(a * b).sum() for b in images] for a in images])
+    _check_distinct(system, (*names, RESIDUAL))
+    moments, moment_error = _moments(covariance, y, images, system, n_heritable)
     total = float((y * y).sum()) / covariance.degrees
     floor = FLOOR * total
     state = _state(covariance, np.maximum(moments, _START * total), y, images)
@@ -281,9 +284,27 @@ def _snapshot(
     )
 
 
+def _check_distinct(system: np.ndarray, names: tuple[str, ...]) -> None:
+    """Raise if a component's covariance is a combination of others, given the traces tr(K_k K_l).
+
+    Only the sum of such variances could be estimated.
+    """
+    scale = np.sqrt(np.diag(system))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(system / scale[:, None] / scale)
+    lost = (vectors[:, values < _SAME] ** 2).sum(axis=1) > _SAME
+    if lost.any():
+        alike = ", ".join(name for name, is_lost in zip(names, lost, strict=True) if is_lost)
+        raise ParameterError(
+            f"the variances of {alike} cannot be told apart: their covariances are alike, or "
+            "combinations of one another"
+        )
+
+
 def _moments(
-    covariance: Covariance, y: np.ndarray, images: list[np.ndarray], n_heritable: int
-) -> tuple[np.ndarray, float]:
+    covariance: Covariance, y: np.ndarray, images: list[np.ndarray], system: np.ndarray,
+    n_heritable: int,
+) -> tuple[np.ndarray, float]:  # fmt: skip
     """Return the variances that equate y'K_k y to their expectation, and the heritability's error.
 
     This is Haseman-Elston regression of phenotype products on relationships, diagonal included.
@@ -298,7 +319,6 @@ def _moments(
     n = covariance.n_components
     ways = [covariance.multiply(k, y) for k in range(n)] + [y]
     squares = np.array([float((y * way).sum()) for way in ways])
-    system = covariance.weight * np.array([[(a * b).sum() for b in images] for a in images])
     variances = np.linalg.lstsq(system, squares)[0]
     if n > 1 and not covariance.is_exact:
         return variances, np.nan
