@@ -11,6 +11,7 @@ from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model import Intervals, packing_loops
+from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -111,8 +112,19 @@ def _check_indices(indices: np.ndarray, n: int) -> np.ndarray:
     return indices.astype(np.int64)
 
 
-def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
+def condition_columns(
+    genotypes: Genotypes, ids: Sequence[str], *, x_model: str = "diploid"
+) -> np.ndarray:
     """Return dosages of variants as covariates for conditional tests.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes.
+    ids
+        IDs of the variants.
+    x_model
+        As in `iter_associate`; with ``"haploid"`` the A1 of a male at X counts as 1 here, too.
 
     Returns
     -------
@@ -130,7 +142,10 @@ def condition_columns(genotypes: Genotypes, ids: Sequence[str]) -> np.ndarray:
         if len(rows) != 1:
             found = f"is the ID of {len(rows):,} variants" if len(rows) else "is not a variant's ID"
             raise ParameterError(f"{name!r} {found}; a scan is conditional on one by its ID")
-        columns.append(genotypes.exact_dosages(rows)[:, 0])
+        dosages = genotypes.exact_dosages(rows)[:, 0]
+        if x_model == "haploid" and genotypes.kinds[rows[0]] == Kind.X:
+            dosages = np.where(genotypes.samples.is_male, dosages / 2, dosages)
+        columns.append(dosages)
     return np.column_stack(columns) if columns else np.empty((genotypes.n_samples, 0))
 
 

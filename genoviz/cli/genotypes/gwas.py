@@ -153,7 +153,7 @@ def gwas(
             names += [f"PC{k + 1}" for k in range(scores.shape[1])]
         if condition:
             condition = _split_ids(condition, found)
-            dosages = condition_columns(found, condition)
+            dosages = condition_columns(found, condition, x_model=X_MODELS[xchr_model])
             covariates = dosages if covariates is None else np.hstack([covariates, dosages])
             names += condition
         common = {"covariates": covariates, "covariate_names": names, "backend": backend.value}

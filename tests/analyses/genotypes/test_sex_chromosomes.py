@@ -15,6 +15,7 @@ from genoviz import (
     SampleTable,
     VariantTable,
     associate,
+    condition_columns,
     gblup,
     hardy_weinberg_p,
     iter_linkage_windows,
@@ -286,6 +287,23 @@ def test_associations_are_plinks(drawn, plink, tmp_path, model, x_model):
     if model == "linear":
         np.testing.assert_allclose(scan.standard_error[rows], numbers(table["SE"]), rtol=1e-5)
         np.testing.assert_allclose(scan.p[rows], numbers(table["P"]), rtol=1e-4)
+
+
+@pytest.mark.parametrize("x_model", [1, 2])
+def test_tests_conditional_on_a_variant_of_x_are_plinks(drawn, plink, tmp_path, x_model):
+    genotypes, trait, _ = drawn
+    name, model = str(genotypes.variants.ids[X][2]), ("", "haploid", "diploid")[x_model]
+    who = genotypes.samples.family_ids, genotypes.samples.ids
+    pheno = write_table(tmp_path / "p.txt", who, {"y": trait})
+    table = plink("--glm", "hide-covar", "allow-no-covars", "--xchr-model", str(x_model),
+                  "--pheno", str(pheno), "--condition", name).table("y.glm.linear")  # fmt: skip
+    columns = condition_columns(genotypes, [name], x_model=model)
+    scan = associate(genotypes, trait, covariates=columns, x_model=model)
+    rows = [int(name[1:]) for name in table["ID"]]
+    assert len(rows) > 10  # PLINK leaves out more, which are nearly collinear
+    signs = np.where(table["A1"] == "A", 1, -1)
+    theirs = numbers(table["BETA"])
+    np.testing.assert_allclose(scan.beta[rows] * signs, theirs, rtol=1e-4, atol=2e-5)
 
 
 @pytest.mark.parametrize("x_model", ["haploid", "diploid"])
