@@ -146,18 +146,21 @@ def iter_dosage_sums(
     n_samples = counts.sum(1) - counts[:, MISSING_CODE]
     sums, squares = (2.0**power * counts[:, 0] + counts[:, HETEROZYGOUS_CODE] for power in (1, 2))
     for block, dosages in iter_dosage_blocks(genotypes):
-        is_there = ~np.isnan(dosages)
-        np.nan_to_num(dosages, copy=False)
+        is_missing = np.isnan(dosages)
+        dosages[is_missing] = 0.0
         for kind in np.unique(kinds[block]).tolist():
-            rows = np.flatnonzero(kinds[block] == kind)
-            variants, of_kind = block[rows], dosages[rows]
+            rows = kinds[block] == kind
+            # A slice copies nothing.
+            rows = slice(None) if rows.all() else rows
+            variants, of_kind, lack = block[rows], dosages[rows], is_missing[rows]
             takes_part = samples.is_male if kind == Kind.Y else np.ones(len(samples), bool)
             copies = np.where(haploid_samples(genotypes, Kind(kind)), 1.0, 2.0) * takes_part
-            n_samples[variants] = is_there[rows] @ takes_part.astype(np.float64)
-            n_alleles[variants] = is_there[rows] @ copies
-            a1_copies[variants] = of_kind @ (copies / 2)
-            sums[variants] = of_kind @ takes_part.astype(np.float64)
-            squares[variants] = of_kind**2 @ takes_part.astype(np.float64)
+            columns = np.column_stack([takes_part, copies])
+            n_there = columns.sum(0) - lack.astype(np.float64) @ columns
+            n_samples[variants], n_alleles[variants] = n_there.T
+            sums[variants], of_copies = (of_kind @ columns).T
+            a1_copies[variants] = of_copies / 2
+            squares[variants] = np.square(of_kind, out=of_kind) @ columns[:, 0]
         yield (int(block[-1]) + 1) / genotypes.n_variants
     n_there = np.maximum(n_samples, 1)
     mean = sums / n_there

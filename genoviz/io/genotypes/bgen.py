@@ -298,7 +298,9 @@ def _layout2_dosages(
     dosages = np.zeros(n, np.uint16)
     if n_alleles > 1:
         dosages = read_copies(stored, ploidies, n_bits, is_phased=bool(is_phased))
-    columns.n_of_kind[2, 0] += np.count_nonzero((ploidies == 1) & ~is_missing)
-    columns.n_of_kind[0, 0] += np.count_nonzero((ploidies > 2) & ~is_missing)
-    dosages[is_missing | ~np.isin(ploidies, (1, 2))] = MISSING_DOSAGE
+    if (ploidies != 2).any():
+        columns.n_of_kind[2, 0] += np.count_nonzero((ploidies == 1) & ~is_missing)
+        columns.n_of_kind[0, 0] += np.count_nonzero((ploidies > 2) & ~is_missing)
+        is_missing |= (ploidies < 1) | (ploidies > 2)
+    dosages[is_missing] = MISSING_DOSAGE
     return dosages

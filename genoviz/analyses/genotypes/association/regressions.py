@@ -109,7 +109,7 @@ def _scan_dosages(
         products, squares = to_host(found.values @ on_device), found.squares
         holed = np.flatnonzero(found.n_called < len(columns))
         is_missing = to_host(found.is_missing[xp.asarray(holed)])
-        parts = [columns[rows] for rows in is_missing]
+        parts = [columns.take(np.flatnonzero(rows), axis=0) for rows in is_missing]
         shape = (len(holed), columns.shape[1], columns.shape[1])
         missing = np.array([part.T @ part for part in parts]).reshape(shape)
         _fit_block(columns, products, squares, (holed, missing), fits, block)
