@@ -9,6 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from genoviz.analyses.intervals.count import count_overlaps
+from genoviz.analyses.intervals.coverage import coverage_fraction
 from genoviz.analyses.intervals.pairs import nearest_intervals
 from genoviz.model import Annotations, ByteStrings, Intervals
 from genoviz.model.columns import expand_counts
@@ -42,28 +43,37 @@ def find_gene_parts(annotations: Annotations) -> GeneParts:
 
     In GFF and GTF, genes are the rows whose type ends with ``gene``; without these, transcripts
     (``mRNA``); without these, the span of exons with one name on a contig. Exons are rows of type
-    ``exon``; without these, ``CDS``; without these, whole genes. In BED, each row is a gene, and
-    its blocks, or the whole row, are exons.
+    ``exon``, and of type ``CDS`` where these are not within exons: in NCBI's annotations of
+    bacteria, only genes of RNAs have ``exon``. A gene without any is one exon. In BED, each row is
+    a gene, and its blocks, or the whole row, are exons.
     """
     types = np.asarray(annotations.types.codes)
     of_bed = _rows_of(annotations, types, lambda name: name == "")
-    exons = _rows_of(annotations, types, lambda name: name == "exon")
-    if len(exons) == 0:
-        exons = _rows_of(annotations, types, lambda name: name == "CDS")
+    exons, coding = (
+        _rows_of(annotations, types, lambda name, kind=kind: name == kind)
+        for kind in ("exon", "CDS")
+    )
     genes = _rows_of(annotations, types, lambda name: name.lower().endswith("gene"))
     if len(genes) == 0:
         genes = _rows_of(annotations, types, lambda name: name in ("transcript", "mRNA"))
     rows = np.concatenate([genes, of_bed])
     columns = _columns(annotations, rows)
+    contigs = annotations.contigs.names
+    if len(exons) == 0:
+        exons = coding
+    elif len(coding):
+        pair = (_intervals(contigs, _columns(annotations, some), None) for some in (coding, exons))
+        alone = coverage_fraction(*pair, backend="cpu").fractions < 1
+        exons = np.sort(np.concatenate([exons, coding[alone]]))
     if len(genes) == 0 and len(exons):
         spans, firsts = _span_by_name(annotations, exons)
         columns = [np.concatenate(pair) for pair in zip(spans, columns, strict=True)]
         rows = np.concatenate([firsts, of_bed])
     names = annotations.names.take(rows)
-    whole = exons if len(exons) else genes
-    blocks = _columns(annotations, whole), _blocks(annotations, of_bed)
+    pair = (_intervals(contigs, _columns(annotations, some), None) for some in (genes, exons))
+    alone = genes[count_overlaps(*pair, backend="cpu") == 0]
+    blocks = _columns(annotations, np.concatenate([exons, alone])), _blocks(annotations, of_bed)
     parts = [np.concatenate(pair) for pair in zip(*blocks, strict=True)]
-    contigs = annotations.contigs.names
     return GeneParts(
         _intervals(contigs, columns, names),
         _intervals(contigs, parts, None),

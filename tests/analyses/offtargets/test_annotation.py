@@ -70,11 +70,35 @@ def test_genes_of_gtf_are_those_of_a_slow_search(tmp_path_factory, genes, exons,
             place = f"{GTF_NAMES[contig]}\tx\t{kind}\t{start + 1}\t{start + length}\t.\t+\t."
             lines.append(f'{place}\tgene_name "{name}";')
     annotations = read(tmp_path_factory, "\n".join(lines) + "\n", "genes.gtf")
-    if not exons:
-        expected["exon"] = expected["gene"]
+    # A gene without an exon is one.
+    expected["exon"] += [
+        gene
+        for gene in expected["gene"]
+        if not any(gene[0] == c and gene[1] < b and a < gene[2] for c, a, b, _ in expected["exon"])
+    ]
     if not genes:
         expected["gene"] = expected["exon"]
     check(hits_of(seed), annotations, expected["gene"], expected["exon"])
+
+
+def test_genes_of_bacteria_have_their_coding_sequence_as_exon(tmp_path_factory):
+    """Of these, NCBI gives exons of RNAs alone; coding sequence in an exon adds nothing."""
+    rows = [
+        ("gene", 100, 300, "a"), ("CDS", 100, 297, "protein"), ("gene", 280, 360, "t"),
+        ("exon", 280, 360, "rna"), ("gene", 500, 700, "e"), ("exon", 500, 560, "e1"),
+        ("CDS", 520, 560, "e"), ("exon", 640, 700, "e2"), ("CDS", 640, 690, "e"),
+        ("pseudogene", 750, 850, "p"),
+    ]  # fmt: skip
+    lines = [
+        f"chr1\tx\t{kind}\t{start + 1}\t{end}\t.\t+\t.\tName={name}"
+        for kind, start, end, name in rows
+    ]
+    annotations = read(tmp_path_factory, "\n".join(lines) + "\n", "genes.gff3")
+    genes = [("chr1", *row[1:]) for row in rows if row[0].endswith("gene")]
+    exons = [("chr1", *row[1:]) for row in rows if row[0] in ("exon", "CDS", "pseudogene")]
+    found = check(hits_of(), annotations, genes, exons)
+    assert {*found.class_labels()} == {"exon", "intron", "intergenic"}
+    assert len(find_gene_parts(annotations).exons) == 5
 
 
 def test_contigs_of_other_names_are_told(tmp_path_factory):
