@@ -27,6 +27,7 @@ NUMBERS = ("heritability", "repeatability", "polygenic_weight", "tolerance", "ma
 WORDS = ("contigs", "preconditioner")
 METHODS = ("SNP-BLUP", "GBLUP", "ssSNPBLUP", "ssGTABLUP")
 TAKEN = ("phenotype", "covariates", "weights", "records", "sires", "dams", "genotyped", "gamma")
+OF_COLUMNS = ("covariates", "gamma")
 OF_SOLUTION = (
     "effects", "breeding_values", "fixed_effects", "permanent_effects", "group_effects",
     "residuals", "is_converged", "iterations", "seconds",
@@ -140,12 +141,12 @@ class Service:
         name = self._text(n_name)
         if name not in TAKEN:
             raise ParameterError(f"nothing is called {name!r}; there are {', '.join(TAKEN)}")
-        if n_columns != 1 and name != "covariates" and n_rows:
+        if n_columns != 1 and name not in OF_COLUMNS and n_rows:
             raise ParameterError(f"{name} has {n_columns:,} columns, needs 1")
         self._put.pop(name, None)
         if n_rows:
             values = self._share(0, (n_rows, n_columns)).copy()
-            self._put[name] = values if name == "covariates" else values[:, 0]
+            self._put[name] = values if name in OF_COLUMNS else values[:, 0]
 
     def _answer_solve(self, n_options: int) -> None:
         of_matrix = {"frequencies": self._results["frequencies"]}

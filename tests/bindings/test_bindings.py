@@ -173,13 +173,17 @@ def test_predictions_are_those_of_python(opened, genotypes):
     assert np.allclose(opened.get("permanent_effects"), expected.permanent_effects, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["ssSNPBLUP", "ssGTABLUP"])
-def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method):
+@pytest.mark.parametrize(
+    ("method", "gamma"),
+    [("ssSNPBLUP", np.array([[0.4]])), ("ssGTABLUP", np.array([[0.4, 0.1], [0.1, 0.5]]))],
+)
+def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method, gamma):
     generator = np.random.default_rng(4)
     n, n_samples = 400, genotypes.n_samples
     sires = np.array([generator.integers(-1, max(i, 1)) for i in range(n)])
     dams = np.array([generator.integers(-1, max(i, 1)) for i in range(n)])
     sires[:30], dams[:30] = -2, -1  # of a group, and unknown
+    sires[:10] = -1 - len(gamma)
     genotyped = np.sort(generator.choice(n, n_samples, replace=False))
     phenotype = generator.normal(size=n)
     put = {
@@ -189,7 +193,7 @@ def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method):
     assert opened.solve(options, **put) == 0, opened.error
 
     ids = np.array([f"animal {i}" for i in range(n)])
-    pedigree = Pedigree(ids, sires, dams, groups=np.array(["founders"]))
+    pedigree = Pedigree(ids, sires, dams, groups=np.array(["founders", "others"][: len(gamma)]))
     named = type(genotypes.samples)(*(
         ids[genotyped] if name == "ids" else getattr(genotypes.samples, name)
         for name in ("family_ids", "ids", "father_ids", "mother_ids", "sexes")
@@ -199,8 +203,8 @@ def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method):
     expected = single_step(renamed, pedigree, phenotype, **common)
     assert np.allclose(opened.get("breeding_values"), expected.breeding_values, atol=1e-8)
     assert np.allclose(opened.get("group_effects"), expected.group_effects, atol=1e-8)
-    assert opened.solve(options, **put, gamma=np.array([[0.4]])) == 0, opened.error
-    expected = single_step(renamed, pedigree.with_gamma(0.4), phenotype, **common)
+    assert opened.solve(options, **put, gamma=gamma) == 0, opened.error
+    expected = single_step(renamed, pedigree.with_gamma(gamma), phenotype, **common)
     assert np.allclose(opened.get("breeding_values"), expected.breeding_values, atol=1e-6)
     assert np.allclose(opened.get("group_effects"), expected.group_effects, atol=1e-6)
 
@@ -216,7 +220,7 @@ def test_the_single_step_takes_a_pedigree_of_numbers(opened, genotypes, method):
         ("method=ssSNPBLUP", {"phenotype": np.ones(3)}, "no sires were put"),
         ("method=GBLUP", {"phenotype": np.ones(300), "weights": np.ones(300)}, "takes no weights"),
         ("", {"phenotype": np.ones(300), "sires": np.ones(3)}, "SNP-BLUP takes no sires"),
-        ("", {"phenotype": np.ones(300), "gamma": np.ones(1)}, "SNP-BLUP takes no gamma"),
+        ("", {"phenotype": np.ones(300), "gamma": np.ones((2, 2))}, "SNP-BLUP takes no gamma"),
         ("", {"phenotype": np.ones(2), "records": [0, 1]}, "a record is of number 0, needs 1"),
         ("", {"phenotype": np.ones(2), "records": [1.5, 1]}, "records have 1.5, need whole"),
         (
