@@ -1,13 +1,70 @@
-"""Helpers of data classes over arrays: read-only views, and shape checks."""
+"""Helpers of data classes over arrays: read-only views, shape checks, and columns on disk."""
 
 from __future__ import annotations
 
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import GenovizError, ParameterError
+
+ROWS_AT_ONCE = 1 << 20
+"""Rows for which long columns are computed at once."""
+IN_MEMORY_BYTES = 1 << 22
+"""Shorter columns are always in memory."""
+
+
+def iter_slices(n: int) -> Iterator[slice]:
+    """Yield slices of `ROWS_AT_ONCE` rows that cover n rows."""
+    for first in range(0, n, ROWS_AT_ONCE):
+        yield slice(first, min(first + ROWS_AT_ONCE, n))
+
+
+def column_on_disk(n: int, dtype: Any) -> np.ndarray:
+    """Return an array to be filled, shape (n,), in an unnamed temporary file if it is long.
+
+    The system keeps in memory what fits there. The file vanishes with the array.
+
+    Raises
+    ------
+    GenovizError
+        If the file does not fit into the temporary folder.
+    """
+    n_bytes = n * np.dtype(dtype).itemsize
+    if n_bytes <= IN_MEMORY_BYTES:
+        return np.empty(n, dtype)
+    try:
+        with tempfile.TemporaryFile(buffering=0) as file:
+            # A write to a page that has no room on disk would kill the process.
+            os.posix_fallocate(file.fileno(), 0, n_bytes)
+            return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype)
+    except OSError as error:
+        raise GenovizError(
+            f"{n_bytes:,} bytes do not fit in {tempfile.gettempdir()}: "
+            f"{error.strerror or error}; TMPDIR names another folder"
+        ) from error
+
+
+def is_on_disk(column: np.ndarray) -> bool:
+    """Return whether an array is, or is part of, one that `column_on_disk` put into a file."""
+    while isinstance(column, np.ndarray):
+        column = column.base
+    return isinstance(getattr(column, "obj", column), mmap.mmap)
+
+
+def fill_column(
+    n: int, dtype: Any, find: Callable[[slice], np.ndarray], *, on_disk: bool
+) -> np.ndarray:
+    """Return a column of n rows, computed slice by slice."""
+    column = column_on_disk(n, dtype) if on_disk else np.empty(n, dtype)
+    for part in iter_slices(n):
+        column[part] = find(part)
+    return column
 
 
 def freeze_arrays(record: Any) -> None:

@@ -118,25 +118,33 @@ def classify_pams(hits: OffTargetHits) -> PamClasses:
     ['NAG', 'NGG']
     """
     motif = _motif(hits)
-    codes = np.zeros(len(hits), np.uint64)
     is_first = _is_pam_first(hits)
     choices = np.flatnonzero([letter not in "ACGTN" for letter in motif])[:8]
+    numbers: dict[int, int] = {}
+    ids, n_hits = np.zeros(len(hits), np.int32), np.zeros(0, np.int64)
     for part, _, letters in _iter_letters(hits) if len(choices) else ():
+        codes = np.zeros(part.stop - part.start, np.uint64)
         for place in choices.tolist():
             # Count from the end with the PAM, because bulges change the length of lines.
             at = place if is_first else letters.lengths - len(motif) + place
             found = letters.sites[np.arange(len(letters.sites)), at] & ~_LOWER
-            codes[part] = codes[part] << np.uint64(8) | found
-    different, ids, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    names = [_pam_name(motif, choices.tolist(), int(code)) for code in different]
-    order = np.lexsort((names, -counts))
+            codes = codes << np.uint64(8) | found
+        different, which, counts = np.unique(codes, return_inverse=True, return_counts=True)
+        of_part = np.array([numbers.setdefault(int(code), len(numbers)) for code in different])
+        ids[part] = of_part[which]
+        n_hits = np.pad(n_hits, (0, len(numbers) - len(n_hits)))
+        n_hits[of_part] += counts
+    if not len(choices) and len(hits):
+        numbers, n_hits = {0: 0}, np.array([len(hits)])
+    names = [_pam_name(motif, choices.tolist(), code) for code in numbers]
+    order = np.lexsort((names, -n_hits))
     ranks = np.empty(len(names), np.int64)
     ranks[order] = np.arange(len(names))
     names = [names[k] for k in order.tolist()]
     if len(names) > MAX_PAMS:
         names = [*names[:MAX_PAMS], OTHER_PAM]
-    ids = np.minimum(ranks[ids], MAX_PAMS) if len(hits) else np.empty(0)
-    return PamClasses(tuple(names), ids.astype(np.uint8))
+    ranks = np.append(np.minimum(ranks, MAX_PAMS), 0).astype(np.uint8)
+    return PamClasses(tuple(names), ranks[ids])
 
 
 def count_mismatch_kinds(hits: OffTargetHits) -> MismatchKinds:

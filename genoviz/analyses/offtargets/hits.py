@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from genoviz.analyses.offtargets.bulges import GuideVariants
 from genoviz.analyses.offtargets.request import OffTargetRequest
 from genoviz.analyses.offtargets.search import Found
+from genoviz.model.columns import column_on_disk, iter_slices
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.hits import COLUMNS, Alignment, OffTargetHits
 
@@ -25,7 +26,6 @@ __all__ = [
 
 _FIELDS = ("guide_ids", "positions", "is_minus", "variant_ids", "bulge_places", "mismatches")
 _WORD_BITS = 64
-_DECODED = 1 << 20
 _MIN_NEW = 1 << 20
 """Excess of hits over the limit at which pruning starts."""
 _N_LEVELS = 512
@@ -126,6 +126,9 @@ class HitCollector:
     def join_words(self) -> np.ndarray:
         """Return all hits as sorted words, uint64, shape (n,), and empty the collector."""
         parts, self._parts = self._parts, []
+        if len(parts) == 1:
+            parts[0].sort()
+            return parts[0]
         words = np.empty(sum(map(len, parts)), np.uint64)
         place = 0
         while parts:
@@ -148,12 +151,35 @@ class HitCollector:
         edges = np.arange(len(self._empty.guides) + 1, dtype=np.uint64)
         return np.searchsorted(words, edges << np.uint64(self._shifts[0])).astype(np.int64)
 
-    def hits_of(self, words: np.ndarray) -> OffTargetHits:
-        """Return the hits encoded by words, in their order."""
+    def iter_hits(self) -> Iterator[OffTargetHits]:
+        """Yield all hits in order, in parts, and keep them."""
+        if not self._is_packed:
+            hits = self.join()
+            self.add_hits(hits)
+            yield hits
+            return
+        words = self.join_words()
+        self.add_words(words)
+        for some in iter_slices(len(words)):
+            yield self.hits_of(words[some])
+
+    def clear(self) -> None:
+        """Discard all hits."""
+        self._parts = []
+
+    def copy_to_disk(self) -> OffTargetHits:
+        """Return all hits, sorted, with columns in files if they are long; keep them here too."""
+        if not self._is_packed:
+            return next(self.iter_hits())
+        words = self.join_words()
+        self.add_words(words)
+        return self.hits_of(words, column_on_disk)
+
+    def hits_of(self, words: np.ndarray, make: Callable = np.empty) -> OffTargetHits:
+        """Return the hits encoded by words, in their order; ``make`` makes empty columns."""
         n = len(words)
-        columns = {name: np.empty(n, getattr(self._empty, name).dtype) for name in COLUMNS}
-        for first in range(0, n, _DECODED):
-            some = slice(first, first + _DECODED)
+        columns = {name: make(n, getattr(self._empty, name).dtype) for name in COLUMNS}
+        for some in iter_slices(n):
             self._unpack(words[some], {name: column[some] for name, column in columns.items()})
         return replace(self._empty, **columns)
 
@@ -241,48 +267,42 @@ class KeptHits:
 
     def end_piece(self, stop: int) -> None:
         """Mark that all hits starting before a base of the genome have been added."""
-        self._n_new = 0
         for request, new, whole in zip(self._requests, self._new, self._whole, strict=True):
-            hits = new.join()
             if keeps_best(request):
-                hits, waiting = split_waiting(hits, request, stop)
+                hits, waiting = split_waiting(new.join(), request, stop)
                 new.add_hits(waiting)
-                self._n_new += len(waiting)
-            whole.add_hits(hits)
-            self._n_whole += len(hits)
+                whole.add_hits(hits)
+            else:
+                new.move_to(whole)
+        self._n_whole, self._n_new = (sum(map(len, each)) for each in (self._whole, self._new))
 
     def hits(self) -> list[OffTargetHits]:
         """Return the sorted hits of each search in the finished pieces."""
         if self._n_whole > self._most:
             self._prune()
-        found = []
-        for whole in self._whole:
-            found.append(whole.join())
-            whole.add_hits(found[-1])
-        return found
+        return [whole.copy_to_disk() for whole in self._whole]
 
     def _prune(self) -> None:
         """Drop the hits with the most differences."""
-        joined = [[collector.join() for collector in each] for each in (self._whole, self._new)]
-        counts = sum(
-            np.bincount(_differences_of(hits), minlength=_N_LEVELS)
-            for each in joined
-            for hits in each
-        )
+        collectors, counts = (*self._whole, *self._new), np.zeros(_N_LEVELS, np.int64)
+        for collector in collectors:
+            for hits in collector.iter_hits():
+                counts += np.bincount(_differences_of(hits), minlength=_N_LEVELS)
         level = int(np.searchsorted(np.cumsum(counts), self._most, side="right")) - 1
         self.most_differences, n_left = max(level, 0), self._most
         self._is_full = level < 0
-        sizes = []
-        for collectors, each in zip((self._whole, self._new), joined, strict=True):
-            n_before = n_left
-            for number, (collector, hits) in enumerate(zip(collectors, each, strict=True)):
+        for place, collector in enumerate(collectors):
+            number = place % len(self._requests)
+            kept = HitCollector(self._requests[number])
+            for hits in collector.iter_hits():
                 is_kept = _differences_of(hits) <= self.most_differences
                 is_kept &= np.cumsum(is_kept) <= n_left
                 n_left -= int(is_kept.sum())
                 self._leave_out(number, hits.guide_ids[~is_kept], hits.mismatches[~is_kept])
-                collector.add_hits(hits.take(np.flatnonzero(is_kept)))
-            sizes.append(n_before - n_left)
-        self._n_whole, self._n_new = sizes
+                kept.add_hits(hits.take(is_kept))
+            collector.clear()
+            kept.move_to(collector)
+        self._n_whole, self._n_new = (sum(map(len, each)) for each in (self._whole, self._new))
 
     def _leave_out(self, number: int, guide_ids: np.ndarray, mismatches: np.ndarray) -> None:
         counts = self.left_out[number]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from genoviz.model.columns import freeze_arrays
+from genoviz.model.columns import fill_column, freeze_arrays, is_on_disk, iter_slices
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import (
     MISFITS,
@@ -81,12 +82,17 @@ class OffTargetHits:
     @cached_property
     def contig_ids(self) -> np.ndarray:
         """Contig of each hit; int32, shape (n,)."""
-        return self.planes.find_contigs(self.positions)
+        return self._derive(np.int32, lambda part: self.planes.find_contigs(self.positions[part]))
 
     @cached_property
     def starts(self) -> np.ndarray:
         """Leftmost base of each hit on its contig, 0-based; int64, shape (n,)."""
-        return self.positions - self.planes.offsets[self.contig_ids]
+        contigs, offsets = self.contig_ids, self.planes.offsets
+        return self._derive(np.int64, lambda part: self.positions[part] - offsets[contigs[part]])
+
+    def _derive(self, dtype: type, find: Callable[[slice], np.ndarray]) -> np.ndarray:
+        """Return a column of these hits, on disk where they are."""
+        return fill_column(len(self), dtype, find, on_disk=is_on_disk(self.positions))
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -122,8 +128,10 @@ class OffTargetHits:
     def count_by_mismatches(self) -> np.ndarray:
         """Return the number of hits by guide and mismatches; int64, (n_guides, maximum + 1)."""
         n_levels = int(self.mismatches.max(initial=0)) + 1
-        keys = self.guide_ids.astype(np.int64) * n_levels + self.mismatches
-        counts = np.bincount(keys, minlength=len(self.guides) * n_levels)
+        counts = np.zeros(len(self.guides) * n_levels, np.int64)
+        for part in iter_slices(len(self)):
+            keys = self.guide_ids[part].astype(np.int64) * n_levels + self.mismatches[part]
+            counts += np.bincount(keys, minlength=len(counts))
         return counts.reshape(len(self.guides), n_levels)
 
     def sites(self, rows: np.ndarray | slice = slice(None)) -> list[str]:

@@ -21,6 +21,7 @@ from genoviz.analyses.offtargets.scores import cctop_scores, mit_scores
 from genoviz.errors import GenovizError
 from genoviz.io.offtargets.output import HitFormat, HitTable, iter_rows, write_tables
 from genoviz.io.text.text_file import iter_write_text
+from genoviz.model.columns import iter_slices
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of, short_kind
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
@@ -93,17 +94,24 @@ def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
     form: HitFormat = ending
     if ending == CAS_OFFINDER:
         form = "bulge" if query.dna_bulge or query.rna_bulge else "v2"
-    tables = []
-    for ids, rows, hits in _iter_groups(result, found.rows):
-        columns = _scores_of(result, rows)
-        if ending in TABLES:
-            columns = columns_of(found, rows, hits)
-        tables.append(HitTable(hits, [query.guides[number].name for number in ids], columns))
-        yield path
+    # Repeats of a site, and guides of one length after the other, need all hits at once.
+    is_whole = form == "bulge" or isinstance(result.hits, MixedHits)
+    n = len(found)
+    parts = [slice(0, n)] if is_whole or not n else iter_slices(n)
+
+    def iter_tables() -> Iterator[HitTable]:
+        for part in parts:
+            for ids, rows, hits in _iter_groups(result, found.rows[part]):
+                columns = _scores_of(result, rows)
+                if ending in TABLES:
+                    columns = columns_of(found, rows, hits)
+                yield HitTable(hits, [query.guides[number].name for number in ids], columns)
+
     if form == "parquet":
-        write_tables(tables, path, format=form)
+        write_tables(iter_tables(), path, format=form)
+        yield path
         return
-    for _ in iter_write_text(path, iter_rows(tables, form)):
+    for _ in iter_write_text(path, iter_rows(iter_tables(), form)):
         yield path
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.model.columns import iter_slices
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
 from genoviz_app.pages.offtargets.hits.order import HitOrder, sort_rows
 from genoviz_app.pages.offtargets.search.genes import CLASSES, HitGenes
@@ -95,24 +95,32 @@ def filter_hits(
     span = slice(0, len(result))
     if chosen.guide >= 0:
         span = slice(*result.guide_offsets[chosen.guide : chosen.guide + 2].tolist())
-    is_there = _let_through(result, chosen, span)
-    mismatches, kinds = result.hits.mismatches[span], kind_of(result, span)
-    is_kind = _true_or(is_there, chosen.kind >= 0, lambda: kinds == chosen.kind)
-    if chosen.mismatches is not None:
-        low, high = chosen.mismatches
-        is_kind = is_kind & (mismatches >= low) & (mismatches <= high)
-    pams = result.pams.ids[span]
-    is_pam = _true_or(is_there, chosen.pam >= 0, lambda: pams == chosen.pam)
-    is_class, class_counts = is_there, None
-    if genes is not None:
-        classes = genes.classes[span]
-        is_class = _true_or(is_there, chosen.site_class >= 0, lambda: classes == chosen.site_class)
-        class_counts = np.bincount(classes[is_kind & is_pam], minlength=len(CLASSES))
-    others = is_pam & is_class
-    kind_counts = _count(result.query, kinds[others], mismatches[others])
-    n_pams = len(result.pams.names)
-    pam_counts = np.bincount(pams[is_kind & is_class], minlength=n_pams)
-    rows = sort_rows(result, np.flatnonzero(others & is_kind) + span.start, order, genes)
+    n_pams, is_listed = len(result.pams.names), np.zeros(span.stop - span.start, bool)
+    kind_counts = _count(result.query, *np.zeros((2, 0), np.int64))
+    pam_counts, class_counts = np.zeros(n_pams, np.int64), np.zeros(len(CLASSES), np.int64)
+    for part in iter_slices(len(is_listed)):
+        at = slice(span.start + part.start, span.start + part.stop)
+        is_there = _let_through(result, chosen, at)
+        mismatches, kinds = result.hits.mismatches[at], kind_of(result, at)
+        is_kind = _true_or(is_there, chosen.kind >= 0, kinds == chosen.kind)
+        if chosen.mismatches is not None:
+            low, high = chosen.mismatches
+            is_kind = is_kind & (mismatches >= low) & (mismatches <= high)
+        pams = result.pams.ids[at]
+        is_pam = _true_or(is_there, chosen.pam >= 0, pams == chosen.pam)
+        is_class = is_there
+        if genes is not None:
+            classes = genes.classes[at]
+            is_class = _true_or(is_there, chosen.site_class >= 0, classes == chosen.site_class)
+            class_counts += np.bincount(classes[is_kind & is_pam], minlength=len(CLASSES))
+        others = is_pam & is_class
+        kind_counts += _count(result.query, kinds[others], mismatches[others])
+        pam_counts += np.bincount(pams[is_kind & is_class], minlength=n_pams)
+        is_listed[part] = others & is_kind
+    rows = np.flatnonzero(is_listed)
+    rows += span.start
+    rows = sort_rows(result, rows, order, genes)
+    class_counts = None if genes is None else class_counts
     return FoundHits(result, chosen, order, rows, kind_counts, pam_counts, class_counts, genes)
 
 
@@ -135,9 +143,9 @@ def _let_through(result: SearchResult, chosen: HitFilter, span: slice) -> np.nda
     return is_there
 
 
-def _true_or(is_there: np.ndarray, is_chosen: bool, find: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return a mask that combines the hits passed so far with one more condition, if set."""
-    return is_there & find() if is_chosen else is_there
+def _true_or(is_there: np.ndarray, is_chosen: bool, fits: np.ndarray) -> np.ndarray:
+    """Return a mask of the hits passed so far that also meet one more condition, if set."""
+    return is_there & fits if is_chosen else is_there
 
 
 def _count(query: OffTargetQuery, kinds: np.ndarray, mismatches: np.ndarray) -> np.ndarray:

@@ -305,7 +305,7 @@ class Differences:
 
 def find_differences(found: FoundHits) -> Differences:
     """Return the mismatches of the listed hits."""
-    return Differences(found, mismatch_kinds_of(found.result.hits.take(np.sort(found.rows))))
+    return Differences(found, mismatch_kinds_of(found.result.hits, found.rows))
 
 
 class DifferencesPanel(MatrixPanel):

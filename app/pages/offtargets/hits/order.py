@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.model.columns import iter_slices
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of
 from genoviz_app.pages.offtargets.search.genes import HitGenes
 from genoviz_app.pages.offtargets.search.running import SearchResult
@@ -37,9 +38,30 @@ def sort_rows(
         keys = _key(result, rows, order.column)
     if keys is None:
         return rows
+    if keys.dtype == np.uint8:
+        return _sort_by_level(rows, keys, order.is_descending)
     if order.is_descending:
-        keys = -keys.astype(np.float64) if keys.dtype.kind == "f" else -keys.astype(np.int64)
-    return rows[np.argsort(keys, kind="stable")]
+        if keys.dtype.kind == "f":
+            np.negative(keys, out=keys)
+        else:
+            keys = -keys.astype(np.int64)
+    found = np.argsort(keys, kind="stable")
+    for part in iter_slices(len(found)):
+        found[part] = rows[found[part]]
+    return found
+
+
+def _sort_by_level(rows: np.ndarray, keys: np.ndarray, is_descending: bool) -> np.ndarray:
+    """Sort rows by keys of few values, stably, with no memory but that of the result."""
+    counts = sum(np.bincount(keys[part], minlength=256) for part in iter_slices(len(keys)))
+    found, first = np.empty_like(rows), 0
+    levels = np.flatnonzero(counts)
+    for level in (levels[::-1] if is_descending else levels).tolist():
+        for part in iter_slices(len(keys)):
+            some = rows[part][keys[part] == level]
+            found[first : first + len(some)] = some
+            first += len(some)
+    return found
 
 
 def _key(result: SearchResult, rows: np.ndarray, column: str) -> np.ndarray | None:
@@ -55,7 +77,7 @@ def _key(result: SearchResult, rows: np.ndarray, column: str) -> np.ndarray | No
     if column == "Bulge":
         return kind_of(result, rows).astype(np.uint8)
     if column == "CFD" and result.cfd is not None:
-        return np.nan_to_num(result.cfd[rows], nan=-1.0)
+        return np.nan_to_num(result.cfd[rows], copy=False, nan=-1.0)
     if column == SEED:
         return result.seeds[rows]
     if column == DIFFERENCES:

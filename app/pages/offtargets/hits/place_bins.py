@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from genoviz.model.columns import iter_slices
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.plots.bin_size import round_size
@@ -79,11 +80,11 @@ def _by_contig(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
     lengths = np.diff(planes.offsets)[contigs]
     row_of = np.full(planes.n_contigs, -1, np.int64)
     row_of[contigs] = np.arange(len(contigs))
-    rows = row_of[hits.contig_ids[found.rows]]
-    is_seen = rows >= 0
-    starts = hits.starts[found.rows[is_seen]]
-    mismatches = hits.mismatches[found.rows[is_seen]]
-    lows, bins, counts, fewest = _bin(rows[is_seen], starts, mismatches, view, size)
+    parts = (
+        (row_of[hits.contig_ids[rows]], hits.starts[rows], hits.mismatches[rows])
+        for rows in (found.rows[part] for part in iter_slices(len(found)))
+    )
+    lows, bins, counts, fewest = _bin(parts, len(contigs), view, size)
     left = bins * size
     right = np.minimum(left + size, lengths[lows])
     names = [planes.names[contig] for contig in contigs.tolist()]
@@ -113,17 +114,17 @@ def _by_contig(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
 
 def _along_genome(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
     hits, planes = found.result.hits, found.result.genome.planes
-    rows = found.rows
     if view.mode == SCORES:
-        rows = rows[~np.isnan(found.result.cfd[rows])]
-        levels = np.minimum(found.result.cfd[rows] * N_SCORES, N_SCORES - 1).astype(np.int64)
+        n_levels = N_SCORES
         half, ticks = 0.5, {place - 0.5: f"{place / N_SCORES:g}" for place in range(0, 21, 5)}
     else:
-        levels = hits.mismatches[rows].astype(np.int64)
+        n_levels = found.result.query.max_mismatches + 1
         half, ticks = 0.4, _level_ticks(found.result.query.max_mismatches)
-    levels, bins, counts, fewest = _bin(
-        levels, hits.positions[rows], hits.mismatches[rows], view, size
+    parts = (
+        (_levels_of(found, rows, view), hits.positions[rows], hits.mismatches[rows])
+        for rows in (found.rows[part] for part in iter_slices(len(found)))
     )
+    levels, bins, counts, fewest = _bin(parts, n_levels, view, size)
     left = bins * size
     right = np.minimum(left + size, planes.n_bases)
     contigs = planes.find_contigs(left)
@@ -149,18 +150,30 @@ def _level_ticks(most: int) -> dict[float, str]:
     return {float(level): str(level) for level in range(most + 1)}
 
 
+def _levels_of(found: FoundHits, rows: np.ndarray, view: PlaceView) -> np.ndarray:
+    """Return the row of the figure of hits, by mismatches or score; -1 without a score."""
+    if view.mode != SCORES:
+        return found.result.hits.mismatches[rows].astype(np.int64)
+    scores = np.nan_to_num(found.result.cfd[rows] * N_SCORES, nan=-1.0)
+    return np.minimum(scores, N_SCORES - 1).astype(np.int64)
+
+
 def _bin(
-    rows: np.ndarray, positions: np.ndarray, mismatches: np.ndarray, view: PlaceView, size: int
+    parts: Iterable[tuple[np.ndarray, ...]], n_rows: int, view: PlaceView, size: int
 ) -> tuple[np.ndarray, ...]:
-    """Return row, bin, number of hits and fewest mismatches of each non-empty visible bin."""
+    """Return row, bin, number of hits and fewest mismatches of each non-empty visible bin.
+
+    Parts have the rows, positions and mismatches of some hits; those with row -1 do not count.
+    """
     first, last = int(view.start) // size, max(int(np.ceil(view.end / size)), 1)
-    bins = positions // size
-    is_seen = (bins >= first) & (bins < last)
-    keys = rows[is_seen] * (last - first) + bins[is_seen] - first
-    n_rows = int(rows.max(initial=-1)) + 1
-    counts = np.bincount(keys, minlength=n_rows * (last - first))
+    counts = np.zeros(n_rows * (last - first), np.int64)
     fewest = np.full(len(counts), 255, np.uint8)
-    np.minimum.at(fewest, keys, mismatches[is_seen])
+    for rows, positions, mismatches in parts:
+        bins = positions // size
+        is_seen = (bins >= first) & (bins < last) & (rows >= 0)
+        keys = rows[is_seen] * (last - first) + bins[is_seen] - first
+        counts += np.bincount(keys, minlength=len(counts))
+        np.minimum.at(fewest, keys, mismatches[is_seen])
     found = np.flatnonzero(counts)
     return found // (last - first), found % (last - first) + first, counts[found], fewest[found]
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import param
 
-from genoviz.analyses.offtargets.annotation import HitAnnotations, SiteClass, annotate_hits
+from genoviz.analyses.offtargets.annotation import (
+    HitAnnotations,
+    SiteClass,
+    annotate_hits,
+    find_gene_parts,
+)
 from genoviz.analyses.offtargets.candidates import find_guides
 from genoviz.analyses.offtargets.design import GuideDesign, design_guides
 from genoviz.analyses.offtargets.path_hits import (
@@ -25,8 +30,10 @@ from genoviz.analyses.offtargets.targets import (
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations
+from genoviz.model.columns import column_on_disk, iter_slices
 from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.annotations import join_annotations
+from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import (
     FileCache,
@@ -94,10 +101,23 @@ def find_genes(result: SearchResult, file: AnnotationFile) -> HitGenes:
     """
     planes = result.genome.planes
     if not isinstance(planes, PathPlanes):
-        found = annotate_hits(result.hits, file.annotations)
+        found = _annotate(result.hits, file.annotations)
         return HitGenes(result, file, found, found.classes)
     found, is_there = annotate_sites(result.hits, result.sites.found, file.annotations)
     return HitGenes(result, file, found, np.where(is_there, found.classes, UNKNOWN))
+
+
+def _annotate(hits: OffTargetHits, annotations: Annotations) -> HitAnnotations:
+    """Return the genes of hits, found some hits at a time; long columns are on disk."""
+    parts = find_gene_parts(annotations)
+    first = annotate_hits(hits.take(slice(0)), parts)
+    names = ("gene_ids", "distances", "classes", "n_genes")
+    columns = {name: column_on_disk(len(hits), getattr(first, name).dtype) for name in names}
+    for rows in iter_slices(len(hits)):
+        found = annotate_hits(hits.take(rows), parts)
+        for name, column in columns.items():
+            column[rows] = getattr(found, name)
+    return replace(first, **columns)
 
 
 def iter_read_genes(path: Path) -> Iterator[OpeningProgress]:

@@ -15,7 +15,8 @@ from genoviz.analyses.offtargets.differences import (
     classify_pams,
     count_mismatch_kinds,
 )
-from genoviz.analyses.offtargets.summaries import GuideSummaries, summarise_guides
+from genoviz.analyses.offtargets.summaries import GuideSummaries, SummaryCollector
+from genoviz.model.columns import ROWS_AT_ONCE, column_on_disk, fill_column, is_on_disk, iter_slices
 from genoviz.model.offtargets.hits import COLUMNS, AlignedLetters, OffTargetHits
 
 SIGNS = np.array([0, 1, -1])
@@ -54,12 +55,14 @@ class MixedHits(OffTargetHits):
     @classmethod
     def join(cls, groups: Sequence[GuideGroup], found: Sequence[OffTargetHits]) -> MixedHits:
         """Merge the hits of all groups, sorted by guide, contig and position."""
-        columns = {name: np.concatenate([getattr(hits, name) for hits in found])
-                   for name in COLUMNS}  # fmt: skip
         ids = [group.ids[hits.guide_ids] for group, hits in zip(groups, found, strict=True)]
-        columns["guide_ids"] = np.concatenate(ids).astype(np.int32)
-        order = np.argsort(columns["guide_ids"], kind="stable")
-        columns = {name: column[order] for name, column in columns.items()}
+        ids = np.concatenate(ids).astype(np.int32)
+        order, columns = np.argsort(ids, kind="stable"), {}
+        for name in COLUMNS:
+            parts = [getattr(hits, name) for hits in found]
+            column = ids if name == "guide_ids" else np.concatenate(parts)
+            columns[name] = column_on_disk(len(column), column.dtype)
+            np.take(column, order, out=columns[name], mode="clip")
         guides = [""] * sum(len(group.ids) for group in groups)
         for group in groups:
             for place, guide in zip(group.ids.tolist(), group.guides, strict=True):
@@ -108,6 +111,15 @@ class MixedHits(OffTargetHits):
 
 def for_each_hit(hits: OffTargetHits, find: Callable[[OffTargetHits], np.ndarray]) -> np.ndarray:
     """Compute a value of each hit by guide length, and merge the values."""
+    if len(hits) <= ROWS_AT_ONCE:
+        return _for_each_hit(hits, find)
+    return fill_column(
+        len(hits), find(hits.take(slice(0))).dtype,
+        lambda part: _for_each_hit(hits.take(part), find), on_disk=is_on_disk(hits.positions),
+    )  # fmt: skip
+
+
+def _for_each_hit(hits: OffTargetHits, find: Callable[[OffTargetHits], np.ndarray]) -> np.ndarray:
     if not isinstance(hits, MixedHits):
         return find(hits)
     parts = [(rows, find(part)) for rows, part in hits.iter_groups()]
@@ -130,8 +142,20 @@ def pams_of(hits: OffTargetHits) -> PamClasses:
     return PamClasses(names, ids)
 
 
-def mismatch_kinds_of(hits: OffTargetHits) -> MismatchKinds:
-    """Return mismatches by type and position; different lengths are aligned at the PAM."""
+def mismatch_kinds_of(hits: OffTargetHits, rows: np.ndarray | None = None) -> MismatchKinds:
+    """Return mismatches by type and position, of all hits or some rows.
+
+    Guides of different lengths are aligned at the PAM.
+    """
+    n = len(hits) if rows is None else len(rows)
+    found = [_mismatch_kinds(hits.take(slice(0)))]
+    for part in iter_slices(n):
+        found.append(_mismatch_kinds(hits.take(part if rows is None else np.sort(rows[part]))))
+    n_others = sum(each.n_others for each in found)
+    return MismatchKinds(sum(each.counts for each in found), n, n_others)
+
+
+def _mismatch_kinds(hits: OffTargetHits) -> MismatchKinds:
     if not isinstance(hits, MixedHits):
         return count_mismatch_kinds(hits)
     parts = [count_mismatch_kinds(part) for _, part in hits.iter_groups()]
@@ -145,26 +169,43 @@ def mismatch_kinds_of(hits: OffTargetHits) -> MismatchKinds:
 
 def summaries_of(hits: OffTargetHits, cfd: np.ndarray) -> GuideSummaries:
     """Return a summary of the hits of each guide; see `summarise_guides`."""
-    if not isinstance(hits, MixedHits):
-        return summarise_guides(hits, cfd=cfd)
-    parts = [
-        (group.ids, rows, summarise_guides(part, cfd=cfd[rows]))
-        for group, (rows, part) in zip(hits.groups, hits.iter_groups(), strict=True)
-    ]
-    most = max(part.counts.shape[1] for _, _, part in parts)
+    is_mixed = isinstance(hits, MixedHits)
+    all_ids = np.arange(len(hits.guides))
+    groups = hits.groups if is_mixed else (GuideGroup(hits.guides, hits.pattern, all_ids),)
+    collectors = [SummaryCollector(group.guides, group.pattern) for group in groups]
+    for part in iter_slices(len(hits)):
+        some = hits.take(part)
+        of_groups = some.iter_groups() if is_mixed else [(slice(None), some)]
+        for collector, (rows, of_group) in zip(collectors, of_groups, strict=True):
+            collector.add(of_group, cfd=cfd[part][rows])
+    found = [collector.join() for collector in collectors]
+    return _join_summaries(hits.guides, groups, found) if is_mixed else found[0]
+
+
+def _join_summaries(
+    guides: tuple[str, ...], groups: Sequence[GuideGroup], found: Sequence[GuideSummaries]
+) -> GuideSummaries:
+    """Merge the summaries of groups; rows become those among the hits of all guides."""
+    n_hits = np.zeros(len(guides), np.int64)
+    shifts = np.zeros(len(guides), np.int64)
+    for group, part in zip(groups, found, strict=True):
+        n_hits[group.ids] = part.counts.sum(axis=1) + part.n_bulged
+        shifts[group.ids] -= np.cumsum(n_hits[group.ids]) - n_hits[group.ids]
+    shifts += np.cumsum(n_hits) - n_hits
+    most = max(part.counts.shape[1] for part in found)
     columns = {}
     for column in fields(GuideSummaries):
         if column.name in ("guides", "definition"):
             continue
-        first = getattr(parts[0][2], column.name)
-        shape = (len(hits.guides), most) if column.name == "counts" else len(hits.guides)
-        values = columns[column.name] = np.zeros(shape, first.dtype)
-        for ids, rows, part in parts:
+        shape = (len(guides), most) if column.name == "counts" else len(guides)
+        values = np.zeros(shape, getattr(found[0], column.name).dtype)
+        columns[column.name] = values
+        for group, part in zip(groups, found, strict=True):
             of_part = getattr(part, column.name)
             if column.name == "counts":
-                values[ids, : of_part.shape[1]] = of_part
+                values[group.ids, : of_part.shape[1]] = of_part
             elif column.name in ("on_targets", "worst_hits"):
-                values[ids] = np.where(of_part >= 0, np.append(rows, 0)[of_part], -1)
+                values[group.ids] = np.where(of_part >= 0, of_part + shifts[group.ids], -1)
             else:
-                values[ids] = of_part
-    return replace(parts[0][2], guides=hits.guides, **columns)
+                values[group.ids] = of_part
+    return replace(found[0], guides=guides, **columns)

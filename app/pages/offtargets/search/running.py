@@ -220,7 +220,7 @@ def make_result(
     counts = np.zeros((n, query.max_mismatches + 1), np.int64)
     found = hits.count_by_mismatches()
     counts[:, : found.shape[1]] = found
-    offsets = np.searchsorted(hits.guide_ids, np.arange(n + 1)).astype(np.int64)
+    offsets = np.searchsorted(hits.guide_ids, np.arange(n + 1, dtype=np.int32)).astype(np.int64)
     _ = hits.contig_ids, hits.starts  # computed and cached here, in the background
     cfd = for_each_hit(hits, cfd_scores)
     summaries = summaries_of(hits, cfd)

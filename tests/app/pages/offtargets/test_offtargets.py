@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,11 +16,12 @@ from genoviz.analyses.offtargets.annotation import annotate_hits
 from genoviz.analyses.offtargets.finding import find_offtargets
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.sequences.index_text import make_index_text
-from genoviz.errors import ParameterError
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.io.offtargets.guide_files import read_guides
 from genoviz.model import PathRegion
-from genoviz.model.offtargets.hits import Alignment
+from genoviz.model.columns import is_on_disk
+from genoviz.model.offtargets.hits import COLUMNS, Alignment
 from genoviz.model.offtargets.protospacer import find_protospacer
 from genoviz.model.sequences.sequences import Sequences
 from genoviz_app.opening.companions import AnnotationFile
@@ -855,6 +857,81 @@ def test_of_too_many_hits_the_closest_are_listed_and_all_are_counted(growing, mo
     bulged = OffTargetQuery(query.guides[:1], query.pam, 4, 1, 0)
     *_, step = iter_search(genome, bulged, max_hits=500)
     assert "alignments more, with bulges at all places" in left_out_words(step.result)
+
+
+@pytest.mark.parametrize("guides", [f"a {SPACER}\nb {letters(20)}", f"a {SPACER}\nb {SPACER[2:]}"])
+def test_hits_in_files_are_those_in_memory(genome, guides, monkeypatch, tmp_path):
+    """Columns are in files and made three rows at once, as if there were millions of hits."""
+    query = OffTargetQuery(parse_guides(guides), Pam("NRG"), 9, 1, 0)
+    *_, step = iter_search(genome, query)
+    wanted = step.result
+    bed = tmp_path / "genes.bed"
+    name = genome.planes.names[0]
+    bed.write_text("".join(f"{name}\t{at}\t{at + 900}\tg{at}\n" for at in range(0, 29_000, 2_000)))
+    file = AnnotationFile("", "genes", read_annotations(bed))
+    wanted_genes = find_genes(wanted, file)
+    wanted_list = filter_hits(wanted, HitFilter(), HitOrder(), wanted_genes)
+    for ending in ("tsv", "bed", "txt"):
+        list(iter_write_found(tmp_path / f"wanted.{ending}", wanted_list))
+    for module in ("genoviz.model.columns", "genoviz_app.pages.offtargets.search.guide_groups"):
+        monkeypatch.setattr(f"{module}.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("genoviz.model.columns.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("genoviz.analyses.offtargets.differences._ROWS_AT_ONCE", 3)
+    *_, step = iter_search(genome, query)
+    result = step.result
+    assert len(result) == len(wanted) > 20
+    assert is_on_disk(result.hits.positions)
+    assert is_on_disk(result.hits.starts)
+    assert not is_on_disk(wanted.hits.positions)
+    for name in (*COLUMNS, "contig_ids", "starts", "lengths"):
+        np.testing.assert_array_equal(getattr(result.hits, name), getattr(wanted.hits, name))
+    for name in ("counts", "guide_offsets", "cfd", "seeds"):
+        np.testing.assert_array_equal(getattr(result, name), getattr(wanted, name))
+    assert result.pams.names == wanted.pams.names
+    np.testing.assert_array_equal(result.pams.ids, wanted.pams.ids)
+    for field in fields(wanted.summaries):
+        value, of_wanted = (getattr(each.summaries, field.name) for each in (result, wanted))
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            np.testing.assert_allclose(value, of_wanted)
+        else:
+            assert np.array_equal(value, of_wanted)
+    filters = (HitFilter(), HitFilter(guide=1, strand=-1), HitFilter(mismatches=(2, 4), pam=1))
+    for chosen in (*filters, HitFilter(max_seed=2, kind=0), HitFilter(min_cfd=0.05)):
+        for order in (HitOrder(), HitOrder("Mismatches", True), HitOrder("CFD", True)):
+            found, of_wanted = (filter_hits(each, chosen, order) for each in (result, wanted))
+            for name in ("rows", "kind_counts", "pam_counts"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(of_wanted, name))
+    found, of_wanted = (filter_hits(each, HitFilter(), HitOrder()) for each in (result, wanted))
+    genes = find_genes(result, file)
+    for name in ("gene_ids", "distances", "classes", "n_genes"):
+        values = getattr(wanted_genes.annotation, name)
+        np.testing.assert_array_equal(getattr(genes.annotation, name), values)
+    listed = filter_hits(result, HitFilter(), HitOrder(), genes)
+    np.testing.assert_array_equal(listed.class_counts, wanted_list.class_counts)
+    for ending in ("tsv", "bed", "txt"):
+        list(iter_write_found(tmp_path / f"found.{ending}", listed))
+        text = (tmp_path / f"found.{ending}").read_text()
+        assert text == (tmp_path / f"wanted.{ending}").read_text()
+        assert len(text.splitlines()) >= len(result)
+    kinds = mismatch_kinds_of(result.hits, found.rows)
+    np.testing.assert_array_equal(kinds.counts, mismatch_kinds_of(wanted.hits).counts)
+    for mode in (CONTIGS, GENOME, SCORES):
+        view = PlaceView(mode, 0.0, 50_000.0, 300)
+        bins, of_wanted_bins = (make_place_bins(each, view) for each in (found, of_wanted))
+        for name, column in of_wanted_bins.columns.items():
+            np.testing.assert_array_equal(bins.columns[name], column)
+
+
+def test_hits_that_do_not_fit_on_disk_are_told(genome, monkeypatch):
+    monkeypatch.setattr("genoviz.model.columns.IN_MEMORY_BYTES", 0)
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", refuse)
+    query = OffTargetQuery(parse_guides(SPACER), Pam("NGG"), 5)
+    with pytest.raises(GenovizError, match=r"bytes do not fit in .*: No space.*TMPDIR names"):
+        list(iter_search(genome, query))
 
 
 def test_rows_are_named_from_low_to_high():
