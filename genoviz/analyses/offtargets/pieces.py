@@ -18,6 +18,7 @@ from genoviz.analyses.offtargets.hits import (
 )
 from genoviz.analyses.offtargets.request import OffTargetRequest
 from genoviz.analyses.offtargets.search import (
+    UNIT_WORDS,
     Found,
     WordRange,
     expected_hits,
@@ -34,8 +35,6 @@ PIECE_COMPARISONS = {"cpu": 1 << 37, "cuda": 1 << 40}
 """Bases times guides, over all bulges and both strands, of a piece: about a second."""
 PIECE_WORDS = 1 << 15, 1 << 20
 """Minimum and maximum words of a piece: 2 to 67 Mb."""
-WORDS = 32
-"""Pieces are multiples of this many words."""
 PIECE_HITS = 1 << 21
 """Expected number of hits in a piece of a spooled search."""
 CROWDED_HITS = 1 << 23
@@ -108,7 +107,7 @@ def _piece_words(requests: Sequence[OffTargetRequest]) -> int:
     )
     least, most = PIECE_WORDS
     n_words = PIECE_COMPARISONS[resolve_backend(requests[0].options.backend)]
-    n_words = n_words // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
+    n_words = n_words // (BASES_PER_WORD * max(n_rows, 1)) // UNIT_WORDS * UNIT_WORDS
     return min(max(n_words, least), most)
 
 
@@ -319,11 +318,11 @@ def iter_spooled(
         steps = iter_search(request, split_words(n_words, devices, first=piece.first))
         for found in steps:
             spool.add(found)
-            if n_words > WORDS and spool.n_new > CROWDED_HITS:
+            if n_words > UNIT_WORDS and spool.n_new > CROWDED_HITS:
                 steps.close()
                 spool.drop_piece()
-                middle = piece.first + n_words // 2 // WORDS * WORDS
-                middle = max(middle, piece.first + WORDS)
+                middle = piece.first + n_words // 2 // UNIT_WORDS * UNIT_WORDS
+                middle = max(middle, piece.first + UNIT_WORDS)
                 pieces += [WordRange(middle, piece.stop), WordRange(piece.first, middle)]
                 n_done = n_before
                 break
@@ -339,7 +338,7 @@ def _cut_pieces(request: OffTargetRequest) -> list[WordRange]:
     n_all = max(request.planes.n_words, 1)
     expected = BASES_PER_WORD * sum(map(expected_hits, request.iter_searches()))
     n_words = min(_piece_words([request]), int(PIECE_HITS / max(expected, 1e-9)))
-    n_words = max(n_words // WORDS * WORDS, WORDS)
+    n_words = max(n_words // UNIT_WORDS * UNIT_WORDS, UNIT_WORDS)
     return [
         WordRange(first, min(first + n_words, request.planes.n_words))
         for first in range(0, n_all, n_words)

@@ -24,7 +24,8 @@ from genoviz.kernels.offtarget.plan import find_span
 MAX_BUFFER_BYTES = 128 << 20
 BLOCKS_AT_ONCE = {"cpu": 32, "cuda": 512}
 _MAX_BLOCK_WORDS = 1 << 14
-_MIN_BLOCK_WORDS = 32
+UNIT_WORDS = 32
+"""Pieces, tiles and blocks of a genome are multiples of this many words."""
 _MIN_BLOCKS = {"cpu": 16, "cuda": 64}
 _HIT_BYTES = 13
 _SPLIT = 16
@@ -78,7 +79,7 @@ def split_words(
     n_words: int, devices: Sequence[int | None], *, first: int = 0
 ) -> tuple[WordRange, ...]:
     """Split a range of genome words evenly among the devices."""
-    unit = _MIN_BLOCK_WORDS
+    unit = UNIT_WORDS
     n_units = -(-n_words // unit)
     edges = [min(n_units * k // len(devices) * unit, n_words) for k in range(len(devices) + 1)]
     edges[-1] = n_words
@@ -156,8 +157,8 @@ class _PartSearch:
             n_bases = min(64 * self._part.stop, self._planes.n_bases) - 64 * self._part.first
             yield self._join(search, max(n_bases, 0), [], None)
             return
-        block_words = -(-n_words // self._n_blocks // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
-        block_words = min(max(block_words, _MIN_BLOCK_WORDS), _MAX_BLOCK_WORDS)
+        block_words = -(-n_words // self._n_blocks // UNIT_WORDS) * UNIT_WORDS
+        block_words = min(max(block_words, UNIT_WORDS), _MAX_BLOCK_WORDS)
         capacity, n_at_once = self._plan_buffers(search, block_words)
         for first in range(0, n_words, n_at_once * block_words):
             stop = min(first + n_at_once * block_words, n_words)
@@ -194,12 +195,12 @@ class _PartSearch:
     ) -> Iterator[Found]:
         """Yield the hits of a dense word range, in parts if the buffer is too small."""
         maximum = self._budget // _HIT_BYTES
-        if n_found <= maximum or stop - first <= _MIN_BLOCK_WORDS:
+        if n_found <= maximum or stop - first <= UNIT_WORDS:
             pieces, _, _ = self._run(search, first, stop, stop - first, n_found)
             yield self._join(search, 0, pieces, None)
             return
-        n_words = -(-(stop - first) // _SPLIT // _MIN_BLOCK_WORDS) * _MIN_BLOCK_WORDS
-        n_words = max(n_words, _MIN_BLOCK_WORDS)
+        n_words = -(-(stop - first) // _SPLIT // UNIT_WORDS) * UNIT_WORDS
+        n_words = max(n_words, UNIT_WORDS)
         n_parts = -(-(stop - first) // n_words)
         for found in self._iter_stretch(search, first, stop, n_words, maximum // n_parts):
             yield Found(search, 0, found.positions, found.rows, found.mismatches)

@@ -14,6 +14,7 @@ import numpy as np
 from genoviz.analyses.offtargets.bulges import GuideVariants
 from genoviz.analyses.offtargets.request import OffTargetRequest, StrandSearch
 from genoviz.analyses.offtargets.search import (
+    UNIT_WORDS,
     Found,
     WordRange,
     expected_hits,
@@ -29,8 +30,6 @@ TASK_HITS = 1 << 20
 """Maximum expected number of hits of a task."""
 MIN_WORDS, MAX_WORDS = 1 << 14, 1 << 22
 """Range of tile sizes in words: 1 to 268 Mb, or less if hits are dense."""
-WORDS = 32
-"""Tiles are multiples of this many words."""
 
 Part = tuple[int, int, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -82,13 +81,14 @@ def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> lis
     planes, n_guides = request.planes, len(request.guides)
     n_rows = sum(len(search.masks) for search in searches)
     comparisons = size_of_task(TASK_COMPARISONS, request.options.backend)
-    n_words = comparisons // (BASES_PER_WORD * max(n_rows, 1)) // WORDS * WORDS
+    n_words = comparisons // (BASES_PER_WORD * max(n_rows, 1)) // UNIT_WORDS * UNIT_WORDS
     at_once = max(1, n_guides)
     if n_words < MIN_WORDS:
         at_once = max(1, n_guides * n_words // MIN_WORDS)
     n_words = min(max(n_words, MIN_WORDS), MAX_WORDS)
     of_word = BASES_PER_WORD * sum(map(expected_hits, searches)) * at_once / max(1, n_guides)
-    n_words = min(n_words, max(int(TASK_HITS / max(of_word, 1e-9)) // WORDS * WORDS, WORDS))
+    n_words = min(n_words, int(TASK_HITS / max(of_word, 1e-9)))
+    n_words = max(n_words // UNIT_WORDS * UNIT_WORDS, UNIT_WORDS)
     longest = max((len(variant.pattern) for variant in request.variants), default=1)
     blocks = []
     for first in range(0, planes.n_words, n_words):
