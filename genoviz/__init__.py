@@ -54,6 +54,10 @@ _MODULES = {
     "genoviz.analyses.genotypes.association.set_tests": (
         "SetTests", "associate_sets", "iter_associate_sets",
     ),
+    "genoviz.analyses.genotypes.association.set_statistics": ("SetStatistics", "set_statistics"),
+    "genoviz.analyses.genotypes.association.mixed_sets": (
+        "iter_mixed_associate_sets", "mixed_associate_sets",
+    ),
     "genoviz.analyses.genotypes.association.mixed": (
         "MixedScan", "iter_mixed_associate", "mixed_associate",
     ),

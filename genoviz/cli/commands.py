@@ -181,7 +181,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "sets": (
                 "genoviz.cli.genotypes.sets",
-                "Test sets of rare variants, such as genes, for association: burden, SKAT, ACAT.",
+                "Test sets of rare variants, such as genes: burden, SKAT, SKAT-O, ACAT.",
             ),
             "finemap": (
                 "genoviz.cli.genotypes.finemap",

@@ -311,6 +311,12 @@ def test_sets_are_of_regions_or_of_ids(run, made):
     found = genoviz.associate_sets(made, case, places, model="logistic", min_variants=4, **common)
     assert (code, "trait case (logistic): 300 samples, 1 of 2 sets tested" in err) == (0, True)
     np.testing.assert_array_equal(column(out, "SKAT_Q"), found.skat_q)
+    options += " --model mixed --leave-out none"
+    code, out, err = run(f"sets g.bed l.tsv --trait case {options}")
+    found = genoviz.mixed_associate_sets(made, case, places, leave_out="none", **common)
+    assert (code, "trait case (mixed): 300 samples, 2 of 2 sets tested" in err) == (0, True)
+    assert "trait case has two values and is tested as a number (mixed)" in err
+    np.testing.assert_array_equal(column(out, "SKATO_NEG_LOG10_P"), found.skat_o_log10_p)
     Path("none.tsv").write_text("g1\tnobody\n")
     for file, option, status, words in (
         ("r.gff3", "--feature CDS", 1, "r.gff3: has no features of type CDS, needs one at least"),

@@ -17,7 +17,12 @@ from genoviz.cli.common_options import (
 )
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
-from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
+from genoviz.cli.genotypes.trait_options import (
+    MixedOptions,
+    TraitOptions,
+    take_covariates,
+    take_trait,
+)
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
@@ -34,21 +39,6 @@ class Model(StrEnum):
     firth_fallback = "firth-fallback"
     saddle_point = "saddle-point"
     mixed = "mixed"
-
-
-class LeaveOut(StrEnum):
-    """Which variants a mixed model has no relationships by."""
-
-    chromosome = "chromosome"
-    none = "none"
-
-
-class Tests(StrEnum):
-    """How a mixed model is tested."""
-
-    auto = "auto"
-    exact = "exact"
-    calibrated = "calibrated"
 
 
 @with_examples(
@@ -85,24 +75,7 @@ def gwas(
             metavar="ID[,ID]",
         ),
     ] = None,
-    leave_out: Annotated[
-        LeaveOut, option("For mixed: exclude the tested chromosome from the relationships.")
-    ] = LeaveOut.chromosome,
-    tests: Annotated[
-        Tests,
-        option(
-            "For mixed: exact is generalised least squares with relationship matrices; "
-            "calibrated uses only matrix products; auto is exact up to 3,000 samples."
-        ),
-    ] = Tests.auto,
-    refine_below: Annotated[
-        float,
-        option(
-            "For mixed with calibrated tests: retest variants with p below this exactly, at "
-            "most 64.",
-            within=(0, 1),
-        ),
-    ] = 1e-5,
+    mixed: MixedOptions,
     xchr_model: Annotated[
         int,
         option(
@@ -160,8 +133,7 @@ def gwas(
         if model is Model.mixed:
             from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
 
-            common |= {"leave_out": leave_out.value, "tests": tests.value, "seed": seed}
-            steps = iter_mixed_associate(found, phenotype, refine_below=refine_below, **common)
+            steps = iter_mixed_associate(found, phenotype, seed=seed, **mixed.values, **common)
         else:
             x_model = X_MODELS[xchr_model]
             common |= {"x_model": x_model, "scheduler": scheduler}

@@ -8,10 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import option, with_examples
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    SeedOption,
+    option,
+    with_examples,
+)
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
-from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
+from genoviz.cli.genotypes.trait_options import (
+    MixedOptions,
+    TraitOptions,
+    take_covariates,
+    take_trait,
+)
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
 
@@ -32,10 +43,20 @@ class Weights(StrEnum):
     none = "none"
 
 
+class Model(StrEnum):
+    """How the trait depends on the dosages."""
+
+    auto = "auto"
+    linear = "linear"
+    logistic = "logistic"
+    mixed = "mixed"
+
+
 @with_examples(
     "genoviz geno sets cohort.bed genes.gff3.gz --pheno traits.csv --trait height -o sets.tsv",
     "genoviz geno sets cohort.bed regions.bed --pheno traits.csv --max-maf 0.05 -o sets.tsv",
     "genoviz geno sets cohort.bed members.tsv --pheno traits.csv --weights none -o sets.tsv",
+    "genoviz geno sets cohort.bed genes.gff3.gz --pheno traits.csv --model mixed -o sets.tsv",
 )
 def sets(
     genotypes: io.GenotypesArgument,
@@ -71,15 +92,26 @@ def sets(
     min_variants: Annotated[
         int, option("Minimum number of variants of a set.", within=(1, 10**9))
     ] = 1,
+    model: Annotated[
+        Model,
+        option(
+            "auto: linear, or logistic for cases and controls. mixed: for related samples, with a "
+            "random effect of the variants on other chromosomes."
+        ),
+    ] = Model.auto,
+    mixed: MixedOptions,
     filters: io.Filters,
+    seed: SeedOption = 0,
+    backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Test sets of rare variants, such as genes, for association: burden, SKAT, ACAT.
+    """Test sets of rare variants, such as genes: burden, SKAT, SKAT-O, ACAT.
 
-    The null model has the covariates only: it is linear, or logistic for cases and controls.
-    BURDEN_BETA is the effect of one unit of the weighted count of minor alleles. ACAT combines the
-    p values of burden and SKAT. All are score tests with asymptotic p values. A missing genotype
-    counts as the mean. X, Y and MT are not tested. Sets that cannot be tested have NA.
+    BURDEN_BETA is the effect of one unit of the weighted count of minor alleles. SKATO_RHO is the
+    share of burden with the lowest p. ACAT combines the p values of burden and SKAT. All are score
+    tests: with few cases, p values come from draws of the case status of carriers. A missing
+    genotype counts as the mean. X, Y and MT are not tested. Sets that cannot be tested have NA.
     """
+    from genoviz.analyses.genotypes.association.mixed_sets import iter_mixed_associate_sets
     from genoviz.analyses.genotypes.association.set_tests import iter_associate_sets
 
     with show_progress() as bar:
@@ -87,24 +119,29 @@ def sets(
         named = _read_sets(sets, found.variants, feature)
         name, taken = take_trait(genotypes, found.samples, traits)
         covariates, names = take_covariates(genotypes, found.samples, traits)
-        model = "logistic" if taken.is_binary else "linear"
-        steps = iter_associate_sets(
-            found,
-            taken.values,
-            named,
-            covariates=covariates,
-            covariate_names=names,
-            model=model,
-            max_maf=max_maf,
-            weights=weighting.value,
-            min_variants=min_variants,
-        )
-        tests = io.last_result(steps, bar)
-    write_table(tests.columns, output)
-    print_notes(*tests.notes)
-    n_tested = int((tests.skat_log10_p >= 0).sum())
+        common = {
+            "covariates": covariates,
+            "covariate_names": names,
+            "max_maf": max_maf,
+            "weights": weighting.value,
+            "min_variants": min_variants,
+            "seed": seed,
+        }
+        if model is Model.auto:
+            model = Model.logistic if taken.is_binary else Model.linear
+        elif taken.is_binary and model is not Model.logistic:
+            print_notes(f"trait {name} has two values and is tested as a number ({model})")
+        if model is Model.mixed:
+            common |= {"backend": backend.value, **mixed.values}
+            steps = iter_mixed_associate_sets(found, taken.values, named, **common)
+        else:
+            steps = iter_associate_sets(found, taken.values, named, model=model.value, **common)
+        result = io.last_result(steps, bar)
+    write_table(result.columns, output)
+    print_notes(*result.notes)
+    n_tested = int((result.skat_log10_p >= 0).sum())
     print_notes(
-        f"trait {name} ({model}): {tests.n_samples:,} samples, {n_tested:,} of {len(named):,} "
+        f"trait {name} ({model}): {result.n_samples:,} samples, {n_tested:,} of {len(named):,} "
         f"set{'s' * (len(named) != 1)} tested"
     )
 

@@ -72,6 +72,54 @@ class TraitOptions:
     ] = False
 
 
+class LeaveOut(StrEnum):
+    """Which variants a mixed model has no relationships by."""
+
+    chromosome = "chromosome"
+    none = "none"
+
+
+class Tests(StrEnum):
+    """How a mixed model is tested."""
+
+    auto = "auto"
+    exact = "exact"
+    calibrated = "calibrated"
+
+
+@dataclass(frozen=True)
+class MixedOptions:
+    """Options of mixed models."""
+
+    leave_out: Annotated[
+        LeaveOut, option("For mixed: exclude the tested chromosome from the relationships.")
+    ] = LeaveOut.chromosome
+    tests: Annotated[
+        Tests,
+        option(
+            "For mixed: exact is generalised least squares with relationship matrices; "
+            "calibrated uses only matrix products; auto is exact up to 3,000 samples."
+        ),
+    ] = Tests.auto
+    refine_below: Annotated[
+        float,
+        option(
+            "For mixed with calibrated tests: retest variants, or sets, with p below this exactly, "
+            "at most 64 variants, or 512 of sets.",
+            within=(0, 1),
+        ),
+    ] = 1e-5
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The arguments of a mixed model."""
+        return {
+            "leave_out": self.leave_out.value,
+            "tests": self.tests.value,
+            "refine_below": self.refine_below,
+        }
+
+
 def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:
     """Return a table of traits, that of the .fam file if none is given."""
     from genoviz.errors import ParameterError

@@ -16,7 +16,7 @@ from genoviz import (
     read_phenotypes,
     simulate_genotypes,
 )
-from genoviz.analyses.genotypes.association import mixed_fits
+from genoviz.analyses.genotypes.association import mixed
 from genoviz.errors import ParameterError
 from tests.conftest import real_data
 from tests.genotype_sets import draw_genotypes, draw_trait
@@ -76,7 +76,7 @@ def test_exact_tests_are_generalised_least_squares(leave_out, backend):
 
 def test_rounding_makes_no_variant_of_one_genotype_vary():
     left, squares = np.array([1e-31, 1e-31, 0.5, 1e-12, 90]), np.array([0, 1e-30, 0.5, 0.5, 99])
-    assert mixed_fits._vary(left, squares).tolist() == [False, False, True, False, True]
+    assert mixed.find_varied(left, squares).tolist() == [False, False, True, False, True]
 
 
 def test_variances_are_those_of_each_left_out_chromosome():
@@ -117,12 +117,12 @@ def test_calibrated_tests_are_scores_over_a_mean_variance(backend):
 def test_the_strongest_of_calibrated_tests_are_generalised_least_squares(
     leave_out, backend, monkeypatch
 ):
-    monkeypatch.setattr(mixed_fits, "MAX_RETESTED", M)
+    monkeypatch.setattr(mixed, "MAX_RETESTED", M)
     options = {"covariates": AGE[:, None], "tests": "calibrated", "leave_out": leave_out}
     rough = mixed_associate(GENOTYPES, PHENOTYPE, refine_below=0, backend=backend, **options)
     found = mixed_associate(GENOTYPES, PHENOTYPE, refine_below=0.3, backend=backend, **options)
     np.testing.assert_array_equal(found.is_exact, rough.p < 0.3)
-    assert found.is_exact.sum() > mixed_fits._RETESTED_AT_ONCE
+    assert found.is_exact.sum() > mixed._RETESTED_AT_ONCE
     assert f"exact for the {found.is_exact.sum()} of lowest p" in found.notes[-1]
     others = ~found.is_exact
     np.testing.assert_array_equal(found.beta[others], rough.beta[others])
@@ -139,7 +139,7 @@ def test_the_strongest_of_calibrated_tests_are_generalised_least_squares(
 
 
 def test_no_more_than_some_are_tested_exactly_beside_calibrated_ones(monkeypatch):
-    monkeypatch.setattr(mixed_fits, "MAX_RETESTED", 3)
+    monkeypatch.setattr(mixed, "MAX_RETESTED", 3)
     found = mixed_associate(GENOTYPES, PHENOTYPE, tests="calibrated", refine_below=0.5)
     assert np.flatnonzero(found.is_exact).size == 3
     assert found.p[found.is_exact].max() < np.nanmedian(found.p)

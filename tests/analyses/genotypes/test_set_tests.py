@@ -9,10 +9,19 @@ import pytest
 from scipy import stats
 
 import genoviz
-from genoviz import Intervals, ParameterError, associate_sets, sets_of_ids, sets_of_regions
+from genoviz import (
+    Intervals,
+    ParameterError,
+    associate_sets,
+    set_statistics,
+    sets_of_ids,
+    sets_of_regions,
+)
+from genoviz.analyses.genotypes.association import set_scores
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture
-from genoviz.analyses.genotypes.association.set_tests import _combine
+from genoviz.analyses.genotypes.association.set_statistics import combine_cauchy
 from tests.genotype_sets import genotypes_of
+from tests.oracles import set_tests
 
 VALUES = (
     "n_variants", "n_carriers", "beta", "standard_error", "burden_log10_p", "skat_q",
@@ -39,87 +48,45 @@ def rare_genotypes(n_samples, seed):
     return genotypes_of(np.array([3, 2, 0, 1], np.uint8)[dosages])
 
 
-def tail_by_inversion(q, weights):
-    """Return P(sum of weights times chi-squares > q) by inversion.
-
-    It is Imhof's integral by the midpoint rule, as Davies has it; one weight needs none.
-    """
-    if len(weights) == 1:
-        return stats.chi2.sf(q / weights[0], 1)
-    step = 2 * np.pi / (60 * (weights.sum() + q))
-    places = np.arange(200_000) + 0.5
-    logs = -1j * places * step * q
-    for weight in weights:
-        logs -= np.log(1 - 2j * weight * places * step) / 2
-    return 0.5 + (np.exp(logs).imag / places).sum() / np.pi
-
-
-def dense_test(dosages, y, covariates, rows, *, is_binary, max_maf, has_weights):
-    """Return the values of one set by an explicit projection of n samples."""
-    kept = np.isfinite(y) & np.isfinite(covariates).all(1)
-    g, y = dosages[np.ix_(kept, rows)].astype(float), y[kept]
-    g[g < 0] = np.nan
-    x = np.column_stack([np.ones(len(y)), covariates[kept]])
-    flipped = np.nanmean(g, 0) > 1
-    g[:, flipped] = 2 - g[:, flipped]
-    maf = np.nanmean(g, 0) / 2
-    g, maf = g[:, (maf > 0) & (maf <= max_maf)], maf[(maf > 0) & (maf <= max_maf)]
-    n_carriers = (np.nan_to_num(g) > 0).any(1).sum()
-    g = np.where(np.isnan(g), 2 * maf, g)
-    w = stats.beta.pdf(maf, 1, 25) if has_weights else np.ones(len(maf))
-    if is_binary:
-        b = np.zeros(x.shape[1])
-        for _ in range(50):
-            p = 1 / (1 + np.exp(-x @ b))
-            b += np.linalg.solve((x.T * (p * (1 - p))) @ x, x.T @ (y - p))
-        v, residual = np.diag(p * (1 - p)), y - p
-    else:
-        b = np.linalg.lstsq(x, y, rcond=None)[0]
-        s2 = ((y - x @ b) ** 2).sum() / (len(y) - x.shape[1])
-        v, residual = np.eye(len(y)) / s2, (y - x @ b) / s2
-    p0 = v - v @ x @ np.linalg.inv(x.T @ v @ x) @ x.T @ v
-    burden = g @ w
-    variance = burden @ p0 @ burden
-    beta, z = burden @ residual / variance, burden @ residual / np.sqrt(variance)
-    # SKAT by the kernel of samples, in units in which R's package prints Q.
-    scale = 1.0 if is_binary else s2
-    q = scale * ((w * (g.T @ residual)) ** 2).sum() / 2
-    root = np.linalg.cholesky(p0 + 1e-12 * np.eye(len(y)))
-    values = np.linalg.eigvalsh(root.T @ (g * w**2) @ g.T @ root) * scale / 2
-    p = 2 * stats.norm.sf(abs(z)), tail_by_inversion(q, values[values > 1e-6 * values.max()])
-    both = stats.cauchy.sf(np.mean(stats.cauchy.isf(p)))
-    logs = [-np.log10(each) for each in (*p, both)]
-    error = 1 / np.sqrt(variance)
-    return len(maf), n_carriers, beta, error, logs[0], q, logs[1], logs[2]
-
-
 @pytest.mark.parametrize("is_binary", [False, True])
 @pytest.mark.parametrize("weights", ["beta", "none"])
-def test_all_values_are_those_of_a_dense_projection(is_binary, weights, monkeypatch):
-    monkeypatch.setattr("genoviz.analyses.genotypes.association.set_tests._BLOCK_VALUES", 600)
+def test_asymptotic_values_are_those_of_a_dense_projection(is_binary, weights, monkeypatch):
+    monkeypatch.setattr(set_scores, "_BLOCK_VALUES", 600)
+    monkeypatch.setattr(set_scores, "_NORMAL_FROM", 0.0)
+    monkeypatch.setattr(set_scores, "NORMAL_BELOW", np.inf)
     genotypes, rng = rare_genotypes(203, 1), np.random.default_rng(2)
-    dosages = genotypes.dosages(slice(None))
-    covariates = rng.normal(size=(203, 2))
-    y = dosages[:, :6] @ np.array([1, -1, 1, 0, 0, 1]) + covariates[:, 0] + rng.normal(size=203)
+    dosages = genotypes.dosages(slice(None)).astype(float)
+    dosages[dosages < 0] = np.nan
+    age = rng.normal(size=(203, 2))
+    y = np.nan_to_num(dosages[:, :6]) @ np.array([1, -1, 1, 0, 0, 1]) + age[:, 0]
+    y += rng.normal(size=203)
     y = (y > 0.3).astype(float) + 1 if is_binary else y
-    y[[3, 70]], covariates[8, 1] = np.nan, np.nan
+    y[[3, 70]], age[8, 1] = np.nan, np.nan
     options = {"max_maf": 0.06, "weights": weights, "model": "logistic" if is_binary else "linear"}
-    found = associate_sets(genotypes, y, SETS, covariates=covariates, **options)
+    found = associate_sets(genotypes, y, SETS, covariates=age, **options)
     assert found.names.tolist() == [*SETS]
     assert found.n_samples == 200
     assert found.notes[-1].startswith("Not tested: 2 of 6 sets, with no variants that vary")
-    y = y - 1 if is_binary else y
+    kept = np.isfinite(y) & np.isfinite(age).all(1)
+    y, x = y[kept], np.column_stack([np.ones(200), age[kept]])
+    v, scale = None, 1.0
+    if not is_binary:
+        scale = ((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2).sum() / (200 - 3)
+        v = scale * np.eye(200)
     for k, (name, rows) in enumerate(SETS.items()):
         values = [getattr(found, each)[k] for each in VALUES]
         if name in ("constant", "empty"):
             assert values[:2] == [0, 0]
             assert np.isnan(values[2:]).all()
             continue
-        wanted = dense_test(
-            dosages, y, covariates, rows,
-            is_binary=is_binary, max_maf=0.06, has_weights=weights == "beta",
-        )  # fmt: skip
+        wanted, u, s = set_tests.statistics_of(
+            y - is_binary, x, dosages[np.ix_(kept, rows)], 0.06, weights == "beta", v
+        )
+        wanted[5] *= scale  # the units of R's SKAT
         np.testing.assert_allclose(values, wanted, rtol=1e-6, err_msg=name)
+        of_scores = set_statistics(u, s)
+        assert found.skat_o_log10_p[k] == pytest.approx(of_scores.skat_o_log10_p, rel=1e-6)
+        assert found.skat_o_rho[k] == of_scores.skat_o_rho
 
 
 def test_a_mixture_is_exact_in_the_body_and_far_in_the_tail():
@@ -138,6 +105,46 @@ def test_a_mixture_is_exact_in_the_body_and_far_in_the_tail():
         got = log_p_of_mixture(q, np.repeat(means / 2, 2))
         np.testing.assert_allclose(got, wanted, rtol=1e-11)
     assert log_p_of_mixture(0.0, np.ones(3)) == 0
+
+
+def scores_with_covariance(m, size, seed):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(m, m + 3)) / np.sqrt(m)
+    return root @ rng.normal(size=m + 3) * size, root @ root.T
+
+
+@pytest.mark.parametrize(("m", "size"), [(4, 1.4), (6, 1.4)])
+def test_skat_o_is_the_probability_of_the_lowest_p(m, size):
+    u, s = scores_with_covariance(m, size, 3)
+    found = set_statistics(u, s)
+    p, rho = set_tests.skat_o(u, s)
+    np.testing.assert_allclose(10**-found.skat_o_log10_p, p, rtol=1e-4)
+    assert found.skat_o_rho == rho
+
+
+def test_skat_o_holds_its_level_in_draws():
+    _, s = scores_with_covariance(5, 1, 4)
+    drawn = np.random.default_rng(5).multivariate_normal(np.zeros(5), s, 150)
+    p = 10 ** -np.array([set_statistics(u, s).skat_o_log10_p for u in drawn])
+    assert stats.kstest(p, "uniform").pvalue > 0.01
+
+
+def test_skat_o_of_tiny_p_and_of_special_covariances():
+    u, s = scores_with_covariance(5, 40, 6)
+    found = set_statistics(u, s)
+    assert found.skat_o_log10_p > 320
+    lowest = max(found.skat_log10_p, found.burden_log10_p)
+    assert found.skat_o_log10_p > lowest - np.log10(8)
+    # Equal variants: all kernels are the same. Opposite ones: there is no burden.
+    same = set_statistics(np.ones(3), np.ones((3, 3)))
+    assert same.skat_o_log10_p == pytest.approx(same.burden_log10_p, rel=1e-9)
+    sign = np.array([1.0, -1.0])
+    none = set_statistics(2 * sign, np.outer(sign, sign))
+    assert np.isnan(none.burden_log10_p)
+    assert none.skat_o_log10_p == none.skat_log10_p == pytest.approx(-np.log10(0.0455003), rel=1e-6)
+    assert np.isnan(set_statistics(np.zeros(2), np.zeros((2, 2))).skat_log10_p)
+    with pytest.raises(ParameterError, match=r"scores have shape \(2,\)"):
+        set_statistics(np.zeros(2), np.eye(3))
 
 
 def test_permutations_of_a_null_trait_agree():
@@ -229,14 +236,14 @@ def test_sets_that_covariates_explain_or_that_are_small_or_of_x_are_told():
 
 
 def test_small_p_values_combine_without_underflow():
-    np.testing.assert_allclose(_combine(np.log([1e-12, 0.4])), np.log(2e-12), rtol=1e-6)
-    np.testing.assert_allclose(_combine(np.array([-40.0, -1.0])), np.log(2) - 40, rtol=1e-9)
-    np.testing.assert_allclose(_combine(np.array([-9e4, -9e4])), -9e4, rtol=1e-12)
+    np.testing.assert_allclose(combine_cauchy(np.log([1e-12, 0.4])), np.log(2e-12), rtol=1e-6)
+    np.testing.assert_allclose(combine_cauchy(np.array([-40.0, -1.0])), np.log(2) - 40, rtol=1e-9)
+    np.testing.assert_allclose(combine_cauchy(np.array([-9e4, -9e4])), -9e4, rtol=1e-12)
     np.testing.assert_allclose(
-        _combine(np.array([-33.9, -3])), _combine(np.array([-34.1, -3])) + 0.2
+        combine_cauchy(np.array([-33.9, -3])), combine_cauchy(np.array([-34.1, -3])) + 0.2
     )
-    assert _combine(np.array([-30.0, 0.0])) == np.log(2) - 30
-    assert _combine(np.array([-0.1, 0.0])) == 0
+    assert combine_cauchy(np.array([-30.0, 0.0])) == np.log(2) - 30
+    assert combine_cauchy(np.array([-0.1, 0.0])) == 0
 
 
 def test_regions_and_ids_name_sets():
@@ -276,3 +283,72 @@ def test_options_that_cannot_be_are_told(options, words):
     options = {"sets": SETS, **options}
     with pytest.raises(ParameterError, match=words):
         associate_sets(rare_genotypes(20, 1), np.arange(20.0), **options)
+
+
+def few_cases(n, n_cases, seed):
+    """Return genotypes of 4 rare variants, and a phenotype."""
+    rng = np.random.default_rng(seed)
+    dosages = rng.binomial(2, [0.01, 0.015, 0.02, 0.03], (n, 4))
+    y = np.zeros(n)
+    y[np.argsort(dosages @ [1, 0, 1, 1] + rng.gumbel(size=n))[-n_cases:]] = 1
+    return genotypes_of(np.array([3, 2, 0], np.uint8)[dosages]), dosages, y
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_few_cases_have_the_p_of_permutations(seed):
+    genotypes, dosages, y = few_cases(300, 12, seed)
+    options = {"max_maf": 0.1, "weights": "none", "model": "logistic"}
+    found = associate_sets(genotypes, y, {"gene": np.arange(4)}, **options)
+    centred = dosages - dosages.mean(0)
+    rng, u = np.random.default_rng(seed), y @ centred
+    shuffled = rng.permuted(np.tile(y, (40_000, 1)), axis=1) @ centred
+    # Of equal statistics, the draws count about half: the other samples decide between them.
+    squares, sums = (shuffled**2).sum(1) / (u @ u), shuffled.sum(1) ** 2 / u.sum() ** 2
+    p = (squares > 1 + 1e-9).mean() + (abs(squares - 1) <= 1e-9).mean() / 2
+    assert found.skat_log10_p[0] == pytest.approx(-np.log10(p), abs=0.15)
+    # Burden has few values.
+    p = 10 ** -found.burden_log10_p[0]
+    assert 0.7 * (sums > 1 + 1e-9).mean() < p < (sums > 1 - 1e-9).mean() / 0.7
+    again = associate_sets(genotypes, y, {"gene": np.arange(4)}, **options)
+    assert again.skat_log10_p == found.skat_log10_p
+
+
+def test_p_beyond_the_draws_go_on_from_those_within(monkeypatch):
+    genotypes, _, y = few_cases(300, 12, 4)
+    options = {"max_maf": 0.1, "weights": "none", "model": "logistic"}
+    sets = {"gene": np.arange(4)}
+    monkeypatch.setattr(set_scores, "MAX_DRAWS", 256_000)
+    found = associate_sets(genotypes, y, sets, **options)
+    assert 2 < found.skat_log10_p < 5
+    monkeypatch.setattr(set_scores, "MAX_DRAWS", 1000)
+    near = associate_sets(genotypes, y, sets, **options)
+    normal = set_statistics(*(x for x in _scores(genotypes, y)))
+    for name in ("skat_log10_p", "skat_o_log10_p"):
+        wanted = getattr(found, name)[0]
+        assert getattr(near, name)[0] == pytest.approx(wanted, rel=0.2)
+        assert getattr(normal, name) > wanted + 0.5
+
+
+def _scores(genotypes, y):
+    g = genotypes.dosages(slice(None)).astype(float)
+    centred, share = g - g.mean(0), y.mean()
+    return (y - share) @ centred, share * (1 - share) * centred.T @ centred
+
+
+@pytest.mark.parametrize("has_covariates", [False, True])
+def test_few_cases_hold_the_level(has_covariates):
+    rng, p = np.random.default_rng(7), []
+    dosages = rng.binomial(2, rng.uniform(0.002, 0.02, 8), (500, 8))
+    genotypes = genotypes_of(np.array([3, 2, 0], np.uint8)[dosages])
+    age = rng.normal(size=(500, 1))
+    sets = {"gene": np.arange(8)}
+    for seed in range(250):
+        odds = np.exp(age[:, 0] * has_covariates)
+        y = np.zeros(500)
+        y[np.argsort(rng.exponential(size=500) / odds)[:25]] = 1
+        options = {"model": "logistic", "max_maf": 0.1, "seed": seed}
+        found = associate_sets(genotypes, y, sets, covariates=age, **options)
+        p.append([found.burden_log10_p[0], found.skat_log10_p[0], found.skat_o_log10_p[0]])
+    p = 10 ** -np.array(p)
+    for level in (0.05, 0.2, 0.5):  # 4 standard deviations
+        assert (abs((p <= level).mean(0) - level) < 4 * np.sqrt(level * (1 - level) / 250)).all()

@@ -16,19 +16,20 @@ relationship matrix from all chromosomes except c (LOCO). With P of the model wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Fits, make_design
-from genoviz.analyses.genotypes.association.mixed_fits import (
+from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
+from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
     TESTING,
     Chromosome,
-    iter_calibrated,
-    iter_exact,
+    ExactModels,
+    find_varied,
+    iter_calibrated_model,
 )
 from genoviz.analyses.genotypes.association.p_values import log_p_of_z
 from genoviz.analyses.genotypes.association.scan import AssociationScan, scan_of
@@ -45,7 +46,10 @@ Tests = Literal["auto", "exact", "calibrated"]
 TESTS = ("auto", "exact", "calibrated")
 LeaveOut = Literal["chromosome", "none"]
 LEAVE_OUT = ("chromosome", "none")
+HARD_CALLS = "Hard calls are tested, not dosages."
 REFINE_BELOW = 1e-5
+MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
+_BLOCK_VALUES = 1 << 23
 MAX_EXACT = 3000
 """Maximum number of samples whose relationship matrix is decomposed per chromosome."""
 
@@ -140,17 +144,17 @@ def iter_mixed_associate(
     if design.n_samples < n_samples:
         taken = select_samples(taken, design.kept)
     counts = allele_counts(taken, backend=backend)
-    chromosomes = _split(taken, counts, leave_out, backend)
+    chromosomes = split_chromosomes(taken, counts, leave_out, backend)
     fits = _empty_fits(counts)
     takes_exact = tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
-    scan = iter_exact if takes_exact else iter_calibrated
+    scan = _iter_exact if takes_exact else _iter_calibrated
     variances, gamma, exact = yield from scan(
         chromosomes, design, fits, leave_out == "none", seed, refine_below, backend
     )
     shares = variances[:, 0] / variances.sum(1)
-    notes = [*design.notes, _describe(shares, gamma, len(exact))]
+    notes = [*design.notes, describe_model(shares, gamma, len(exact))]
     if genotypes.stored_dosages is not None:
-        notes.append("Hard calls are tested, not dosages.")
+        notes.append(HARD_CALLS)
     if taken.n_variants < n_variants:
         notes.append("Variants of X, Y or MT are not tested.")
     everywhere = Fits.empty(n_variants)
@@ -176,7 +180,89 @@ def mixed_associate(last: Progress) -> MixedScan:
     return last.result
 
 
-def _split(
+def _iter_exact(
+    chromosomes: list[Chromosome],
+    design: Design,
+    fits: Fits,
+    takes_all: bool,
+    _seed: int,
+    _refine_below: float,
+    backend: Backend,
+) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
+    """Test each variant by generalised least squares.
+
+    Returns the variances by chromosome, NaN, and a mask of exactly tested variants: all.
+    """
+    models, n_all = ExactModels(chromosomes, design, takes_all, backend), len(chromosomes)
+    for k, each in enumerate(chromosomes):
+        start, part = k / n_all, 1 / n_all
+        model = yield from models.fit(k, start, 0.6 * part)
+        step = max(1, _BLOCK_VALUES // design.n_samples)
+        for first in range(0, len(each.rows), step):
+            block = slice(first, min(first + step, len(each.rows)))
+            rotated = each.take(block, backend).multiply_transposed(model.vectors)
+            squares = rotated * rotated
+            is_varied = find_varied(squares.sum(1), each.squares[block])
+            left = squares @ model.weights
+            _put(fits, each.rows[block], rotated @ model.response, left, is_varied)
+            yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
+    return models.variances, np.nan, np.concatenate([each.rows for each in chromosomes])
+
+
+def _iter_calibrated(
+    chromosomes: list[Chromosome],
+    design: Design,
+    fits: Fits,
+    takes_all: bool,
+    seed: int,
+    refine_below: float,
+    _backend: Backend,
+) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
+    """Test each variant by its score, and those with p below a limit by generalised least squares.
+
+    Returns the variances by chromosome, gamma, and the mask of exactly tested variants.
+    """
+    model = yield from iter_calibrated_model(chromosomes, design, takes_all, seed)
+    for k, each in enumerate(chromosomes):
+        both = np.column_stack([design.basis, model.solution[:, k]])
+        products = each.matrix.multiply_transposed(both)
+        left = each.squares - (products[:, :-1] ** 2).sum(1)
+        is_varied = find_varied(left, each.squares)
+        _put(fits, each.rows, products[:, -1], model.gamma * np.maximum(left, 0), is_varied)
+        yield Progress(TESTING, 0.8 + 0.05 * (k + 1) / len(chromosomes))
+    strongest = _strongest(fits, refine_below)
+    for first in range(0, len(strongest), _RETESTED_AT_ONCE):
+        rows = strongest[first : first + _RETESTED_AT_ONCE]
+        share = 0.15 / len(strongest)
+        across, left = yield from model.test_exactly(
+            rows, "Strongest variants", 0.85 + share * first, share * len(rows)
+        )
+        _put(fits, rows, across, np.diagonal(left), np.ones(len(rows), bool))
+    return np.tile(model.variances, (len(chromosomes), 1)), model.gamma, strongest
+
+
+def _put(
+    fits: Fits, rows: np.ndarray, across: np.ndarray, left: np.ndarray, is_varied: np.ndarray
+) -> None:
+    """Fill in the fits of variants from x'Py and x'Px."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = {
+            "beta": across / left,
+            "standard_error": 1 / np.sqrt(left),
+            "statistic": across / np.sqrt(left),
+        }
+    for name, values in found.items():
+        getattr(fits, name)[rows] = np.where(is_varied, values, np.nan)
+
+
+def _strongest(fits: Fits, refine_below: float) -> np.ndarray:
+    """Return up to 64 variants with the lowest p below a limit: int64."""
+    strength = np.where(np.isfinite(fits.statistic), np.abs(fits.statistic), 0.0)
+    is_strong = np.exp(log_p_of_z(strength)) < refine_below
+    return np.sort(np.argsort(-strength, kind="stable")[: min(is_strong.sum(), MAX_RETESTED)])
+
+
+def split_chromosomes(
     genotypes: Genotypes, counts: np.ndarray, leave_out: LeaveOut, backend: Backend
 ) -> list[Chromosome]:
     """Return the chromosomes to leave out in turn, or all variants as one."""
@@ -203,7 +289,8 @@ def _empty_fits(counts: np.ndarray) -> Fits:
     return fits
 
 
-def _describe(shares: np.ndarray, gamma: float, n_exact: int) -> str:
+def describe_model(shares: np.ndarray, gamma: float, n_exact: int) -> str:
+    """Return a sentence on the models without variants and their tests."""
     low, high = shares.min(), shares.max()
     found = f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
     how = "exact" if np.isnan(gamma) else f"calibrated by {gamma:.4g}"

@@ -12,7 +12,8 @@ SMALL_P = 1e-280
 MEDIAN_CHI_SQUARE = 0.454936423119572
 """Median of chi-square with one degree of freedom."""
 _LAST_FRACTION = 10_000
-_CONTOUR_STEP, _CONTOUR_END = 0.1, 20.0
+_CONTOUR_STEP, _CONTOUR_END = 0.2, 20.0
+_BLOCK_VALUES, _MAX_STEPS = 1 << 14, 200
 
 
 def log_p_of_t(t: np.ndarray, degrees: np.ndarray) -> np.ndarray:
@@ -50,7 +51,9 @@ def log_p_of_z(z: np.ndarray) -> np.ndarray:
     return np.log(2) + log_ndtr(-np.abs(z))
 
 
-def log_p_of_mixture(q: float, weights: np.ndarray) -> float:
+def log_p_of_mixture(
+    q: np.ndarray, weights: np.ndarray, shifts: np.ndarray | None = None
+) -> np.ndarray:
     """Return log P(sum of weights times independent chi-squares of 1 degree >= q).
 
     The characteristic function is inverted numerically, along a parabola through the saddle point
@@ -60,9 +63,17 @@ def log_p_of_mixture(q: float, weights: np.ndarray) -> float:
     Parameters
     ----------
     q
-        At least 0.
+        float64, shape (k,) or a number.
     weights
-        float64, shape (m,): positive, at least one.
+        float64, shape (k, m) or (m,): at least 0, in each row one above 0.
+    shifts
+        float64, shape (k, m) or (m,): noncentralities of the chi-squares, squares of the means of
+        the normal variables; None for zeros.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, shape (k,), or a number if q is one.
 
     References
     ----------
@@ -74,38 +85,73 @@ def log_p_of_mixture(q: float, weights: np.ndarray) -> float:
     >>> round(float(np.exp(log_p_of_mixture(2 * np.log(20), np.ones(2)))), 12)
     0.05
     """
-    from scipy.optimize import brentq
+    q = np.asarray(q, np.float64)
+    each = np.atleast_1d(q)
+    rows = np.broadcast_to(weights, (len(each), np.shape(weights)[-1]))
+    squares = np.broadcast_to(0.0 if shifts is None else shifts, rows.shape)
+    found = np.zeros(len(each))
+    step = max(1, _BLOCK_VALUES // rows.shape[1])
+    places = np.flatnonzero(each > 0)
+    for first in range(0, len(places), step):
+        part = places[first : first + step]
+        largest = rows[part].max(1)
+        found[part] = _log_p(each[part] / largest, rows[part] / largest[:, None], squares[part])
+    return found.reshape(q.shape)[()]
 
-    if q <= 0:
-        return 0.0
-    largest = weights.max()
-    w, q = weights / largest, q / largest
-    total = w.sum()
 
-    def slope(s: float) -> float:
-        return float((w / (1 - 2 * w * s)).sum()) - q - 1 / s
-
+def _log_p(q: np.ndarray, w: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Return log p for q (k,), weights (k, m) of which the largest is 1, and noncentralities."""
     # The integrand exp(K(s) - q s) / s has a saddle point on either side of its pole at 0: one
     # gives the upper tail, the other the lower.
-    is_upper = q >= total
-    low, high = 1 / (4 + total), (1 - 1 / (q + 5)) / 2
-    if not is_upper:
-        low, high = -1.01 * (len(w) / 2 + 1) / q, -0.5 / q
-    s = brentq(slope, low, high, xtol=1e-300, rtol=1e-12)
-    ratios = w / (1 - 2 * w * s)
-    second = 2 * (ratios**2).sum() + s**-2
-    third = 8 * (ratios**3).sum() - 2 * s**-3
+    is_upper = q >= (w * (1 + shifts)).sum(1)
+    s = _saddle_points(q, w, shifts, is_upper)
+    left = 1 - 2 * w * s[:, None]
+    ratios, pulls = w / left, shifts / left
+    second = (ratios**2 * (2 + 4 * pulls)).sum(1) + s**-2
+    third = (ratios**3 * (8 + 24 * pulls)).sum(1) - 2 * s**-3
     # Steepest descent, bent to the right at least so far that exp(-q s) ends the integral.
-    bend = max(third / (6 * second**2), 0.1 / q)
+    bend = np.maximum(third / (6 * second**2), 0.1 / q)[:, None]
     u = np.arange(0, _CONTOUR_END, _CONTOUR_STEP)
-    path = s + 1j * u / np.sqrt(second) + bend * u**2
-    direction = 1j / np.sqrt(second) + 2 * bend * u
-    factors = np.log((1 - 2 * w[:, None] * path) / (1 - 2 * w * s)[:, None]).sum(0)
-    logs = -q * (path - s) - np.log(path / s) - factors / 2
+    path = s[:, None] + 1j * u / np.sqrt(second)[:, None] + bend * u**2
+    direction = 1j / np.sqrt(second)[:, None] + 2 * bend * u
+    logs = -q[:, None] * (path - s[:, None]) - np.log(path / s[:, None])
+    ends = 1 - 2 * w[:, :, None] * path[:, None]
+    # NumPy's logarithm of complex numbers is some ten times slower than that of real ones.
+    sizes = np.log(ends.real**2 + ends.imag**2).sum(1) / 2 - np.log(left).sum(1)[:, None]
+    logs -= (sizes + 1j * np.arctan2(ends.imag, ends.real).sum(1)) / 2
+    if shifts.any():
+        logs += ((1 / ends - 1 / left[:, :, None]) * shifts[:, :, None]).sum(1) / 2
     values = (np.exp(logs) * direction).imag
-    size = np.log(_CONTOUR_STEP / np.pi * (values.sum() - values[0] / 2) / abs(s))
-    tail = float(size - 0.5 * np.log1p(-2 * w * s).sum() - q * s)
-    return min(tail, 0.0) if is_upper else float(np.log1p(-np.exp(min(tail, -1e-300))))
+    size = np.log(_CONTOUR_STEP / np.pi * (values.sum(1) - values[:, 0] / 2) / np.abs(s))
+    tail = size - 0.5 * np.log(left).sum(1) + ((1 / left - 1) * shifts).sum(1) / 2 - q * s
+    lower = np.log1p(-np.exp(np.minimum(tail, -1e-300)))
+    return np.where(is_upper, np.minimum(tail, 0.0), lower)
+
+
+def _saddle_points(
+    q: np.ndarray, w: np.ndarray, shifts: np.ndarray, is_upper: np.ndarray
+) -> np.ndarray:
+    """Return s with K'(s) = q + 1 / s, by Newton's method within a bracket."""
+    total = (w * (1 + shifts)).sum(1)
+    low = np.where(
+        is_upper, 1 / (8 + 8 * total), -1.01 * (w.shape[1] / 2 + shifts.sum(1) / 8 + 1) / q
+    )
+    high = np.where(is_upper, (1 - 1 / (q + 5)) / 2, -0.5 / q)
+    s = (low + high) / 2
+    for _ in range(_MAX_STEPS):
+        left = 1 - 2 * w * s[:, None]
+        ratios, pulls = w / left, shifts / left
+        excess = (ratios * (1 + pulls)).sum(1) - q - 1 / s
+        slope = (ratios**2 * (2 + 4 * pulls)).sum(1) + s**-2
+        low, high = np.where(excess < 0, s, low), np.where(excess < 0, high, s)
+        new = s - excess / slope
+        is_inside = (new > low) & (new < high)
+        new = np.where(is_inside, new, (low + high) / 2)
+        is_last = np.abs(new - s) <= 1e-9 * np.abs(s)
+        s = new
+        if is_last.all():
+            break
+    return s
 
 
 def inflation_factor(p: np.ndarray) -> float:

@@ -6,40 +6,31 @@ model with fitted probabilities p::
     U = G'r / sigma,  V = 1    or    U = G'r,  V = diag(p (1 - p))
     S = G'VG - G'VC (C'VC)^-1 C'VG,  the covariance of U
 
-where G are the dosages of minor alleles. For weights w, burden tests w'U with variance w'Sw, and
-SKAT tests Q = |w * U|^2 / 2, which is a mixture of chi-squares whose weights are half the
-eigenvalues of diag(w) S diag(w). Dosages are decoded set by set, in blocks of samples.
+where G are the dosages of minor alleles. Dosages are decoded set by set, in blocks of samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Design, make_design
-from genoviz.analyses.genotypes.association.logistic import fit_without_variant
-from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture, log_p_of_z
-from genoviz.analyses.genotypes.association.regressions import UNVARIED
-from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
+from genoviz.analyses.genotypes.association.design import make_design
+from genoviz.analyses.genotypes.association.set_scores import Group, NullModel
+from genoviz.analyses.genotypes.association.set_statistics import SetStatistics
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import note_left_out, variants_of
-from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, in_one_go
-from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.chromosomes import Kind
-from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
+from genoviz.model.genotypes.genotypes import Genotypes
 
 WHAT = "Testing sets"
 MODELS = ("linear", "logistic")
 WEIGHTS = ("beta", "none")
-_BLOCK_VALUES = 1 << 17
-_LOW_BITS = np.uint8(0b01_01_01_01)
-_SMALL_LOG_P = -34.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +52,8 @@ class SetTests:
         float64, shape (n_sets,): -log10 p of the score test of burden.
     skat_q, skat_log10_p
         float64, shape (n_sets,): statistic of SKAT, and its -log10 p.
+    skat_o_rho, skat_o_log10_p
+        float64, shape (n_sets,): share of burden with the lowest p, and -log10 p of SKAT-O.
     acat_log10_p
         float64, shape (n_sets,): -log10 p of both by the Cauchy combination.
     n_samples
@@ -77,9 +70,26 @@ class SetTests:
     burden_log10_p: np.ndarray
     skat_q: np.ndarray
     skat_log10_p: np.ndarray
+    skat_o_rho: np.ndarray
+    skat_o_log10_p: np.ndarray
     acat_log10_p: np.ndarray
     n_samples: int
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        names: Iterable[str],
+        n_variants: np.ndarray,
+        n_carriers: np.ndarray,
+        found: list[SetStatistics],
+        n_samples: int,
+        notes: tuple[str, ...],
+    ) -> SetTests:
+        """Return the tests of sets in one object."""
+        values = {key: np.array([getattr(each, key) for each in found]) for key in vars(found[0])}
+        names = np.array([*names], np.str_)
+        return cls(names, n_variants, n_carriers, **values, n_samples=n_samples, notes=notes)
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
@@ -88,7 +98,8 @@ class SetTests:
             "#SET": self.names, "N_VARIANTS": self.n_variants, "N_CARRIERS": self.n_carriers,
             "BURDEN_BETA": self.beta, "BURDEN_SE": self.standard_error,
             "BURDEN_NEG_LOG10_P": self.burden_log10_p, "SKAT_Q": self.skat_q,
-            "SKAT_NEG_LOG10_P": self.skat_log10_p, "ACAT_NEG_LOG10_P": self.acat_log10_p,
+            "SKAT_NEG_LOG10_P": self.skat_log10_p, "SKATO_RHO": self.skat_o_rho,
+            "SKATO_NEG_LOG10_P": self.skat_o_log10_p, "ACAT_NEG_LOG10_P": self.acat_log10_p,
         }  # fmt: skip
 
 
@@ -103,13 +114,17 @@ def iter_associate_sets(
     max_maf: float = 0.01,
     weights: Literal["beta", "none"] = "beta",
     min_variants: int = 1,
+    seed: int = 0,
 ) -> Iterator[Progress]:
     """Test sets of variants for association; the last step has the `SetTests`.
 
-    All tests are score tests of the model without variants, with asymptotic p values. Missing
-    genotypes count as the mean, as in the saddle-point and mixed models of `iter_associate`.
-    Frequencies are those in the samples that take part. At a frequency of exactly 0.5, the counted
-    allele is A1. Variants of X, Y and MT are left out, with a note.
+    All tests are score tests of the model without variants. In the linear model p values are
+    asymptotic. In the logistic model burden has a saddle-point approximation, and p of SKAT and
+    SKAT-O is the share of up to 1,024,000 draws of the case status of carriers that have a larger
+    statistic; see `set_scores`. Missing genotypes count as the mean, as in the saddle-point and
+    mixed models of `iter_associate`. Frequencies are those in the samples that take part. At a
+    frequency of exactly 0.5, the counted allele is A1. Variants of X, Y and MT are left out, with a
+    note.
 
     Parameters
     ----------
@@ -128,6 +143,8 @@ def iter_associate_sets(
         frequency f, 25 (1 - f)^24; ``"none"``: 1.
     min_variants
         A set with fewer variants is not tested.
+    seed
+        Seed of the draws.
 
     Raises
     ------
@@ -139,16 +156,25 @@ def iter_associate_sets(
     ----------
     Wu et al. 2011, Rare-variant association testing for sequencing data with the sequence kernel
     association test, doi:10.1016/j.ajhg.2011.05.029
+    Lee et al. 2012, Optimal unified approach for rare-variant association testing with application
+    to small-sample case-control whole-exome sequencing studies, doi:10.1016/j.ajhg.2012.06.007
+    (SKAT-O)
+    Lee et al. 2016, An efficient resampling method for calibrating single and gene-based rare
+    variant association analysis in case-control studies, doi:10.1093/biostatistics/kxv033
+    Zhao et al. 2020, UK Biobank whole-exome sequence binary phenome analysis with robust
+    region-based rare-variant test, doi:10.1016/j.ajhg.2019.11.012 (saddle-point variances)
     Li and Leal 2008, Methods for detecting associations with rare variants for common diseases,
     doi:10.1016/j.ajhg.2008.06.024 (burden)
     Liu et al. 2019, ACAT: a fast and powerful p value combination method for rare-variant analysis
     in sequencing studies, doi:10.1016/j.ajhg.2019.01.002 (Cauchy combination)
     """
-    _check_options(genotypes, sets, model, max_maf, weights, min_variants)
+    if model not in MODELS:
+        raise ParameterError(f"model is {model!r}, needs one of {', '.join(MODELS)}")
+    check_options(genotypes, sets, max_maf, weights, min_variants)
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
     design = design.of_cases() if model == "logistic" else design
     design.check_unexplained()
-    null = _NullModel(design, is_binary=model == "logistic")
+    null = NullModel(design, is_binary=model == "logistic")
     others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
     parts = [np.setdiff1d(np.asarray(rows, np.int64), others) for rows in sets.values()]
     used = np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
@@ -157,19 +183,19 @@ def iter_associate_sets(
         part = select_samples(part, design.kept)
     yield Progress(WHAT, 0.0)
     counts = allele_counts(part, backend="cpu")
-    found = np.full((6, len(parts)), np.nan)
+    found = [SetStatistics()] * len(parts)
     n_variants, n_carriers = np.zeros((2, len(parts)), np.int64)
     for k, rows in enumerate(parts):
-        group = _Group.of(part, counts, np.searchsorted(used, rows), max_maf)
+        group = Group.of(part, counts, np.searchsorted(used, rows), max_maf)
         n_variants[k] = len(group.packed)
-        if len(group.packed):
-            n_carriers[k] = group.count_carriers(design.n_samples)
+        n_carriers[k] = group.find_carriers(design.n_samples).sum()
         if len(group.packed) >= min_variants:
-            found[:, k] = null.test(group, has_weights=weights == "beta")
+            rng = np.random.default_rng([seed, k])
+            found[k] = null.test(group, group.weights(has_weights=weights == "beta"), rng)
         yield Progress(WHAT, (k + 1) / len(parts))
-    notes = design.notes + note_left_out(genotypes) + _describe(n_variants, found, min_variants)
-    names = np.array([*sets], np.str_)
-    tests = SetTests(names, n_variants, n_carriers, *found, design.n_samples, notes)
+    notes = design.notes + note_left_out(genotypes)
+    notes += describe_untested(n_variants, found, min_variants)
+    tests = SetTests.of(sets, n_variants, n_carriers, found, design.n_samples, notes)
     yield Progress(WHAT, 1.0, tests)
 
 
@@ -191,118 +217,16 @@ def associate_sets(last: Progress) -> SetTests:
     return last.result
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """The rare variants of a set: packed genotypes, minor allele frequencies, values of codes.
-
-    ``sign`` is 1 where A1 is the minor allele and -1 where A2 is.
-    """
-
-    packed: np.ndarray
-    frequencies: np.ndarray
-    sign: np.ndarray
-    of_codes: np.ndarray
-
-    @classmethod
-    def of(
-        cls, genotypes: Genotypes, counts: np.ndarray, rows: np.ndarray, max_maf: float
-    ) -> _Group:
-        frequencies = frequencies_of_counts(counts[rows])
-        minor = np.minimum(frequencies, 1 - frequencies)
-        called = np.delete(counts[rows], MISSING_CODE, 1)
-        is_varied = called.max(1) < called.sum(1)
-        kept = is_varied & (minor <= max_maf)
-        sign = np.where(frequencies[kept] > 0.5, -1.0, 1.0)
-        values = sign[:, None] * values_of_codes(frequencies[kept])
-        return cls(genotypes.packed[rows[kept]], minor[kept], sign, values)
-
-    def count_carriers(self, n_samples: int) -> int:
-        """Return the number of samples with a minor allele at any variant."""
-        bits = np.zeros(self.packed.shape[1], np.uint8)
-        for row, sign in zip(self.packed, self.sign, strict=True):
-            # Codes 00 and 10 have A1, codes 10 and 11 have A2.
-            bits |= (~row if sign > 0 else row >> 1) & _LOW_BITS
-        return int(np.unpackbits(bits, bitorder="little")[: 2 * n_samples : 2].sum())
-
-
-class _NullModel:
-    """The model without variants: residuals, their variances, and the covariates."""
-
-    def __init__(self, design: Design, *, is_binary: bool) -> None:
-        self._columns = columns = design.basis * np.sqrt(len(design.basis))
-        y = design.response
-        if is_binary:
-            logits = columns @ fit_without_variant(columns, y)
-            fitted = 1 / (1 + np.exp(-np.clip(logits, -MAX_LOGIT, MAX_LOGIT)))
-            self._scale, self._residuals, self._variances = 1.0, y - fitted, fitted * (1 - fitted)
-        else:
-            residuals = y - design.basis @ (design.basis.T @ y)
-            self._scale = np.sqrt(residuals @ residuals / (len(y) - design.basis.shape[1]))
-            self._residuals, self._variances = residuals / self._scale, np.ones(len(y))
-        self._within = (columns * self._variances[:, None]).T @ columns
-
-    def test(self, group: _Group, *, has_weights: bool) -> tuple[float, ...]:
-        """Return burden's beta, error and -log10 p, SKAT's Q and -log10 p, and that of both."""
-        scores, covariance = self._scores(group)
-        weights = 25 * (1 - group.frequencies) ** 24 if has_weights else np.ones(len(scores))
-        scores, covariance = weights * scores, weights[:, None] * covariance * weights
-        if not np.diagonal(covariance).any():
-            return (np.nan,) * 6
-        statistic = scores @ scores / 2
-        values = np.linalg.eigvalsh(covariance) / 2
-        of_skat = log_p_of_mixture(statistic, values[values > UNVARIED * values[-1]])
-        q, skat = statistic, -of_skat / np.log(10)
-        variance = covariance.sum()
-        if variance <= UNVARIED * np.abs(covariance).sum():
-            return np.nan, np.nan, np.nan, q, skat, skat
-        total = scores.sum()
-        of_burden = float(log_p_of_z(total / np.sqrt(variance)))
-        both = -_combine(np.array([of_burden, of_skat])) / np.log(10)
-        error = self._scale / np.sqrt(variance)
-        return self._scale * total / variance, error, -of_burden / np.log(10), q, skat, both
-
-    def _scores(self, group: _Group) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores (m,) and their covariance (m, m); 0 where covariates explain a variant."""
-        decode = load_kernel("genotype_decode", "cpu").decode
-        m, n = len(group.packed), len(self._residuals)
-        scores, covariance = np.zeros(m), np.zeros((m, m))
-        across = np.zeros((m, self._columns.shape[1]))
-        step = 4 * max(1, _BLOCK_VALUES // (4 * m))
-        for first in range(0, n, step):
-            part = slice(first, min(first + step, n))
-            packed = np.ascontiguousarray(group.packed[:, first // 4 : (part.stop + 3) // 4])
-            tile = decode(packed, part.stop - first, group.of_codes)
-            scores += tile @ self._residuals[part]
-            weighted = tile * self._variances[part]
-            covariance += weighted @ tile.T
-            across += weighted @ self._columns[part]
-        squares = np.diagonal(covariance).copy()
-        covariance -= across @ np.linalg.solve(self._within, across.T)
-        covariance = (covariance + covariance.T) / 2
-        explained = np.diagonal(covariance) <= UNVARIED * squares
-        scores[explained] = covariance[explained] = covariance[:, explained] = 0
-        return scores, covariance
-
-
-def _combine(log_p: np.ndarray) -> float:
-    """Return log p of the mean of Cauchy variables cot(pi p); for p = 1, Bonferroni's."""
-    least = log_p.min()
-    if log_p.max() >= 0:
-        return float(min(least + np.log(len(log_p)), 0.0))
-    if least > _SMALL_LOG_P:
-        mean = (1 / np.tan(np.pi * np.exp(log_p))).mean()
-        return float(np.log(np.arctan2(1.0, mean) / np.pi))
-    # Of a small p the variable is 1 / (pi p), and p of a large mean is 1 / (pi mean).
-    return float(least - np.log(np.exp(least - log_p).mean()))
-
-
-def _check_options(
-    genotypes: Genotypes, sets: Mapping[str, np.ndarray], model: str, max_maf: float, weights: str,
+def check_options(
+    genotypes: Genotypes,
+    sets: Mapping[str, np.ndarray],
+    max_maf: float,
+    weights: str,
     min_variants: int,
-) -> None:  # fmt: skip
-    for what, found, known in (("model", model, MODELS), ("weights", weights, WEIGHTS)):
-        if found not in known:
-            raise ParameterError(f"{what} is {found!r}, needs one of {', '.join(known)}")
+) -> None:
+    """Raise `ParameterError` for options out of range."""
+    if weights not in WEIGHTS:
+        raise ParameterError(f"weights is {weights!r}, needs one of {', '.join(WEIGHTS)}")
     if not 0 < max_maf <= 0.5:
         raise ParameterError(f"max_maf is {max_maf:g}, needs to be above 0 and at most 0.5")
     if min_variants < 1:
@@ -321,10 +245,12 @@ def _check_options(
             )
 
 
-def _describe(n_variants: np.ndarray, found: np.ndarray, min_variants: int) -> tuple[str, ...]:
+def describe_untested(
+    n_variants: np.ndarray, found: list[SetStatistics], min_variants: int
+) -> tuple[str, ...]:
     """Return notes on the sets that are not tested."""
     n_few = int((n_variants < min_variants).sum())
-    n_explained = int(np.isnan(found[3]).sum()) - n_few
+    n_explained = sum(np.isnan(each.skat_q) for each in found) - n_few
     needed = f"fewer than {min_variants}" if min_variants > 1 else "no"
     notes = []
     if n_few:

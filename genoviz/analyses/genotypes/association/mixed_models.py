@@ -1,4 +1,4 @@
-"""Association fits in a mixed model, by exact and by calibrated tests.
+"""Models without variants for the tests of a mixed model, one of each chromosome left out.
 
 Exact: for each chromosome, the relationships from all other chromosomes are built and decomposed,
 and x'Px is computed for every variant x. Calibrated: Py comes from conjugate gradients, with all
@@ -9,11 +9,11 @@ projecting out fixed effects. Px is then computed for the variants with the lowe
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Design, Fits
-from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.analyses.genotypes.association.design import Design
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
@@ -31,15 +31,12 @@ from genoviz.generators import Progress, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
 TESTING = "Association"
-RETESTING = "Strongest variants"
 FITTING = "Model without variants"
 N_CALIBRATING = 30
 LEAST_SQUARES = 0.25
-MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
 _SOLVED_TO_DIGITS = 1e-15
 MAX_PROBES, MIN_PROBES, PROBED = 15, 3, 4e9
 """With many samples, few random columns are enough: PROBED over their square, as in BOLT-LMM."""
-_BLOCK_VALUES = 1 << 23
 
 
 class Chromosome:
@@ -76,79 +73,150 @@ class Chromosome:
         self.scale = float(2 * (p * (1 - p)).sum())
         self.squares = (self.counts * self.matrix.values**2).sum(1)
 
-
-def _put(
-    fits: Fits, rows: np.ndarray, across: np.ndarray, left: np.ndarray, is_varied: np.ndarray
-) -> None:
-    """Fill in the fits of variants from x'Py and x'Px."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = {
-            "beta": across / left,
-            "standard_error": 1 / np.sqrt(left),
-            "statistic": across / np.sqrt(left),
-        }
-    for name, values in found.items():
-        getattr(fits, name)[rows] = np.where(is_varied, values, np.nan)
+    def take(self, variants: slice | np.ndarray, backend: Backend) -> GenotypeMatrix:
+        """Return Z of some of the variants."""
+        return GenotypeMatrix(
+            self.genotypes.take_variants(variants), counts=self.counts[variants], backend=backend
+        )
 
 
-def _vary(left: np.ndarray, squares: np.ndarray) -> np.ndarray:
+class ExactModels:
+    """Models without variants of all chromosomes, with relationships built and decomposed."""
+
+    def __init__(
+        self, chromosomes: list[Chromosome], design: Design, takes_all: bool, backend: Backend
+    ) -> None:
+        self._chromosomes, self._design = chromosomes, design
+        self._takes_all, self._backend = takes_all, backend
+        self._scale = sum(each.scale for each in chromosomes)
+        self._total: np.ndarray | None = None
+        self.variances = np.empty((len(chromosomes), 2))
+
+    def fit(self, k: int, start: float, share: float) -> Generator[Progress, None, ExactModel]:
+        """Return the model of a chromosome; its variances are kept."""
+        each, n_all = self._chromosomes[k], len(self._chromosomes)
+        if self._total is None:
+            self._total = np.zeros((self._design.n_samples, self._design.n_samples))
+            for j, other in enumerate(self._chromosomes):
+                part = 0.3 * share / n_all
+                self._total += yield from _report(other, self._backend, start + j * part, part)
+        relationships = self._total / self._scale
+        if not self._takes_all:
+            own = yield from _report(each, self._backend, start + 0.3 * share, 0.2 * share)
+            relationships = (self._total - own) / (self._scale - each.scale)
+        covariance = DiagonalCovariance(relationships, self._design.basis)
+        yield Progress(FITTING, start + 0.7 * share)
+        response, names = self._design.response, ("genotypes",)
+        null = last_of(
+            iter_reml_of(covariance, response, names, tolerance=1e-7, max_iterations=200)
+        )
+        _check_null(null)
+        self.variances[k] = null.variances
+        weights = 1 / (covariance.eigenvalues * null.variances[0] + null.variances[1])
+        return ExactModel(covariance.vectors, weights, weights * covariance.take(response))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactModel:
+    """A model without variants, in the eigenbasis of its covariance.
+
+    Attributes
+    ----------
+    vectors
+        float64, shape (n, n - c): eigenvectors orthogonal to the fixed effects.
+    weights
+        float64, shape (n - c,): x'Px is the weighted sum of squares of ``vectors.T @ x``.
+    response
+        float64, shape (n - c,): x'Py is the product with ``vectors.T @ x``.
+    """
+
+    vectors: np.ndarray
+    weights: np.ndarray
+    response: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class CalibratedModel:
+    """The model without variants of all chromosomes, given by products.
+
+    Attributes
+    ----------
+    chromosomes
+        The chromosomes.
+    covariance
+        Projects columns on the space without fixed effects (`take`).
+    variances
+        float64, shape (2,): genetic and residual variance.
+    solve
+        Products with P, by chromosome.
+    response
+        float64, shape (n,): the phenotype without fixed effects.
+    solution
+        float64, shape (n, n_chromosomes): Py in the model of each chromosome.
+    gamma
+        Ratio of x'Px to the sum of squares of x after projecting out fixed effects.
+    """
+
+    chromosomes: list[Chromosome]
+    covariance: ProbedCovariance
+    variances: np.ndarray
+    solve: _Solving
+    response: np.ndarray
+    solution: np.ndarray
+    gamma: float
+
+    def test_exactly(
+        self, rows: np.ndarray, what: str, start: float, share: float
+    ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
+        """Return x'Py (m,) and x'Px' (m, m) of variants, centred dosages of A1."""
+        owners, columns = _columns_of(self.chromosomes, self.covariance, rows)
+        solved = yield from self.solve(columns, owners, _SOLVED_TO_DIGITS, what, start, share)
+        return solved.T @ self.response, solved.T @ columns
+
+
+def iter_calibrated_model(
+    chromosomes: list[Chromosome],
+    design: Design,
+    takes_all: bool,
+    seed: int,
+    candidates: np.ndarray | None = None,
+) -> Generator[Progress, None, CalibratedModel]:
+    """Return the model of all variants, calibrated by some of the candidates: their indices.
+
+    The steps report up to 0.8.
+    """
+    relationships = _Relationships(chromosomes, takes_all)
+    n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
+    covariance = ProbedCovariance(
+        [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
+    )
+    steps = iter_reml_of(
+        covariance, design.response, ("genotypes",), tolerance=1e-3, max_iterations=30
+    )
+    for null in steps:
+        yield Progress(FITTING, 0.5 * (1 - 0.6**null.iteration))
+    _check_null(null)
+    solve = _Solving(relationships, covariance, null.variances)
+    numbers, calibrating = _calibrating(chromosomes, covariance, seed, candidates)
+    response = covariance.take(design.response)
+    columns = np.column_stack([*[response] * len(chromosomes), calibrating])
+    owners = np.concatenate([np.arange(len(chromosomes)), numbers])
+    solution = yield from solve(columns, owners, SOLVED, "Conjugate gradients", 0.5, 0.3)
+    solved = solution[:, len(chromosomes) :]
+    gamma = float(np.mean((solved * calibrating).sum(0) / (calibrating * calibrating).sum(0)))
+    solution = solution[:, : len(chromosomes)]
+    return CalibratedModel(
+        chromosomes, covariance, null.variances, solve, response, solution, gamma
+    )
+
+
+def find_varied(left: np.ndarray, squares: np.ndarray) -> np.ndarray:
     """Return which variants vary after projecting out the covariates.
 
     One differing sample gives a sum of squares of at least a half. For a constant variant the sum
     is 0, and any remainder is rounding error.
     """
     return (squares > LEAST_SQUARES) & (left > UNVARIED * squares)
-
-
-def iter_exact(
-    chromosomes: list[Chromosome],
-    design: Design,
-    fits: Fits,
-    takes_all: bool,
-    _seed: int,
-    _refine_below: float,
-    backend: Backend,
-) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
-    """Test each variant by generalised least squares.
-
-    Returns the variances by chromosome, NaN, and a mask of exactly tested variants: all.
-    """
-    n, n_all = design.n_samples, len(chromosomes)
-    total = np.zeros((n, n))
-    for k, each in enumerate(chromosomes):
-        products = yield from _report(each, backend, 0.2 * k / n_all, 0.2 / n_all)
-        total += products
-    scale = sum(each.scale for each in chromosomes)
-    variances = np.empty((n_all, 2))
-    for k, each in enumerate(chromosomes):
-        start, part = 0.2 + 0.8 * k / n_all, 0.8 / n_all
-        relationships = total / scale
-        if not takes_all:
-            own = yield from _report(each, backend, start, 0.2 * part)
-            relationships = (total - own) / (scale - each.scale)
-        covariance = DiagonalCovariance(relationships, design.basis)
-        yield Progress(FITTING, start + 0.5 * part)
-        null = last_of(
-            iter_reml_of(
-                covariance, design.response, ("genotypes",), tolerance=1e-7, max_iterations=200
-            )
-        )
-        _check_null(null)
-        variances[k] = null.variances
-        weights = 1 / (covariance.eigenvalues * null.variances[0] + null.variances[1])
-        response = weights * covariance.take(design.response)
-        step = max(1, _BLOCK_VALUES // n)
-        for first in range(0, len(each.rows), step):
-            block = slice(first, min(first + step, len(each.rows)))
-            matrix = GenotypeMatrix(
-                each.genotypes.take_variants(block), counts=each.counts[block], backend=backend
-            )
-            rotated = matrix.multiply_transposed(covariance.vectors)
-            squares = rotated * rotated
-            is_varied = _vary(squares.sum(1), each.squares[block])
-            _put(fits, each.rows[block], rotated @ response, squares @ weights, is_varied)
-            yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
-    return variances, np.nan, np.concatenate([each.rows for each in chromosomes])
 
 
 def _report(
@@ -163,66 +231,6 @@ def _report(
             yield Progress("Relationships", start + share * next(steps))
         except StopIteration as done:
             return done.value
-
-
-def iter_calibrated(
-    chromosomes: list[Chromosome],
-    design: Design,
-    fits: Fits,
-    takes_all: bool,
-    seed: int,
-    refine_below: float,
-    _backend: Backend,
-) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
-    """Test each variant by its score, and those with p below a limit by generalised least squares.
-
-    Returns the variances by chromosome, gamma, and the mask of exactly tested variants.
-    """
-    relationships = _Relationships(chromosomes, takes_all)
-    n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
-    covariance = ProbedCovariance(
-        [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
-    )
-    steps = iter_reml_of(
-        covariance, design.response, ("genotypes",), tolerance=1e-3, max_iterations=30
-    )
-    for null in steps:
-        yield Progress(FITTING, 0.5 * (1 - 0.6**null.iteration))
-    _check_null(null)
-    solve = _Solving(relationships, covariance, null.variances)
-    numbers, calibrating = _calibrating(chromosomes, covariance, seed)
-    response = covariance.take(design.response)
-    columns = np.column_stack([*[response] * len(chromosomes), calibrating])
-    owners = np.concatenate([np.arange(len(chromosomes)), numbers])
-    solution = yield from solve(columns, owners, SOLVED, "Conjugate gradients", 0.5, 0.3)
-    solved = solution[:, len(chromosomes) :]
-    gamma = float(np.mean((solved * calibrating).sum(0) / (calibrating * calibrating).sum(0)))
-    for k, each in enumerate(chromosomes):
-        both = np.column_stack([design.basis, solution[:, k]])
-        products = each.matrix.multiply_transposed(both)
-        left = each.squares - (products[:, :-1] ** 2).sum(1)
-        is_varied = _vary(left, each.squares)
-        _put(fits, each.rows, products[:, -1], gamma * np.maximum(left, 0), is_varied)
-        yield Progress(TESTING, 0.8 + 0.05 * (k + 1) / len(chromosomes))
-    strongest = _strongest(fits, refine_below)
-    for first in range(0, len(strongest), _RETESTED_AT_ONCE):
-        rows = strongest[first : first + _RETESTED_AT_ONCE]
-        owners, columns = _columns_of(chromosomes, covariance, rows)
-        share = 0.15 / len(strongest)
-        start = 0.85 + share * first
-        solved = yield from solve(
-            columns, owners, _SOLVED_TO_DIGITS, RETESTING, start, share * len(rows)
-        )
-        left = (solved * columns).sum(0)
-        _put(fits, rows, solved.T @ response, left, np.ones(len(rows), bool))
-    return np.tile(null.variances, (len(chromosomes), 1)), gamma, strongest
-
-
-def _strongest(fits: Fits, refine_below: float) -> np.ndarray:
-    """Return up to 64 variants with the lowest p below a limit: int64."""
-    strength = np.where(np.isfinite(fits.statistic), np.abs(fits.statistic), 0.0)
-    is_strong = np.exp(log_p_of_z(strength)) < refine_below
-    return np.sort(np.argsort(-strength, kind="stable")[: min(is_strong.sum(), MAX_RETESTED)])
 
 
 class _Relationships:
@@ -291,16 +299,22 @@ class _Solving:
 
 
 def _calibrating(
-    chromosomes: list[Chromosome], covariance: ProbedCovariance, seed: int
+    chromosomes: list[Chromosome],
+    covariance: ProbedCovariance,
+    seed: int,
+    candidates: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the chromosomes of random variants, and their dosages less fixed effects."""
     squares = np.concatenate([each.squares for each in chromosomes])
     rows = np.concatenate([each.rows for each in chromosomes])
+    if candidates is not None:
+        kept = np.isin(rows, candidates)
+        squares, rows = squares[kept], rows[kept]
     order = np.random.default_rng(seed).permutation(len(rows))
     numbers, columns = [], []
     for place in order[squares[order] > 0].tolist():
         owners, column = _columns_of(chromosomes, covariance, rows[[place]])
-        if _vary((column * column).sum(0), squares[[place]])[0]:
+        if find_varied((column * column).sum(0), squares[[place]])[0]:
             numbers.append(owners)
             columns.append(column)
         if len(numbers) == N_CALIBRATING:
