@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -95,7 +96,7 @@ class BigWig:
         """Return the constant-value intervals that touch a region, with values as scores."""
         self._check(contig)
         end = self.contig_lengths[contig] if end is None else end
-        return _one_contig(self.path, self._file, contig, start, end, "bigwig")
+        return _one_contig(self.path, self._file, contig, start, end, "bigwig")[0]
 
     def _check(self, contig: str) -> None:
         if contig not in self.contig_lengths:
@@ -109,10 +110,14 @@ def read_big_file(
     *,
     find_region: Callable[[Iterable[str]], PathRegion] | None = None,
     names: bool = True,
+    blocks: bool = False,
+    owners: list[np.ndarray] | None = None,
 ) -> Generator[Progress, None, Intervals]:
     """Read a bigWig or bigBed file, with values as scores; yields progress.
 
-    ``find_region`` is called with the contigs, and returns the only region to read.
+    ``find_region`` is called with the contigs, and returns the only region to read. With
+    ``blocks``, rows of a bigBed of BED12 are split into their blocks, and ``owners`` receives
+    arrays of the row of each block, int64.
     """
     title = {"bigwig": "bigWig", "bigbed": "bigBed"}[kind]
     file = _open(path, title)
@@ -122,11 +127,15 @@ def read_big_file(
         known = ", ".join([*lengths][:3]) or "none at all"
         raise FileFormatError(path, f"has no contig {region.path!r}, it has {known}")
     wanted = lengths if region is None else [region.path]
-    parts = []
+    parts, n_rows = [], 0
     for k, contig in enumerate(wanted):
         yield f"Reading {title}", k, len(wanted)
         bounds = (0, lengths[contig]) if region is None else (region.start, region.end)
-        parts.append(_one_contig(path, file, contig, *bounds, kind, names))
+        part, rows = _one_contig(path, file, contig, *bounds, kind, names, blocks)
+        parts.append(part)
+        if owners is not None:
+            owners.append(rows + n_rows)
+            n_rows += int(rows[-1]) + 1 if len(rows) else 0
     return _join(parts, lengths, [*lengths].index(region.path) if region else 0)
 
 
@@ -166,17 +175,27 @@ def _explained(path: Path, contig: str) -> Iterator[None]:
 
 
 def _one_contig(
-    path: Path, file: Any, contig: str, start: int, end: int, kind: str, names: bool = True
-) -> Intervals:
-    """Return the records of one contig."""
+    path: Path,
+    file: Any,
+    contig: str,
+    start: int,
+    end: int,
+    kind: str,
+    names: bool = True,
+    blocks: bool = False,
+) -> tuple[Intervals, np.ndarray]:
+    """Return the records of one contig, or their blocks, and the record of each."""
     with _explained(path, contig):
-        return _read_contig(file, contig, start, end, kind, names)
+        return _read_contig(file, contig, start, end, kind, names, blocks)
 
 
-def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names: bool) -> Intervals:
+def _read_contig(
+    file: Any, contig: str, start: int, end: int, kind: str, names: bool, blocks: bool
+) -> tuple[Intervals, np.ndarray]:
     end = min(end, dict(file.chroms())[contig])
     start = max(start, 0)
     records = _records(file, contig, start, end) if start < end else iter(())
+    split = None
     if kind == "bigwig":
         rows = np.fromiter(records, _VALUE_STEP)
         starts, ends, extra = rows["start"], rows["end"], {"scores": rows["value"].copy()}
@@ -185,8 +204,42 @@ def _read_contig(file: Any, contig: str, start: int, end: int, kind: str, names:
         starts = np.array([row[0] for row in found], np.int64)
         ends = np.array([row[1] for row in found], np.int64)
         extra = _bed_columns([row[2:] for row in found], names)
+        split = _find_blocks(found) if blocks else None
     ids = np.zeros(len(starts), np.int32)
-    return Intervals((contig,), ids, starts.copy(), ends.copy(), **extra)
+    read = Intervals((contig,), ids, starts.copy(), ends.copy(), **extra)
+    if split is None:
+        return read, np.arange(len(read))
+    owners, starts, ends = split
+    is_there = (starts < end) & (ends > start)
+    read = replace(read.select(owners), starts=starts, ends=ends)
+    return read.select(is_there), owners[is_there]
+
+
+def _find_blocks(rows: list[tuple]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return row, start and end of each block; None unless all rows have blocks as in BED12."""
+    found: list[tuple[int, int, int]] = []
+    for number, (start, end, *rest) in enumerate(rows):
+        try:
+            n, sizes, firsts = (
+                int(rest[6]),
+                *([int(word) for word in text.strip(",").split(",")] for text in rest[7:9]),
+            )
+        except (IndexError, ValueError):
+            return None
+        bounds = [
+            (start + first, start + first + size)
+            for first, size in zip(firsts, sizes, strict=False)
+        ]
+        is_right = len(sizes) == len(firsts) == n and all(
+            a >= start and b <= end for a, b in bounds
+        )
+        if not is_right or min(sizes) < 0:
+            return None
+        found += [(number, a, b) for a, b in sorted(bounds)]
+    if not found:
+        return None
+    owners, starts, ends = np.array(found, np.int64).T.copy()
+    return owners, starts, ends
 
 
 def _records(file: Any, contig: str, start: int, end: int) -> Iterator[tuple]:

@@ -154,6 +154,7 @@ def iter_read_intervals(
             kind,
             find_region=None if region is None else partial(to_region, region),
             names=with_names,
+            blocks=bool(blocks),
         )
     else:
         reading = _read_table(path, kind, region)
@@ -279,8 +280,8 @@ def iter_read_split(
 ) -> Iterator[SplitProgress]:
     """Yield the progress of reading a file; the last report has the blocks of its intervals.
 
-    Reads are split at N of their CIGAR, as in ``bedtools intersect -split``, and BED12 rows into
-    their blocks; other intervals are one block each.
+    Reads are split at N of their CIGAR, as in ``bedtools intersect -split``, and BED12 rows (also
+    of bigBed) into their blocks; other intervals are one block each.
 
     Raises
     ------
@@ -288,8 +289,8 @@ def iter_read_split(
         If the file cannot be read; the message says where and why.
     """
     kind = find_kind(path)
+    owners: list[np.ndarray] = []
     if kind in READ_KINDS:
-        owners: list[np.ndarray] = []
         reading = read_blocks(
             path,
             kind,
@@ -308,6 +309,11 @@ def iter_read_split(
         )
         starts_row = np.append(False, rows.line_at[1:] != rows.line_at[:-1])[: len(rows.line_at)]
         split = SplitIntervals(rows.intervals, np.cumsum(starts_row).astype(np.int64))
+    elif kind in SIGNAL_KINDS:
+        reading = read_big_file(path, kind, names=False, blocks=True, owners=owners)
+        found = yield from report(reading, lambda step: SplitProgress(*step))
+        rows_of = np.concatenate([np.empty(0, np.int64), *owners])
+        split = SplitIntervals(found, rows_of)
     else:
         for step in iter_read_intervals(path, names=False):
             intervals = step.intervals

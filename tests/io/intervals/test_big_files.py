@@ -11,7 +11,7 @@ from genoviz import FileFormatError, Intervals, ParameterError
 from genoviz.io.files.compiled_errors import held_messages
 from genoviz.io.intervals.big_files import BigWig
 from genoviz.io.intervals.bigwig_writer import write_bigwig
-from genoviz.io.intervals.intervals import read_intervals
+from genoviz.io.intervals.intervals import iter_read_split, read_intervals
 from tests.conftest import real_data
 
 pytest.importorskip("pybigtools")
@@ -130,7 +130,7 @@ def test_a_contig_may_be_longer_than_2_gb(tmp_path):
 DAMAGE = """
 import random, sys
 from genoviz import BigWig, FileFormatError
-from genoviz.io.intervals.intervals import read_intervals
+from genoviz.io.intervals.intervals import iter_read_split, read_intervals
 whole = open(sys.argv[1], "rb").read()
 n_said = 0
 for seed in range(40):
@@ -200,6 +200,44 @@ def test_bigbed_rows_have_names_scores_and_strands(tmp_path):
     assert found.scores.tolist() == [5, 0, 7]
     assert found.strands.tolist() == [1, -1, 0]
     assert read_intervals(path, region="chr2:0-9", names=False).contig_ids.tolist() == [1]
+
+
+def write_bigbed(path, rows):
+    file = pytest.importorskip("pybigtools").open(str(path), "w")
+    parts = [row.split("\t", 3) for row in rows]
+    lengths = dict.fromkeys("abc", 200)
+    file.write(lengths, ((c, int(start), int(end), rest) for c, start, end, rest in parts))
+    file.close()
+
+
+def test_rows_of_bigbed_are_split_as_those_of_bed(tmp_path):
+    rows = [
+        "a\t10\t50\tx\t1\t+\t10\t50\t0\t2\t10,10,\t0,30,",
+        "a\t12\t40\ty\t2\t-\t12\t40\t0\t1\t28\t0",
+        "c\t0\t90\tz\t3\t+\t0\t90\t0\t3\t5,20,10\t0,50,80",
+    ]
+    (tmp_path / "x.bed").write_text("\n".join(rows) + "\n")
+    write_bigbed(tmp_path / "x.bb", rows)
+    for options in ({}, {"region": "a:35-45"}, {"region": "c:60-95"}):
+        bed, big = (
+            read_intervals(tmp_path / name, blocks=True, **options) for name in ("x.bed", "x.bb")
+        )
+        assert [big.contigs[k] for k in big.contig_ids] == [bed.contigs[k] for k in bed.contig_ids]
+        for name in ("starts", "ends", "strands"):
+            assert getattr(big, name).tolist() == getattr(bed, name).tolist(), options
+        assert list(big.names) == list(bed.names)
+    assert read_intervals(tmp_path / "x.bb").ends.tolist() == [50, 40, 90]
+    bed, big = ([*iter_read_split(tmp_path / name)][-1].split for name in ("x.bed", "x.bb"))
+    assert big.owners.tolist() == bed.owners.tolist() == [0, 0, 1, 2, 2, 2]
+    assert big.blocks.starts.tolist() == bed.blocks.starts.tolist()
+    assert big.blocks.ends.tolist() == bed.blocks.ends.tolist()
+
+
+def test_columns_of_bigbed_that_are_no_blocks_are_left_alone(tmp_path):
+    for last in ("2\tten\tnone", "2\t10,10\t0", "1\t10\t20", "1\t-1\t0"):
+        write_bigbed(tmp_path / "x.bb", [f"a\t10\t25\tx\t1\t+\t10\t25\t0\t{last}"])
+        found = read_intervals(tmp_path / "x.bb", blocks=True)
+        assert (found.starts.tolist(), found.ends.tolist()) == ([10], [25])
 
 
 def test_stretches_without_length_are_left_out_of_a_bigwig(tmp_path):
