@@ -10,8 +10,6 @@ import platform
 import subprocess
 import sys
 import time
-import types
-import warnings
 from pathlib import Path
 
 import pytest
@@ -154,14 +152,13 @@ def pytest_configure(config):
     )
     if starts_others and hasattr(os, "fork") and not sys.dont_write_bytecode:
         with contextlib.suppress(ImportError, AttributeError, OSError):
-            read_sources_once(config)
+            write_assertions_once(config)
 
 
-def read_sources_once(config):
-    """Make pytest rewrite all assertions before workers start, and Hypothesis read all constants.
+def write_assertions_once(config):
+    """Make pytest rewrite all assertions before workers start, and cache the result.
 
-    Both cache what they find. Workers collect all tests at the same time, so in a fresh checkout
-    each would do this for all files.
+    Workers collect all tests at the same time, so in a fresh checkout each would rewrite all files.
     """
     rewrite = importlib.import_module("_pytest.assertion.rewrite")  # not a public name of pytest
     state = config.stash[rewrite.assertstate_key]
@@ -174,7 +171,6 @@ def read_sources_once(config):
             rewrite._write_pyc(state, code, stat, kept)
 
     files, n_processes = sorted((ROOT / "tests").rglob("test_*.py")), os.cpu_count() or 1
-    sources = [file for name in SOURCES for file in sorted((ROOT / name).rglob("*.py"))]
     children = []
     for number in range(n_processes):
         children.append(os.fork())
@@ -182,25 +178,9 @@ def read_sources_once(config):
             with contextlib.suppress(Exception):
                 for file in files[number::n_processes]:
                     write(file)
-                read_constants(sources[number::n_processes])
             os._exit(0)
     for child in children:
         os.waitpid(child, 0)
-
-
-SOURCES = ("genoviz", "app", "tests")
-
-
-def read_constants(files):
-    """Make Hypothesis find the constants of files, which it then draws in tests."""
-    # not a public name of Hypothesis
-    constants = importlib.import_module("hypothesis.internal.constants_ast")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Hypothesis warns of slow code before the tests
-        for file in files:
-            module = types.ModuleType(file.stem)
-            module.__file__ = str(file)
-            constants.constants_from_module(module)
 
 
 def compile_in_turn(self, sig):
