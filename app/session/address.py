@@ -21,7 +21,7 @@ View = tuple[float, float, float, float]
 MAX_K, MAX_LOWER = 100_000, 10_000
 FARTHEST_BP = 1e15
 MIN_BP = 1e-6
-MAX_COMPLAINT, MAX_KEY = 300, 40
+MAX_COMPLAINT, MAX_KEY, MAX_DIGITS = 300, 40, 24
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Address:
     depths
         Sets of paths whose depth is drawn: ``sample:HG002`` or ``path:a|b``.
     region
-        The region that pages show, or None.
+        The region that pages show, or None. Links have it as ``at=path:start-end``, 1-based with an
+        inclusive end as on the pages; ``region=``, 0-based and half-open, is from older links.
     colour
         Colouring of the picture, or "" for the default.
     paths
@@ -173,11 +174,13 @@ class Address:
             if key in values
         }
         page = said.get("page", "")
+        if OLD_REGION in values:
+            said.setdefault("region", values[OLD_REGION][-1])
         if page and page not in pages:
             complaints.append(f"The link names page {page!r}; there are {', '.join(pages)}.")
             del said["page"]
         for name, parse in (
-            ("region", Region.parse),
+            ("region", parse_place if "at" in values else Region.parse),
             ("view", parse_view),
             ("zoom", parse_zoom),
             ("k", lambda text: parse_whole("k", text, 1, MAX_K)),
@@ -217,26 +220,28 @@ OF_PAGES = {
 }
 """Keys of a single page, which are applied when the page is shown; others apply at once."""
 # Keys that may be repeated are named in the singular.
-_SINGULAR = {
+_KEYS = {
     "tracks": "track",
     "looks": "look",
     "depths": "depth",
     "paths": "path",
     "covariates": "covariate",
     "results": "result",
+    "region": "at",
 }
 _FIELDS = {
-    _SINGULAR.get(each.name, each.name): each
-    for each in fields(Address)
-    if each.name != "complaints"
+    _KEYS.get(each.name, each.name): each for each in fields(Address) if each.name != "complaints"
 }
-KEYS = frozenset(_FIELDS)
+OLD_REGION = "region"
+KEYS = frozenset({*_FIELDS, OLD_REGION})
 FOREIGN_KEYS = frozenset({"theme", "code", "state", "bokeh-session-id"})
 """Keys used by the server itself or by the login."""
 
 
 def _say(value: Any, field: Field) -> str | tuple[str, ...]:
     """Return the value of a field in a link; a tuple is written item by item."""
+    if isinstance(value, Region):
+        return f"{value.path}:{value.start + 1}-{value.end}"
     if isinstance(value, tuple) and field.default != ():
         return ",".join(f"{number:.12g}" for number in value)
     return value if isinstance(value, tuple | str) else str(value or "")
@@ -247,6 +252,33 @@ def _unknown_key(name: str) -> str:
     likely = get_close_matches(name, KEYS, n=1)
     advice = f"{likely[0]!r} may be meant" if likely else "take it out of the link"
     return f"The link has {shorten(repr(name), MAX_KEY)}, which no page knows; {advice}."
+
+
+def parse_place(text: str) -> Region:
+    """Return the region of ``path:start-end`` or ``path:position``, 1-based, inclusive.
+
+    Raises
+    ------
+    ParameterError
+        If it is not a region.
+
+    Examples
+    --------
+    >>> parse_place("chr7:1,000-2,000"), parse_place("chr7:5")
+    (PathRegion(path='chr7', start=999, end=2000), PathRegion(path='chr7', start=4, end=5))
+    """
+    name, _, span = text.strip().rpartition(":")
+    first, _, last = span.partition("-")
+    digits = first.replace(",", "")
+    if not name or not (digits.isascii() and digits.isdigit()):
+        raise ParameterError(f"at is {text!r}, needs path:start-end")
+    if int(digits[:MAX_DIGITS]) == 0:
+        raise ParameterError(f"at is {text!r}, and the first base is 1")
+    half_open = f"{name}:{int(digits[:MAX_DIGITS]) - 1}-{last or first}"
+    try:
+        return Region.parse(half_open)
+    except ParameterError as error:
+        raise ParameterError(str(error).replace(half_open, text)) from None
 
 
 def parse_view(text: str) -> View:

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visit
 # The content shown by the example of each page, and its link. The example of k-mers is tested with
 # the keyboard.
 SEEN = {
-    "Tracks": ("0 to 16, depth of features", "region=chr1:5000-24000"),
+    "Tracks": ("0 to 16, depth of features", "at=chr1:5001-24000"),
     "Off-targets": ("73 hits of 3 guides", "guides=one_exact"),
     "Quality": ("The median pair has", "file=simulated"),
 }
@@ -105,7 +105,7 @@ def test_an_example_is_searched_and_a_hit_shown_with_the_keyboard_alone(empty):
     contig, start = rows.nth(1).locator(".tabulator-cell:visible").all_inner_texts()[:2]
     keys.press("Enter")
     start = int(start.replace(",", "")) - 1
-    visit.until(lambda: f"region={contig}:{start}-{start + 8}" in page.url)
+    visit.until(lambda: f"at={contig}:{start + 1}-{start + 8}" in page.url)
     # The focus continues, and wraps to the names of the pages.
     tab_to("^BUTTON Toggle theme$")
     assert visit.errors == []

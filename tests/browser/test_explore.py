@@ -68,7 +68,7 @@ def has_its_place(visit):
 
 
 def region_in_link(visit):
-    return "".join(re.findall("region=[^&]*", visit.page.url))
+    return "".join(re.findall("[?&]at=[^&]*", visit.page.url))
 
 
 # First, because no region is selected yet.
@@ -89,7 +89,7 @@ def test_a_stretch_drawn_on_the_path_is_the_region_and_the_wheel_zooms(exploring
         visit.page.mouse.move(left + 0.5 * width, top + 0.3 * height, steps=4)
         visit.page.mouse.up()
 
-    visit.insist(draw_box, lambda: "region=" in visit.page.url)
+    visit.insist(draw_box, lambda: "&at=" in visit.page.url)
     start, end = map(int, re.search(r":(\d+)-(\d+)", visit.page.url).groups())
     length = track_ranges(visit)[1]
     assert abs(start - 0.25 * length) < 0.02 * length

@@ -94,7 +94,7 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     visit.until(lambda: visit.says("β per copy of A1"))
     visit.insist(lambda: visit.press("Top variants"), lambda: visit.rows.count() > 1)
     name = visit.rows.nth(1).locator(".tabulator-cell:visible").first.inner_text()
-    visit.insist(visit.rows.nth(1).click, lambda: "region=" in visit.page.url)
+    visit.insist(visit.rows.nth(1).click, lambda: "&at=" in visit.page.url)
     card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
     visit.until(lambda: card.count() == 1)
     assert breaches_at_rest(visit) == {}

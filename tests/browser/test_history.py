@@ -84,7 +84,7 @@ def test_chromosomes_are_seen_found_opened_and_left(tracks, tracks_url):
     visit.insist(find, opens.is_visible)
     assert breaches_at_rest(visit) == {}
     visit.insist(opens.click, visit.canvas.is_visible)
-    visit.until(lambda: "c1.gfa" in page.url and "region=" in page.url)
+    visit.until(lambda: "c1.gfa" in page.url and "&at=" in page.url)
     visit.until(lambda: visit.n_painted > 0)
     assert file_bytes(tracks_url) > before
     visit.insist(visit.button("All chromosomes").click, table.is_visible)
@@ -135,7 +135,7 @@ def test_a_story_of_two_views_is_walked_through_and_saved(tracks):
             assert image.width > 400
             assert len(image.convert("RGB").getcolors(1 << 22)) > 20
     links = [unescape(link) for link in re.findall('<a href="([^"]+)"', saved)]
-    assert ["region=c1%3A" in link or "region=c1:" in link for link in links] == [True, True]
+    assert ["at=c1%3A" in link or "at=c1:" in link for link in links] == [True, True]
     assert all("story=" not in link for link in links)
     visit.until(lambda: "#story=2." in page.url and "story=1" in page.url)
     bar.get_by_role("button", name="Close").click()

@@ -88,7 +88,7 @@ def test_k_mers_are_counted_as_one_types_found_and_drawn(kmers, dashboard_url):
         said = f"{count(kmer):,} hits"
         kmers.insist(type_it, lambda said=said: kmers.said == said)
     kmers.until(lambda: kmers.rows().count() > 5)
-    kmers.insist(kmers.rows().nth(2).click, lambda: "region=chr1:" in kmers.page.url)
+    kmers.insist(kmers.rows().nth(2).click, lambda: "at=chr1:" in kmers.page.url)
     kmers.until(lambda: "kmers=GATTACA" in kmers.page.url)
     kmers.write("GATTACX", kmers.page.get_by_text("position 7").is_visible)
     kmers.write("GATTACA", lambda: not kmers.page.get_by_text("position 7").is_visible())

@@ -69,7 +69,7 @@ def test_guides_are_searched_listed_and_looked_at(visit):
     visit.insist(lambda: search(two), lambda: visit.rows(0).count() == 2)
     visit.insist(visit.rows(0).first.click, lambda: "hits=guide:1" in visit.page.url)
     visit.until(lambda: visit.rows(1).count() >= 2)
-    shown = "region=chr1:30000-30023"
+    shown = "at=chr1:30001-30023"
     visit.insist(visit.rows(1).first.click, lambda: shown in visit.page.url)
     visit.until(lambda: visit.says("30,001-30,023, strand +"))
     visit.until(lambda: visit.says("after base 30,017"))

@@ -64,9 +64,9 @@ def test_rows_of_paths_are_pointed_at_zoomed_clicked_and_compared(tabs, dashboar
     assert 0 <= start < end <= graph.total_length
     assert end - start < graph.total_length
 
-    visit.insist(lambda: page.mouse.click(*place()), lambda: "region=" in page.url)
+    visit.insist(lambda: page.mouse.click(*place()), lambda: "&at=" in page.url)
     assert "panel=paths.nodes" in page.url
-    path = re.search("region=([^:&]+)", page.url)[1].replace("%23", "#")
+    path = re.search("&at=([^:&]+)", page.url)[1].replace("%23", "#")
     assert path in graph.path_names[row]
 
     page.get_by_role("button", name="Similarity").click()

@@ -104,7 +104,7 @@ def test_what_was_not_found_stays_in_the_field_to_be_mended(tracks):
 
 def test_the_link_opens_the_same_view_again(tracks, tabs):
     tracks.go_to("c1:1,001-3,000", (1001, 3000))
-    tracks.until(lambda: "region=c1:1000-3000" in tracks.page.url)
+    tracks.until(lambda: "at=c1:1001-3000" in tracks.page.url)
     again = TracksVisit(tabs.new_page(), tracks.page.url)
     again.until(lambda: again.ends == (1001, 3000))
     again.until(lambda: again.page.get_by_text("reads.bed").count() > 0)

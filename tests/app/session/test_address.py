@@ -58,7 +58,30 @@ def test_what_is_no_stretch_is_named(text):
         parse_zoom(text)
 
 
-@pytest.mark.parametrize("name", ["region", "view", "zoom", "k", "page"])
+@pytest.mark.parametrize(
+    ("query", "bounds"),
+    [
+        *[("region=HG1#1#c:10-2,500", (10, 2500)), ("at=HG1#1#c:11-2,500", (10, 2500))],
+        *[("at=HG1#1#c:7-7", (6, 7)), ("at=HG1#1#c:7", (6, 7)), ("at=c:0-9", None)],
+        *[("at=c:9-2", None), ("at=c", None), ("at=:1-2", None), ("at=c:-5", None)],
+    ],
+)
+def test_a_region_is_counted_from_1_and_from_0_in_old_links(query, bounds):
+    address = Address.parse(f"?{query.replace('#', '%23')}", pages=PAGES)
+    assert address.region == (bounds and Region("HG1#1#c", *bounds))
+    assert len(address.complaints) == (bounds is None)
+    if bounds:
+        assert address.query == f"?at=HG1%231%23c:{bounds[0] + 1}-{bounds[1]}"
+    else:
+        assert query.removeprefix("at=") in address.complaints[0]
+
+
+def test_a_link_with_both_regions_has_the_new_one():
+    address = Address.parse("?region=c:1-2&at=d:1-2", pages=PAGES)
+    assert (address.region, address.complaints) == (Region("d", 0, 2), ())
+
+
+@pytest.mark.parametrize("name", ["region", "at", "view", "zoom", "k", "page"])
 def test_what_is_wrong_with_a_long_link_is_told_shortly(name):
     address = Address.parse(f"?{name}={'y' * 60_000}", pages=PAGES)
     (complaint,) = address.complaints

@@ -242,14 +242,14 @@ def test_a_page_and_then_the_region_there_are_one_step_of_the_way_back(graph):
         dashboard.deck.show("kmers")
         assert not rests_at("page=kmers")
         session.region = PathRegion("ref", 1, 3)  # what the click has led to
-        assert rests_at("region=ref:1-3")
+        assert rests_at("at=ref:2-3")
         bar._handle_msg({})
         session.region = PathRegion("alt", 4, 9)
-        assert not rests_at("region=alt:4-9")
+        assert not rests_at("at=alt:5-9")
         bar._handle_msg({})
         bar._handle_msg({"query": "?page=genotypes&file=small"})
         poll_until(dashboard.poll, lambda: dashboard.page.slug == "genotypes")
         session.region = PathRegion("ref", 2, 3)
-        assert rests_at("region=ref:2-3")
+        assert rests_at("at=ref:3-3")
     finally:
         dashboard.close()
