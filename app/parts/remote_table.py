@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.models.widgets.tables import NumberFormatter
 
+from genoviz_app.parts.column_widths import share_width
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.styles import TABLE
 
@@ -28,8 +30,9 @@ p { margin: 8px 0 0; opacity: 0.8; }
 class Column:
     """A column: title, number format if numeric, and width.
 
-    The width is relative to the other columns. A number format with a decimal point means float
-    values. HTML cells must already be escaped.
+    The width is relative to the other columns, and at least ``least`` px, by default that of the
+    table. A number format with a decimal point means float values. HTML cells must already be
+    escaped.
     """
 
     title: str
@@ -38,6 +41,7 @@ class Column:
     format: str = "0,0"
     is_html: bool = False
     is_sortable: bool = True
+    least: int = 0
 
     @property
     def dtype(self) -> str:
@@ -65,11 +69,15 @@ class FittingTable(pn.widgets.Tabulator):
 
     Attributes
     ----------
-    min_widths
+    usual_widths
         Minimum widths of columns by title, px.
+    min_widths, shares
+        Minimum widths, px, and relative widths of columns by title, where they are not usual.
     """
 
+    usual_widths: Mapping[str, int] = MappingProxyType({})
     min_widths: tuple[tuple[str, int], ...] = ()
+    shares: tuple[tuple[str, int], ...] = ()
 
     def _get_data(self) -> tuple[Any, dict[str, Any]]:
         """Return the rows, and the data of the browser's page as arrays.
@@ -102,14 +110,7 @@ class FittingTable(pn.widgets.Tabulator):
 
     def _config_columns(self, column_objs: list[Any]) -> list[Any]:
         columns = super()._config_columns(column_objs)
-        sharing = [column for column in columns if str(column.get("width")).endswith("%")]
-        shares = [float(column.pop("width").removesuffix("%")) for column in sharing]
-        for column, share in zip(sharing, shares, strict=True):
-            column["widthGrow"] = share / sum(shares)  # Tabulator rounds "px"
-        min_widths = dict(self.min_widths)
-        for column in columns:
-            if column.get("field") in min_widths:
-                column["minWidth"] = min_widths[column["field"]]
+        share_width(columns, dict(self.shares), self.usual_widths | dict(self.min_widths))
         return columns
 
 
@@ -136,8 +137,8 @@ class TableRows:
         A remark on the rows, e.g. that there are more.
     hidden
         Columns to hide because they are empty.
-    min_widths
-        Minimum widths of columns by title, px.
+    min_widths, shares
+        Minimum widths, px, and relative widths of columns by title, where they are not usual.
     """
 
     frame: pd.DataFrame
@@ -146,6 +147,7 @@ class TableRows:
     note: str = ""
     hidden: tuple[str, ...] = ()
     min_widths: tuple[tuple[str, int], ...] = ()
+    shares: tuple[tuple[str, int], ...] = ()
 
     def find(self, text: str) -> pd.DataFrame:
         """Return the rows whose text contains ``text``, ignoring case."""
@@ -234,7 +236,7 @@ class RemoteTable:
         self,
         frame: pd.DataFrame,
         hidden: Sequence[str] = (),
-        min_widths: tuple[tuple[str, int], ...] = (),
+        widths: tuple[tuple[tuple[str, int], ...], ...] = ((), ()),
     ) -> FittingTable:
         numbers = {column.title: column.format for column in self._columns if column.is_number}
         make = FittingTable if self._on_sort is None else SortedElsewhere
@@ -268,7 +270,9 @@ class RemoteTable:
             sizing_mode="stretch_both",
             margin=0,
         )
-        table.min_widths = min_widths
+        least = self._min_width
+        table.usual_widths = {each.title: each.least or least for each in self._columns}
+        table.min_widths, table.shares = widths
         table.on_click(self._on_click)
         if self._on_sort is not None:
             table.param.watch(self._on_sorters, "sorters")
@@ -308,20 +312,21 @@ class RemoteTable:
         text = self.search.value_input if "search" in vars(self) else ""
         found = rows.find(text or "")
         is_first = self._table is None
+        widths = rows.min_widths, rows.shares
         if is_first:
-            is_usual = not (rows.hidden or rows.min_widths)
+            is_usual = not (rows.hidden or any(widths))
             frame = empty_frame(self._columns) if is_usual else found
-            self._table = self._make_table(frame, rows.hidden, rows.min_widths)
+            self._table = self._make_table(frame, rows.hidden, widths)
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
-            if is_alike and self.table.min_widths == rows.min_widths:
+            if is_alike and (self.table.min_widths, self.table.shares) == widths:
                 n_pages = -(-len(found) // (self.table.page_size or self.table.initial_page_size))
                 page = max(min(page, n_pages), 1)
                 self.table.param.update(value=found, page=page, selection=[])
             else:
                 # The browser cannot change columns of a table that it is still creating.
                 sorters = self.table.sorters
-                self._table = self._make_table(found, rows.hidden, rows.min_widths)
+                self._table = self._make_table(found, rows.hidden, widths)
                 if self._on_sort is not None:
                     self.table.sorters = sorters
                 self.place.objects = [self.table]

@@ -17,6 +17,7 @@ from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.analyses.sequences.pangenome_queries import iter_locate_on_paths
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz_app.opening.index_data import BuiltIndex
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import Column, TableRows
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.lit_sets import Highlight
@@ -32,7 +33,7 @@ SHOWN_LETTERS = 28
 MAX_NODES = 6
 COLUMNS = (
     Column("Contig or path", share=4),
-    Column("Start", is_number=True, share=3),
+    Column("Start", is_number=True, share=3, least=POSITION),
     Column("Strand", share=2),
     Column("Context", share=14, is_html=True),
     Column("Masked", share=2),

@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.errors import GenovizError
 from genoviz_app.pages.quality.measured import LAYOUT_PAGE, Measured, QualityState
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.file_button import Writer, file_button
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -28,7 +29,7 @@ FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 PLACE_COLUMNS = (
     Column("Node", share=2),
     Column("Path", share=4),
-    Column("Position", is_number=True, share=2),
+    Column("Position", is_number=True, share=2, least=POSITION),
     Column("Stress", is_number=True, share=2, format="0,0.0000"),
     Column("Gap behind (bp)", is_number=True, share=2, format="0,0.0"),
     Column("Why", share=5),

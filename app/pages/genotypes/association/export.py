@@ -32,6 +32,7 @@ import panel_material_ui as pmui
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.quality.rows import VariantRows
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.column_widths import ALLELE, IDENTIFIER, POSITION
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column
 
@@ -40,15 +41,15 @@ if TYPE_CHECKING:
 
 
 COLUMNS = (
-    Column("Variant", share=120),
-    Column("Contig", share=56),
-    Column("Position", is_number=True, share=90),
-    Column("A1", share=44),
-    Column("A2", share=44),
+    Column("Variant", share=120, least=IDENTIFIER),
+    Column("Contig", share=56, least=40),
+    Column("Position", is_number=True, share=90, least=POSITION),
+    Column("−log₁₀ p", is_number=True, share=72, format="0.00"),
+    Column("A1", share=44, least=ALLELE),
+    Column("A2", share=44, least=ALLELE),
     Column("A1 freq.", is_number=True, share=66, format="0.000"),
     Column("β", is_number=True, share=76, format="0.0000"),
     Column("SE", is_number=True, share=70, format="0.0000"),
-    Column("−log₁₀ p", is_number=True, share=72, format="0.00"),
 )
 LIMITS = {"All p": 0.0, "p ≤ 0.05": 1.301, "p ≤ 1e-3": 3.0, "p ≤ 1e-5": 5.0, "p ≤ 5e-8": 7.301}
 PRINT = View(0, 1, 2000, 560)
@@ -95,12 +96,12 @@ class ScanRows:
             "Variant": variants.ids,
             "Contig": variants.contig_ids,
             "Position": variants.positions,
+            "−log₁₀ p": scan.minus_log10_p,
             "A1": variants.allele1,
             "A2": variants.allele2,
             "A1 freq.": scan.a1_frequency,
             "β": scan.beta,
             "SE": scan.standard_error,
-            "−log₁₀ p": scan.minus_log10_p,
         }
 
     def key(self, column: str) -> np.ndarray:

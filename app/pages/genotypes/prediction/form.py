@@ -70,8 +70,8 @@ class PredictionForm:
     ----------
     fields, model, heritability, method, preconditioner, tolerance, weight
         The fields.
-    run_button, pause_button, cancel_button, panel
-        Buttons, and the Panel object.
+    run_button, pause_button, cancel_button, panel, bar
+        Buttons; the fields, and the buttons with the state of the run.
     pedigree_source
         The path of the pedigree, to reopen it; "" for an upload, and for the .fam file's pedigree.
     run
@@ -105,6 +105,9 @@ class PredictionForm:
             self.method, self.pedigree_path, self.pedigree_file, self.model.founders,
             self.model.gamma, self.model.source, self.heritability, self.model.covariances,
             self.model.upload, self.model.base, self.weight, self.preconditioner, self.tolerance,
+            sizing_mode="stretch_width", margin=0,
+        )  # fmt: skip
+        self.bar = pmui.Column(
             pmui.Row(self.run_button, self.pause_button, self.cancel_button, margin=0),
             self.said,
             sizing_mode="stretch_width", margin=0,

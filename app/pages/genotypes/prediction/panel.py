@@ -30,6 +30,7 @@ from genoviz_app.pages.genotypes.prediction.scatter import (
     write_values,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.styles import STACKS, in_narrow_window
@@ -37,7 +38,8 @@ from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
 from genoviz_app.plots.prediction import ResidualFigure
 
-RANK, SAMPLE, SNPS = Column("Rank", is_number=True, share=56), Column("Sample", share=110), "SNPs"
+RANK = Column("Rank", is_number=True, share=56)
+SAMPLE, SNPS = Column("Sample", share=110, least=IDENTIFIER), "SNPs"
 VALUES = ("Value", "Trait")
 ABSOLUTE, SIGNED = "Absolute", "Signed"
 FORM_WIDTH = 232
@@ -204,9 +206,13 @@ class PredictionPanel:
         return table
 
     def _arrange(self) -> pmui.Row:
+        scrolls = {"overflow-y": "auto", "overflow-x": "hidden", "min-height": "0"}
+        # Run stays in sight however many fields a method has.
+        self.form.panel.styles = {**scrolls, "flex": "0 1 auto"}
+        self.form.bar.styles = {**scrolls, "flex": "0 0 auto", "max-height": "30%"}
         form = pmui.Column(
-            self.form.panel, self.check.panel,
-            width=FORM_WIDTH, sizing_mode="stretch_height", margin=(0, 8, 0, 12),
+            self.form.panel, self.form.bar, self.check.panel,
+            width=FORM_WIDTH, sizing_mode="stretch_height", margin=(0, 8, 8, 12),
             styles={"overflow-y": "auto", "overflow-x": "hidden", "min-height": "0"},
             stylesheets=in_narrow_window("auto"),
         )  # fmt: skip

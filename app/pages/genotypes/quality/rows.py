@@ -10,14 +10,15 @@ import numpy as np
 import pandas as pd
 
 from genoviz.model.genotypes.genotypes import SampleTable, VariantTable
+from genoviz_app.parts.column_widths import ALLELE, IDENTIFIER, POSITION
 from genoviz_app.parts.remote_table import Column
 
 VARIANT_COLUMNS = (
-    Column("Variant", share=130),
-    Column("Contig", share=70),
-    Column("Position", is_number=True, share=90),
-    Column("A1", share=56),
-    Column("A2", share=56),
+    Column("Variant", share=130, least=IDENTIFIER),
+    Column("Contig", share=70, least=40),
+    Column("Position", is_number=True, share=90, least=POSITION),
+    Column("A1", share=56, least=ALLELE),
+    Column("A2", share=56, least=ALLELE),
     Column("A1 freq.", is_number=True, share=76, format="0.0000"),
     Column("MAF", is_number=True, share=70, format="0.0000"),
     Column("Missing %", is_number=True, share=80, format="0.00"),
@@ -26,7 +27,7 @@ VARIANT_COLUMNS = (
     Column("Kept", share=56),
 )
 SAMPLE_COLUMNS = (
-    Column("Sample", share=130),
+    Column("Sample", share=130, least=IDENTIFIER),
     Column("Family", share=90),
     Column("Sex", share=60),
     Column("Missing %", is_number=True, share=80, format="0.00"),

@@ -14,6 +14,7 @@ from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.samples.components_panel import ComponentsPanel
 from genoviz_app.pages.genotypes.samples.relationship_panel import RelationshipPanel
 from genoviz_app.pages.genotypes.state import NOBODY, GenotypeState
+from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.styles import STACKS
@@ -24,7 +25,7 @@ N_SCORES = 4
 SCORES = tuple(f"PC{number + 1}" for number in range(N_SCORES))
 GROUP = "Group"
 COLUMNS = (
-    Column("Sample", share=110),
+    Column("Sample", share=110, least=IDENTIFIER),
     Column("Family", share=80),
     Column(GROUP, share=90),
     *(Column(name, is_number=True, share=70, format="0.0000") for name in SCORES),

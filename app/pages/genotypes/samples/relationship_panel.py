@@ -20,6 +20,7 @@ from genoviz_app.pages.genotypes.samples.relationship_view import (
     pick_evenly,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column
@@ -29,8 +30,8 @@ from genoviz_app.plots.histograms import Bins, QualityHistogram
 from genoviz_app.plots.samples import MAX_CELLS, MatrixFigure
 
 PAIR_COLUMNS = (
-    Column("Sample 1", share=92),
-    Column("Sample 2", share=92),
+    Column("Sample 1", share=92, least=IDENTIFIER),
+    Column("Sample 2", share=92, least=IDENTIFIER),
     Column("Related", is_number=True, share=58, format="0.000"),
     Column("Degree", share=66),
 )

@@ -33,6 +33,7 @@ from genoviz_app.pages.offtargets.search.guide_groups import for_each_hit
 from genoviz_app.pages.offtargets.search.guide_table import PADDING, guide_width
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.pages.offtargets.state import OffTargetState
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -46,7 +47,7 @@ COLUMNS = (
     Column("Guide", share=52),
     Column("Site", share=188, is_html=True, is_sortable=False),
     Column("Contig", share=60),
-    Column("Start", is_number=True, share=80),
+    Column("Start", is_number=True, share=POSITION),
     Column(STRAND, share=22),
     Column("Mismatches", is_number=True, share=96),
     Column(SEED, is_number=True, share=45),
@@ -62,6 +63,8 @@ SHORTENED = {GENE: 50}
 """Minimum widths of columns, px, that may become narrower than their shares."""
 LONG_NAME, BASE = 64, 6.8
 """Maximum width of a guide name, and width of a base of a site, px."""
+FEW_LETTERS = 8
+"""Maximum length of a contig's name that the usual share of the width shows."""
 MIN_WIDTHS = {column.title: column.share for column in COLUMNS} | SHORTENED
 TABLE, DIFFERENCES, HAPLOTYPES = "Hits", "Differences", "Haplotypes"
 ICON: dict[str, Any] = {"size": "16px", "margin": 0}
@@ -101,7 +104,9 @@ def hit_rows(found: FoundHits, first: int) -> TableRows:
     n_bases = query.lengths[-1] + query.dna_bulge + 1 + len(query.pam.letters)
     site = min(PADDING + round(BASE * n_bases), MIN_WIDTHS["Site"])
     widths = MIN_WIDTHS | {"Guide": min(guide_width(query), LONG_NAME), "Site": site}
-    return TableRows(frame, words, of_rows, "", hidden, tuple(widths.items()))
+    longest = max(map(len, result.genome.planes.names), default=0)
+    shares = () if longest <= FEW_LETTERS else (("Contig", round(BASE * longest)),)
+    return TableRows(frame, words, of_rows, "", hidden, tuple(widths.items()), shares)
 
 
 def _hidden(found: FoundHits) -> tuple[str, ...]:

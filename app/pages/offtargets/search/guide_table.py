@@ -27,7 +27,7 @@ TARGET_IN = "Target in"
 IN_HAPLOTYPES = f"{TARGET_IN}: haplotypes that have a perfect site, of all."
 SITES = "Columns 0, 1, ...: sites of all haplotypes by number of mismatches, each counted once."
 CODE = '<code style="font-size:10.5px">{}</code>'
-PADDING, LETTER, DIGIT, COMMA = 11, 7, 7.7, 4
+PADDING, LETTER, DIGIT, COMMA = 11, 7.6, 7.7, 4
 """Cell padding and widths of characters, px."""
 SHORT_SEQUENCE = 90
 """Minimum width of a sequence, px."""
@@ -191,7 +191,7 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
 def guide_width(query: OffTargetQuery) -> int:
     """Return the width of the guide name column, px, up to a limit."""
     longest = max(len(guide.name) for guide in query.guides)
-    return min(max(PADDING + LETTER * longest, SHORT_NAME), LONG_NAME)
+    return min(max(ceil(PADDING + LETTER * longest), SHORT_NAME), LONG_NAME)
 
 
 def _minimum_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int], ...]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from genoviz.analyses.graph.query.path_positions import NodeVisits
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, TableRows
 
 COLUMNS = (
@@ -14,8 +15,8 @@ COLUMNS = (
     Column("Path", share=28),
     Column("Sample", share=10),
     Column("Copies", is_number=True, share=8),
-    Column("Start (bp)", is_number=True, share=12),
-    Column("End (bp)", is_number=True, share=11),
+    Column("Start (bp)", is_number=True, share=12, least=POSITION),
+    Column("End (bp)", is_number=True, share=11, least=POSITION),
     Column("Strand", share=9),
     Column("On its contig", share=22),
 )

@@ -17,6 +17,7 @@ from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.marks import NodeLabel
 from genoviz_app.parts.annotation_colours import colours_of
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.picker_fields import UploadField
 from genoviz_app.parts.questions import Question
@@ -35,8 +36,8 @@ COLUMNS = (
     Column("Name", share=2),
     Column("Type"),
     Column("Path", share=3),
-    Column("Start (bp)", is_number=True),
-    Column("End (bp)", is_number=True),
+    Column("Start (bp)", is_number=True, least=POSITION),
+    Column("End (bp)", is_number=True, least=POSITION),
     Column("Length (bp)", is_number=True),
     Column("Strand"),
     Column("On its contig", share=2),
@@ -61,7 +62,7 @@ class AnnotationList:
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
-        self.table = RemoteTable(COLUMNS, placeholder="Search name or type", on_row=self._on_row)
+        self.table = RemoteTable(COLUMNS, placeholder="Name or type", on_row=self._on_row)
         self.path = pmui.TextInput(
             label="Path on the server",
             placeholder="/data/genes.gff3.gz",

@@ -19,7 +19,7 @@ from genoviz_app.parts.remote_table import FittingTable
 from genoviz_app.parts.styles import TABLE
 from genoviz_app.session.session import Session
 
-PAGE_SIZE = 40
+PAGE_SIZE, NAME_WIDTH = 40, 130
 EMPTY = "Open a graph to see its paths."
 NO_PATHS = "The graph has no paths."
 NO_ROWS = "no path is listed"
@@ -151,7 +151,7 @@ class PathList:
     def _make_table(self) -> pn.widgets.Tabulator:
         import pandas as pd
 
-        return FittingTable(
+        table = FittingTable(
             pd.DataFrame(columns=list(TITLES)[:3]),
             titles=TITLES,
             widths=WIDTHS,
@@ -168,7 +168,7 @@ class PathList:
             disabled=True,
             show_index=False,
             layout="fit_columns",
-            configuration={"columnDefaults": {"minWidth": 36}},
+            configuration={"columnDefaults": {"minWidth": 36, "headerWordWrap": True}},
             sizing_mode="stretch_both",
             min_height=80,
             theme="simple",
@@ -177,6 +177,8 @@ class PathList:
             margin=(0, 8, 6, 8),
             visible=False,
         )
+        table.usual_widths = {**dict.fromkeys(TITLES, 36), "name": NAME_WIDTH}
+        return table
 
     def _on_grouping(self, _event: Any) -> None:
         self._forget()

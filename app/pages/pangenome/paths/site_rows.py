@@ -12,11 +12,12 @@ from genoviz.analyses.graph.sites.alleles import SiteAlleles, site_alleles
 from genoviz.analyses.graph.sites.kinds import SiteKind
 from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import Column, TableRows
 
 ALL_KINDS, NO_SITE = -1, -2
 SITE_COLUMNS = (
-    Column("Start (bp)", is_number=True, share=3),
+    Column("Start (bp)", is_number=True, share=3, least=POSITION),
     Column("Kind", share=3),
     Column("Size (bp)", is_number=True, share=2),
     Column("Alleles", is_number=True, share=2),

@@ -1,0 +1,46 @@
+"""Widths that columns of tables need, px."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+POSITION, IDENTIFIER, ALLELE = 92, 84, 38
+"""Widths in which a position of nine digits, ``rs12345678`` and some bases are readable."""
+LETTER, PADDING = 7.3, 11
+"""Width of a letter of a header, and of the margins of a cell."""
+
+
+def width_of_title(title: str) -> int:
+    """Return the width of a header, which is wrapped between words.
+
+    Examples
+    --------
+    >>> width_of_title("In reference"), width_of_title("SE")
+    (77, 26)
+    """
+    return PADDING + round(LETTER * max(map(len, title.split()), default=0))
+
+
+def share_width(
+    columns: list[dict[str, Any]], shares: Mapping[str, int], least: Mapping[str, int]
+) -> None:
+    """Set minimum widths, and let columns with widths in per cent share that of their table.
+
+    Parameters
+    ----------
+    columns
+        Tabulator's columns, which are changed.
+    shares
+        Relative widths of columns that replace their per cents, by title.
+    least
+        Minimum widths of columns by title, px; titles are never cut.
+    """
+    sharing = [column for column in columns if str(column.get("width")).endswith("%")]
+    usual = [float(column.pop("width").removesuffix("%")) for column in sharing]
+    parts = [shares.get(each.get("field"), part) for each, part in zip(sharing, usual, strict=True)]
+    for column, part in zip(sharing, parts, strict=True):
+        column["widthGrow"] = part / sum(parts)  # Tabulator rounds "px"
+    for column in columns:
+        if (title := column.get("field")) in least:
+            column["minWidth"] = max(least[title], width_of_title(title))
