@@ -164,7 +164,8 @@ class Dashboard:
         story.on_click(lambda _: self._open_story())
         self.root.sidebar = [*self.root.sidebar, story]
         link, self.session.follows_link = self.address, True
-        is_about_others = bool(link.tracks or link.sequences or link.genotypes)
+        sequences = "" if link.sequences == GRAPH_SOURCE else link.sequences
+        is_about_others = bool(link.tracks or sequences or link.genotypes)
         source = link.file or ("" if is_about_others else default_source())
         if source:
             companions = tuple(filter(None, (link.layout, *link.annotations)))

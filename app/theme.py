@@ -16,6 +16,7 @@ _TYPE = {
 _SHAPE = {"borderRadius": 8}
 
 _BAR_HEIGHT = 48
+_FOCUS = {"outline": "2px solid #56b4e9", "outlineOffset": "1px"}
 # disabled_buttons.js: pointer and focus reach the explanation why a button is disabled.
 _CALLED_DISABLED: dict[str, Any] = {
     "styleOverrides": {
@@ -24,8 +25,10 @@ _CALLED_DISABLED: dict[str, Any] = {
                 "pointerEvents": "auto",
                 "cursor": "default",
                 "&:hover": {"backgroundColor": "transparent"},
-                "&:focus-visible": {"outline": "2px solid #56b4e9", "outlineOffset": "1px"},
+                "&:focus-visible": _FOCUS,
             },
+            # The focus of a button that uploads is in its hidden field.
+            "&:has(input:focus-visible)": _FOCUS,
         },
     },
 }
@@ -53,7 +56,9 @@ def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
             "defaultProps": {"disableInteractive": True},
             "styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": "280px"}},
         },
-        "MuiDrawer": {"styleOverrides": {"paper": {"overflowX": "hidden"}}},
+        "MuiDrawer": {
+            "styleOverrides": {"paper": {"overflowX": "hidden", "scrollbarWidth": "thin"}}
+        },
         # The label of a small select that is empty stood on its lower edge.
         "MuiInputLabel": {
             "styleOverrides": {

@@ -45,6 +45,7 @@ class EmptyNote:
         if words == self.words:
             return
         self.words = words
-        self._label.update(text=fill(words, LETTERS), visible=bool(words))
+        text = "\n".join(fill(line, LETTERS) for line in words.splitlines())
+        self._label.update(text=text, visible=bool(words))
         for part in self._parts:
             part.visible = not words

@@ -28,7 +28,7 @@ from genoviz_app.plots.legend import short_number
 BAR_COLOUR, THRESHOLD_COLOUR = "#4fb3e8", "#ffb454"
 LOWEST = 0.6
 N_BINS = 40
-NOTHING = "Nothing yet"
+NOTHING = "Nothing\nyet"
 REST_SECONDS = 0.1
 LOWEST_BAR = 0.5
 MAX_TICKS = 7

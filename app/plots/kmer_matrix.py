@@ -17,9 +17,10 @@ from bokeh.models import (
 )
 
 from genoviz.analyses.graph.picture.palettes import DARK
+from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import FAINT, GROUND, plain_figure
 
-ABSENT = "#1b2432"
+ABSENT, NOTHING = "#1b2432", "Nothing\nyet"
 LETTERS, FEW_TICKS = 22, 5
 FEW_ROWS = 8
 """Minimum number of rows on the y axis; fewer k-mers leave room below."""
@@ -51,7 +52,7 @@ class MatrixFigure:
         self._source = ColumnDataSource(data={"image": [np.zeros((1, 1))], "dw": [1], "dh": [1]})
         colours = ramp_colours()
         self._mapper = LogColorMapper(palette=colours, low=1, high=2, low_color=ABSENT)
-        self.figure.image(
+        image = self.figure.image(
             "image", x=0, y=0, dw="dw", dh="dh", source=self._source,
             color_mapper=self._mapper, origin="top_left", anchor="top_left",
         )  # fmt: skip
@@ -70,9 +71,18 @@ class MatrixFigure:
         self._tickers = FixedTicker(ticks=[]), FixedTicker(ticks=[])
         self.figure.xaxis[0].update(ticker=self._tickers[0], major_label_orientation=0.9)
         self.figure.yaxis[0].ticker = self._tickers[1]
+        self.note = EmptyNote(self.figure, bar, image)
+        self.note.show(NOTHING)
 
-    def show(self, counts: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> None:
-        """Draw counts of shape (n_rows, n_columns)."""
+    def show(
+        self,
+        counts: np.ndarray,
+        rows: Sequence[str],
+        columns: Sequence[str],
+        *,
+        least_rows: int = FEW_ROWS,
+    ) -> None:
+        """Draw counts of shape (n_rows, n_columns), with room for ``least_rows``."""
         n_rows, n_columns = counts.shape
         image = counts.astype(np.float32) if counts.size else np.zeros((1, 1), np.float32)
         self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
@@ -80,7 +90,8 @@ class MatrixFigure:
         # The colour bar is redrawn for new ticks, but not for a new ticker.
         self._ticker.ticks = count_ticks(int(self._mapper.high))
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
-        self.figure.y_range.update(start=-max(n_rows, FEW_ROWS), end=0)
+        self.figure.y_range.update(start=-max(n_rows, least_rows), end=0)
+        self.note.show("" if counts.size else NOTHING)
         longest = max((len(shorten(name)) for name in columns), default=0)
         self.figure.min_border_bottom = 24 + int(4.6 * longest)
         for axis, ticker, names, sign, most in (

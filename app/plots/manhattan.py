@@ -28,7 +28,7 @@ COLUMNS = ("x", "y", "shade", "variant", "name", "text")
 DOT = 4
 LABEL_PIXELS, TICK_PIXELS = 7, 110
 DOT_COLOUR, BAND_COLOUR, LINE_COLOUR = "#4fb3e8", "#8fa1b8", "#c9d5e4"
-NOTHING = "Nothing yet"
+NOTHING = "Nothing\nyet"
 DOT_COLUMNS, BAND_COLUMNS = ("x", "y", "name", "text"), ("x", "low", "high")
 
 

@@ -29,7 +29,14 @@ from genoviz_app.plots.kmer_matrix import MatrixFigure
 MAX_KMERS, MAX_CELLS, MAX_HITS = 500, 1 << 22, 1 << 24
 MAX_COLUMNS = 2000
 NAME_LETTERS = 40
-MAX_NAMED = 12
+ENTER = "Enter one or more k-mers to see the count of each on each path or contig."
+ALONE, WITH_OTHERS = {"flex": "0 0 200px"}, {"flex": "1 1 0", "min-height": "0"}
+LISTS = """
+:host { font-size: 12.5px; font-variant-numeric: tabular-nums; overflow-y: auto; }
+h3 { font-size: 13px; margin: 4px 10px; }
+ul { list-style: none; margin: 0 10px 12px; padding: 0; column-width: 270px; }
+li { overflow-wrap: anywhere; break-inside: avoid; padding: 1px 0; }
+"""
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 
 
@@ -100,6 +107,11 @@ class Matrix:
     n_kmers: int
     n_columns: int
 
+    @property
+    def is_of_one(self) -> bool:
+        """Whether it has all counts of a single k-mer."""
+        return len(self.rows) == self.n_kmers == 1 and len(self.columns) == self.n_columns
+
 
 def count_matrix(built: BuiltIndex, answer: CountAnswer) -> Matrix:
     """Count the first k-mers by path of a graph, or by contig of a genome."""
@@ -133,8 +145,15 @@ class PathsPanel:
         ):
             self.figure.figure.on_event(event, act)
         self.said = pn.pane.HTML(
-            "", sizing_mode="stretch_width", margin=(12, 8, 0, 10), stylesheets=[TEXT]
+            ENTER, sizing_mode="stretch_width", margin=(12, 8, 0, 10), stylesheets=[TEXT]
         )
+        self.pane = pn.pane.Bokeh(
+            self.figure.figure, sizing_mode="stretch_both", margin=0, styles=WITH_OTHERS
+        )
+        self.names = pn.pane.HTML(
+            "", sizing_mode="stretch_both", margin=0, visible=False, stylesheets=[LISTS],
+            styles=WITH_OTHERS,
+        )  # fmt: skip
         self.panel = pmui.Column(
             pmui.Row(
                 self.said,
@@ -142,7 +161,8 @@ class PathsPanel:
                 sizing_mode="stretch_width",
                 margin=(0, 0, 4, 0),
             ),
-            pn.pane.Bokeh(self.figure.figure, sizing_mode="stretch_both", margin=0),
+            self.pane,
+            self.names,
             sizing_mode="stretch_both",
             margin=0,
         )
@@ -171,15 +191,18 @@ class PathsPanel:
             if matrix is None:
                 self.figure.show(np.zeros((0, 0)), [], [])
             else:
-                self.figure.show(matrix.counts, matrix.rows, matrix.columns)
+                least_rows = {"least_rows": 1} if matrix.is_of_one else {}
+                self.figure.show(matrix.counts, matrix.rows, matrix.columns, **least_rows)
+            is_alone = matrix is not None and matrix.is_of_one
+            self.pane.styles = ALONE if is_alone else WITH_OTHERS
+            self.names.object = lists_html(matrix, self._noun) if is_alone else ""
+            self.names.visible = is_alone
             self._say()
 
     def _say(self) -> None:
         matrix = self.matrix
         if matrix is None:
-            self.said.object = (
-                "Enter one or more k-mers to see the count of each on each path or contig."
-            )
+            self.said.object = ENTER
             return
         if self._pointer is not None:
             row, column = self._pointer
@@ -188,8 +211,8 @@ class PathsPanel:
             self.said.object = f"<b>{n_hits:,} hit{_s(n_hits)}</b> of {kmer} on {path}"
             return
         n_rows, n_columns = matrix.counts.shape
-        noun = "path" if self._state.index.built.graph is not None else "contig"
-        if n_rows == matrix.n_kmers == 1 and n_columns == matrix.n_columns:
+        noun = self._noun
+        if matrix.is_of_one:
             self.said.object = (
                 f"{escape(matrix.rows[0][:NAME_LETTERS])} {where_html(matrix, noun)}. "
                 f"Point at a {noun} for its count."
@@ -208,6 +231,10 @@ class PathsPanel:
             f"({100 * has / cells:.1f} %). "
             "Point at a cell for its count; click to see its hits."
         )
+
+    @property
+    def _noun(self) -> str:
+        return "path" if self._state.index.built.graph is not None else "contig"
 
     def _cell(self, event: Any) -> tuple[int, int] | None:
         matrix = self.matrix
@@ -239,17 +266,25 @@ class PathsPanel:
 
 
 def where_html(matrix: Matrix, noun: str) -> str:
-    """Return the paths that contain the first k-mer, or those that lack it if fewer."""
-    is_there = matrix.counts[0] > 0
-    n, n_there = len(is_there), int(np.count_nonzero(is_there))
-    if n_there in (0, n):
-        return f"is on {'none' if n_there == 0 else 'all'} of {n:,} {noun}{_s(n)}"
-    listed = np.flatnonzero(is_there if 2 * n_there <= n else ~is_there)
-    names = ", ".join(escape(matrix.columns[column]) for column in listed[:MAX_NAMED].tolist())
-    n_more = len(listed) - MAX_NAMED
-    more = f" and {n_more:,} more" if n_more > 0 else ""
-    link = ":" if 2 * n_there <= n else "; not on"
-    return f"is on {n_there:,} of {n:,} {noun}s{link} {names}{more}"
+    """Return on how many paths the first k-mer is; they are listed below."""
+    n, n_there = len(matrix.columns), int(np.count_nonzero(matrix.counts[0]))
+    share = {0: "none", n: "all"}.get(n_there, f"{n_there:,}")
+    return f"is on {share} of {n:,} {noun}{_s(n)}"
+
+
+def lists_html(matrix: Matrix, noun: str) -> str:
+    """Return the names of the paths with the first k-mer and their counts, and of the others."""
+    counts = matrix.counts[0]
+    there, others = np.flatnonzero(counts), np.flatnonzero(counts == 0)
+    parts = []
+    for title, columns in ((f"On {len(there):,}", there), (f"Not on {len(others):,}", others)):
+        if len(columns):
+            names = ((matrix.columns[column], int(counts[column])) for column in columns.tolist())
+            items = "".join(
+                f"<li>{escape(name)}{f' × {n:,}' if n > 1 else ''}</li>" for name, n in names
+            )
+            parts.append(f"<h3>{title} {noun}{_s(len(columns))}</h3><ul>{items}</ul>")
+    return "".join(parts)
 
 
 def _s(n: int) -> str:

@@ -54,6 +54,8 @@ NO_SEARCH = (
     "search its best guides. Or enter guides, one per line and without "
     "their PAM, or use the example, and press Search."
 )
+DESIGNING = "Finding guides, and their other sites on all haplotypes …"
+SEARCHING = "Searching …"
 
 
 class OffTargetsPage(Page):
@@ -181,6 +183,16 @@ class OffTargetsPage(Page):
         self._follow_link()
         self.places.poll()
         self.hits.poll()
+        if self.nothing.visible:
+            self.nothing.show(True, self._empty_html())
+
+    def _empty_html(self) -> str:
+        """Return what the page has to say while it has no hits."""
+        if self.form.designer.best.is_open:
+            return nothing_html(DESIGNING)
+        if self.state.step is not None:
+            return nothing_html(SEARCHING)
+        return nothing_html(NO_GENOME if self.state.genome is None else NO_SEARCH)
 
     def _follow_link(self) -> None:
         """Start the search of a link, unless it would take long."""
@@ -224,7 +236,7 @@ class OffTargetsPage(Page):
             self._list(hits)
         with pn.io.hold():
             self.take_graph.visible = genome is None and self._session.opened is not None
-            self.nothing.show(result is None, nothing_html(genome is not None))
+            self.nothing.show(result is None, self._empty_html())
             self.panel.visible = result is not None
             self.notices.object = notices_html(() if genome is None else genome.genome.notes)
 
@@ -283,9 +295,8 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
     )
 
 
-def nothing_html(has_genome: bool) -> str:
-    """Return instructions for a page without hits."""
-    words = NO_SEARCH if has_genome else NO_GENOME
+def nothing_html(words: str) -> str:
+    """Return the text of a page without hits."""
     return (
         '<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; '
         f'opacity: 0.85">{words}</p>'

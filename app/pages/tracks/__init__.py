@@ -83,6 +83,7 @@ class TracksPage(Page):
         self.dock = Dock([CountsTable], lambda _: self.counts)
         self.dock.show_first()
         self.dock.panel.styles = {"flex": "0 0 auto"}
+        self.dock.panel.visible = self.exports.panel.visible = False
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         self.nothing = EmptyState(self, NOTHING)
         session.param.watch(lambda _: self._follow_region(), "region")
@@ -179,7 +180,8 @@ class TracksPage(Page):
             self.counts.follow()
             self.exports.follow()
             self.nothing.show(self.is_complete and not contigs)
-            self.browser.panel.visible = bool(contigs)
+            for part in (self.browser.panel, self.dock.panel, self.exports.panel):
+                part.visible = bool(contigs)
             self.browser.refresh()
         self._show_notes()
 

@@ -154,6 +154,7 @@ class SearchForm:
         self.designer = GuideDesigner(state, lambda: self.pam.value, self._on_designed)
         limits = list(range(MAX_MISMATCHES + 1)), list(range(MAX_BULGE + 1))
         self.mismatches = self._limit("Mismatches", limits[0], 4)
+        self.mismatches.styles = {"flex": "1.12 1 0", "min-width": "0"}
         self.dna_bulge = self._limit("DNA bulge", limits[1], 0)
         self.rna_bulge = self._limit("RNA bulge", limits[1], 0)
         self.run_button = pmui.Button(
@@ -190,8 +191,9 @@ class SearchForm:
 
     def _limit(self, label: str, options: list[int], value: int) -> pmui.Select:
         return pmui.Select(
-            label=label, options=options, value=value, size="small", width=88,
-            margin=(12, 6, 0, 0),
+            label=label, options=options, value=value, size="small",
+            sizing_mode="stretch_width", margin=(12, 4, 0, 0),
+            styles={"flex": "1 1 0", "min-width": "0"},
         )  # fmt: skip
 
     @property

@@ -262,8 +262,8 @@ class GuideDesigner:
 
     Attributes
     ----------
-    target, button, said, panel
-        Panel objects; the third shows an error, or the quality of the guides.
+    target, button, said, panel, best
+        Panel objects; the third shows an error, or the quality of the guides. The `Question`.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class GuideDesigner:
         take: Callable[[BestGuides], None],
     ) -> None:
         self._state, self._pam, self._take = state, pam, take
-        self._best = Question(state.session, "guides of a gene", self._on_best)
+        self.best = Question(state.session, "guides of a gene", self._on_best)
         self.target = pmui.TextInput(
             label="Gene or region", placeholder=NO_GENE_YET, size="small",
             description="Target: a gene of the open annotations, or contig:start-end counted "
@@ -312,7 +312,7 @@ class GuideDesigner:
             return
         text = text or f"{region.path}:{region.start + 1}-{region.end}"
         self._say(f"finding the guides of {text} …")
-        self._best.ask(
+        self.best.ask(
             find_best_guides, state.genome, text, state.gene_files.at_hand, pam, state.reference
         )
         self._follow()
@@ -330,7 +330,7 @@ class GuideDesigner:
         self.said.object = f"<p>{escape(words[:1].upper() + words[1:])}{end}</p>"
 
     def _forget(self, *_events: Any) -> None:
-        self._best.drop()  # they are from another genome
+        self.best.drop()  # they are from another genome
         self.said.object = ""
         self._follow()
 
@@ -339,7 +339,7 @@ class GuideDesigner:
         names = [] if genes is None else [*genes.names.take(np.arange(min(len(genes), 20)))]
         example = next(filter(None, names), "")
         no_genome = "open a genome or a graph first" if state.genome is None else ""
-        is_under_way = "guides are being designed" if self._best.is_open else ""
+        is_under_way = "guides are being designed" if self.best.is_open else ""
         is_searching = "a search is running" if state.is_searching else ""
         with pn.io.hold():
             self.target.placeholder = f"{example}, or {NO_GENE_YET}" if example else NO_GENE_YET

@@ -62,7 +62,7 @@ class ColourBar:
             label="Colour by",
             groups=offered_groups(),
             value="density",
-            width=184,
+            width=200,
             **SMALL,
         )
         self.path = pmui.Select(label="Path", options=[], searchable=True, **WIDE)

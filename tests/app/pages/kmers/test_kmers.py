@@ -42,7 +42,7 @@ from genoviz_app.pages.kmers.hits import (
     iter_write_hits,
 )
 from genoviz_app.pages.kmers.index import build_html, check_target
-from genoviz_app.pages.kmers.paths_panel import Matrix, where_html
+from genoviz_app.pages.kmers.paths_panel import Matrix, lists_html, where_html
 from genoviz_app.pages.kmers.search_panel import sizes_svg, step_html
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.parts.questions import Question
@@ -366,6 +366,7 @@ def test_names_of_contigs_are_no_part_of_the_page(session, tmp_path):
     panel._pointer = (0, 0)
     panel._say()
     assert panel.said.object == "<b>1 hit</b> of GATTACA on &lt;img/src=x&gt;"
+    assert "<li>&lt;img/src=x&gt;</li>" in panel.names.object
     page.close()
 
 
@@ -382,6 +383,7 @@ def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     counts = [[[c for c, _, _ in places(kmer)].count(i) for i in range(2)] for kmer in kmers]
     assert panel.matrix.counts.tolist() == counts[:3]
     assert "showing 3 of 5 k-mers × 2 of 2 contigs" in panel.said.object
+    assert not panel.names.visible
     name, write = panel._file()
     write(tmp_path / name)
     head, *rows = (tmp_path / name).read_text().splitlines()
@@ -393,9 +395,10 @@ def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     ask(opened, "GATTACA")
     wait(opened, lambda: panel.matrix.n_kmers == 1)
     assert panel.said.object.startswith("GATTACA is on all of 2 contigs. ")
+    assert panel.names.visible
 
 
-def test_where_one_k_mer_is_is_said_by_names():
+def test_on_how_many_paths_one_k_mer_is_is_said():
     def words(counts, noun="path"):
         names = [f"p&{column}" for column in range(len(counts))]
         return where_html(Matrix(np.array([counts]), ["A"], names, 1, len(counts)), noun)
@@ -403,11 +406,14 @@ def test_where_one_k_mer_is_is_said_by_names():
     assert words([3, 1]) == "is on all of 2 paths"
     assert words([0, 0, 0], "contig") == "is on none of 3 contigs"
     assert words([1]) == "is on all of 1 path"
-    assert words([0, 2, 0]) == "is on 1 of 3 paths: p&amp;1"
-    assert words([1, 2, 0, 1]) == "is on 3 of 4 paths; not on p&amp;2"
-    many = words([1] * 14 + [0] * 86)
-    assert many.startswith("is on 14 of 100 paths: p&amp;0, p&amp;1, ")
-    assert many.endswith(", p&amp;11 and 2 more")
+    assert words([0, 2, 0]) == "is on 1 of 3 paths"
+
+
+def test_paths_of_one_k_mer_are_listed_with_their_counts_and_the_others():
+    matrix = Matrix(np.array([[0, 1_200, 1]]), ["A"], ["p0", "p&1", "p2"], 1, 3)
+    assert re.findall("<(?:h3|li)>([^<]*)", lists_html(matrix, "path")) == [
+        *["On 2 paths", "p&amp;1 × 1,200", "p2", "Not on 1 path", "p0"]
+    ]
 
 
 def test_names_of_rows_and_columns_have_room():

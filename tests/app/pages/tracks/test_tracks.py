@@ -249,7 +249,11 @@ def test_features_of_a_row_do_not_cover_each_other(session, page):
 
 
 def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, files):
+    parts = (page.browser.panel, page.dock.panel, page.exports.panel)
+    page.poll()
+    assert not any(part.visible for part in parts), "nothing can be counted or saved"
     open_files(session, page, files["reads.bed"], files["genes.gtf"])
+    assert all(part.visible for part in parts)
     page.tracks.move(page.tracks.tracks[1], -1)
     page.tracks.tracks[0].look.height = 120
     open_files(session, page, files["signal.bedgraph"])
@@ -263,6 +267,7 @@ def test_tracks_are_moved_taken_away_and_kept_when_others_come(session, page, fi
         page.tracks.remove(track)
     page.poll()
     assert (page.browser.contig, page.browser.region) == ("", None)
+    assert not any(part.visible for part in parts)
 
 
 def test_back_and_forward_visit_the_places_again_however_soon_they_were_left(
