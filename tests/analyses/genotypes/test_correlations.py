@@ -210,6 +210,27 @@ def test_what_cannot_be(change, sentence):
         )
 
 
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_variances_that_cannot_be_told_apart_are_refused(is_whole):
+    values = simulate(1)[0]
+    values[:5, 1] = values[:5, 1] if is_whole else np.nan
+    who = "all traits" if is_whole else "trait 1"
+    for given in (2 * np.eye(N), 3 * np.eye(N) + np.ones((N, N))):  # the mean takes up the ones
+        with pytest.raises(ParameterError, match=f"genetic effects, residuals of {who} cannot be"):
+            correlate_of_relationships(given, values)
+
+
+def test_traits_of_different_samples_need_relatives_among_them():
+    is_first = np.arange(N)[:, None] % 2 == [0, 1]
+    values = np.where(is_first, simulate(1)[0], np.nan)
+    found = correlate_of_relationships(KINSHIP, values)
+    assert found.correlation_errors[0, 1] > 0
+    assert found.residual[0, 1] == 0
+    apart = KINSHIP * (is_first[:, :1] == is_first[:, 0])
+    with pytest.raises(ParameterError, match="covariance of traits 1 and 2 needs related samples"):
+        correlate_of_relationships(apart, values)
+
+
 def test_the_command_has_a_row_for_each_pair(tmp_path, capfd):
     from genoviz import write_plink
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.variances.reml import FLOOR
+from genoviz.errors import ParameterError
 
+_HALVINGS = 6
 _AT_BOUND = 1e-4
 """Eigenvalues of scaled covariances below this count as 0."""
 
@@ -96,6 +99,28 @@ class PairState:
     information: np.ndarray
     log_likelihood: float
 
+    def improve(self, find: Callable[[np.ndarray, np.ndarray], PairState]) -> PairState:
+        """Return the state after an average information step, halved while the likelihood falls.
+
+        If the step leaves the parameter space, the Cholesky factors are updated instead. `find`
+        returns the state at given covariances.
+        """
+        from scipy.linalg import LinAlgError
+
+        tries = [(self.move, 0.5**k) for k in range(_HALVINGS)]
+        tries += [(self.move_factors, 10.0**k) for k in range(-4, _HALVINGS)]
+        for move, size in tries:
+            matrices = move(size)
+            if matrices is None:
+                continue
+            try:
+                new = find(*matrices)
+            except LinAlgError:  # a matrix from a file may have negative eigenvalues
+                continue
+            if new.log_likelihood > self.log_likelihood:
+                return new
+        return self
+
     def move(self, share: float) -> tuple[np.ndarray, np.ndarray] | None:
         """Return covariances after a share of the step; None if they are not positive definite."""
         step = np.linalg.lstsq(self.information, self.gradient)[0]
@@ -160,6 +185,19 @@ def split_pairs(covariances: np.ndarray, n_traits: int) -> tuple[np.ndarray, np.
     both = np.zeros((2, n_traits, n_traits))
     both[:, t, u] = both[:, u, t] = covariances.reshape(2, -1)
     return both[0], both[1]
+
+
+def trait_scales(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return the residual standard deviations of traits after fixed effects, used as units."""
+    scales = []
+    for trait in values.T:
+        has = ~np.isnan(trait)
+        rest = trait[has] - basis[has] @ np.linalg.lstsq(basis[has], trait[has])[0]
+        scales.append(np.sqrt((rest @ rest) / max(has.sum() - basis.shape[1], 1)))
+    found = np.array(scales)
+    if not (found > 0).all():
+        raise ParameterError("covariates account for a trait wholly, which leaves no variance")
+    return found
 
 
 def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> CorrelationSnapshot:

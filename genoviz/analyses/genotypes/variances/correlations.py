@@ -22,8 +22,9 @@ from genoviz.analyses.genotypes.variances.correlation_results import (
     make_snapshot,
     nothing_yet,
     trait_pairs,
+    trait_scales,
 )
-from genoviz.analyses.genotypes.variances.covariances import DiagonalCovariance
+from genoviz.analyses.genotypes.variances.covariances import DiagonalCovariance, check_distinct
 from genoviz.analyses.genotypes.variances.estimate import iter_relationships_of
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
@@ -34,7 +35,6 @@ MAX_VALUES = 10_000
 """Maximum number of values of all traits together if some samples lack some traits."""
 MAX_TRAITS = 6
 _START = 0.3
-_HALVINGS = 6
 
 
 def iter_correlate(
@@ -184,6 +184,7 @@ class _WholeLikelihood:
 
     def __init__(self, relationships: np.ndarray, basis: np.ndarray, values: np.ndarray) -> None:
         rotation = DiagonalCovariance(relationships, basis)
+        _check_pair(rotation.eigenvalues, np.ones(rotation.degrees), "all traits")
         self._eigenvalues = np.maximum(rotation.eigenvalues, 0.0)
         self._values = rotation.take(values)
         self._pairs = trait_pairs(values.shape[1])
@@ -224,6 +225,15 @@ class _PartLikelihood:
         self._design = np.zeros((len(self._values), n_traits * n_fixed))
         for t, rows in enumerate(self._rows):
             self._design[self._place(t), t * n_fixed : (t + 1) * n_fixed] = basis[rows]
+        fixed = [_span(basis[rows]) for rows in self._rows]
+        for t, u in self._pairs:
+            blocks = []
+            for is_genetic in (True, False):
+                block = self._block(is_genetic, t, u)
+                block = block - fixed[t] @ (fixed[t].T @ block)
+                blocks.append(block - (block @ fixed[u]) @ fixed[u].T)
+            who = f"trait {t + 1}" if t == u else f"traits {t + 1} and {u + 1}"
+            _check_pair(*blocks, who)
 
     def _place(self, trait: int) -> slice:
         return slice(self._starts[trait], self._starts[trait + 1])
@@ -276,6 +286,25 @@ class _PartLikelihood:
         return PairState(genetic, residual, np.array(gradient), information, -likelihood / 2)
 
 
+def _span(columns: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of columns; collinear ones count once."""
+    vectors, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return vectors[:, values > 1e-5 * values[0]]
+
+
+def _check_pair(genetic: np.ndarray, residual: np.ndarray, who: str) -> None:
+    """Raise if a covariance of traits cannot be estimated, given what it multiplies in V.
+
+    Traits that no sample has together have a residual of 0: their genetic covariance can be
+    estimated, the residual one stays at 0.
+    """
+    used = [genetic, residual] if residual.any() else [genetic]
+    if not genetic.any():
+        raise ParameterError(f"the genetic covariance of {who} needs related samples, has none")
+    system = np.array([[(a * b).sum() for b in used] for a in used])
+    check_distinct(system, ["genetic effects", f"residuals of {who}"][: len(used)])
+
+
 def _iter_fit(
     relationships: np.ndarray,
     values: np.ndarray,
@@ -289,7 +318,7 @@ def _iter_fit(
         raise ParameterError(f"max_iterations is {max_iterations}, needs at least 1")
     start = time.perf_counter()
     basis = training.basis[training.is_trained]
-    scales = _scales(values, basis)
+    scales = trait_scales(values, basis)
     is_whole = not np.isnan(values).any()
     kind = _WholeLikelihood if is_whole else _PartLikelihood
     likelihood = kind(relationships, basis, values / scales)
@@ -309,42 +338,7 @@ def _iter_fit(
         )
         if is_converged or iteration == max_iterations:
             return
-        old, state = state, _improve(likelihood, state)
+        old, state = state, state.improve(likelihood.at)
         change = float(np.abs(state.covariances - old.covariances).max())
         is_converged = change < tolerance
         iteration += 1
-
-
-def _scales(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Return the residual standard deviations of traits after fixed effects, used as units."""
-    scales = []
-    for trait in values.T:
-        has = ~np.isnan(trait)
-        rest = trait[has] - basis[has] @ np.linalg.lstsq(basis[has], trait[has])[0]
-        scales.append(np.sqrt((rest @ rest) / max(has.sum() - basis.shape[1], 1)))
-    found = np.array(scales)
-    if not (found > 0).all():
-        raise ParameterError("covariates account for a trait wholly, which leaves no variance")
-    return found
-
-
-def _improve(likelihood: _WholeLikelihood | _PartLikelihood, old: PairState) -> PairState:
-    """Return the state after an average information step, halved while the likelihood falls.
-
-    If the step leaves the parameter space, the Cholesky factors are updated instead.
-    """
-    from scipy.linalg import LinAlgError
-
-    tries = [(old.move, 0.5**k) for k in range(_HALVINGS)]
-    tries += [(old.move_factors, 10.0**k) for k in range(-4, _HALVINGS)]
-    for move, size in tries:
-        matrices = move(size)
-        if matrices is None:
-            continue
-        try:
-            new = likelihood.at(*matrices)
-        except LinAlgError:  # a matrix from a file may have negative eigenvalues
-            continue
-        if new.log_likelihood > old.log_likelihood:
-            return new
-    return old

@@ -30,6 +30,7 @@ Multiply = Callable[[np.ndarray], np.ndarray]
 SOLVED = 1e-10
 """Squared relative residual of solutions; errors of a gradient are then far below its noise."""
 MAX_SOLVING = 1000
+_SAME = 1e-9
 
 
 class NotPositiveError(ParameterError):
@@ -279,6 +280,33 @@ class _GradientSolver:
             if variance:
                 product += variance * self._covariance.multiply(k, columns)
         return (product,)
+
+
+def check_distinct(system: np.ndarray, names: Sequence[str]) -> None:
+    """Raise if a covariance is a combination of others, so that only their sum can be estimated.
+
+    Parameters
+    ----------
+    system
+        float64, shape (k, k): the traces tr(K_i' K_j) of what the variances multiply.
+    names
+        Names of the k components.
+
+    Raises
+    ------
+    ParameterError
+        With the names of the components that cannot be told apart.
+    """
+    scale = np.sqrt(np.diag(system))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(system / scale[:, None] / scale)
+    lost = (vectors[:, values < _SAME] ** 2).sum(axis=1) > _SAME
+    if lost.any():
+        alike = ", ".join(name for name, is_lost in zip(names, lost, strict=True) if is_lost)
+        raise ParameterError(
+            f"the variances of {alike} cannot be told apart: their covariances are alike, or "
+            "combinations of one another"
+        )
 
 
 def _project_both_sides(matrix: np.ndarray, basis: np.ndarray) -> np.ndarray:

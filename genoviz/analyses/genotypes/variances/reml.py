@@ -17,7 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.analyses.genotypes.variances.covariances import Covariance, NotPositiveError
+from genoviz.analyses.genotypes.variances.covariances import (
+    Covariance,
+    NotPositiveError,
+    check_distinct,
+)
 from genoviz.errors import ParameterError
 
 RESIDUAL = "residual"
@@ -25,7 +29,6 @@ FLOOR = 1e-6
 """Smallest variance of a component, as a share of the phenotypic variance."""
 _START = 0.02
 _HALVINGS = 8
-_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +181,7 @@ def iter_reml_of(
     images.append(covariance.probes)
     n_heritable = covariance.n_components - is_repeated
     system = covariance.weight * np.array([[(a * b).sum() for b in images] for a in images])
-    _check_distinct(system, (*names, RESIDUAL))
+    check_distinct(system, (*names, RESIDUAL))
     moments, moment_error = _moments(covariance, y, images, system, n_heritable)
     total = float((y * y).sum()) / covariance.degrees
     floor = FLOOR * total
@@ -282,23 +285,6 @@ def _snapshot(
         log_likelihood=state.log_likelihood,
         **known,
     )
-
-
-def _check_distinct(system: np.ndarray, names: tuple[str, ...]) -> None:
-    """Raise if a component's covariance is a combination of others, given the traces tr(K_k K_l).
-
-    Only the sum of such variances could be estimated.
-    """
-    scale = np.sqrt(np.diag(system))
-    scale = np.where(scale > 0, scale, 1.0)
-    values, vectors = np.linalg.eigh(system / scale[:, None] / scale)
-    lost = (vectors[:, values < _SAME] ** 2).sum(axis=1) > _SAME
-    if lost.any():
-        alike = ", ".join(name for name, is_lost in zip(names, lost, strict=True) if is_lost)
-        raise ParameterError(
-            f"the variances of {alike} cannot be told apart: their covariances are alike, or "
-            "combinations of one another"
-        )
 
 
 def _moments(
