@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from genoviz.cli.common_options import option, with_examples
+from genoviz.cli.genotypes.inputs import AutosomesOption
 from genoviz.cli.genotypes.tables import write_frame
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
@@ -51,14 +52,15 @@ def meta(
             show_default="2, or 1 for one file",
         ),
     ] = None,
+    autosomes: AutosomesOption = None,
 ) -> None:
     """Combine the associations of several studies by inverse-variance meta-analysis.
 
-    Variants match by contig, position and alleles; swapped alleles change the sign of the effect,
-    and alleles of the other strand match unless they are A/T or C/G. BETA is the effect of A1,
-    which is that of the first file with the variant. DIRECTION has a sign for each file, ? if it
-    lacks the variant. Q, Q_P and I2 (per cent) measure heterogeneity. What is left out, and lambda
-    GC of each file, are printed to standard error.
+    Variants match by chromosome, position and alleles; swapped alleles change the sign of the
+    effect, and alleles of the other strand match unless they are A/T or C/G. BETA is the effect of
+    A1, which is that of the first file with the variant. DIRECTION has a sign for each file, ? if
+    it lacks the variant. Q, Q_P and I2 (per cent) measure heterogeneity. What is left out, and
+    lambda GC of each file, are printed to standard error.
     """
     from genoviz.analyses.genotypes.association.meta_analysis import meta_analyse
 
@@ -68,6 +70,7 @@ def meta(
             random_effects=random,
             genomic_control=genomic_control,
             min_files=min_files,
+            n_autosomes=autosomes,
         )
     write_frame(found.frame, output)
     print_notes(*found.notes)

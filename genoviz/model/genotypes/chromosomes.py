@@ -75,30 +75,65 @@ def chromosome_kinds(contigs: Sequence[str], n_autosomes: int | None = None) -> 
     return np.array([_kind_of(name, n, n_autosomes is None) for name in contigs], np.uint8)
 
 
+def chromosome_names(contigs: Sequence[str], n_autosomes: int | None = None) -> list[str]:
+    """Return a name of each contig that is the same for all spellings of a chromosome.
+
+    ``chr1``, ``01`` and ``1`` become ``1``; sex chromosomes and mitochondria become X, Y, XY or MT.
+
+    Parameters
+    ----------
+    contigs, n_autosomes
+        As in `chromosome_kinds`.
+
+    Raises
+    ------
+    ParameterError
+        As `chromosome_kinds`.
+
+    Examples
+    --------
+    >>> chromosome_names(["chr1", "01", "23", "x", "PAR1", "chrM", "scaffold_9"])
+    ['1', '1', 'X', 'X', 'XY', 'MT', 'scaffold_9']
+    """
+    kinds = chromosome_kinds(contigs, n_autosomes).tolist()
+    return [
+        Kind(kind).name if kind != Kind.AUTOSOME else _without_prefix(contig)
+        for contig, kind in zip(contigs, kinds, strict=True)
+    ]
+
+
 def find_chromosome(
     name: str, contigs: Sequence[str], n_autosomes: int | None = None
 ) -> str | None:
-    """Return the unique contig that is the same sex or mitochondrial chromosome by another name.
+    """Return the unique contig that is the same chromosome by another name.
 
     Examples
     --------
     >>> find_chromosome("chrX", ["1", "22", "23"]), find_chromosome("26", ["1", "MT"])
     ('23', 'MT')
     >>> find_chromosome("X", ["1", "2"]), find_chromosome("7", ["chr7"])
-    (None, None)
+    (None, 'chr7')
     """
-    try:
-        kind, *kinds = chromosome_kinds([name, *contigs], n_autosomes).tolist()
-    except ParameterError:  # a name that is not a chromosome of the species
-        return None
-    found = [contig for contig, other in zip(contigs, kinds, strict=True) if other == kind]
-    return found[0] if kind != Kind.AUTOSOME and len(found) == 1 else None
+
+    def own_name(contig: str) -> str:
+        try:
+            return chromosome_names([contig], n_autosomes)[0]
+        except ParameterError:  # not a chromosome of the species
+            return _without_prefix(contig)
+
+    found = [contig for contig in contigs if own_name(contig) == own_name(name)]
+    return found[0] if len(found) == 1 else None
 
 
 def check_autosomes(n_autosomes: int | None) -> None:
     """Raise `ParameterError` if the number of autosomes is implausible."""
     if n_autosomes is not None and n_autosomes < 1:
         raise ParameterError(f"n_autosomes is {n_autosomes}, needs to be 1 or more")
+
+
+def _without_prefix(contig: str) -> str:
+    name = _PREFIX.sub("", contig)
+    return (name.lstrip("0") or "0") if name.isascii() and name.isdigit() else name
 
 
 def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:

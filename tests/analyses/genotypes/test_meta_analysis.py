@@ -142,6 +142,16 @@ def test_names_of_contigs_and_missing_sizes():
     assert frame["#CHROM"].to_list() == ["chr2", "10", "X", "MT", "scaffold_3"]
 
 
+def test_numbers_of_sex_chromosomes_are_those_of_the_species():
+    rows = [[ROW | {"contig": name}] for name in ("chrX", "23", 23)]
+    assert meta_analyse(tables(*rows)).frame["N_FILES"].to_list() == [3]
+    rows.append([ROW | {"contig": "30"}])
+    found = meta_analyse(tables(*rows), n_autosomes=29)
+    assert found.frame.select("#CHROM", "DIRECTION").rows() == [("23", "?++?"), ("chrX", "+??+")]
+    with pytest.raises(ParameterError, match="contig '30' is not a chromosome of humans"):
+        meta_analyse(tables(*rows))
+
+
 def test_an_absent_allele_is_that_of_the_other_files():
     alone = {"a2": None, "a1": "G", "beta": 3.0}
     several = [ROW | {"position": 7}, ROW | {"position": 7, "a2": "T"}]

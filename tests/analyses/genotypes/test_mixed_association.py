@@ -87,6 +87,19 @@ def test_variances_are_those_of_each_left_out_chromosome():
         assert found.heritabilities[k] == pytest.approx(share, abs=1e-4)
 
 
+def test_a_chromosome_of_two_names_is_left_out_as_one():
+    variants = GENOTYPES.variants
+    ids = np.where((CONTIGS == 1) & (np.arange(M) % 2 == 1), 3, CONTIGS)
+    named = replace(variants, contigs=("1", "02", "3", "chr2"), contig_ids=ids)
+    found, one = (
+        mixed_associate(replace(GENOTYPES, variants=each), PHENOTYPE, backend="cpu")
+        for each in (named, variants)
+    )
+    assert found.chromosomes == ("1", "02", "3")
+    np.testing.assert_array_equal(found.variances, one.variances)
+    np.testing.assert_array_equal(found.beta, one.beta)
+
+
 def test_calibrated_tests_are_scores_over_a_mean_variance(backend):
     options = {"covariates": AGE[:, None], "tests": "calibrated", "refine_below": 0}
     found = mixed_associate(GENOTYPES, PHENOTYPE, backend=backend, **options)

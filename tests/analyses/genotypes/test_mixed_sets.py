@@ -85,6 +85,10 @@ def test_sets_of_several_chromosomes_and_of_x_are_told():
     assert np.isnan(found.skat_q).tolist() == [True, True, False, False, False, True]
     assert "Not tested: 1 set, with variants on several chromosomes." in found.notes
     assert "Not tested: 2 of 5 sets, with fewer than 2 variants" in found.notes[-1]
+    variants = GENOTYPES.variants
+    same = replace(variants, contigs=("1", "chr1", *variants.contigs[2:]))
+    found = mixed_associate_sets(replace(GENOTYPES, variants=same), PHENOTYPE, sets, **OPTIONS)
+    assert np.isfinite(found.skat_q[0])
     found = mixed_associate_sets(
         GENOTYPES, PHENOTYPE, sets, min_variants=2, leave_out="none", **OPTIONS
     )

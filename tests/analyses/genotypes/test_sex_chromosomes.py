@@ -29,6 +29,7 @@ from genoviz import (
     write_plink,
 )
 from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
+from genoviz.model.genotypes.chromosomes import Kind, chromosome_names
 from tests.oracles.genotypes import DOSAGE, pack
 from tests.plink import Plink, numbers, write_table
 
@@ -104,6 +105,8 @@ def plink(drawn, tmp_path):
     ],
 )
 def test_every_spelling_of_a_chromosome_is_known(names, kind, backend):
+    spelled = {*chromosome_names(names.split())}
+    assert spelled == {Kind(kind).name} or (kind == 0 and len(spelled) == len(names.split()))
     for name in names.split():
         genotypes, _, _ = draw()
         variants = replace(genotypes.variants, contigs=("1", name, "2", "3", "4"))

@@ -15,8 +15,8 @@ from genoviz.analyses.figures import track_figure_bytes
 from genoviz.analyses.figures.axes import PrintedPlot
 from genoviz.analyses.graph.picture.palettes import LIGHT
 from genoviz.errors import GenovizError
+from genoviz.model.genotypes.chromosomes import find_chromosome
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
-from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.genotypes.association.choices import WINDOWS, Window
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
@@ -58,6 +58,8 @@ class Neighbourhood:
         The contig; "" if positions are unknown.
     n_more
         Number of variants in the interval that are left out, the most distant ones.
+    n_autosomes
+        Number of autosomes of the species, as in `Genotypes`.
     """
 
     variant: int
@@ -67,6 +69,7 @@ class Neighbourhood:
     ends: tuple[float, float]
     contig: str
     n_more: int = 0
+    n_autosomes: int | None = None
 
     @property
     def place(self) -> int:
@@ -113,8 +116,10 @@ def make_neighbourhood(genotypes: Genotypes, variant: int, window: Window) -> Ne
 
     maximum = int(np.clip(MAX_DOSAGES // max(genotypes.n_samples, 1), MIN_VARIANTS, MAX_VARIANTS))
     found = find_neighbours(genotypes.variants, variant, window, maximum)
-    rows, x, ends, contig, n_more = found
-    return Neighbourhood(variant, rows, x, linkage(genotypes, rows), ends, contig, n_more)
+    rows, x, ends, *rest = found
+    return Neighbourhood(
+        variant, rows, x, linkage(genotypes, rows), ends, *rest, genotypes.n_autosomes
+    )
 
 
 def genes_near(tables: list[FeatureTable], near: Neighbourhood) -> tuple[dict[str, Any], int]:
@@ -142,13 +147,14 @@ def _features(tables: list[FeatureTable], near: Neighbourhood) -> set[tuple[int,
         return found
     start, end = int(near.ends[0]), int(near.ends[1])
     for table in tables:
-        for contig in (near.contig, *aliases(near.contig)):
-            if contig not in table.intervals.contigs:
-                continue
-            for row in table.rows_within(contig, start, end).tolist():
-                low, high = int(table.intervals.starts[row]), int(table.intervals.ends[row])
-                found.add((low, high, table.name_of(row)))
-            break
+        contig, contigs = near.contig, table.intervals.contigs
+        if contig not in contigs:
+            contig = find_chromosome(contig, contigs, near.n_autosomes)
+        if contig is None:
+            continue
+        for row in table.rows_within(contig, start, end).tolist():
+            low, high = int(table.intervals.starts[row]), int(table.intervals.ends[row])
+            found.add((low, high, table.name_of(row)))
     return found
 
 

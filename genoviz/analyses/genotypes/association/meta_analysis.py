@@ -17,6 +17,7 @@ from genoviz.analyses.genotypes.association.variant_sites import (
     with_keys,
 )
 from genoviz.errors import ParameterError
+from genoviz.model.genotypes.chromosomes import check_autosomes
 
 if TYPE_CHECKING:
     import polars
@@ -55,13 +56,14 @@ def meta_analyse(
     random_effects: bool = False,
     genomic_control: bool = False,
     min_files: int | None = None,
+    n_autosomes: int | None = None,
 ) -> MetaAnalysis:
     """Combine effects of variants, weighted by their inverse variances.
 
-    Variants match by contig (with or without ``chr``), position and alleles. Swapped alleles change
-    the sign. Alleles of the other strand match, too, except those of A/T and C/G variants,
-    which match as written. Rows without position, alleles, effect, or a standard error above 0
-    are left out.
+    Variants match by chromosome, position and alleles. ``chr1``, ``01`` and ``1`` are the same
+    chromosome, and so are ``23`` and ``X``. Swapped alleles change the sign. Alleles of the other
+    strand match, too, except those of A/T and C/G variants, which match as written. Rows without
+    position, alleles, effect, or a standard error above 0 are left out.
 
     Parameters
     ----------
@@ -77,11 +79,15 @@ def meta_analyse(
         above 1.
     min_files
         Variants in fewer files are left out; 2 by default, or 1 for one file.
+    n_autosomes
+        Number of autosomes of the species, which determines the numbers of X, Y, XY and MT; if
+        None, 22 as in humans.
 
     Raises
     ------
     ParameterError
-        If a table has a variant twice, or no variant is in enough files.
+        If a table has a variant twice, no variant is in enough files, or a number is not a
+        chromosome of the species.
 
     References
     ----------
@@ -102,7 +108,8 @@ def meta_analyse(
     """
     if min_files is not None and min_files < 1:
         raise ParameterError(f"min_files is {min_files}, needs at least 1")
-    sites, studies, partial, notes = VariantSites(), [], [], []
+    check_autosomes(n_autosomes)
+    sites, studies, partial, notes = VariantSites(n_autosomes), [], [], []
     for number, (name, table) in enumerate(tables):
         usable, found = take_usable(name, table, sites)
         notes += found

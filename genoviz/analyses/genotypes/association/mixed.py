@@ -40,6 +40,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, in_one_go
+from genoviz.model.genotypes.chromosomes import chromosome_names
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]
@@ -103,7 +104,8 @@ def iter_mixed_associate(
         As in `iter_associate`.
     leave_out
         ``"chromosome"``: relationships exclude the chromosome of the tested variant, so that the
-        random effect does not absorb the variant's effect. ``"none"``: use all variants.
+        random effect does not absorb the variant's effect. Contigs ``1`` and ``chr1`` are the same
+        chromosome. ``"none"``: use all variants.
     tests
         ``"exact"``: memory n_samples² and time n_samples³ for each chromosome; ``"calibrated"``;
         ``"auto"``: exact up to 3,000 samples. See the module.
@@ -266,11 +268,10 @@ def split_chromosomes(
     genotypes: Genotypes, counts: np.ndarray, leave_out: LeaveOut, backend: Backend
 ) -> list[Chromosome]:
     """Return the chromosomes to leave out in turn, or all variants as one."""
-    ids, names = genotypes.variants.contig_ids, genotypes.variants.contigs
     if leave_out == "none":
         groups = {"": np.arange(genotypes.n_variants)}
     else:
-        groups = {names[k]: np.flatnonzero(ids == k) for k in np.unique(ids).tolist()}
+        groups = _group_chromosomes(genotypes)
     found = [Chromosome(k, rows, genotypes, counts, backend) for k, rows in groups.items()]
     total = sum(each.scale for each in found)
     minimum = 0.0 if leave_out == "none" else max(each.scale for each in found)
@@ -280,6 +281,19 @@ def split_chromosomes(
             "leave_out 'none' takes those of the same one"
         )
     return found
+
+
+def _group_chromosomes(genotypes: Genotypes) -> dict[str, np.ndarray]:
+    """Return the variants of each chromosome, by its first contig: ``1`` and ``chr1`` are one."""
+    ids = genotypes.variants.contig_ids
+    used = np.unique(ids)
+    contigs = [genotypes.variants.contigs[k] for k in used.tolist()]
+    names = np.array(chromosome_names(contigs, genotypes.n_autosomes), np.str_)
+    firsts = np.unique(names, return_index=True)[1]
+    return {
+        contigs[k]: np.flatnonzero(np.isin(ids, used[names == names[k]]))
+        for k in np.sort(firsts).tolist()
+    }
 
 
 def _empty_fits(counts: np.ndarray) -> Fits:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from genoviz.errors import ParameterError
+from genoviz.model.genotypes.chromosomes import chromosome_names
 
 if TYPE_CHECKING:
     import polars
@@ -15,13 +16,19 @@ COLUMNS = ("contig", "position", "id", "a1", "a2", "beta", "se", "n")
 KEY = ["contig", "position", "alleles"]
 PLACE = ["contig", "position"]
 _COMPLEMENTS = {"A": "T", "C": "G", "G": "C", "T": "A"}
-_SEX_AND_MT = {"X": "X", "Y": "Y", "M": "MT", "MT": "MT"}
 
 
 class VariantSites:
-    """Variants of all files so far: key, and names as in the first file."""
+    """Variants of all files so far: key, and names as in the first file.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    n_autosomes
+        As in `meta_analyse`.
+    """
+
+    def __init__(self, n_autosomes: int | None = None) -> None:
+        self._n_autosomes = n_autosomes
         self.contigs: dict[str, int] = {}
         self.contig_names: list[str] = []
         self.frame: polars.DataFrame | None = None
@@ -32,11 +39,8 @@ class VariantSites:
     def number_contigs(self, names: list[str]) -> dict[str, int]:
         """Return the number of each contig; ``chr1``, ``01`` and ``1`` are the same, 0 is none."""
         found = {}
-        for name in names:
-            short = name[3:] if name.lower().startswith("chr") else name
-            short = short.lstrip("0") if short.isdigit() else short
-            short = _SEX_AND_MT.get(short.upper(), short)
-            if not short:
+        for name, short in zip(names, chromosome_names(names, self._n_autosomes), strict=True):
+            if short == "0":
                 continue
             if short not in self.contigs:
                 self.contigs[short] = len(self.contig_names)

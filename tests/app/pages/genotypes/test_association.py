@@ -495,7 +495,7 @@ def test_surroundings_are_chosen_by_number_or_by_distance():
 def test_genes_stand_in_rows_without_overlap():
     table = FeatureTable.of(
         Intervals.from_columns(
-            ["chr1", "chr1", "chr1", "chr2"], [100, 150, 900, 100], [400, 300, 950, 200],
+            ["chr1", "chr1", "chr1", "chrX"], [100, 150, 900, 100], [400, 300, 950, 200],
             names=["one", "two", "three", "four"],
         )
     )  # fmt: skip
@@ -504,6 +504,9 @@ def test_genes_stand_in_rows_without_overlap():
     assert columns["name"] == ["one", "two", "three"]
     assert n_rows == 2
     assert columns["y"] == [-0.5, -1.5, -0.5]
+    for n_autosomes, names in ((None, ["four"]), (29, [])):
+        on_23 = replace(near, contig="23", n_autosomes=n_autosomes)
+        assert genes_near([table], on_23)[0]["name"] == names
 
 
 def test_rows_are_searched_among_all_and_written(state, panel, tmp_path):
