@@ -145,6 +145,8 @@ class PrincipalComponents:
         Number of multiplications by G.
     is_converged
         Whether all residuals are within the tolerance.
+    notes
+        A sentence if the genotypes have fewer components than were asked for.
     """
 
     scores: np.ndarray
@@ -154,6 +156,7 @@ class PrincipalComponents:
     residuals: np.ndarray
     n_iterations: int
     is_converged: bool
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
@@ -195,7 +198,8 @@ def iter_principal_components(
     genotypes
         The genotypes; preferably of unlinked variants, see `prune_by_linkage`.
     n_components
-        Number of components; fewer are returned if there are fewer samples or variants.
+        Number of components; fewer are returned, with a note, if there are fewer samples or
+        variants.
     n_iterations
         Maximum number of multiplications by G, at least 1. 10 are usual; 25 are needed if
         neighbouring eigenvalues are close, as in samples without structure.
@@ -254,6 +258,11 @@ def iter_principal_components(
         yield Progress(WHAT, shown + (1 - shown) * done)
     lengths = np.sqrt(eigenvalues * n_varied)
     squares = (counts * products.values**2).sum()
+    found, notes = len(eigenvalues), ()
+    if found < n_components:
+        notes = (
+            f"The genotypes have {found:,} principal components, fewer than {n_components:,}.",
+        )
     result = PrincipalComponents(
         scores=vectors * np.sqrt(eigenvalues),
         eigenvalues=eigenvalues,
@@ -262,6 +271,7 @@ def iter_principal_components(
         residuals=lanczos.residuals,
         n_iterations=n_done,
         is_converged=bool(is_converged),
+        notes=notes,
     )
     yield Progress(WHAT, 1.0, result)
 

@@ -299,6 +299,7 @@ def pca(
     if loadings is not None:
         columns = found.variants.columns
         write_table(columns | numbered_columns("PC", result.loadings), loadings)
+    print_notes(*result.notes)
     pairs = zip(result.eigenvalues, result.explained, strict=True)
     print_notes(*(f"PC{k}: eigenvalue {value:.4g}, {part:.2%} of the variance"
                   for k, (value, part) in enumerate(pairs, 1)))  # fmt: skip

@@ -121,6 +121,7 @@ def gwas(
                 found, n_components=pcs, seed=seed, backend=backend.value
             )
             components = io.last_result(steps, bar)
+            print_notes(*components.notes)
             scores = components.scores
             covariates = scores if covariates is None else np.hstack([covariates, scores])
             names += [f"PC{k + 1}" for k in range(scores.shape[1])]
