@@ -358,6 +358,31 @@ def test_convert_takes_column_6_of_the_fam_file_along(run, made):
     assert [line.split()[5] for line in Path("small.fam").read_text().splitlines()] == wanted
 
 
+def test_convert_tells_what_the_output_has_no_place_for(run, made):
+    n, ids = made.n_samples, made.samples.ids
+    fathers, phenotype = np.full(n, "0", ids.dtype), np.full(n, np.nan)
+    fathers[1], phenotype[0] = ids[0], 1
+    plain = replace(
+        made,
+        samples=replace(made.samples, family_ids=ids, sexes=np.zeros(n, np.uint8)),
+        variants=replace(made.variants, centimorgans=np.zeros(made.n_variants)),
+    )
+    genoviz.write_plink(plain, "plain")
+    genoviz.write_plink(
+        replace(made, samples=replace(made.samples, father_ids=fathers)), "all", phenotype=phenotype
+    )
+    lost = "family IDs, parents, sexes"
+    for name, words in (
+        ("a.vcf", f"VCF files have no place for {lost}, centimorgans, phenotypes, which are left"),
+        ("a.parquet", f"Parquet files have no place for {lost}, phenotypes, which are left out"),
+        ("a.npz", "NumPy files have no place for phenotypes, which are left out"),
+        ("a.bed", ""),
+    ):
+        assert run(f"convert plain.bed -o {name}")[2] == ""
+        code, _, err = run(f"convert all.bed -o {name}")
+        assert (code, words in " ".join(err.split()), bool(err)) == (0, True, bool(words)), err
+
+
 def test_convert_turns_files_of_the_old_order_as_plink_does(run, made, tmp_path):
     packed = np.zeros((made.n_samples, (made.n_variants + 3) // 4), np.uint8)
     for variant, row in enumerate(made.packed):
@@ -461,5 +486,9 @@ def test_dosages_are_used_where_they_can_be(run, tmp_path):
     design = np.column_stack([np.ones(12), dosages[1], dosages[2]])
     beta = np.linalg.lstsq(design, trait)[0][-1]
     np.testing.assert_allclose(column(out, "BETA")[2], beta)
-    code, out, err = run("gwas x.vcf --pheno y.tsv --model mixed --leave-out none")
-    assert (code, not_taken in err) == (0, True)
+    for command in (
+        "gwas x.vcf --pheno y.tsv --model mixed --leave-out none",
+        *("pca x.vcf -k 1", "king x.vcf", "prune x.vcf", "convert x.vcf -o made"),
+    ):
+        code, out, err = run(command)
+        assert (code, not_taken in err) == (0, True), err

@@ -64,10 +64,12 @@ def convert(
     """Convert genotypes to another file format, optionally filtered.
 
     Alleles are not swapped: A1 of PLINK is ALT of VCF, even if it is the major allele. Column 6 of
-    a .fam file is kept. A sample-major .bed file is written variant-major.
+    a .fam file is kept. A sample-major .bed file is written variant-major. Hard calls are written,
+    without phase and dosages. Fields of VCF other than genotypes, and phenotypes of .psam and
+    .sample files, are left out. A note tells what the output has no place for.
     """
     from genoviz.io.genotypes.arrays import write_dosages
-    from genoviz.io.genotypes.plink_files import ENDINGS
+    from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
     from genoviz.io.genotypes.writers import write_plink, write_vcf
 
     refuse_standard_output("-o", output, "genotypes are written to files")
@@ -77,13 +79,39 @@ def convert(
         found = io.open_genotypes(genotypes, bar, filters, split_alleles=split_alleles)
         found = _with_ids(found, new_ids)
         bar.update("Writing", 0, None, "")
+        phenotype, n_words = _read_phenotype(genotypes, found)
         if kind == "PLINK":
-            phenotype = _read_phenotype(genotypes, found)
+            if n_words:
+                fam = plink_paths(genotypes)[2].name
+                print_notes(f"column 6 of {fam} has {n_words:,} words, which become -9")
             written = [path.name for path in write_plink(found, output, phenotype=phenotype)]
         else:
             (write_vcf if kind == "VCF" else write_dosages)(found, output)
             written = [output.name]
+            _tell_lost(found, kind, phenotype, n_words)
     print_results({}, [f"wrote {', '.join(written)}: {found!r}"], as_json=False)
+
+
+def _tell_lost(genotypes: Genotypes, kind: str, phenotype: np.ndarray | None, n_words: int) -> None:
+    """Tell what is known of samples and variants and has no place in a kind of file."""
+    import numpy as np
+
+    samples, lost = genotypes.samples, []
+    if kind != "NumPy":
+        families = samples.family_ids
+        if ((families != "0") & (families != samples.ids)).any():
+            lost.append("family IDs")
+        if not samples.is_founder.all():
+            lost.append("parents")
+        if samples.sexes.any():
+            lost.append("sexes")
+    if kind == "VCF" and genotypes.variants.centimorgans.any():
+        lost.append("centimorgans")
+    is_missing = phenotype is None or np.isnan(phenotype) | np.isin(phenotype, (0, -9))
+    if n_words or not np.all(is_missing):
+        lost.append("phenotypes")
+    if lost:
+        print_notes(f"{kind} files have no place for {', '.join(lost)}, which are left out")
 
 
 def _with_ids(genotypes: Genotypes, new_ids: NewIds) -> Genotypes:
@@ -95,9 +123,7 @@ def _with_ids(genotypes: Genotypes, new_ids: NewIds) -> Genotypes:
     is_named_anew = np.full(len(variants), new_ids is NewIds.all) | np.isin(variants.ids, (".", ""))
     ids = variants.ids.tolist()
     for row in np.flatnonzero(is_named_anew).tolist():
-        contig = variants.contigs[variants.contig_ids[row]]
-        alleles = f"{variants.allele2[row]}:{variants.allele1[row]}"
-        ids[row] = f"{contig}:{variants.positions[row] + 1}:{alleles}"
+        ids[row] = variants.full_name(row)
     n_repeated = len(ids) - len({*ids})
     if n_repeated:
         print_notes(f"{n_repeated:,} variants have an ID that another one before has, too")
@@ -105,8 +131,11 @@ def _with_ids(genotypes: Genotypes, new_ids: NewIds) -> Genotypes:
     return replace(genotypes, variants=replace(variants, ids=np.array(ids, np.str_)))
 
 
-def _read_phenotype(path: Path, genotypes: Genotypes) -> np.ndarray | None:
-    """Return column 6 of the .fam file that genotypes come from; None if they have none."""
+def _read_phenotype(path: Path, genotypes: Genotypes) -> tuple[np.ndarray | None, int]:
+    """Return column 6 of the .fam file that genotypes come from, and the number of words in it.
+
+    It is None if there is no such file.
+    """
     import numpy as np
 
     from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
@@ -114,7 +143,7 @@ def _read_phenotype(path: Path, genotypes: Genotypes) -> np.ndarray | None:
 
     bed, _, fam = plink_paths(path)
     if path.suffix not in ENDINGS and (path.is_file() or not bed.is_file()):
-        return None
+        return None, 0
     lines = read_fam_lines(fam)
     keys = zip(lines.texts(0).tolist(), lines.texts(1).tolist(), strict=True)
     of_sample = dict(zip(keys, lines.texts(5).tolist(), strict=True))
@@ -126,6 +155,4 @@ def _read_phenotype(path: Path, genotypes: Genotypes) -> np.ndarray | None:
             phenotype[row] = float(of_sample[key])
         except ValueError:
             n_words += of_sample[key].upper() not in ("NA", "NAN", ".")
-    if n_words:
-        print_notes(f"column 6 of {fam.name} has {n_words:,} words, which become -9")
-    return phenotype
+    return phenotype, n_words

@@ -116,6 +116,11 @@ class VariantTable:
         contig = self.contigs[self.contig_ids[variant]]
         return name if name not in (".", "") else f"{contig}:{self.positions[variant] + 1}"
 
+    def full_name(self, variant: int) -> str:
+        """Return contig:position:A2:A1 of a variant, which in VCF is CHROM:POS:REF:ALT."""
+        contig, position = self.contigs[self.contig_ids[variant]], self.positions[variant] + 1
+        return f"{contig}:{position}:{self.allele2[variant]}:{self.allele1[variant]}"
+
     def in_region(self, contig: str, start: int, end: int) -> np.ndarray:
         """Return the indices of variants with start <= position < end, int64, by position."""
         if contig not in self.contigs:
