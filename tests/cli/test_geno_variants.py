@@ -272,6 +272,17 @@ def test_finemap_writes_probabilities_and_sets(run, made):
         named = {row["ID"] for row in rows_of(out) if row["SET"] == str(number)}
         assert named == {*part.variants.ids[each.variants].tolist()}
         assert float(row["LOG10_BF"]) == each.log10_bayes_factor > 2
+    bim = Path("g.bim")
+    lines = [line.split() for line in bim.read_text().splitlines()]
+    bim.write_text("".join("\t".join([line[0], ".", *line[2:]]) + "\n" for line in lines))
+    place, names = part.variants.columns, part.variants.full_name
+    region = f"{place['#CHROM'][0]}:{place['POS'][0] - 1}-{place['POS'][-1]}"
+    assert {*place["#CHROM"]} == {place["#CHROM"][0]}
+    fitted = "--pheno t.csv --trait y --covariate age --region"
+    assert run(f"finemap g.bed {fitted} {region} --sets s.tsv -o p.tsv")[0] == 0
+    for row, each in zip(rows_of(Path("s.tsv").read_text()), found.credible_sets, strict=True):
+        assert row["VARIANTS"].split(",") == [names(k) for k in each.variants.tolist()]
+    bim.write_text("".join("\t".join(line) + "\n" for line in lines))
     code, _, err = run(f"finemap g.bed {options} --max-iterations 1 -o p.tsv")
     assert (code, "raise --max-iterations" in err) == (3, True)
 

@@ -50,8 +50,8 @@ def finemap(
 
     PIP is the posterior probability that a variant has an effect, EFFECT the posterior mean effect
     per A1 allele, and SET the number of its credible set. A credible set contains the variant of
-    one effect with the probability of --coverage. If the fit does not converge, the exit status is
-    3.
+    one effect with the probability of --coverage. In --sets, variants without an ID are named
+    CONTIG:POS:A2:A1. If the fit does not converge, the exit status is 3.
     """
     from genoviz.analyses.genotypes.association.fine_mapping import iter_fine_map
     from genoviz.analyses.genotypes.association.single_effects import FineMappingOptions
@@ -103,7 +103,11 @@ def _variant_columns(genotypes: Genotypes, mapping: FineMapping) -> dict[str, An
 def _set_columns(genotypes: Genotypes, mapping: FineMapping) -> dict[str, Any]:
     import numpy as np
 
-    sets, ids = mapping.credible_sets, genotypes.variants.ids
+    sets, variants = mapping.credible_sets, genotypes.variants
+    names = variants.ids.tolist()
+    for row in {row for each in sets for row in each.variants.tolist()}:
+        names[row] = variants.full_name(row) if names[row] in (".", "") else names[row]
+    members = [",".join(names[row] for row in each.variants.tolist()) for each in sets]
     return {
         "#SET": np.arange(1, len(sets) + 1),
         "N_VARIANTS": np.array([len(each.variants) for each in sets], np.int64),
@@ -111,5 +115,5 @@ def _set_columns(genotypes: Genotypes, mapping: FineMapping) -> dict[str, Any]:
         "PURITY": np.array([each.purity for each in sets], np.float64),
         "LOG10_BF": np.array([each.log10_bayes_factor for each in sets], np.float64),
         "PRIOR_VARIANCE": mapping.prior_variances[[each.effect for each in sets]],
-        "VARIANTS": np.array([",".join(ids[each.variants].tolist()) for each in sets], np.str_),
+        "VARIANTS": np.array(members, np.str_),
     }
