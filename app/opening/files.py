@@ -216,6 +216,8 @@ class GraphCache(FileCache):
 def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
     for progress in iter_read_graph(path):
         fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
+        if progress.graph is not None:
+            _ = progress.graph.n_links  # sorted now, in the job, rather than where it is shown
         yield OpeningProgress(progress.stage, fraction, progress.graph)
 
 

@@ -150,7 +150,7 @@ def describe_graph(graph: PangenomeGraph) -> tuple[dict[str, int], str]:
     """Return the sizes of a graph, and the same in words."""
     sizes = {
         "n_nodes": graph.n_nodes,
-        "n_edges": graph.n_edges,
+        "n_edges": graph.n_links,
         "n_paths": graph.n_paths,
         "n_steps": graph.n_steps,
         "total_length": graph.total_length,

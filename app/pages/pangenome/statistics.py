@@ -170,7 +170,7 @@ def facts_html(opened: OpenGraph | None) -> str:
     graph = opened.graph
     rows = (
         ("Nodes", f"{graph.n_nodes:,}"),
-        ("Edges", f"{graph.n_edges:,}"),
+        ("Edges", f"{graph.n_links:,}"),
         ("Paths", f"{graph.n_paths:,}"),
         ("Path steps", f"{graph.n_steps:,}"),
         ("Sequence", f"{graph.total_length:,} bp"),

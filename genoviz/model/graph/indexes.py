@@ -99,6 +99,24 @@ def index_edges(n_nodes: int, edges: np.ndarray) -> Incidence:
     return _index(n_nodes, edges, graph_loops.count_edges, graph_loops.place_edges)
 
 
+def find_links(edges: np.ndarray) -> np.ndarray:
+    """Return each edge once, ascending; uint32, shape (n, 2).
+
+    Of the two mirror images of an edge (a+ to b+, b- to a-), the smaller counts.
+    """
+    half, both = np.uint64(32), np.uint64(1 << 32 | 1)
+    pairs = np.ascontiguousarray(edges, "<u4").reshape(-1).view("<u8")  # target << 32 | origin
+    keys = pairs << half
+    keys |= pairs >> half
+    np.minimum(keys, pairs ^ both, out=keys)
+    if (keys[1:] < keys[:-1]).any():  # edges of GBZ are sorted
+        keys.sort()
+    is_new = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+    keys = keys[is_new]
+    return (keys << half | keys >> half).view("<u4").reshape(-1, 2)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PositionIndex:
     """Positions of steps, computed from checkpoints at every 32nd step.

@@ -14,6 +14,7 @@ from genoviz.model.graph.indexes import (
     Incidence,
     PositionIndex,
     count_steps,
+    find_links,
     index_edges,
     index_steps,
 )
@@ -36,7 +37,7 @@ class PangenomeGraph:
     node_lengths
         int64, shape (n_nodes,), bp.
     edges
-        uint32, shape (n_edges, 2): from-handle and to-handle of each link.
+        uint32, shape (n_edges, 2): from-handle and to-handle of each link; see also `links`.
     path_names
         Names of the paths (P lines) and walks (W lines, as ``sample#haplotype#contig:start-end``).
     path_offsets
@@ -134,7 +135,7 @@ class PangenomeGraph:
 
     def __repr__(self) -> str:
         return (
-            f"PangenomeGraph({self.n_nodes:,} nodes, {self.n_edges:,} edges, "
+            f"PangenomeGraph({self.n_nodes:,} nodes, {self.n_links:,} edges, "
             f"{self.n_paths:,} paths, {self.n_steps:,} steps, {self.total_length:,} bp)"
         )
 
@@ -145,8 +146,18 @@ class PangenomeGraph:
 
     @property
     def n_edges(self) -> int:
-        """Number of edges."""
+        """Number of edges as listed."""
         return len(self.edges)
+
+    @property
+    def links(self) -> np.ndarray:
+        """Each edge once; an edge and its mirror image are one; uint32, shape (n_links, 2)."""
+        return self.edges if self.n_links == self.n_edges else find_links(self.edges)
+
+    @cached_property
+    def n_links(self) -> int:
+        """Number of different edges; see `links`."""
+        return len(find_links(self.edges))
 
     @property
     def n_paths(self) -> int:
@@ -170,10 +181,8 @@ class PangenomeGraph:
         Positions run along the path, whatever the orientation of its steps.
         """
         lengths = self.node_lengths[self.steps >> 1]
-        positions = np.cumsum(lengths) - lengths
-        counts = np.diff(self.path_offsets)
-        starts = np.zeros(self.n_paths, np.int64)
-        has_steps = counts > 0
+        positions, counts = np.cumsum(lengths) - lengths, np.diff(self.path_offsets)
+        starts, has_steps = np.zeros(self.n_paths, np.int64), counts > 0
         starts[has_steps] = positions[self.path_offsets[:-1][has_steps]]
         positions -= np.repeat(starts, counts)
         positions.flags.writeable = False

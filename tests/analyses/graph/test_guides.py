@@ -286,7 +286,7 @@ def test_components_are_stacked():
 @pytest.mark.parametrize("seed", range(3))
 def test_link_stress_is_that_of_two_step_paths(backend, seed):
     graph = random_links(seed)
-    edges = [edge for edge in graph.edges.tolist() if edge[0] >> 1 != edge[1] >> 1]
+    edges = {min((a, b), (b ^ 1, a ^ 1)) for a, b in graph.edges.tolist() if a >> 1 != b >> 1}
     signed = [[(h >> 1) + 1 if h & 1 == 0 else -(h >> 1) - 1 for h in edge] for edge in edges]
     links = make_graph(graph.node_lengths, signed)
     coordinates = np.random.default_rng(seed).normal(0, 50, (graph.n_nodes, 2, 2))
@@ -294,6 +294,26 @@ def test_link_stress_is_that_of_two_step_paths(backend, seed):
     found = link_stress(graph, GraphLayout(coordinates.copy()), backend=backend)
     assert found.mean == pytest.approx(np.mean(terms))
     assert found.n_terms == len(terms)
+
+
+def listed_twice(graph):
+    """Return a graph that lists each edge in the other direction too."""
+    return replace(graph, edges=np.concatenate([graph.edges, graph.edges[:, ::-1] ^ np.uint32(1)]))
+
+
+def test_a_link_listed_in_both_directions_counts_once():
+    graph = random_links(4)
+    twice = listed_twice(graph)
+    edges = {min((a, b), (b ^ 1, a ^ 1)) for a, b in graph.edges.tolist()}
+    assert graph.n_links == twice.n_links == len(edges)
+    assert [*map(tuple, twice.links.tolist())] == sorted(edges)
+    coordinates = np.random.default_rng(4).normal(0, 50, (graph.n_nodes, 2, 2))
+    found, other = (link_stress(each, GraphLayout(coordinates)) for each in (graph, twice))
+    assert other.n_terms == found.n_terms
+    assert other.mean == pytest.approx(found.mean)
+    once = replace(graph, edges=twice.links)
+    walks = [guide_graph(each).graph for each in (once, twice)]
+    assert walks[0].steps.tolist() == walks[1].steps.tolist()
 
 
 def test_link_stress_needs_the_layout_of_its_graph():

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.analyses.graph.query.statistics import graph_statistics, iter_graph_statistics
+from genoviz.cli.results import describe_graph
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.layout_files import read_layout
@@ -70,6 +71,7 @@ def test_a_small_graph_by_hand():
     names = ("HG1#1#c", "HG2#1#c", "HG1#2#c")
     statistics = graph_statistics(hand_made(node_sequences=sequences, path_names=names))
     assert (statistics.n_edges, statistics.n_unlisted_edges) == (6, 1)
+    assert describe_graph(hand_made())[1].startswith("6 nodes, 6 edges, 3 paths, ")
     assert statistics.component_sizes == (5, 1)
     assert (statistics.n_loops, statistics.n_looped_nodes) == (2, 1)
     # s1+ -> s2+ and s3+ begin with G; s6+ -> s6+ and s6- begin with A; s6- -> s6- is alone

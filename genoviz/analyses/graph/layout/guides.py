@@ -213,7 +213,7 @@ def _make_walks(
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps and bounds of walks to nodes without a guide."""
-    handles = HandleGraph.of_edges(graph.edges, graph.n_nodes)
+    handles = HandleGraph.of_edges(graph.links, graph.n_nodes)
     walks = GuideWalks(
         np.empty(1024, np.uint32),
         np.empty(1024, np.int64),

@@ -63,15 +63,16 @@ def link_stress(
 ) -> PathStress:
     """Return the exact path stress of all links, each as a path of two steps.
 
-    It measures how well neighbours are placed, independent of the paths. Self-loops are skipped,
-    because the two ends of a node cannot coincide.
+    It measures how well neighbours are placed, independent of the paths. A link counts once, also
+    if the graph lists it in both directions. Self-loops are skipped, because the two ends of a node
+    cannot coincide.
 
     Raises
     ------
     ParameterError
         If layout and graph differ in their number of nodes.
     """
-    edges = graph.edges[graph.edges[:, 0] >> 1 != graph.edges[:, 1] >> 1]
+    edges = graph.links[graph.links[:, 0] >> 1 != graph.links[:, 1] >> 1]
     links = replace(
         graph,
         edges=edges,

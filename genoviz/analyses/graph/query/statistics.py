@@ -99,17 +99,8 @@ def _share(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
 
 
-def _distinct_edges(graph: PangenomeGraph) -> np.ndarray:
-    """Return each edge once, as the smaller of its two mirror images; uint32, shape (n, 2)."""
-    origins, targets = graph.edges.reshape(-1, 2).astype(np.uint64).T
-    one, half = np.uint64(1), np.uint64(32)
-    mirrors = ((targets ^ one) << half) | (origins ^ one)
-    keys = np.unique(np.minimum((origins << half) | targets, mirrors))
-    return np.stack([keys >> half, keys & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)
-
-
 def _edge_part(graph: PangenomeGraph) -> dict:
-    edges = _distinct_edges(graph)
+    edges = graph.links
     n_unlisted = HandleGraph.of(graph).n_added
     listed = HandleGraph.of_edges(edges, graph.n_nodes)
     ends = np.diff(listed.offsets).reshape(-1, 2)

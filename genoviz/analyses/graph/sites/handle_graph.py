@@ -34,10 +34,10 @@ class HandleGraph:
     @classmethod
     def of(cls, graph: PangenomeGraph) -> HandleGraph:
         """Return the successors in a graph, by its edges and by the steps of its paths."""
-        offsets, targets = _link(graph.edges, 2 * graph.n_nodes)
+        offsets, targets = _link(graph.links, 2 * graph.n_nodes)
         added = _find_unlinked_steps(graph, offsets, targets)
         if len(added):
-            edges = np.concatenate([graph.edges.reshape(-1, 2), added])
+            edges = np.concatenate([graph.links.reshape(-1, 2), added])
             offsets, targets = _link(edges, 2 * graph.n_nodes)
         return cls(offsets, targets, len(added))
 
