@@ -12,7 +12,7 @@ from genoviz.model import Annotations, ByteStrings, Intervals, PathRegion
 GENE_TYPES, TRANSCRIPT_TYPES = ("gene", "pseudogene", "ncRNA_gene"), ("transcript", "mRNA")
 EXON_TYPES = ("exon", "CDS")
 NO_BLOCKS = np.empty((0, 2), np.int64)
-PRIME = np.uint64(0x9E3779B97F4A7C15)
+PRIME, GENE_PRIME = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 KEY_BYTES = 24
 ROWS_PER_SLICE = 1 << 14
 
@@ -98,6 +98,32 @@ class FeatureTable:
         rows = np.arange(low, max(low, high))
         return rows[self.intervals.ends[rows] >= start]
 
+    def count_within(self, contig: str, start: int, end: int) -> int:
+        """Return the number of features that overlap a region."""
+        rank = self.intervals.find_contig(contig)
+        some = slice(*self.bounds[rank : rank + 2].tolist())
+        n_begun = np.searchsorted(self.intervals.starts[some], end, "left")
+        return int(n_begun - np.searchsorted(self.sorted_ends[some], start, "right"))
+
+    @cached_property
+    def sorted_ends(self) -> np.ndarray:
+        """The ends of the features of each contig, ascending; int64, shape (n,)."""
+        return self.intervals.ends[np.lexsort((self.intervals.ends, self.intervals.contig_ids))]
+
+    def split(self) -> tuple[Intervals, np.ndarray]:
+        """Return the blocks of all features by start, and the feature of each, int64.
+
+        A feature without blocks is one block.
+        """
+        counts = np.diff(self.block_offsets)
+        owners = np.repeat(np.arange(len(self)), np.maximum(counts, 1))
+        starts, ends = self.intervals.starts[owners], self.intervals.ends[owners]
+        is_block = counts[owners] > 0
+        starts[is_block], ends[is_block] = self.blocks.T
+        order = np.lexsort((starts, owners))
+        whole = replace(self.intervals, names=None, scores=None).select(owners)
+        return replace(whole, starts=starts[order], ends=ends[order]), owners
+
     def blocks_of(self, row: int) -> np.ndarray:
         """Return start and end of the blocks of a feature, bp; int64, shape (n_blocks, 2)."""
         if self.blocks is None or self.block_offsets is None:
@@ -146,7 +172,7 @@ def _rows_of_types(annotations: Annotations, types: tuple[str, ...]) -> np.ndarr
 def _find_blocks(
     annotations: Annotations, rows: np.ndarray, table: FeatureTable
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the blocks of BED12 features, or of genes, the exons with the same name."""
+    """Return the blocks of BED12 features, or of genes, their exons."""
     if len(annotations.blocks):
         counts = np.diff(annotations.block_offsets)[rows]
         offsets = np.append(0, np.cumsum(counts))
@@ -158,20 +184,20 @@ def _find_blocks(
     )
     if len(exons) == 0 or len(rows) == len(annotations):
         return None, None
-    return match_exons(annotations, exons, table.intervals)
+    return match_exons(annotations, exons, rows, table.intervals)
 
 
 def match_exons(
-    annotations: Annotations, exons: np.ndarray, features: Intervals
+    annotations: Annotations, exons: np.ndarray, genes: np.ndarray, features: Intervals
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the union of the exons with each feature's name, within the feature.
+    """Return the union of the exons of each feature's gene, or else of its name, within it.
 
     Parameters
     ----------
-    exons
-        int64: rows of the annotations.
+    exons, genes
+        int64: rows of the annotations that are exons, and those that are the features.
     features
-        Features with names.
+        The features with names.
 
     Returns
     -------
@@ -181,9 +207,15 @@ def match_exons(
     """
     contigs = np.asarray(annotations.contigs.codes, np.int64)[exons]
     keys = hash_names(annotations.names.take(exons), contigs)
+    wanted = hash_names(features.names, features.contig_ids)
+    numbers = annotations.genes[exons], annotations.genes[genes]
+    pair = (keys, contigs), (wanted, features.contig_ids)
+    for (of_rows, on), own, other in zip(pair, numbers, numbers[::-1], strict=True):
+        is_told = (own >= 0) & np.isin(own, other)
+        of_genes = (own[is_told].astype(np.uint64) + np.uint64(1)) * GENE_PRIME
+        of_rows[is_told] = of_genes * PRIME + on[is_told].astype(np.uint64)
     order = np.lexsort((annotations.starts[exons], keys))
     keys, exons = keys[order], exons[order]
-    wanted = hash_names(features.names, features.contig_ids)
     firsts, stops = (np.searchsorted(keys, wanted, side) for side in ("left", "right"))
     counts = stops - firsts
     owners = np.repeat(np.arange(len(features)), counts)

@@ -29,12 +29,15 @@ class GeneParts:
         int64, shape (n_genes,): the annotation that each gene is, or its first exon.
     exon_rows
         int64, ascending: the annotations of GFF and GTF that are exons.
+    exon_genes
+        int64, shape (n_exons,): the gene of each exon, -1 if the annotations do not tell.
     """
 
     genes: Intervals
     exons: Intervals
     rows: np.ndarray
     exon_rows: np.ndarray
+    exon_genes: np.ndarray
     notes: tuple[str, ...] = ()
 
 
@@ -44,8 +47,9 @@ def find_gene_parts(annotations: Annotations) -> GeneParts:
     In GFF and GTF, genes are the rows whose type ends with ``gene``; without these, transcripts
     (``mRNA``); without these, the span of exons with one name on a contig. Exons are rows of type
     ``exon``, and of type ``CDS`` where these are not within exons: in NCBI's annotations of
-    bacteria, only genes of RNAs have ``exon``. A gene without any is one exon. In BED, each row is
-    a gene, and its blocks, or the whole row, are exons.
+    bacteria, only genes of RNAs have ``exon``. Exons belong to the gene that `Annotations.genes`
+    tells, if any, and a gene without any is one exon. In BED, each row is a gene, and its blocks,
+    or the whole row, are exons.
     """
     types = np.asarray(annotations.types.codes)
     of_bed = _rows_of(annotations, types, lambda name: name == "")
@@ -64,23 +68,61 @@ def find_gene_parts(annotations: Annotations) -> GeneParts:
     elif len(coding):
         pair = (_intervals(contigs, _columns(annotations, some), None) for some in (coding, exons))
         alone = coverage_fraction(*pair, backend="cpu").fractions < 1
+        of_coding = annotations.genes[coding]
+        alone |= (of_coding >= 0) & ~np.isin(of_coding, annotations.genes[exons])
         exons = np.sort(np.concatenate([exons, coding[alone]]))
     if len(genes) == 0 and len(exons):
         spans, firsts = _span_by_name(annotations, exons)
         columns = [np.concatenate(pair) for pair in zip(spans, columns, strict=True)]
         rows = np.concatenate([firsts, of_bed])
     names = annotations.names.take(rows)
-    pair = (_intervals(contigs, _columns(annotations, some), None) for some in (genes, exons))
-    alone = genes[count_overlaps(*pair, backend="cpu") == 0]
-    blocks = _columns(annotations, np.concatenate([exons, alone])), _blocks(annotations, of_bed)
+    loose = exons[~are_of_genes(annotations, exons, genes)]
+    pair = (_intervals(contigs, _columns(annotations, some), None) for some in (genes, loose))
+    has_exons = are_of_genes(annotations, genes, exons) | (count_overlaps(*pair, backend="cpu") > 0)
+    alone = np.flatnonzero(~has_exons)
+    blocks = (
+        _columns(annotations, np.concatenate([exons, genes[alone]])),
+        blocks_of_rows(annotations, of_bed),
+    )
     parts = [np.concatenate(pair) for pair in zip(*blocks, strict=True)]
+    n_blocks = np.diff(annotations.block_offsets)[of_bed]
+    of_blocks = len(rows) - len(of_bed) + np.arange(len(of_bed))
+    of_blocks = np.concatenate([np.repeat(of_blocks, n_blocks), of_blocks[n_blocks == 0]])
+    of_exons = _genes_of(annotations, exons, rows[: len(rows) - len(of_bed)])
+    owners = [of_exons, alone, of_blocks]
     return GeneParts(
         _intervals(contigs, columns, names),
         _intervals(contigs, parts, None),
         rows,
         exons,
+        np.concatenate(owners),
         tuple(annotations.notes),
     )
+
+
+def are_of_genes(annotations: Annotations, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return which rows are of the same gene as any of the others."""
+    genes = annotations.genes
+    return (genes[rows] >= 0) & np.isin(genes[rows], genes[others])
+
+
+def _genes_of(annotations: Annotations, exons: np.ndarray, genes: np.ndarray) -> np.ndarray:
+    """Return the place among ``genes`` of the gene of each exon, or -1.
+
+    A gene may be on a contig several times; then it is the last that begins before the exon.
+    """
+    rows = np.concatenate([genes, exons])
+    places = np.concatenate([np.arange(len(genes)), np.full(len(exons), -1)])
+    codes, contigs = annotations.genes[rows], annotations.contigs.codes[rows]
+    order = np.lexsort((places < 0, annotations.starts[rows], contigs, codes))
+    is_gene = places[order] >= 0
+    last = np.maximum.accumulate(np.where(is_gene, np.arange(len(rows)), -1))
+    before = order[np.maximum(last, 0)]
+    is_same = (last >= 0) & (codes[order] >= 0)
+    is_same &= (codes[before] == codes[order]) & (contigs[before] == contigs[order])
+    found = np.empty(len(rows), np.int64)
+    found[order] = np.where(is_same, places[before], -1)
+    return found[len(genes) :]
 
 
 def _rows_of(
@@ -94,7 +136,7 @@ def _columns(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
     return [annotations.contigs.codes[rows], annotations.starts[rows], annotations.ends[rows]]
 
 
-def _blocks(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
+def blocks_of_rows(annotations: Annotations, rows: np.ndarray) -> list[np.ndarray]:
     """Return contigs, starts and ends of the blocks of rows; a row without blocks is one block."""
     offsets = annotations.block_offsets
     counts = offsets[rows + 1] - offsets[rows]
@@ -135,103 +177,6 @@ def _intervals(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Gene:
-    """A gene on a contig.
-
-    Attributes
-    ----------
-    name, contig, start, end
-        Positions are 0-based half-open, bp.
-    strand
-        1, -1, or 0 if unknown, which is treated as 1.
-    exons
-        int64, shape (n, 2): exon bounds within the gene, ascending and disjoint; the whole gene if
-        unknown.
-    """
-
-    name: str
-    contig: str
-    start: int
-    end: int
-    strand: int
-    exons: np.ndarray
-
-    @property
-    def label(self) -> str:
-        """The location as text."""
-        return f"{self.contig}:{self.start}-{self.end}"
-
-    def is_exonic(self, position: int) -> bool:
-        """Return whether a base is in an exon."""
-        return bool(((self.exons[:, 0] <= position) & (position < self.exons[:, 1])).any())
-
-    def position_of(self, cut: int) -> float:
-        """Return the share of exonic bases before a cut, 5' to 3' along the gene."""
-        before = np.clip(cut - self.exons[:, 0], 0, self.exons[:, 1] - self.exons[:, 0]).sum()
-        share = float(before / (self.exons[:, 1] - self.exons[:, 0]).sum())
-        return 1 - share if self.strand < 0 else share
-
-
-def find_genes_named(
-    annotations: Annotations, name: str, contigs: tuple[str, ...]
-) -> tuple[list[Gene], tuple[str, ...]]:
-    """Return the genes of a name on some contigs, and notes on renamed contigs.
-
-    Case is ignored unless several names differ only in case.
-    """
-    parts = find_gene_parts(annotations)
-    genes = map_contigs(parts.genes, contigs)
-    texts = [*genes.names]
-    rows = [row for row, text in enumerate(texts) if text == name]
-    if not rows:
-        rows = [row for row, text in enumerate(texts) if text.lower() == name.lower()]
-    found = []
-    for row in rows:
-        number, start, end = (
-            int(column[row]) for column in (genes.contig_ids, genes.starts, genes.ends)
-        )
-        if not 0 <= number < len(genes.contigs) or genes.contigs[number] not in contigs:
-            continue
-        owner = int(parts.rows[row])
-        spans = _exons_of(annotations, owner, start, end, parts.exon_rows).clip(start, end)
-        strand = int(annotations.strands[owner])
-        exons = _join(spans, start, end)
-        found.append(Gene(texts[row], genes.contigs[number], start, end, strand, exons))
-    return found, tuple(genes.notes)
-
-
-def _exons_of(
-    annotations: Annotations, gene: int, start: int, end: int, exons: np.ndarray
-) -> np.ndarray:
-    """Return the bounds of the exons of a gene from start to end; int64, shape (n, 2).
-
-    Exons on the other strand are of another gene. So are those of other names, if some have the
-    name of the gene.
-    """
-    rows = np.array([gene])
-    if annotations.types[gene]:
-        strand, codes = annotations.strands[gene], annotations.contigs.codes
-        rows = exons[codes[exons] == codes[gene]]
-        rows = rows[(annotations.starts[rows] < end) & (annotations.ends[rows] > start)]
-        rows = rows[annotations.strands[rows] * strand >= 0]
-        is_named = np.array([annotations.names[row] == annotations.names[gene] for row in rows])
-        rows = rows[is_named] if is_named.any() else rows
-    _, starts, ends = _blocks(annotations, rows)
-    return np.stack([starts, ends], axis=1)
-
-
-def _join(spans: np.ndarray, start: int, end: int) -> np.ndarray:
-    """Merge spans that overlap or touch; without spans, return the whole range."""
-    joined: list[list[int]] = []
-    for first, last in sorted(spans.tolist()):
-        if joined and first <= joined[-1][1]:
-            joined[-1][1] = max(joined[-1][1], last)
-        else:
-            joined.append([first, last])
-    return np.array(joined or [[start, end]], np.int64)
-
-
 class SiteClass(IntEnum):
     """Location of a hit: overlapping an exon, within a gene otherwise, or intergenic."""
 
@@ -254,8 +199,8 @@ class HitAnnotations:
     genes
         All genes with their names, on contigs named as in the genome.
     gene_ids
-        int64, shape (n_hits,): the gene that a hit overlaps (the first by start), else the nearest;
-        -1 if its contig has none.
+        int64, shape (n_hits,): the gene that a hit overlaps (that of its first exon there by start,
+        or else the first gene by start), else the nearest; -1 if its contig has none.
     distances
         int64, shape (n_hits,), bp: 0 within a gene, 1 if adjacent, and so on; -1 without a gene.
     classes
@@ -320,12 +265,19 @@ def annotate_hits(hits: OffTargetHits, annotations: Annotations | GeneParts) -> 
     nearest = nearest_intervals(sites, genes)
     in_exon = count_overlaps(sites, exons, backend="cpu") > 0
     n_genes = count_overlaps(sites, genes, backend="cpu").astype(np.int64)
+    gene_ids = nearest.subjects.copy()
+    shared = np.flatnonzero(in_exon & (n_genes > 1))
+    owners = parts.exon_genes[nearest_intervals(sites.select(shared), exons).subjects]
+    shared, owners = shared[owners >= 0], owners[owners >= 0]
+    is_there = genes.starts[owners] < sites.ends[shared]
+    is_there &= genes.ends[owners] > sites.starts[shared]
+    gene_ids[shared[is_there]] = owners[is_there]
     classes = np.full(len(hits), SiteClass.INTERGENIC, np.uint8)
     classes[n_genes > 0] = SiteClass.INTRON
     classes[in_exon] = SiteClass.EXON
     return HitAnnotations(
         genes,
-        nearest.subjects,
+        gene_ids,
         nearest.distances,
         classes,
         n_genes,

@@ -205,6 +205,7 @@ def annotations_on_paths(
         block_offsets=firsts.astype(np.int64),
         blocks=annotations.blocks[offsets[rows][owners] + within] + shifts[:, None],
         notes=placed.notes,
+        genes=annotations.genes[rows],
     )
     return found, has_paths
 

@@ -7,13 +7,122 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.graph.query.regions import resolve_region
-from genoviz.analyses.offtargets.annotation import Gene, find_genes_named
+from genoviz.analyses.offtargets.annotation import (
+    GeneParts,
+    are_of_genes,
+    blocks_of_rows,
+    find_gene_parts,
+)
 from genoviz.analyses.offtargets.path_hits import PathPlanes, annotations_on_paths
 from genoviz.analyses.offtargets.reference import find_reference_paths
 from genoviz.errors import ParameterError
 from genoviz.model import Annotations
 from genoviz.model.graph.path_region import split_region
+from genoviz.model.intervals.intervals import map_contigs
 from genoviz.model.offtargets.genome_planes import GenomePlanes
+
+
+@dataclass(frozen=True, eq=False)
+class Gene:
+    """A gene on a contig.
+
+    Attributes
+    ----------
+    name, contig, start, end
+        Positions are 0-based half-open, bp.
+    strand
+        1, -1, or 0 if unknown, which is treated as 1.
+    exons
+        int64, shape (n, 2): exon bounds within the gene, ascending and disjoint; the whole gene if
+        unknown.
+    """
+
+    name: str
+    contig: str
+    start: int
+    end: int
+    strand: int
+    exons: np.ndarray
+
+    @property
+    def label(self) -> str:
+        """The location as text."""
+        return f"{self.contig}:{self.start}-{self.end}"
+
+    def is_exonic(self, position: int) -> bool:
+        """Return whether a base is in an exon."""
+        return bool(((self.exons[:, 0] <= position) & (position < self.exons[:, 1])).any())
+
+    def position_of(self, cut: int) -> float:
+        """Return the share of exonic bases before a cut, 5' to 3' along the gene."""
+        before = np.clip(cut - self.exons[:, 0], 0, self.exons[:, 1] - self.exons[:, 0]).sum()
+        share = float(before / (self.exons[:, 1] - self.exons[:, 0]).sum())
+        return 1 - share if self.strand < 0 else share
+
+
+def find_genes_named(
+    annotations: Annotations, name: str, contigs: tuple[str, ...]
+) -> tuple[list[Gene], tuple[str, ...]]:
+    """Return the genes of a name on some contigs, and notes on renamed contigs.
+
+    Case is ignored unless several names differ only in case.
+    """
+    parts = find_gene_parts(annotations)
+    genes = map_contigs(parts.genes, contigs)
+    texts = [*genes.names]
+    rows = [row for row, text in enumerate(texts) if text == name]
+    if not rows:
+        rows = [row for row, text in enumerate(texts) if text.lower() == name.lower()]
+    found = []
+    for row in rows:
+        number, start, end = (
+            int(column[row]) for column in (genes.contig_ids, genes.starts, genes.ends)
+        )
+        if not 0 <= number < len(genes.contigs) or genes.contigs[number] not in contigs:
+            continue
+        owner = int(parts.rows[row])
+        spans = _exons_of(annotations, parts, owner, start, end).clip(start, end)
+        strand = int(annotations.strands[owner])
+        exons = _join(spans, start, end)
+        found.append(Gene(texts[row], genes.contigs[number], start, end, strand, exons))
+    return found, tuple(genes.notes)
+
+
+def _exons_of(
+    annotations: Annotations, parts: GeneParts, gene: int, start: int, end: int
+) -> np.ndarray:
+    """Return the bounds of the exons of a gene from start to end; int64, shape (n, 2).
+
+    Where the annotations do not tell the genes of exons, those on the other strand are of another
+    gene. So are those of other names, if some have the name of the gene.
+    """
+    rows = np.array([gene])
+    if annotations.types[gene]:
+        strand, codes, exons = annotations.strands[gene], annotations.contigs.codes, parts.exon_rows
+        rows = exons[codes[exons] == codes[gene]]
+        rows = rows[(annotations.starts[rows] < end) & (annotations.ends[rows] > start)]
+        is_own = are_of_genes(annotations, rows, np.array([gene]))
+        if is_own.any():
+            rows = rows[is_own]
+        else:
+            rows = rows[annotations.strands[rows] * strand >= 0]
+            rows = rows[~are_of_genes(annotations, rows, parts.rows)]
+            names, name = annotations.names, annotations.names[gene]
+            is_named = np.array([names[row] == name for row in rows], bool)
+            rows = rows[is_named] if is_named.any() else rows
+    _, starts, ends = blocks_of_rows(annotations, rows)
+    return np.stack([starts, ends], axis=1)
+
+
+def _join(spans: np.ndarray, start: int, end: int) -> np.ndarray:
+    """Merge spans that overlap or touch; without spans, return the whole range."""
+    joined: list[list[int]] = []
+    for first, last in sorted(spans.tolist()):
+        if joined and first <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], last)
+        else:
+            joined.append([first, last])
+    return np.array(joined or [[start, end]], np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_columns
+from genoviz.io.intervals.tables import find_genes
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Annotations, ByteStrings, Categories
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 _KINDS = {".bed": "BED", ".gff": "GFF", ".gff3": "GFF", ".gtf": "GFF", ".gff2": "GFF"}
-_COMPRESSIONS = (".gz", ".bgz", ".bgzf")
 _HEADER = re.compile(r"\S+\s+[A-Za-z_]\w*\s+[A-Za-z_]\w*(\s|$)")
 _NO_FEATURE = r"^(#|track(\s|$)|browser(\s|$))"
 _GFF_NAMES = ("Name", "gene_name", "ID", "gene_id")
@@ -39,7 +39,8 @@ def read_annotations(path: str | PathLike[str]) -> Annotations:
 
     Names in GFF and GTF are the first of ``Name``, ``gene_name``, ``ID`` or ``gene_id`` that a
     feature has. Colours are ``itemRgb`` (0 and 0,0,0 mean none) or ``name#RRGGBB`` in BED, and
-    ``color`` in GFF. Inconsistent block columns are dropped with a note.
+    ``color`` in GFF. Inconsistent block columns are dropped with a note. For genes, see
+    `find_genes`.
 
     Raises
     ------
@@ -94,7 +95,7 @@ def _read_lines(path: Path) -> pl.DataFrame:
 
 def _find_dialect(path: Path, lines: pl.DataFrame) -> Dialect:
     name = path.name.lower()
-    for ending in _COMPRESSIONS:
+    for ending in (".gz", ".bgz", ".bgzf"):
         name = name.removesuffix(ending)
     kind = _KINDS.get(Path(name).suffix)
     if kind is None:
@@ -223,8 +224,7 @@ def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
         block_offsets, blocks = _read_blocks(table, notes)
     else:
         table = _add_gff_names(table)
-        block_offsets = np.zeros(len(table) + 1, np.int64)
-        blocks = np.empty((0, 2), np.int64)
+        block_offsets, blocks = np.zeros(len(table) + 1, np.int64), np.empty((0, 2), np.int64)
     columns = table.select(
         pl.col("first", "last"),
         pl.col("score").str.strip_chars().cast(pl.Float64, strict=False).fill_null(np.nan),
@@ -246,6 +246,7 @@ def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
         block_offsets=block_offsets,
         blocks=blocks,
         notes=tuple(notes),
+        genes=None if dialect.name == "BED" else find_genes(table),
     )
 
 

@@ -1,11 +1,11 @@
-"""Intervals from tables: Parquet, Arrow and CSV files, and data frames of any library."""
+"""Intervals from tables (Parquet, Arrow, CSV, data frames), and the genes of rows of GFF."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from genoviz.io.files.content import missing, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import ByteStrings, Intervals
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # Common column names of other tools, ignoring case.
 _NAMES = {
@@ -24,6 +27,9 @@ _NAMES = {
     "name": ("name", "gene_name", "id"),
     "score": ("score", "value"),
 }
+
+MAX_DOUBLINGS = 5
+"""Features have at most 2^5 ancestors; a circle of parents, which is wrong, ends somewhere."""
 
 
 def intervals_from_table(table: Any, *, one_based: bool = False) -> Intervals:
@@ -212,3 +218,50 @@ def _scores(table: Any, name: str | None) -> np.ndarray | None:
         return None
     values = _values(table, name)
     return values.astype(np.float64) if values.dtype.kind in "iufb" else None
+
+
+def find_genes(table: pl.DataFrame) -> np.ndarray | None:
+    """Return the first row of the gene that each row of GFF is a part of; int64, -1 for none.
+
+    In GFF3 it is found by ``Parent``, from parent to parent; of several parents, the first that the
+    file has counts. In a file without ``Parent`` it is found by ``gene_id`` and contig. None if the
+    file has neither.
+
+    Parameters
+    ----------
+    table
+        Columns ``contig``, ``type`` and ``attributes`` as in the file.
+    """
+    import polars as pl
+
+    text = pl.col("attributes").fill_null("")
+    found = table.select(
+        "contig",
+        text.str.extract(r"(?:^|;)\s*ID=([^;]*)").alias("own"),
+        text.str.extract(r"(?:^|;)\s*Parent=([^;]*)").alias("parents"),
+        text.str.extract(r'(?:^|;)\s*gene_id[= ]\s*"?([^";]+)').alias("gene"),
+        pl.col("type").str.to_lowercase().str.ends_with("gene").alias("is_gene"),
+        pl.int_range(pl.len()).alias("row"),
+    )
+    if found["parents"].null_count() == len(found):
+        if found["gene"].null_count() == len(found):
+            return None
+        first = pl.col("row").first().over("contig", "gene")
+        return _filled(found.select(pl.when(pl.col("gene").is_not_null()).then(first)))
+    # Several rows of one ID are parts of one feature.
+    firsts = found.filter(pl.col("own").is_not_null()).unique("own", keep="first")
+    firsts = firsts.select("own", pl.col("row").alias("first"))
+    parents = found.filter(~pl.col("is_gene") & pl.col("parents").is_not_null())
+    parents = parents.select("row", pl.col("parents").str.split(",")).explode("parents")
+    parents = parents.with_row_index("place").join(firsts, left_on="parents", right_on="own")
+    parents = parents.sort("place").unique("row", keep="first").rename({"first": "parent"})
+    steps = found.join(firsts, on="own", how="left").join(parents, on="row", how="left")
+    genes = _filled(steps.sort("row").select(pl.coalesce("parent", "first", "row")))
+    for _ in range(MAX_DOUBLINGS):
+        genes = genes[genes]
+    is_alone = np.bincount(genes, minlength=len(genes))[genes] == 1
+    return np.where(is_alone & ~found["is_gene"].to_numpy(), -1, genes)
+
+
+def _filled(frame: pl.DataFrame) -> np.ndarray:
+    return frame.to_series().fill_null(-1).to_numpy().astype(np.int64)

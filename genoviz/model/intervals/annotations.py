@@ -70,6 +70,9 @@ class Annotations:
         int64, shape (n_blocks, 2): start and end on the contig; none when the file has none.
     notes
         What a reader left out or changed, one sentence each.
+    genes
+        int64, shape (n,): rows with the same number are one gene or parts of it; -1 if unknown,
+        which None is for all rows.
 
     Raises
     ------
@@ -88,9 +91,12 @@ class Annotations:
     block_offsets: np.ndarray
     blocks: np.ndarray
     notes: tuple[str, ...] = ()
+    genes: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        arrays = (self.starts, self.ends, self.strands, self.scores, self.colours)
+        if self.genes is None:
+            object.__setattr__(self, "genes", np.full(len(self.starts), -1, np.int64))
+        arrays = (self.starts, self.ends, self.strands, self.scores, self.colours, self.genes)
         for array in (*arrays, self.block_offsets, self.blocks):
             array.flags.writeable = False
         lengths = {len(column) for column in (self.contigs, self.names, self.types, *arrays)}
@@ -136,6 +142,10 @@ def join_annotations(parts: Sequence[Annotations]) -> Annotations:
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("starts", "ends", "strands", "scores", "colours", "blocks")
     }
+    n_rows = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    genes = [
+        np.where(part.genes < 0, -1, part.genes + n) for part, n in zip(parts, n_rows, strict=True)
+    ]
     return Annotations(
         contigs=_join_categories([part.contigs for part in parts]),
         types=_join_categories([part.types for part in parts]),
@@ -144,6 +154,7 @@ def join_annotations(parts: Sequence[Annotations]) -> Annotations:
         ),
         block_offsets=np.concatenate([zero, *shifted]),
         notes=tuple(note for part in parts for note in part.notes),
+        genes=np.concatenate(genes),
         **columns,
     )
 

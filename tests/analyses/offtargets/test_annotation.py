@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from genoviz.analyses.offtargets.annotation import annotate_hits, find_gene_parts, hit_intervals
 from genoviz.analyses.offtargets.finding import find_offtargets
+from genoviz.analyses.offtargets.targets import find_genes_named
 from genoviz.io.intervals.annotations import read_annotations
+from genoviz.model.intervals.annotations import join_annotations
 from genoviz.model.sequences.sequences import Sequences
 from tests.conftest import real_data
 
@@ -99,6 +101,67 @@ def test_genes_of_bacteria_have_their_coding_sequence_as_exon(tmp_path_factory):
     found = check(hits_of(), annotations, genes, exons)
     assert {*found.class_labels()} == {"exon", "intron", "intergenic"}
     assert len(find_gene_parts(annotations).exons) == 5
+
+
+OVERLAPPING = {
+    "AA": ("gene", 100, 600, [(100, 200), (500, 600)]),
+    "BB": ("ncRNA_gene", 150, 700, [(300, 350), (650, 700)]),
+    "CC": ("pseudogene", 310, 340, []),
+}
+"""Genes of one strand, with exons that have no name of the gene, as in Ensembl's annotations."""
+
+
+def overlapping(kind):
+    rows = []
+    for name, (feature, start, end, exons) in OVERLAPPING.items():
+        own = f"ID=gene:{name};Name={name}" if kind == "gff3" else f'gene_id "{name}";'
+        rows.append((feature, start, end, own))
+        of_exon = f"Parent=transcript:{name}2,transcript:{name}1;Name=ENSE"
+        of_exon = of_exon if kind == "gff3" else f'gene_id "{name}"; gene_name "ENSE{name}";'
+        rows += [("exon", *exon, of_exon) for exon in exons]
+        if kind == "gff3":
+            rows.append(("mRNA", start, end, f"ID=transcript:{name}1;Parent=gene:{name}"))
+    lines = [f"chr1\tx\t{t}\t{a + 1}\t{b}\t.\t+\t.\t{own}" for t, a, b, own in reversed(rows)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("kind", ["gff3", "gtf"])
+def test_exons_are_of_the_gene_that_their_parents_or_gene_id_tell(tmp_path_factory, kind):
+    annotations = read(tmp_path_factory, overlapping(kind), f"genes.{kind}")
+    spans = {name: exons or [(a, b)] for name, (_, a, b, exons) in OVERLAPPING.items()}
+    for both in (annotations, join_annotations([annotations, annotations])):
+        for name, exons in spans.items():
+            found, _ = find_genes_named(both, name, ("chr1",))
+            assert {tuple(map(tuple, gene.exons.tolist())) for gene in found} == {tuple(exons)}
+    genes = [("chr1", a, b, name) for name, (_, a, b, _) in OVERLAPPING.items()]
+    exons = [("chr1", *exon, name) for name, some in spans.items() for exon in some]
+    hits = hits_of()
+    found = check(hits, annotations, genes, exons)
+    sites = hit_intervals(hits)
+    n_shared = 0
+    for row, name in enumerate(found.gene_names()):
+        a, b = int(sites.starts[row]), int(sites.ends[row])
+        in_exon = [own for _, c, d, own in exons if a < d and c < b]
+        if CONTIGS[hits.contig_ids[row]] == "chr1" and in_exon:
+            assert name in in_exon
+            n_shared += found.n_genes[row] > 1
+    assert n_shared > 3
+
+
+def test_parents_that_are_missing_repeated_or_go_round_are_followed_as_far_as_they_go(
+    tmp_path_factory,
+):
+    rows = [
+        ("region", "ID=r"), ("gene", "ID=g;Parent=r"), ("CDS", "ID=c;Parent=none,t"),
+        ("mRNA", "ID=t;Parent=g"), ("CDS", "ID=c;Parent=t"), ("exon", "Parent=missing"),
+        ("gene", "ID=g"), ("gene", "Name=x"), ("exon", "ID=a;Parent=b"), ("exon", "ID=b;Parent=a"),
+        ("intron", ""),
+    ]  # fmt: skip
+    lines = [f"c\tx\t{kind}\t1\t9\t.\t+\t.\t{own}\n" for kind, own in rows]
+    genes = read(tmp_path_factory, "".join(lines), "odd.gff3").genes.tolist()
+    assert genes[:8] == [-1, 1, 1, 1, 1, -1, 1, 7]
+    assert genes[10] == -1
+    assert read(tmp_path_factory, "c\t0\t9\n", "a.bed").genes.tolist() == [-1]
 
 
 def test_contigs_of_other_names_are_told(tmp_path_factory):

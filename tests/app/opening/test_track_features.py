@@ -51,6 +51,16 @@ def test_exons_are_those_of_the_name_on_the_contig_inside_the_gene(tmp_path, see
         assert table.blocks_of(row).tolist() == expected
 
 
+def test_exons_without_the_name_of_their_gene_are_found_by_their_parents(tmp_path):
+    rows = [("gene", 1, 90, "ID=gene:a;Name=A"), ("gene", 11, 80, "ID=gene:b;Name=B"),
+            ("mRNA", 1, 90, "ID=ta;Parent=gene:a"), ("mRNA", 11, 80, "ID=tb;Parent=gene:b"),
+            ("exon", 1, 20, "Parent=ta;Name=E1"), ("exon", 71, 80, "Parent=tb;Name=E")]  # fmt: skip
+    lines = [f"c\tx\t{kind}\t{a}\t{b}\t.\t+\t.\t{own}\n" for kind, a, b, own in rows]
+    (tmp_path / "a.gff3").write_text("".join(lines))
+    table = FeatureTable.of_annotations(read_annotations(tmp_path / "a.gff3"))
+    assert [table.blocks_of(table.find(name)).tolist() for name in "AB"] == [[[0, 20]], [[70, 80]]]
+
+
 def test_the_exons_of_real_genes_are_found():
     path = real_data("intervals/chr9_4-6Mb/gtf_chr9_4000000_6000000.gtf")
     annotations = read_annotations(path)
