@@ -16,6 +16,7 @@ from bokeh.models import (
     WheelZoomTool,
 )
 
+from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import LINES, plain_figure
 from genoviz_app.plots.legend import short_number
 from genoviz_app.plots.lit_stretches import LitBars
@@ -40,6 +41,8 @@ class GenomeFigures:
         Their data: bins of both, and ends of contigs.
     bands
         The shared region in both figures.
+    notes
+        Notes instead of hits and of counts.
     """
 
     def __init__(self) -> None:
@@ -65,6 +68,7 @@ class GenomeFigures:
         for plot, band in zip((self.hits, self.counts), self.bands, strict=True):
             plot.add_layout(band)
             _add_tools(plot)
+        self.notes = [EmptyNote(plot) for plot in (self.hits, self.counts)]
 
     def _add_glyphs(self) -> None:
         for plot in (self.hits, self.counts):
@@ -107,6 +111,15 @@ class GenomeFigures:
     def x_range(self) -> Range1d:
         """The common range of both x axes."""
         return self.hits.x_range
+
+    def wait(self, words: str) -> None:
+        """Show a note instead of all that is drawn; "" shows the axes again."""
+        for note in self.notes:
+            note.show(words)
+        if words:
+            for source in (self.hit_source, self.count_source, self.border_source):
+                source.data = {name: [] for name in source.data}
+            self.show_region(None)
 
     def show_hits(self, columns: dict[str, Any], label: str) -> None:
         """Draw bins of hits; ``label`` is the axis label, which includes the bin size."""

@@ -10,7 +10,7 @@ import panel_material_ui as pmui
 from bokeh.events import Tap
 
 from genoviz.analyses.sequences.kmer_spectrum import DistinctKmers
-from genoviz_app.pages.kmers.state import KmerState, RepeatsOf, stored_words
+from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_spectrum import CurveFigure
@@ -83,7 +83,7 @@ class ChooseKPanel:
             margin=(8, 8, 0, 10),
         )
         self.said = pn.pane.HTML(
-            "", sizing_mode="stretch_width", margin=(12, 8, 0, 8), stylesheets=[TEXT]
+            WAITING, sizing_mode="stretch_width", margin=(12, 8, 0, 8), stylesheets=[TEXT]
         )
         self.panel = pmui.Column(
             pmui.Row(self.max_k, self.said, sizing_mode="stretch_width", margin=(0, 0, 4, 0)),
@@ -120,7 +120,7 @@ class ChooseKPanel:
         self.figure.chosen.location = k
         if curves is None:
             self.figure.show(np.empty(0), np.empty(0))
-            self.said.object = ""
+            self.said.object = "" if self._state.index is not None else WAITING
             return
         if len(self.figure.source.data["k"]) != len(curves.ks):
             self.figure.show(curves.n_distinct, curves.n_unique)

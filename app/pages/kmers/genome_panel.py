@@ -15,7 +15,7 @@ from genoviz.model import PathRegion
 from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, iter_make_bins
 from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet, share_place, shorten_kmer
-from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
+from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
@@ -188,8 +188,9 @@ class GenomePanel:
 
     def _follow_index(self, *_events: Any) -> None:
         self._bins.drop()
-        self._waiting = None
+        self._waiting, self.said.object = None, ""
         index = self._state.index
+        self.figures.wait(WAITING if index is None else "")
         self._axis = GenomeAxis.of(index.built) if index is not None else None
         names = list(self._axis.names)[:MAX_OPTIONS] if self._axis is not None else []
         self._labels = labels = tell_apart(names)

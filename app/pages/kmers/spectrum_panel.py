@@ -17,7 +17,7 @@ from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 from genoviz.errors import GenovizError
 from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.query_box import QueryBox
-from genoviz_app.pages.kmers.state import KmerState, RepeatsOf, stored_words
+from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -71,7 +71,7 @@ class SpectrumPanel:
             margin=(8, 8, 0, 0), description="The last bar includes all higher multiplicities.",
         )  # fmt: skip
         self.said = pn.pane.HTML(
-            "", sizing_mode="stretch_width", margin=(10, 8, 0, 4), stylesheets=[TEXT]
+            WAITING, sizing_mode="stretch_width", margin=(10, 8, 0, 4), stylesheets=[TEXT]
         )
         bar = pmui.Row(
             self.k.panel, self.mode, self.limit, self.said,
@@ -137,7 +137,7 @@ class SpectrumPanel:
             self.bins, self._range = (), (1, 0)
             if spectrum is None:
                 self.figure.show(bar_columns((), n_positions=0, limit=0), {})
-                self.said.object = ""
+                self.said.object = "" if self._state.index is not None else WAITING
                 return
             times, n = spectrum.multiplicities, spectrum.n_kmers
             self.bins = spectrum_bins(times, n, limit=limit)

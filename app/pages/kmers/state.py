@@ -17,6 +17,7 @@ from genoviz_app.session.address import MAX_K
 from genoviz_app.session.session import Session
 
 STRANDS = {"Both": "both", "Forward": "forward", "Canonical": "canonical"}
+WAITING = "The figure is drawn when the index is built."
 DEFAULT_K = 21
 LONG_SECONDS = 0.4
 """Seconds for which hits stay visible while those of another k-mer are located."""

@@ -45,6 +45,7 @@ from genoviz_app.pages.kmers.index import build_html, check_target
 from genoviz_app.pages.kmers.paths_panel import Matrix, lists_html, where_html
 from genoviz_app.pages.kmers.search_panel import sizes_svg, step_html
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
+from genoviz_app.pages.kmers.state import WAITING
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.kmer_matrix import MatrixFigure
 from genoviz_app.session.address import MAX_K, Address
@@ -485,9 +486,12 @@ def test_contigs_of_the_same_name_are_chosen_apart(session, tmp_path):
     path = tmp_path / "twice.fa"
     path.write_text(">c\nACGTACGTAC\n>c\nGGGGGCC\n")
     page = KmersPage(session)
+    panel = page.views.view("Along the genome")
+    assert {note.words for note in panel.figures.notes} == {WAITING}
+    assert page.views.view("Spectrum").said.object == WAITING
     session.open(str(path))
     wait(page, lambda: page.state.index is not None)
-    panel = page.views.view("Along the genome")
+    assert {note.words for note in panel.figures.notes} == {""}
     lengths = []
     for option in panel.contig.options:
         panel.contig.value = option
