@@ -21,8 +21,8 @@ class NodeColumn:
     kind
         Whether it holds numbers, colours or other texts.
     values
-        float32, shape (n_nodes,): numbers, NaN if missing. For colours and texts: the index in
-        ``texts``, -1 if missing.
+        float32, shape (n_nodes,): numbers, NaN if missing. For colours and texts int32: the index
+        in ``texts``, -1 if missing.
     texts
         The distinct texts, or colours as ``#rrggbb``, in order of appearance.
     """

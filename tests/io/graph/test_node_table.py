@@ -75,6 +75,7 @@ def test_several_columns_are_kept_and_asked_for_by_name(read):
     table = read("##comment\nnode,value,label\n1,2,x\n2,3,y\n")
     assert [(c.name, c.kind) for c in table.columns] == [("value", "numbers"), ("label", "texts")]
     assert table.find("label").texts == ("x", "y")
+    assert table.find("label").values.dtype == np.int32  # float32 has only 2^24 indices
     with pytest.raises(ParameterError, match="has no column 'gene'; it has value, label"):
         table.find("gene")
 
