@@ -15,8 +15,9 @@ from genoviz.analyses.intervals.linear_coordinates import contig_ends
 from genoviz.analyses.intervals.signal_index import SignalIndex
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.intervals.annotations import read_annotations
-from genoviz.io.intervals.intervals import iter_read_intervals
+from genoviz.io.intervals.intervals import SplitIntervals, iter_read_intervals, iter_read_split
 from genoviz.io.intervals.kinds import READ_KINDS, find_kind
+from genoviz.io.text.text_file import read_start
 from genoviz.model import Annotations, Intervals
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_features import FeatureTable
@@ -24,6 +25,7 @@ from genoviz_app.opening.track_features import FeatureTable
 SIGNAL_FILES = ("bigwig", "bedgraph")
 ANNOTATION_FILES = ("bed", "gff")
 ANNOTATION_BYTES = 200_000_000
+BED12_COLUMNS, START_BYTES = 12, 1 << 16
 
 
 class TrackKind(StrEnum):
@@ -45,7 +47,8 @@ class TrackData:
     intervals
         Blocks of reads, steps of a signal, or features.
     coverage
-        Depth of reads and features; None for a signal.
+        Depth of reads and features, as of ``genoviz depth``: features of BED12 cover the bases of
+        their blocks. None for a signal.
     signal
         The signal; None for reads and features.
     features
@@ -55,8 +58,10 @@ class TrackData:
     notes
         What the reader left out or treated specially.
     owners
-        int64, shape (n,): the read of each block, ascending from 0; None if each block is a read,
-        and for other kinds.
+        int64, shape (n,): the read or feature of each block, ascending from 0; None if each is one
+        block.
+    blocks
+        The blocks of features that have any (BED12), or None.
     """
 
     kind: TrackKind
@@ -67,11 +72,25 @@ class TrackData:
     strands: tuple[CoverageIndex, CoverageIndex] | None = None
     notes: tuple[str, ...] = ()
     owners: np.ndarray | None = None
+    blocks: Intervals | None = None
 
     @property
     def contigs(self) -> tuple[str, ...]:
         """Names of the contigs."""
         return self.intervals.contigs
+
+    @property
+    def covering(self) -> Intervals:
+        """What covers bases: blocks of features, or else the intervals."""
+        return self.intervals if self.blocks is None else self.blocks
+
+    @cached_property
+    def finite_signal(self) -> SignalIndex:
+        """The signal without infinite values, which have no place on an axis."""
+        is_finite = np.isfinite(self.signal.steps.scores)
+        if is_finite.all():
+            return self.signal
+        return SignalIndex.of(self.signal.steps.select(is_finite))
 
     @cached_property
     def contig_lengths(self) -> dict[str, int]:
@@ -136,18 +155,31 @@ def _iter_read(path: Path) -> Iterator[OpeningProgress]:
         intervals = replace(intervals, notes=(*intervals.notes, note))
         if kind in SIGNAL_FILES and intervals.scores is None:
             intervals = replace(intervals, scores=np.empty(0))
-    data = prepare(intervals, kind)
+    split = None
+    if kind == "bigbed" or (kind == "bed" and _has_blocks(path)):
+        for step in iter_read_split(path):
+            split = step.split
+            yield OpeningProgress(f"Reading the blocks of {path.name}")
+    data = prepare(intervals, kind, split)
     if owners and len(intervals) > (intervals.n_reads or 0):
         starts_read = np.diff(owners[0], prepend=owners[0][0]) > 0
         data = replace(data, owners=np.cumsum(starts_read).astype(np.int64))
     yield OpeningProgress("Ready", 1.0, data)
 
 
-def prepare(intervals: Intervals, kind: str) -> TrackData:
-    """Return intervals of a file format, prepared for drawing."""
+def _has_blocks(path: Path) -> bool:
+    """Return whether a BED file begins with rows of 12 columns."""
+    lines = read_start(path, START_BYTES).splitlines()
+    return any(len(line.split()) >= BED12_COLUMNS for line in lines if not line.startswith(b"#"))
+
+
+def prepare(intervals: Intervals, kind: str, split: SplitIntervals | None = None) -> TrackData:
+    """Return intervals of a file format, and blocks of features, prepared for drawing."""
     if kind in SIGNAL_FILES:
         signal = SignalIndex.of(intervals)
-        return TrackData(TrackKind.SIGNAL, intervals, signal=signal, notes=intervals.notes)
+        data = TrackData(TrackKind.SIGNAL, intervals, signal=signal, notes=intervals.notes)
+        _ = data.finite_signal
+        return data
     if kind in READ_KINDS:
         return TrackData(
             TrackKind.READS,
@@ -157,23 +189,37 @@ def prepare(intervals: Intervals, kind: str) -> TrackData:
             notes=intervals.notes,
         )
     table = FeatureTable.of(intervals)
-    return _feature_data(table, intervals.notes)
+    return _feature_data(table, split, intervals.notes)
 
 
 def features_of(annotations: Annotations) -> TrackData:
     """Return annotations, prepared for drawing."""
-    return _feature_data(FeatureTable.of_annotations(annotations), annotations.notes)
+    table = FeatureTable.of_annotations(annotations)
+    # Exons of GFF are rows of their own, and genes are what is drawn.
+    split = SplitIntervals(*table.split()) if len(annotations.blocks) else None
+    return _feature_data(table, split, annotations.notes)
 
 
-def _feature_data(table: FeatureTable, notes: tuple[str, ...]) -> TrackData:
+def _feature_data(
+    table: FeatureTable, split: SplitIntervals | None, notes: tuple[str, ...]
+) -> TrackData:
     _ = table.names  # sorted now, in the job, rather than at the first search
+    has_blocks = split is not None and (
+        len(split.blocks) != len(table)
+        or split.blocks.lengths.sum() != table.intervals.lengths.sum()
+    )
+    found = split.blocks if has_blocks else table.intervals
+    if has_blocks:
+        _ = table.sorted_ends
     return TrackData(
         TrackKind.FEATURES,
         table.intervals,
-        coverage=CoverageIndex.of(table.intervals),
+        coverage=CoverageIndex.of(found),
         features=table,
-        strands=_split_strands(table.intervals),
+        strands=_split_strands(found),
         notes=notes,
+        owners=split.owners if has_blocks else None,
+        blocks=found if has_blocks else None,
     )
 
 

@@ -11,7 +11,7 @@ from tests.browser.conftest import Visit
 # The content shown by the example of each page, and its link. The example of k-mers is tested with
 # the keyboard.
 SEEN = {
-    "Tracks": ("0 to 16, depth of features", "at=chr1:5001-24000"),
+    "Tracks": ("0 to 16, depth of blocks", "at=chr1:5001-24000"),
     "Off-targets": ("73 hits of 3 guides", "guides=one_exact"),
     "Quality": ("The median pair has", "file=simulated"),
 }

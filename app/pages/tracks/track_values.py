@@ -208,7 +208,7 @@ def iter_write_bins(
     """Write mean, minimum and maximum of each track by bin as TSV; yields progress.
 
     Positions are 0-based, half-open. A signal has an empty field in bins without values. For reads
-    and features, there is also the number of intervals that overlap the bin.
+    and features, there is also the number of intervals, or else their blocks, that overlap the bin.
 
     Raises
     ------

@@ -29,7 +29,8 @@ class TrackCounts:
     title
         Name of the track.
     counts
-        int64, shape (n_regions,): overlapping intervals; reads with at least one base there.
+        int64, shape (n_regions,): overlapping intervals; reads, and features with blocks, that have
+        at least one base there.
     covered_bases
         int64, shape (n_regions,): bases covered by an interval.
     fractions
@@ -94,7 +95,7 @@ def count_regions(regions: Intervals, tracks: Sequence[tuple[str, TrackData]]) -
 def _count(title: str, data: TrackData, regions: Intervals) -> TrackCounts:
     # A stretch of a signal without a value (NaN) is none.
     is_signal = data.kind is TrackKind.SIGNAL
-    subjects = map_contigs(data.signal.steps if is_signal else data.intervals, regions.contigs)
+    subjects = map_contigs(data.signal.steps if is_signal else data.covering, regions.contigs)
     coverage = coverage_fraction(regions, subjects, backend="cpu")
     counts = coverage.counts
     if data.owners is not None:

@@ -112,5 +112,13 @@ def describe_lane(lane: Lane) -> str:
     if lane.is_mirrored:
         words.append("+ up, − down")
     if row.track.data.kind is TrackKind.FEATURES:
-        words.append("depth of features")
+        words.append(f"depth of {covering_words(row.track)}")
     return ", ".join(words)
+
+
+def covering_words(track: Track) -> str:
+    """Say what of a track of features covers bases; exons of GFF are drawn, but not counted."""
+    data = track.data
+    if data.blocks is not None:
+        return "blocks"
+    return "features" if data.features.blocks is None else "whole features"

@@ -35,6 +35,8 @@ class Scaler:
             for row in lane.rows:
                 row.scale = scale
             note = describe_lane(lane)
+            if any(has_infinite(summary, view) for summary, _ in lane.parts):
+                note += ", some infinite"
             for row in lane.rows:
                 row.note = note
 
@@ -75,13 +77,26 @@ def _seen(summary: Summary, view: View) -> np.ndarray:
 
 
 def range_in_view(parts: Sequence[tuple[Summary, bool]], view: View) -> Range:
-    """Return minimum and maximum of the visible values, without those beyond it; includes 0."""
+    """Return minimum and maximum of the visible finite values; includes 0."""
     lows, highs = [0.0], [0.0]
     for summary, _ in parts:
         is_seen = _seen(summary, view)
-        lows.append(float(summary.low[is_seen].min(initial=0.0)))
-        highs.append(float(summary.high[is_seen].max(initial=0.0)))
+        low = summary.low if summary.least is None else summary.least
+        lows.append(float(low[is_seen].min(initial=0.0)))
+        highs.append(float(_tops(summary)[is_seen].max(initial=0.0)))
     return min(lows), max(highs)
+
+
+def _tops(summary: Summary) -> np.ndarray:
+    return summary.high if summary.greatest is None else summary.greatest
+
+
+def has_infinite(summary: Summary, view: View) -> bool:
+    """Return whether a value in view is infinite."""
+    if summary.least is None:
+        return False
+    is_seen = _seen(summary, view)
+    return bool(np.isinf(summary.low[is_seen]).any() or np.isinf(summary.high[is_seen]).any())
 
 
 def percentile_in_view(
@@ -89,13 +104,13 @@ def percentile_in_view(
 ) -> float:
     """Return a percentile of the values over the bases in view.
 
-    Each base counts with the maximum of its bin.
+    Each base counts with the maximum of the finite values of its bin.
     """
     values, lengths = [np.zeros(0)], [np.zeros(0)]
     for summary, _ in parts:
         is_seen = _seen(summary, view)
         ends = np.minimum(summary.edges[1:][is_seen], view.end)
-        values.append(summary.high[is_seen])
+        values.append(_tops(summary)[is_seen])
         lengths.append(ends - np.maximum(summary.edges[:-1][is_seen], view.start))
     value, length = np.concatenate(values), np.concatenate(lengths)
     if not len(value):

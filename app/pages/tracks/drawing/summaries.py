@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,9 @@ class Summary:
         float64, shape (n,): minimum, mean and maximum of each bin.
     bin_bp
         Bin size, bp; 0 for exact steps.
+    least, greatest
+        float64, shape (n,): minimum and maximum of the finite values of each bin, 0 without any;
+        None if no value is infinite.
     """
 
     edges: np.ndarray
@@ -36,6 +39,8 @@ class Summary:
     mean: np.ndarray
     high: np.ndarray
     bin_bp: int
+    least: np.ndarray | None = None
+    greatest: np.ndarray | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -74,8 +79,18 @@ def summarise(
     length
         Length of the displayed contig, bp; ``start`` is on it.
     """
-    index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
-    return summarise_index(index, contig, shift, start, end, width, length)
+    is_signal = data.kind is TrackKind.SIGNAL
+    index = data.signal if is_signal else data.coverage
+    found = summarise_index(index, contig, shift, start, end, width, length)
+    if not is_signal or data.finite_signal is data.signal:
+        return found
+    if found.bin_bp == 0:
+        finite = np.where(np.isfinite(found.mean), found.mean, 0.0)
+        return replace(found, least=finite, greatest=finite)
+    bins = data.finite_signal.bins(contig, found.edges + shift)
+    means = np.where(bins.covered_bases > 0, bins.means, found.mean)
+    least, greatest = (np.nan_to_num(values) for values in (bins.minima, bins.maxima))
+    return replace(found, mean=means, least=least, greatest=greatest)
 
 
 def summarise_index(
@@ -95,7 +110,10 @@ def summarise_index(
             return Summary(edges - shift, values, values, values, 0)
     edges, size = choose_edges(start, end, width, length)
     bins = index.bins(contig, edges + shift)
-    values = [np.nan_to_num(v.astype(np.float64)) for v in (bins.minima, bins.means, bins.maxima)]
+    values = [
+        np.nan_to_num(v.astype(np.float64), posinf=np.inf, neginf=-np.inf)
+        for v in (bins.minima, bins.means, bins.maxima)
+    ]
     return Summary(edges, *values, bin_bp=size)
 
 
@@ -123,9 +141,9 @@ def value_at(data: TrackData, contig: str, position: int) -> float:
 
 
 def range_of_contig(data: TrackData, contig: str) -> tuple[float, float]:
-    """Return minimum and maximum over a whole contig."""
+    """Return minimum and maximum of the finite values of a whole contig."""
     edges = np.array([0, max(data.contig_lengths[contig], 1)], np.int64)
-    index = data.signal if data.kind is TrackKind.SIGNAL else data.coverage
+    index = data.finite_signal if data.kind is TrackKind.SIGNAL else data.coverage
     bins = index.bins(contig, edges)
     return float(np.nan_to_num(bins.minima[0])), float(np.nan_to_num(bins.maxima[0]))
 
@@ -153,13 +171,14 @@ class OverviewStrip:
 
 
 def overview_heights(track: Track | None, contig: str, length: int, width: int) -> np.ndarray:
-    """Return log-scaled means of a track along a contig, uint8, up to 255."""
+    """Return log-scaled means of the finite values of a track along a contig; uint8."""
     if track is None:
         return np.zeros(1, np.uint8)
     name, shift = track.find_contig(contig)
     n_bins = max(min(width // PIXELS_PER_BIN, length), 1)
     edges = np.arange(n_bins + 1, dtype=np.int64) * length // n_bins
-    index = track.data.signal if track.data.kind is TrackKind.SIGNAL else track.data.coverage
+    is_signal = track.data.kind is TrackKind.SIGNAL
+    index = track.data.finite_signal if is_signal else track.data.coverage
     means = np.nan_to_num(index.bins(name, edges + shift).means.astype(float))
     heights = np.log1p(np.maximum(means, 0) / max(float(means.mean()), 1e-12))
     heights *= MAX_BYTE / max(float(heights.max(initial=0)), 1e-12)

@@ -97,8 +97,10 @@ class TrackDrawer:
             return False
         contig, shift = own
         start = max(int(view.start) + shift, 0)
-        edges = np.array([start, max(int(view.end) + shift, start + 1)])
-        return int(track.data.coverage.bins(contig, edges).counts[0]) <= MAX_BOXES
+        end = max(int(view.end) + shift, start + 1)
+        if track.data.blocks is not None:
+            return track.data.features.count_within(contig, start, end) <= MAX_BOXES
+        return int(track.data.coverage.bins(contig, np.array([start, end])).counts[0]) <= MAX_BOXES
 
     def _place(
         self, track: Track, own: tuple[str, int], view: View, bounds: tuple[int, int]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from genoviz.analyses.intervals.depth_steps import iter_depth_steps
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.model import Intervals, PathRegion
-from genoviz_app.opening.track_data import prepare
+from genoviz_app.opening.track_data import iter_read_track, prepare
 from genoviz_app.pages.tracks import TracksPage
 from genoviz_app.pages.tracks.counting.counts_table import table_rows
 from genoviz_app.pages.tracks.counting.region_counts import count_regions, count_view, write_counts
+from genoviz_app.pages.tracks.drawing.feature_packing import View
+from genoviz_app.pages.tracks.drawing.track_drawer import TrackDrawer
+from genoviz_app.pages.tracks.track import Track, new_look
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
 
@@ -69,6 +73,40 @@ def test_a_stretch_without_a_number_says_nothing_of_other_regions():
     np.testing.assert_array_equal(found.means, [np.inf, np.nan, 1e30, 0.5])
     assert found.counts.tolist() == [1, 0, 1, 1]
     assert found.covered_bases.tolist() == [5, 0, 5, 10]
+
+
+BED12 = (
+    "c\t10\t60\ta\t0\t+\t10\t60\t0\t3\t5,10,4\t0,20,46\n"
+    "c\t30\t45\tb\t0\t-\t30\t45\t0\t1\t15\t0\n"
+    "c\t70\t90\tc\t0\t-\t70\t90\t0\t2\t5,5\t0,15\n"
+)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_features_of_bed12_cover_their_blocks_as_in_genoviz_depth(tmp_path, monkeypatch, is_large):
+    (tmp_path / "a.bed").write_text(BED12)
+    if is_large:
+        monkeypatch.setattr("genoviz_app.opening.track_data.ANNOTATION_BYTES", 1)
+    data = [*iter_read_track(tmp_path / "a.bed")][-1].opened
+    blocks = read_intervals(tmp_path / "a.bed", blocks=True)
+    steps = [*iter_depth_steps(blocks)][-1].found
+    expected = np.zeros(100)
+    for start, end, depth in zip(steps.starts, steps.ends, steps.scores, strict=True):
+        expected[start:end] = depth
+    assert expected.sum() == 19 + 15 + 10
+    bins = data.coverage.bins("c", np.arange(101))
+    assert bins.means.tolist() == expected.tolist()
+    strands = [index.bins("c", np.arange(101)).means for index in data.strands]
+    assert (strands[0] + strands[1]).tolist() == expected.tolist()
+    found = count_view(PathRegion("c", 15, 35), [("a", data)]).tracks[0]
+    assert (found.counts[0], found.covered_bases[0]) == (2, 5)
+    assert found.means[0] == pytest.approx(expected[15:35].mean())
+    found = count_view(PathRegion("c", 0, 100), [("a", data)]).tracks[0]
+    assert (found.counts[0], data.counts["c"], data.features.count_within("c", 0, 61)) == (3, 3, 2)
+    track = Track("a", data, new_look(data.kind, 0))
+    track.look.as_depth = True
+    (row,) = TrackDrawer().draw([track], View("c", 0, 100, 500), 100).rows
+    assert row.note == "0 to 2, depth of blocks"
 
 
 def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():

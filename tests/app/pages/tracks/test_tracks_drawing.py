@@ -61,6 +61,30 @@ def test_tracks_of_one_lane_have_one_scale():
     assert drawing.height == low.look.height + other.look.height
 
 
+@pytest.mark.parametrize("width", [5, 500])
+@pytest.mark.parametrize("scale", [*Scale])
+def test_infinite_values_leave_the_axis_to_the_others_and_are_told(width, scale):
+    values = np.tile([2.0, np.inf, 5.0, -1.0, -np.inf], 40)
+    starts = 5 * np.arange(200)
+    steps = Intervals.from_columns(["c"] * 200, starts, starts + 5, scores=values)
+    data = prepare(steps, "bedgraph")
+    track = Track("p", data, new_look(data.kind, 0))
+    track.look.scale, track.look.percentile = scale, 100.0
+    (row,) = draw([track], width=width).rows
+    if scale is not Scale.FIXED:
+        assert row.scale == (-1, 5)
+    assert row.note.endswith(", some infinite")
+    summary = row.parts[0][0]
+    assert summary.high.max() == np.inf
+    assert summary.low.min() == -np.inf
+    if width == 5:
+        assert summary.mean[:-1].tolist() == pytest.approx([2.0] * (len(summary.mean) - 1))
+    assert overview_heights(track, "c", LENGTH, 40).max() == 255
+    assert describe_value(row, "c", 6).startswith("inf")
+    (row,) = draw([track], start=0, end=4, width=500).rows
+    assert "infinite" not in row.note
+
+
 def test_features_in_rows_have_a_lane_of_their_own_whatever_is_wished():
     signal, genes = make_track("a", [1, 2]), make_track("g", [1, 2], "bed")
     after = make_track("b", [3, 3])
