@@ -26,6 +26,7 @@ MEAN_COLOUR, MAX_COLOUR = "#8fe3b0", "#3f8f6b"
 REGION_COLOUR = "#ff7ac6"
 LOWEST = 0.7
 """Start of the logarithmic count axis, where bins without k-mers are drawn."""
+COUNTING = "Counts are drawn when neighbouring suffixes are compared."
 HIT_COLUMNS = ("left", "right", "forward", "minus_reverse", "reverse", "place")
 COUNT_COLUMNS = ("left", "right", "mean", "high", "bottom", "place", "mean_text", "high_text")
 
@@ -143,8 +144,12 @@ class GenomeFigures:
         }
         self._lit.show({**shares, **ends})
 
-    def show_counts(self, columns: dict[str, Any], label: str) -> None:
-        """Draw bins of counts."""
+    def show_counts(self, columns: dict[str, Any] | None, label: str) -> None:
+        """Draw bins of counts, or a note while they are computed (None)."""
+        self.notes[1].show(COUNTING if columns is None else "")
+        if columns is None:
+            self.count_source.data = {name: [] for name in COUNT_COLUMNS}
+            return
         self.count_source.data = columns
         self.counts.y_range.end = max(3.0 * float(np.max(columns["high"], initial=1)), 10.0)
         self.counts.yaxis[0].axis_label = label

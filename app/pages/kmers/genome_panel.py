@@ -226,8 +226,7 @@ class GenomePanel:
             else:
                 empty = {name: [] for name in self.figures.hit_source.data}
                 self.figures.show_hits(empty, f"Hits per {size}")
-            if bins.counts is not None:
-                self.figures.show_counts(bins.counts, f"Count of {self._state.k}-mers")
+            self.figures.show_counts(bins.counts, f"Count of {self._state.k}-mers")
             show_contigs(self.figures, self._axis, bins.view)
             show_region(self.figures, self._axis, bins.view, self._state.session.region)
             self.said.object = self._words(bins)
