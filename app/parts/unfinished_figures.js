@@ -10,6 +10,15 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 })
 
+// What is drawn in a figure may be created later than the figure, and is not under the pointer then.
+document.addEventListener("DOMContentLoaded", () => {
+  const view = Bokeh.Models.get("GlyphRenderer").prototype.default_view.prototype
+  const {hit_test} = view
+  view.hit_test = function (geometry) {
+    return this.glyph === undefined ? null : hit_test.call(this, geometry)
+  }
+})
+
 // Keep text changes that arrive while an HTML pane is being created. Panel's pane throws if its
 // element does not exist yet, which drops all other changes of the message. When it is drawn, it
 // takes the current text of its model.

@@ -56,6 +56,18 @@ def test_changes_reach_a_table_that_is_being_made(visit):
     assert visit.errors == []
 
 
+# What the pointer finds in a figure whose points are not created yet.
+POINT = """() => {
+  const view = Bokeh.Models.get("GlyphRenderer").prototype.default_view.prototype
+  const unfinished = Object.create(view, {model: {value: {visible: true}}})
+  return unfinished.hit_test({type: "point", sx: 1, sy: 1})
+}"""
+
+
+def test_a_pointer_finds_nothing_in_a_figure_that_is_being_made(visit):
+    assert visit.page.evaluate(POINT) is None
+
+
 # Number of rows per page for some numbers of rows of 25 px, with room for four.
 FITS = """(n) => {
   const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
