@@ -104,11 +104,11 @@ def test_a_stretch_drawn_on_the_path_is_the_region_and_the_wheel_zooms(exploring
 def test_a_gene_in_the_list_is_zoomed_to_and_is_the_region_of_the_path(exploring):
     visit = exploring
     whole = visit.width
-    assert "4000-4800" not in visit.page.url
+    assert "4001-4800" not in visit.page.url
     visit.show_tab("Annotations")
     gene = visit.page.locator(".tabulator-row", has_text="GENE2")
     visit.until(lambda: gene.count() == 1)
-    visit.insist(gene.click, lambda: "4000-4800" in visit.page.url)
+    visit.insist(gene.click, lambda: "4001-4800" in visit.page.url)
     visit.until(lambda: visit.width < 0.9 * whole)
     visit.show_tab("Path")
     visit.until(lambda: "4,001 to 4,800 (800 bp)" in visit.page.locator(".readout").inner_text())

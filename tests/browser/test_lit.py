@@ -174,7 +174,7 @@ def test_an_interval_is_lit_in_the_tracks_and_on_the_layout(visit, sample):
         field.fill(place)
         field.press("Enter")
 
-    visit.insist(enter, lambda: "chr1:2000-4000" in visit.page.url)
+    visit.insist(enter, lambda: "chr1:2001-4000" in visit.page.url)
     button = visit.page.get_by_role("button", name="Light up: the clicked feature, otherwise")
     words, colour = visit.light(button, place)
     assert re.search(r"1 interval on [\d,]+ nodes, \d+ haplotypes", words)
@@ -201,7 +201,7 @@ def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(v
         field.fill("REFA#0#chr1:50,001-60,000")
         field.press("Enter")
 
-    visit.insist(enter, lambda: "chr1:50000-60000" in page.url)
+    visit.insist(enter, lambda: "chr1:50001-60000" in page.url)
     visit.until(lambda: visit.view[0] > 0 and visit.width < 120_000)  # of some 210,000
     visit.settle()  # the gene was already visible, and the region moves the view during a drag
     x, y = visit.place()
@@ -212,7 +212,7 @@ def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(v
         page.mouse.move(x - 120, y, steps=4)
         page.mouse.up()
 
-    visit.insist(drag, lambda: "REFA" in page.url and "chr1:50000-60000" not in page.url)
+    visit.insist(drag, lambda: "REFA" in page.url and "chr1:50001-60000" not in page.url)
     divider = page.get_by_role("separator", name=re.compile("^Size of the page"))
     divider.press("ArrowLeft")
     visit.until(lambda: "split=tracks,beside,47" in page.url)

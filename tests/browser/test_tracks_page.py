@@ -37,7 +37,7 @@ class TracksVisit(Visit):
     def rest_at(self, text, ends):
         """Type a region until it is shown and the view is at rest."""
         self.go_to(text, ends)
-        self.until(lambda: f"c1:{ends[0] - 1}-{ends[1]}" in self.page.url)
+        self.until(lambda: f"c1:{ends[0]}-{ends[1]}" in self.page.url)
 
     def middle(self):
         box = self.page.locator("canvas.track-canvas").bounding_box()
