@@ -87,6 +87,12 @@ def card_attribute(name: str) -> Any:
     return _attributes(cupy.cuda.Device().id)[name]
 
 
+def count_resident_threads() -> int:
+    """Return how many threads the current card runs at a time."""
+    names = "MultiProcessorCount", "MaxThreadsPerMultiProcessor"
+    return card_attribute(names[0]) * card_attribute(names[1])
+
+
 @cache
 def _attributes(device: int) -> dict[str, Any]:
     import cupy

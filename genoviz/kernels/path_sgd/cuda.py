@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import card_attribute, load_module
+from genoviz.kernels.cuda_source import card_attribute, count_resident_threads, load_module
 
 THREADS_PER_BLOCK = 256
 WARP = 32
@@ -83,9 +83,7 @@ COMPILE_OPTIONS = (
 
 def count_workers(n_nodes: int, window: int) -> int:
     """Return the number of workers for a graph: with few nodes, stale reads spoil the layout."""
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    n_resident = properties["multiProcessorCount"] * properties["maxThreadsPerMultiProcessor"]
-    n_threads = min(n_resident, n_nodes // NODES_PER_UPDATE_IN_FLIGHT)
+    n_threads = min(count_resident_threads(), n_nodes // NODES_PER_UPDATE_IN_FLIGHT)
     return max(n_threads // window, 1)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import card_attribute, load_module, make_launcher
+from genoviz.kernels.cuda_source import count_resident_threads, load_module, make_launcher
 
 THREADS_PER_BLOCK = 256
 WARP = 32
@@ -84,7 +84,4 @@ def merge(points, others, before):
 
 def count_workers(n_points):
     """Return the number of workers for a level: with few points, stale reads spoil the layout."""
-    n_resident = card_attribute("MultiProcessorCount") * card_attribute(
-        "MaxThreadsPerMultiProcessor"
-    )
-    return max(min(n_resident, n_points // POINTS_PER_PAIR_IN_FLIGHT), 1)
+    return max(min(count_resident_threads(), n_points // POINTS_PER_PAIR_IN_FLIGHT), 1)
