@@ -8,10 +8,16 @@ from __future__ import annotations
 import cupy
 import numpy as np
 
-from genoviz.kernels.cuda_source import count_resident_threads, load_module, make_launcher
+from genoviz.kernels.cuda_source import (
+    card_attribute,
+    count_resident_threads,
+    load_module,
+    make_launcher,
+)
 
 THREADS_PER_BLOCK = 256
 WARP = 32
+WARPS_PER_MULTIPROCESSOR = 16
 RECORDS_AT_ONCE = 1 << 28
 POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
@@ -59,8 +65,7 @@ def sweep(
     records, path_starts, block_paths = paths
     kernel = _kernel("sweep", records)
     is_in_order = len(records) <= RECORDS_IN_ORDER
-    # Few workers conflict least when spread over as many multiprocessors as possible.
-    n_block = WARP if is_in_order else THREADS_PER_BLOCK
+    n_block = _threads_in_order(n_workers) if is_in_order else THREADS_PER_BLOCK
     same = len(records), every, first, stop, n_workers, has_ends, is_in_order
     for jump, eta, seed in zip(jumps, etas, seeds, strict=True):
         call = np.array((jump, eta, seed, *same), SWEEP)
@@ -71,6 +76,17 @@ def sweep(
                 (points, records, path_starts, block_paths, strips, call, np.int32(phase)),
             )
     cupy.cuda.get_current_stream().synchronize()
+
+
+def _threads_in_order(n_workers):
+    """Return the threads of a block, at most a warp: as few as keep all workers resident.
+
+    Workers of a warp wait for each other whenever one comes to another path, and few workers
+    conflict least when spread over many multiprocessors.
+    """
+    n_warps = WARPS_PER_MULTIPROCESSOR * card_attribute("MultiProcessorCount")
+    needed = -(-n_workers // n_warps)
+    return min(1 << (needed - 1).bit_length(), WARP)
 
 
 def merge(points, others, before):

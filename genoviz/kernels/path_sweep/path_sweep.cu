@@ -91,7 +91,8 @@ __device__ __forceinline__ long long draw_jump(u64 bits, long long room) {
 // A worker's records are contiguous or strided.
 //
 //   is_in_order    worker 0 0 0 0 1 1 1 1    moves follow the path, as on a CPU, but reads of a
-//                                            warp are not coalesced: for small levels
+//                                            warp are not coalesced, and a worker that comes to
+//                                            another path stops its warp: for small levels
 //   else           worker 0 1 0 1 0 1 0 1    reads are coalesced, but consecutive pairs of a path,
 //                                            (0, jump) and (jump, 2 jump), share a point
 // For the strided order, each phase covers every other stretch of `jump` records, so that no two
@@ -127,6 +128,8 @@ extern "C" __global__ void __launch_bounds__(256, 4)
     const bool is_power = jump == 1ll << jump_bits;
     const bool has_phases = jump > 0 && !is_in_order;
 
+    const bool has_coins = jump == 0 || ends != 0;
+    long long held = -1, strip = 0;  // the last strip; in order, the next slot is mostly in it too
     const auto read_pair = [&](Pair& pair, long long k) {
         pair.coins = NONE;
         long long slot = k + ahead < end ? k + ahead : k + ahead - (end - begin);
@@ -138,7 +141,10 @@ extern "C" __global__ void __launch_bounds__(256, 4)
                 return;
             }
         }
-        const long long strip = __ldg(strips + first_strip + (slot >> STRIP_BITS) * every);
+        if (slot >> STRIP_BITS != held) {
+            held = slot >> STRIP_BITS;
+            strip = __ldg(strips + first_strip + held * every);
+        }
         const long long a = (strip << STRIP_BITS) + (slot & ((1 << STRIP_BITS) - 1));
         if (a >= sweep.n_records) return;
         if (a < start || a > last) {
@@ -147,7 +153,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             last = __ldg(path_starts + path + 1) - 2;
             if (a > last) return;  // the closing record
         }
-        const u64 bits = mix((u64)a * GOLDEN + seed);
+        const u64 bits = has_coins ? mix((u64)a * GOLDEN + seed) : 0;
         long long b = a + jump;
         if (jump == 0) {
             bool is_back = bits & 1;
