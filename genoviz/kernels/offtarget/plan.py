@@ -56,17 +56,24 @@ class RowPlan:
 def plan_rows(pattern: np.ndarray, guides: np.ndarray) -> RowPlan:
     """Return the rows for masks of a pattern (length,) and of guides (n_guides, length)."""
     length = len(pattern)
-    masks = np.array(sorted({*pattern.tolist(), *guides.ravel().tolist()} - {ANY}), np.uint8)
-    slot_of = np.zeros(16, np.int64)
+    # Tables, not sorts: this is done for each piece of a genome, often for 100,000 guides.
+    is_used = np.bincount(guides.ravel(), minlength=ANY + 1).astype(bool)
+    is_used[pattern] = True
+    masks = np.flatnonzero(is_used[:ANY]).astype(np.uint8)
+    slot_of = np.full(ANY + 1, len(masks), np.int64)
     slot_of[masks] = np.arange(len(masks))
     keys = slot_of[guides] * length + np.arange(length)
-    is_letter = guides != ANY
-    row_keys = np.unique(keys[is_letter])
-    n_places = -(-max(int(is_letter.sum(axis=1).max(initial=1)), 1) // GROUP) * GROUP
-    rows = np.where(is_letter, np.searchsorted(row_keys, keys), len(row_keys))
+    first_any = len(masks) * length
+    is_key = np.zeros(first_any + length, bool)
+    is_key[keys] = True
+    row_keys = np.flatnonzero(is_key[:first_any])
+    row_of = np.full(len(is_key), len(row_keys), np.uint16)
+    row_of[row_keys] = np.arange(len(row_keys))
+    n_letters = int((guides != ANY).sum(axis=1).max(initial=1))
+    n_places = -(-max(n_letters, 1) // GROUP) * GROUP
     guide_rows = np.full((len(guides), n_places), len(row_keys), np.uint64)
     # The row of zeros has the highest number, so rows that count sort first.
-    guide_rows[:, : min(length, n_places)] = np.sort(rows, axis=1)[:, :n_places]
+    guide_rows[:, : min(length, n_places)] = np.sort(row_of[keys], axis=1)[:, :n_places]
     places = np.flatnonzero(pattern != ANY)
     return RowPlan(masks, row_keys, guide_rows, slot_of[pattern[places]] * length + places)
 
