@@ -495,6 +495,33 @@ def test_gwas_is_the_regression_of_each_variant(run, made):
     assert len(rows_of(Path("g.tsv").read_text())) == 240
 
 
+def test_genetic_models_and_interactions_have_their_columns(run, made):
+    command = "gwas made.bed --pheno made.pheno.tsv --trait trait".split()
+    names = [f"{term}_{what}" for term in ("ADD", "DOMDEV") for what in ("BETA", "SE", "STAT", "P")]
+    code, out, _ = run(*command, "--genetic-model", "genotypic")
+    assert code == 0
+    head = out.splitlines()[0].split("\t")
+    assert head[head.index("OBS_CT") + 1 :] == [*names, "STAT", "P", "NEG_LOG10_P"]
+    scan = genoviz.associate(
+        made, column(Path("made.pheno.tsv").read_text(), "trait"), genetic_model="genotypic"
+    )
+    np.testing.assert_allclose(column(out, "P"), scan.p)
+    np.testing.assert_allclose(column(out, "DOMDEV_BETA"), scan.terms[1].beta)
+    rows = [f"{name},{k % 7},{k % 5},{'xyz'[k % 3]}" for k, name in enumerate(made.samples.ids)]
+    Path("t.csv").write_text("\n".join(["IID,y,c,g", *rows]) + "\n")
+    command = "gwas made.bed --pheno t.csv --trait y --covariate c --covariate g".split()
+    code, out, _ = run(*command, *"--interaction g --genetic-model dominant".split())
+    assert code == 0
+    head = out.splitlines()[0].split("\t")
+    assert {"DOM_P", "DOMxg=y_BETA", "DOMxg=z_P", "JOINT_P", "P"} <= {*head}
+    code, _, err = run(*command, "--interaction", "age")
+    assert code == 2
+    assert "are c, g=y, g=z" in err
+    code, _, err = run(*command, "--model", "mixed", "--interaction", "c")
+    assert code == 2
+    assert "--genetic-model and --interaction" in err
+
+
 def test_a_mixed_model_and_a_condition(run, made):
     command = "gwas made.bed --pheno made.pheno.tsv --trait trait".split()
     trait = column(Path("made.pheno.tsv").read_text(), "trait")

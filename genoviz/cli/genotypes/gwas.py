@@ -41,11 +41,24 @@ class Model(StrEnum):
     mixed = "mixed"
 
 
+class GeneticModel(StrEnum):
+    """What a copy of A1 does."""
+
+    additive = "additive"
+    dominant = "dominant"
+    recessive = "recessive"
+    hetonly = "hetonly"
+    genotypic = "genotypic"
+    hethom = "hethom"
+
+
 @with_examples(
     "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
     "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",
     "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --model mixed -o gwas.tsv",
     "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --condition rs7,rs9",
+    "genoviz geno gwas herd.bed --pheno milk.csv --trait fat --genetic-model genotypic",
+    "genoviz geno gwas herd.bed --pheno milk.csv --covariate age --interaction age",
     "genoviz geno gwas biobank.bed --pheno traits.csv --scheduler tcp://head:8786 -o gwas.tsv.gz",
 )
 def gwas(
@@ -68,6 +81,23 @@ def gwas(
             "the variants on other chromosomes."
         ),
     ] = Model.linear,
+    genetic_model: Annotated[
+        GeneticModel,
+        option(
+            "What A1 does, on autosomes. dominant, recessive, hetonly: A1 carriers, A1 homozygotes "
+            "or heterozygotes against the others. Tested together: genotypic, dosage and deviation "
+            "of heterozygotes; hethom, A1 homozygotes and heterozygotes.",
+            "--genetic-model",
+        ),
+    ] = GeneticModel.additive,
+    interaction: Annotated[
+        list[str] | None,
+        option(
+            "Add the interaction of the variant with this covariate, and test it (repeatable).",
+            "--interaction",
+            metavar="COVARIATE",
+        ),
+    ] = None,
     condition: Annotated[
         list[str] | None,
         option(
@@ -92,16 +122,24 @@ def gwas(
 ) -> None:
     """Test each variant for association; BETA is the effect per A1 allele (log odds for cases).
 
+    With genotypic, hethom or an interaction, each column of the regression has its own BETA, SE,
+    STAT and P, as ADD_BETA. P is the test of the interactions, or of both columns without these;
+    JOINT_P tests all.
+
     Samples with a missing genotype or phenotype are excluded for each variant; variants that cannot
     be tested have NA. On X, sex is an additional covariate, as in PLINK 2. Y is tested in males
     only. One A1 of Y or MT counts as 1. In the mixed model a missing genotype counts as the mean,
     and X, Y and MT are not tested. Trait, samples and lambda GC are printed to standard error.
     """
+    is_plain = genetic_model is GeneticModel.additive and not interaction
     if scheduler is not None and model is Model.mixed:
         raise typer.BadParameter("--scheduler does not go with --model mixed")
+    if not is_plain and model is Model.mixed:
+        raise typer.BadParameter("--genetic-model and --interaction do not go with --model mixed")
     import numpy as np
 
-    from genoviz.analyses.genotypes.association.scan import X_MODELS, iter_associate
+    from genoviz.analyses.genotypes.association.design import X_MODELS
+    from genoviz.analyses.genotypes.association.scan import iter_associate
     from genoviz.analyses.genotypes.components import iter_principal_components
     from genoviz.analyses.genotypes.selection import condition_columns
 
@@ -137,7 +175,12 @@ def gwas(
             steps = iter_mixed_associate(found, phenotype, seed=seed, **mixed.values, **common)
         else:
             x_model = X_MODELS[xchr_model]
-            common |= {"x_model": x_model, "scheduler": scheduler}
+            common |= {
+                "x_model": x_model,
+                "scheduler": scheduler,
+                "genetic_model": genetic_model.value,
+                "interactions": _columns_of(interaction or [], names),
+            }
             steps = iter_associate(found, phenotype, model=model.value, **common)
         scan = io.last_result(steps, bar)
     write_table(found.variants.columns | scan.columns, output)
@@ -163,6 +206,19 @@ def _split_ids(texts: list[str], genotypes: Genotypes) -> list[str]:
     known = {*genotypes.variants.ids.tolist()}
     parts = [[text] if text in known else text.split(",") for text in texts]
     return list(dict.fromkeys(name.strip() for names in parts for name in names))
+
+
+def _columns_of(covariates: list[str], names: list[str]) -> list[str]:
+    """Return the columns of covariates: a category has one for each level but the first."""
+    found = [[each for each in names if each == name or each.startswith(f"{name}=")]
+             for name in covariates]  # fmt: skip
+    for name, columns in zip(covariates, found, strict=True):
+        if not columns:
+            known = ", ".join(names) or "none"
+            raise typer.BadParameter(
+                f"--interaction is {name!r}, needs one of the covariates; these are {known}"
+            )
+    return [column for columns in found for column in columns]
 
 
 def _inflation(n_tested: int, lambda_gc: float) -> str:

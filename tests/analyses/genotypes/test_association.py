@@ -243,6 +243,6 @@ def test_a_study_that_covariates_leave_nothing_of_is_refused():
 def test_elimination_solves_for_what_is_left():
     half = np.random.default_rng(1).normal(size=(5, 9, 6))
     systems = np.einsum("mab,mac->mbc", half, half)
-    rest = regressions._eliminate(systems, 4)
+    rest = regressions.eliminate(systems, 4)
     expected = np.linalg.inv(np.linalg.inv(systems)[:, 4:, 4:])
     np.testing.assert_allclose(rest, expected)

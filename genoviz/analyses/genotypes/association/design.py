@@ -1,10 +1,11 @@
-"""Validated phenotype and covariates of an association scan, and its fits."""
+"""Validated phenotype and covariates of the groups of variants of a scan, and its fits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +14,15 @@ from genoviz.analyses.genotypes.covariates import (
     describe_left_out,
     independent_columns,
 )
+from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
 from genoviz.errors import ParameterError
+from genoviz.model.genotypes.chromosomes import Kind
+from genoviz.model.genotypes.genotypes import Genotypes
+
+XModel = Literal["skip", "haploid", "diploid"]
+X_MODELS = ("skip", "haploid", "diploid")
+"""Index is the number of PLINK's ``--xchr-model``."""
+SEX = "sex"
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +161,11 @@ def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Fits:
-    """Results of a scan, shape (n_variants,); NaN where a variant cannot be tested."""
+    """Results of a scan, shape (n_variants,); NaN where a variant cannot be tested.
+
+    ``terms`` has beta, standard error, statistic and log p of each of t columns of a variant, shape
+    (n_variants, t, 4), and ``joint`` the statistic and log p of their test; none if t is 0.
+    """
 
     beta: np.ndarray
     standard_error: np.ndarray
@@ -160,14 +173,125 @@ class Fits:
     log_p: np.ndarray
     a1_frequency: np.ndarray
     n_samples: np.ndarray
+    terms: np.ndarray
+    joint: np.ndarray
 
     @classmethod
-    def empty(cls, n_variants: int) -> Fits:
+    def empty(cls, n_variants: int, n_terms: int = 0) -> Fits:
         """Return fits filled with NaN."""
         floats = [np.full(n_variants, np.nan) for _ in range(5)]
-        return cls(*floats, np.zeros(n_variants, np.int64))
+        shapes = (n_variants, n_terms, 4), (n_variants, 2 * (n_terms > 0))
+        counts = np.zeros(n_variants, np.int64)
+        return cls(*floats, counts, *(np.full(shape, np.nan) for shape in shapes))
 
     def put(self, variants: slice | np.ndarray, found: Fits) -> None:
         """Store the fits of some variants."""
         for name in self.__dataclass_fields__:
             getattr(self, name)[variants] = getattr(found, name)
+
+    def count(self, variants: slice, n_called: np.ndarray, frequencies: np.ndarray) -> None:
+        """Store the samples with a genotype, and the frequency of A1 among them."""
+        self.n_samples[variants] = n_called
+        self.a1_frequency[variants] = np.where(n_called, frequencies, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class VariantGroup:
+    """Variants of some chromosome types, and their regression model.
+
+    Attributes
+    ----------
+    variants
+        Indices of the variants.
+    design
+        Phenotype and covariates of the samples that take part; None if nothing can be tested.
+    weights
+        float64, shape (n of the design,): factor for the dosages of each sample: 0.5 if one copy
+        counts as 1 instead of 2. None if all are 1.
+    is_haploid
+        Whether some samples have one copy.
+    note
+        How they are tested, or why they are not; empty for autosomes.
+    """
+
+    variants: slice | np.ndarray
+    design: Design | None
+    weights: np.ndarray | None = None
+    is_haploid: bool = False
+    note: str = ""
+
+
+def variant_groups(
+    genotypes: Genotypes,
+    design: Design,
+    *,
+    is_binary: bool,
+    x_model: XModel,
+    is_additive: bool = True,
+) -> Iterator[VariantGroup]:
+    """Yield the non-empty groups of variants.
+
+    Parameters
+    ----------
+    genotypes
+        The genotypes.
+    design
+        Design for autosomes with all samples; the phenotype is as given.
+    is_binary, x_model
+        Whether the model is logistic; see `iter_associate`.
+    is_additive
+        Whether one copy of A1 instead of two has a meaning; otherwise X, Y and MT are not tested.
+    """
+    others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
+    if len(others) < genotypes.n_variants:
+        own = design.of_cases() if is_binary else design
+        yield VariantGroup(take_autosomes(genotypes)[1], own)
+    for kind in (Kind.X, Kind.Y, Kind.MT):
+        variants = variants_of(genotypes, kind)
+        if not len(variants):
+            continue
+        if kind == Kind.X and x_model == "skip":
+            yield VariantGroup(variants, None, note="X is not tested, as asked")
+            continue
+        if not is_additive:
+            note = f"{kind.name} is not tested: dominance is of two copies"
+            yield VariantGroup(variants, None, note=note)
+            continue
+        yield _group_of(genotypes, kind, variants, design, is_binary, x_model)
+
+
+def _group_of(
+    genotypes: Genotypes,
+    kind: Kind,
+    variants: np.ndarray,
+    design: Design,
+    is_binary: bool,
+    x_model: XModel,
+) -> VariantGroup:
+    samples = genotypes.samples
+    y, columns, names = design.phenotype, design.covariates, design.names
+    if kind == Kind.Y:
+        y = np.where(samples.is_male, y, np.nan)
+    elif kind == Kind.X and {1, 2} <= set(samples.sexes[design.kept].tolist()):
+        sexes = np.where(samples.sexes > 0, samples.sexes, np.nan).astype(np.float64)
+        columns, names = np.column_stack([columns, sexes]), (*names, SEX)
+    try:
+        own = make_design(len(y), y, columns, names)
+        own = own.of_cases() if is_binary else own
+        own.check_unexplained()
+    except ParameterError as error:
+        return VariantGroup(variants, None, note=f"{kind.name} is not tested: {error}")
+    is_haploid = haploid_samples(genotypes, kind)[own.kept]
+    is_halved = is_haploid & (kind != Kind.X or x_model == "haploid")
+    weights = np.where(is_halved, 0.5, 1.0) if is_halved.any() else None
+    has_sex = len(names) > len(design.names) and own.names[-1:] == (SEX,)
+    return VariantGroup(variants, own, weights, True, _note(kind, own.n_samples, x_model, has_sex))
+
+
+def _note(kind: Kind, n: int, x_model: XModel, has_sex: bool) -> str:
+    if kind == Kind.X:
+        highest = "2" if x_model == "diploid" else "1"
+        sex = " and sex is a covariate" if has_sex else ""
+        return f"X is tested with {n:,} samples, where males have 0 or {highest} of A1{sex}"
+    who = "males" if kind == Kind.Y else "samples"
+    return f"{kind.name} is tested with {n:,} {who}, who have 0 or 1 of A1"

@@ -16,6 +16,7 @@ p exp(g~ t)) - t g~'p, of which the normal approximation uses only the first two
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,8 @@ class FirthModel:
         Phenotype (0 and 1) and covariates.
     backend
         Where to compute.
+    n_terms, kernel
+        Columns of each variant, and the functions of `logistic_derivatives` for these.
 
     References
     ----------
@@ -52,35 +55,55 @@ class FirthModel:
     doi:10.1002/sim.1047
     """
 
-    def __init__(self, design: Design, backend: Backend) -> None:
+    def __init__(
+        self, design: Design, backend: Backend, n_terms: int = 1, kernel: Any = None
+    ) -> None:
         xp = array_module(backend)
         columns = np.ascontiguousarray((design.basis * np.sqrt(len(design.basis))).T)
-        self._kernel = load_kernel("logistic_derivatives", backend)
+        self._kernel = kernel or load_kernel("logistic_derivatives", backend)
         self._phenotype, self._columns = xp.asarray(design.response), xp.asarray(columns)
         share = design.response.mean()
-        self._start = np.zeros(len(columns) + 1)
+        self._start = np.zeros(len(columns) + n_terms)
+        self._n_columns = len(columns)
         self._start[0] = np.log(share / (1 - share)) * np.sign(columns[0, 0])
 
     def fit(self, dosages: Any) -> Fitted:
         """Return coefficients of dosages (m, n), standard errors, signed roots, and log p."""
-        found, information, full, is_done = self._maximise(dosages, is_free=True)
-        _, _, without, is_null_done = self._maximise(dosages, is_free=False)
-        is_fit = is_done & is_null_done
-        information[~is_fit] = np.eye(information.shape[1])
-        error = np.sqrt(np.linalg.inv(information)[:, -1, -1])
-        root = np.sign(found[:, -1]) * np.sqrt(np.maximum(2 * (full - without), 0))
-        beta, error, root = (np.where(is_fit, x, np.nan) for x in (found[:, -1], error, root))
+        found, covariances, chi_squares = self.fit_terms(dosages, [(dosages, (0,))])
+        beta, error = found[:, 0], np.sqrt(covariances[:, 0, 0])
+        root = np.sign(beta) * np.sqrt(chi_squares[:, 0])
         return beta, error, root, log_p_of_z(root)
 
+    def fit_terms(
+        self, dosages: Any, tests: Sequence[tuple[Any, tuple[int, ...]]]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return coefficients (m, t), their covariances (m, t, t), and chi-squares (m, tests).
+
+        A test has the dosages, or a basis of the same space with the same determinant, and the
+        terms that are 0 under the null hypothesis.
+        """
+        c = self._n_columns
+        found, information, full, is_fit = self._maximise(dosages, ())
+        without = np.empty((len(found), len(tests)))
+        for number, (tile, terms) in enumerate(tests):
+            _, _, without[:, number], is_done = self._maximise(tile, [c + j for j in terms])
+            is_fit &= is_done
+        information[~is_fit] = np.eye(information.shape[1])
+        values = found[:, c:], np.linalg.inv(information)[:, c:, c:]
+        values = (*values, np.maximum(2 * (full[:, None] - without), 0))
+        for value in values:
+            value[~is_fit] = np.nan
+        return values
+
     def _maximise(
-        self, dosages: Any, *, is_free: bool
+        self, dosages: Any, fixed: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return coefficients (m, k), information (m, k, k), likelihoods (m,), and a done mask.
 
-        Steps that lower the likelihood are halved. An effect that is not free stays at 0.
+        Steps that lower the likelihood are halved. Fixed coefficients stay at 0.
         """
         m, k = len(dosages), len(self._start)
-        free = slice(0, k if is_free else k - 1)
+        free = np.delete(np.arange(k), fixed)
         found, step = np.tile(self._start, (m, 1)), np.zeros((m, k))
         information, value = np.empty((m, k, k)), np.full(m, -np.inf)
         is_done, active = np.zeros(m, bool), np.arange(m)
@@ -95,15 +118,16 @@ class FirthModel:
             is_last = np.abs(step[rows]).max(1) < CONVERGED
             is_last &= np.isfinite(step[rows]).all(1) & (step[rows] != 0).any(1)
             is_done[rows] = is_last
-            part, slope = hessian[is_better][:, free, free], gradient[is_better][:, free]
+            part = hessian[is_better][:, free[:, None], free]
+            slope = gradient[is_better][:, free]
             is_whole = np.linalg.det(part) > 0
             part[~is_whole] = np.eye(part.shape[1])
             new = np.linalg.solve(part, slope[:, :, None])[:, :, 0]
             new[~is_whole] = np.nan
             new *= np.minimum(1, MAX_STEP / np.maximum(np.abs(new).max(1), MAX_STEP))[:, None]
             # The information ignores the penalty, so steps could oscillate forever.
-            new[(new * step[rows, free]).sum(1) < 0] /= 2
-            step[rows, free] = new
+            new[(new * step[rows[:, None], free]).sum(1) < 0] /= 2
+            step[rows[:, None], free] = new
             is_stuck = np.abs(step[active]).max(1) < 1e-14
             is_done[active[is_stuck & np.isfinite(value[active])]] = True
             active = active[~is_done[active] & np.isfinite(step[active]).all(1) & ~is_stuck]

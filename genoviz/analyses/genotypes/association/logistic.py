@@ -13,8 +13,8 @@ import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.analyses.genotypes.association.regressions import iter_centred
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
-from genoviz.analyses.genotypes.dosage_blocks import CentredDosages, iter_dosage_blocks
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
@@ -88,8 +88,7 @@ def _standard_calls(
         counts = allele_counts(part, backend=backend)
         n_called = counts.sum(1) - counts[:, MISSING_CODE]
         frequencies = frequencies_of_counts(counts)
-        fits.n_samples[block] = n_called
-        fits.a1_frequency[block] = np.where(n_called, frequencies, np.nan)
+        fits.count(block, n_called, frequencies)
         of_codes = values_of_codes(frequencies)
         scales = np.sqrt((counts * of_codes**2).sum(1) / np.maximum(n_called, 1))
 
@@ -107,11 +106,7 @@ def _standard_dosages(
     genotypes: Genotypes, weights: np.ndarray | None, backend: Backend, fits: Fits
 ) -> Standard:
     xp = array_module(backend)
-    for variants, dosages in iter_dosage_blocks(genotypes, backend=backend):
-        block = slice(int(variants[0]), int(variants[-1]) + 1)
-        found = CentredDosages.of(dosages)
-        fits.n_samples[block] = found.n_called
-        fits.a1_frequency[block] = np.where(found.n_called, found.means / 2, np.nan)
+    for block, _, found in iter_centred(genotypes, backend, fits):
         scales = np.sqrt(found.squares / np.maximum(found.n_called, 1))
         found.values[found.is_missing] = np.nan
 
@@ -126,7 +121,7 @@ def _standard_dosages(
 def _make_model(name: str, design: Design, backend: Backend) -> Any:
     """Return a model that fits dosages (m, n)."""
     if name == "logistic":
-        return _Model(design, backend)
+        return LogisticModel(design, backend)
     from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
 
     if name == "firth":
@@ -135,7 +130,7 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
         columns = design.basis * np.sqrt(len(design.basis))
         start = fit_without_variant(columns, design.response)
         return SaddlePointModel(design, start, backend)
-    return _Fallback(_Model(design, backend), FirthModel(design, backend), design, backend)
+    return _Fallback(LogisticModel(design, backend), FirthModel(design, backend), design, backend)
 
 
 def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
@@ -145,36 +140,60 @@ def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
     return (dosages + means) * weights - means * weights.mean()
 
 
-class _Model:
-    """A phenotype and covariates for logistic fits of variants: c columns, m variants."""
+class LogisticModel:
+    """A phenotype and covariates for logistic fits of variants: c columns, m variants.
 
-    def __init__(self, design: Design, backend: Backend) -> None:
+    Parameters
+    ----------
+    design
+        Phenotype (0 and 1) and covariates.
+    backend
+        Where to compute.
+    n_terms, kernel
+        Columns of each variant, and the functions of `logistic_derivatives` for these.
+    """
+
+    def __init__(
+        self, design: Design, backend: Backend, n_terms: int = 1, kernel: Any = None
+    ) -> None:
         xp = array_module(backend)
         columns = design.basis * np.sqrt(len(design.basis))
-        self._derivatives = load_kernel("logistic_derivatives", backend).derivatives
+        kernel = kernel or load_kernel("logistic_derivatives", backend)
+        self._derivatives = kernel.derivatives
         self._phenotype = xp.asarray(design.response)
         self._columns = xp.asarray(np.ascontiguousarray(columns.T))
-        self._start = np.append(fit_without_variant(columns, design.response), 0.0)
+        start = fit_without_variant(columns, design.response)
+        self._start, self._n_columns = np.append(start, np.zeros(n_terms)), len(start)
 
     def fit(self, dosages: Any) -> Fitted:
         """Return coefficients of dosages (m, n), standard errors, Wald's z, and log p."""
-        found, hessians, is_done = self._converge(dosages)
-        hessians[~is_done] = np.eye(hessians.shape[1])
-        variances = np.linalg.inv(hessians)[:, -1, -1]
-        is_fit = is_done & (variances > 0)
-        error = np.sqrt(np.where(is_fit, variances, np.nan))
-        beta = np.where(is_fit, found[:, -1], np.nan)
+        found, covariances = self.fit_terms(dosages)
+        beta, error = found[:, 0], np.sqrt(covariances[:, 0, 0])
         return beta, error, beta / error, log_p_of_z(beta / error)
 
+    def fit_terms(self, dosages: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients (m, t), and their covariances (m, t, t); NaN without a fit.
+
+        The dosages have shape (m, n), or (m, t, n) for the kernel of several terms.
+        """
+        c = self._n_columns
+        found, hessians, is_done = self._converge(dosages)
+        hessians[~is_done] = np.eye(hessians.shape[1])
+        found, covariances = found[:, c:], np.linalg.inv(hessians)[:, c:, c:]
+        is_fit = is_done & (np.diagonal(covariances, axis1=1, axis2=2) > 0).all(1)
+        found[~is_fit], covariances[~is_fit] = np.nan, np.nan
+        return found, covariances
+
     def _converge(self, dosages: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return coefficients (m, c + 1), Hessians (m, c + 1, c + 1) and a convergence mask."""
-        m, k = len(dosages), len(self._start)
+        """Return coefficients (m, k), Hessians (m, k, k) and a convergence mask; k = c + t."""
+        m, k, c = len(dosages), len(self._start), self._n_columns
         found = np.tile(self._start, (m, 1))
         hessians = np.empty((m, k, k))
         is_done = np.zeros(m, bool)
         active = np.arange(m)
         xp = module_of(dosages)
-        reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(1))
+        reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(-1))
+        reach = reach.reshape(m, k - c)
         for _ in range(MAX_STEPS):
             gradient, hessian = self._derivatives(
                 dosages, active, self._phenotype, self._columns, found[active]
@@ -182,7 +201,7 @@ class _Model:
             is_whole = np.linalg.det(hessian) > 0
             hessian[~is_whole] = np.eye(k)
             step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-            change = np.abs(step[:, :-1]).sum(1) + np.abs(step[:, -1]) * reach[active]
+            change = np.abs(step[:, :c]).sum(1) + (np.abs(step[:, c:]) * reach[active]).sum(1)
             step *= np.minimum(1, MAX_CHANGE / np.maximum(change, MAX_CHANGE))[:, None]
             found[active] += step
             hessians[active] = hessian
@@ -192,6 +211,76 @@ class _Model:
             if not len(active):
                 break
         return found, hessians, is_done
+
+
+class DenseKernel:
+    """The functions of the kernel `logistic_derivatives` for t columns of each variant.
+
+    The dosages have shape (m, t, n); a sample lacks all columns of a variant or none. All sums over
+    samples are matrix products, on a GPU too.
+    """
+
+    @staticmethod
+    def derivatives(
+        dosages: Any, rows: np.ndarray, phenotype: Any, columns: Any, coefficients: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradients (r, c + t) and negative Hessians (r, c + t, c + t)."""
+        tile, is_called, logits = _predict(dosages, rows, columns, coefficients)
+        xp, c, k = module_of(tile), len(columns), coefficients.shape[1]
+        fitted = 1 / (1 + xp.exp(-logits))
+        residuals = (phenotype - fitted) * is_called
+        weights = fitted * (1 - fitted) * is_called
+        gradients = xp.empty((len(tile), k))
+        gradients[:, :c] = residuals @ columns.T
+        gradients[:, c:] = (tile @ residuals[:, :, None])[:, :, 0]
+        first, second = np.triu_indices(c)
+        hessians = xp.empty((len(tile), k, k))
+        hessians[:, first, second] = weights @ (columns[first] * columns[second]).T
+        hessians[:, second, first] = hessians[:, first, second]
+        weighted = tile * weights[:, None]
+        hessians[:, c:, :c] = weighted @ columns.T
+        hessians[:, :c, c:] = hessians[:, c:, :c].transpose(0, 2, 1)
+        hessians[:, c:, c:] = weighted @ tile.transpose(0, 2, 1)
+        return to_host(gradients), to_host(hessians)
+
+    @staticmethod
+    def penalties(
+        dosages: Any,
+        rows: np.ndarray,
+        phenotype: Any,
+        columns: Any,
+        coefficients: np.ndarray,
+        inverses: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log likelihoods (r,), and pulls of Firth's penalty (r, c + t)."""
+        tile, is_called, logits = _predict(dosages, rows, columns, coefficients)
+        xp, c = module_of(tile), len(columns)
+        inverses = xp.asarray(inverses)
+        likelihoods = phenotype * logits - xp.maximum(logits, 0) - xp.log1p(xp.exp(-xp.abs(logits)))
+        fitted = 1 / (1 + xp.exp(-logits))
+        first, second = np.triu_indices(c)
+        twice = xp.asarray(np.where(first == second, 1.0, 2.0))
+        hat = (inverses[:, first, second] * twice) @ (columns[first] * columns[second])
+        inner = 2 * (inverses[:, c:, :c] @ columns) + inverses[:, c:, c:] @ tile
+        hat += (inner * tile).sum(1)
+        pull = hat * fitted * (1 - fitted) * (0.5 - fitted) * is_called
+        pulls = xp.empty(coefficients.shape)
+        pulls[:, :c] = pull @ columns.T
+        pulls[:, c:] = (tile @ pull[:, :, None])[:, :, 0]
+        return to_host((likelihoods * is_called).sum(1)), to_host(pulls)
+
+
+def _predict(
+    dosages: Any, rows: np.ndarray, columns: Any, coefficients: np.ndarray
+) -> tuple[Any, Any, Any]:
+    """Return columns of rows (r, t, n), 0 where missing; which are not; and logits (r, n)."""
+    xp, c = module_of(dosages), len(columns)
+    tile = dosages[xp.asarray(rows)]
+    is_called = ~xp.isnan(tile[:, 0])
+    tile = xp.where(is_called[:, None], tile, 0.0)
+    coefficients = xp.asarray(coefficients)
+    logits = coefficients[:, :c] @ columns + (coefficients[:, None, c:] @ tile)[:, 0]
+    return tile, is_called, xp.clip(logits, -MAX_LOGIT, MAX_LOGIT)
 
 
 class _Fallback:
@@ -205,18 +294,33 @@ class _Fallback:
         """Return the fits; Firth's also if all cases or all controls have the same genotype."""
         xp = module_of(dosages)
         found = self._plain.fit(dosages)
-        is_alike = np.zeros(len(dosages), bool)
-        for who in (self._is_case, ~self._is_case):
-            part = dosages[:, who]
-            high = xp.where(xp.isnan(part), -xp.inf, part).max(1)
-            low = xp.where(xp.isnan(part), xp.inf, part).min(1)
-            is_alike |= to_host(high <= low)
+        is_alike = are_alike(dosages, self._is_case)
         again = np.flatnonzero(np.isnan(found[0]) | is_alike)
         if len(again):
             of_firth = self._firth.fit(dosages[xp.asarray(again)])
             for values, other in zip(found, of_firth, strict=True):
                 values[again] = other
         return found
+
+
+def are_alike(dosages: Any, is_case: Any) -> np.ndarray:
+    """Return at which variants all cases or all controls have the same value: bool (m,).
+
+    Parameters
+    ----------
+    dosages
+        float64, shape (m, n), or (m, t, n) for several values; NaN where missing.
+    is_case
+        bool, shape (n,), in the same memory.
+    """
+    xp = module_of(dosages)
+    found = np.zeros(len(dosages), bool)
+    for who in (is_case, ~is_case):
+        part = dosages[..., who]
+        high = xp.where(xp.isnan(part), -xp.inf, part).max(-1)
+        low = xp.where(xp.isnan(part), xp.inf, part).min(-1)
+        found |= to_host(high <= low).reshape(len(found), -1).any(1)
+    return found
 
 
 def fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarray:

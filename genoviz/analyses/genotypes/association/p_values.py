@@ -51,6 +51,32 @@ def log_p_of_z(z: np.ndarray) -> np.ndarray:
     return np.log(2) + log_ndtr(-np.abs(z))
 
 
+def log_p_of_f(f: np.ndarray, k: int, degrees: np.ndarray) -> np.ndarray:
+    """Return natural logarithms of upper p values of F with k and some more degrees of freedom.
+
+    Parameters
+    ----------
+    f, degrees
+        float64, of the same shape; NaN stays NaN.
+    k
+        Degrees of freedom of the numerator.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64: log of I_x(degrees / 2, k / 2), with x = degrees / (degrees + k f).
+    """
+    from scipy.special import betainc
+
+    squares, a = k * np.asarray(f, np.float64), np.asarray(degrees, np.float64) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = betainc(a, k / 2, 2 * a / (2 * a + squares))
+        log_p = np.log(p)
+    is_small = (p < SMALL_P) & np.isfinite(squares)
+    log_p[is_small] = _log_tail(a[is_small], squares[is_small], k / 2)
+    return log_p
+
+
 def log_p_of_mixture(
     q: np.ndarray, weights: np.ndarray, shifts: np.ndarray | None = None
 ) -> np.ndarray:
@@ -172,22 +198,20 @@ def inflation_factor(p: np.ndarray) -> float:
     return float(np.median(ndtri(known / 2) ** 2) / MEDIAN_CHI_SQUARE)
 
 
-def _log_tail(a: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Return log I_x(a, 1/2), for x = 2a / (2a + squares), by the continued fraction of I_x."""
+def _log_tail(a: np.ndarray, squares: np.ndarray, b: float = 0.5) -> np.ndarray:
+    """Return log I_x(a, b), for x = 2a / (2a + squares), by the continued fraction of I_x."""
     from scipy.special import betaln
 
     log_x, rest = -np.log1p(squares / (2 * a)), squares / (2 * a + squares)
-    x = np.exp(log_x)
-    fraction = _continued_fraction(a, x)
-    return a * log_x + 0.5 * np.log(rest) - np.log(a) - betaln(a, 0.5) + np.log(fraction)
+    fraction = _continued_fraction(a, np.exp(log_x), b)
+    return a * log_x + b * np.log(rest) - np.log(a) - betaln(a, b) + np.log(fraction)
 
 
-def _continued_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return 1 / (1 + d_1 / (1 + d_2 / ...)) of the incomplete beta function with b = 1/2.
+def _continued_fraction(a: np.ndarray, x: np.ndarray, b: float) -> np.ndarray:
+    """Return 1 / (1 + d_1 / (1 + d_2 / ...)) of the incomplete beta function.
 
     By the method of Lentz; DLMF 8.17.22.
     """
-    b = 0.5
     front = np.ones_like(a)
     back = 1 / (1 - (a + b) * x / (a + 1))
     fraction = back.copy()

@@ -15,6 +15,7 @@ Dosages that are not whole (`iter_dosage_blocks`) are dense in blocks, and enter
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -72,8 +73,7 @@ def _scan_calls(
         part = genotypes.take_variants(block)
         counts = allele_counts(part, backend=backend)
         n_called = counts.sum(1) - counts[:, 1]
-        fits.n_samples[block] = n_called
-        fits.a1_frequency[block] = np.where(n_called, frequencies_of_counts(counts), np.nan)
+        fits.count(block, n_called, frequencies_of_counts(counts))
         if weights is None:
             matrix = GenotypeMatrix(part, counts=counts, backend=backend)
             products = matrix.multiply_transposed(columns)
@@ -99,11 +99,7 @@ def _scan_dosages(
     """Fit all variants from stored dosages; yield the blocks that are done."""
     xp = array_module(backend)
     on_device = xp.asarray(columns)
-    for variants, dosages in iter_dosage_blocks(genotypes, backend=backend):
-        block = slice(int(variants[0]), int(variants[-1]) + 1)
-        found = CentredDosages.of(dosages)
-        fits.n_samples[block] = found.n_called
-        fits.a1_frequency[block] = np.where(found.n_called, found.means / 2, np.nan)
+    for block, dosages, found in iter_centred(genotypes, backend, fits):
         if weights is not None:
             found = CentredDosages.of(dosages, weights)
         products, squares = to_host(found.values @ on_device), found.squares
@@ -114,6 +110,17 @@ def _scan_dosages(
         missing = np.array([part.T @ part for part in parts]).reshape(shape)
         _fit_block(columns, products, squares, (holed, missing), fits, block)
         yield block
+
+
+def iter_centred(
+    genotypes: Genotypes, backend: Backend, fits: Fits
+) -> Iterator[tuple[slice, Any, CentredDosages]]:
+    """Yield blocks of variants, and their stored dosages (m, n), as they are and centred."""
+    for variants, dosages in iter_dosage_blocks(genotypes, backend=backend):
+        block = slice(int(variants[0]), int(variants[-1]) + 1)
+        found = CentredDosages.of(dosages)
+        fits.count(block, found.n_called, found.means / 2)
+        yield block, dosages, found
 
 
 def _weighted_squares(genotypes: Genotypes, weights: np.ndarray, backend: Backend) -> np.ndarray:
@@ -150,7 +157,7 @@ def _fit_block(
         systems[:, :k, :k] = columns.T @ columns - sums
         systems[:, :k, k] = systems[:, k, :k] = products[holed]
         systems[:, -1, -1] = squares[holed]
-        rest = _eliminate(systems, n_basis)
+        rest = eliminate(systems, n_basis)
         of_phenotype[holed], across[holed], left[holed] = (
             rest[:, 0, 0],
             rest[:, 0, 1],
@@ -167,7 +174,7 @@ def _fit_block(
     fits.statistic[block] = np.where(is_fit, statistic, np.nan)
 
 
-def _eliminate(systems: np.ndarray, n: int) -> np.ndarray:
+def eliminate(systems: np.ndarray, n: int) -> np.ndarray:
     """Eliminate the first n unknowns of symmetric systems; NaN if singular."""
     for _ in range(n):
         pivots = np.where(systems[:, :1, 0] > UNVARIED, systems[:, :1, 0], np.nan)

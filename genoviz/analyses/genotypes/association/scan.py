@@ -9,28 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
+from genoviz.analyses.genotypes.association.design import (
+    X_MODELS,
+    Design,
+    Fits,
+    VariantGroup,
+    XModel,
+    make_design,
+    variant_groups,
+)
 from genoviz.analyses.genotypes.association.logistic import iter_logistic_scan
 from genoviz.analyses.genotypes.association.p_values import inflation_factor
 from genoviz.analyses.genotypes.association.regressions import iter_linear_scan
 from genoviz.analyses.genotypes.selection import select_samples
-from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks
 from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, finish, in_one_go, report_steps
-from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
-XModel = Literal["skip", "haploid", "diploid"]
-X_MODELS = ("skip", "haploid", "diploid")
-"""Index is the number of PLINK's ``--xchr-model``."""
-SEX = "sex"
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.terms import GeneticModel, Terms, TermTests
+
 CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")  # for case-control traits
 SCANS: dict[str, Callable[..., Generator[float, None, Fits]]] = {
     "linear": iter_linear_scan,
@@ -42,107 +47,18 @@ WHAT = "Association"
 
 
 @dataclass(frozen=True, eq=False)
-class VariantGroup:
-    """Variants of some chromosome types, and their regression model.
-
-    Attributes
-    ----------
-    variants
-        Indices of the variants.
-    design
-        Phenotype and covariates of the samples that take part; None if nothing can be tested.
-    weights
-        float64, shape (n of the design,): factor for the dosages of each sample: 0.5 if one copy
-        counts as 1 instead of 2. None if all are 1.
-    is_haploid
-        Whether some samples have one copy.
-    note
-        How they are tested, or why they are not; empty for autosomes.
-    """
-
-    variants: slice | np.ndarray
-    design: Design | None
-    weights: np.ndarray | None = None
-    is_haploid: bool = False
-    note: str = ""
-
-
-def variant_groups(
-    genotypes: Genotypes, design: Design, *, is_binary: bool, x_model: XModel
-) -> Iterator[VariantGroup]:
-    """Yield the non-empty groups of variants.
-
-    Parameters
-    ----------
-    genotypes
-        The genotypes.
-    design
-        Design for autosomes with all samples; the phenotype is as given.
-    is_binary, x_model
-        Whether the model is logistic; see `iter_associate`.
-    """
-    others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
-    if len(others) < genotypes.n_variants:
-        own = design.of_cases() if is_binary else design
-        yield VariantGroup(take_autosomes(genotypes)[1], own)
-    for kind in (Kind.X, Kind.Y, Kind.MT):
-        variants = variants_of(genotypes, kind)
-        if not len(variants):
-            continue
-        if kind == Kind.X and x_model == "skip":
-            yield VariantGroup(variants, None, note="X is not tested, as asked")
-            continue
-        yield _group_of(genotypes, kind, variants, design, is_binary, x_model)
-
-
-def _group_of(
-    genotypes: Genotypes,
-    kind: Kind,
-    variants: np.ndarray,
-    design: Design,
-    is_binary: bool,
-    x_model: XModel,
-) -> VariantGroup:
-    samples = genotypes.samples
-    y, columns, names = design.phenotype, design.covariates, design.names
-    if kind == Kind.Y:
-        y = np.where(samples.is_male, y, np.nan)
-    elif kind == Kind.X and {1, 2} <= set(samples.sexes[design.kept].tolist()):
-        sexes = np.where(samples.sexes > 0, samples.sexes, np.nan).astype(np.float64)
-        columns, names = np.column_stack([columns, sexes]), (*names, SEX)
-    try:
-        own = make_design(len(y), y, columns, names)
-        own = own.of_cases() if is_binary else own
-        own.check_unexplained()
-    except ParameterError as error:
-        return VariantGroup(variants, None, note=f"{kind.name} is not tested: {error}")
-    is_haploid = haploid_samples(genotypes, kind)[own.kept]
-    is_halved = is_haploid & (kind != Kind.X or x_model == "haploid")
-    weights = np.where(is_halved, 0.5, 1.0) if is_halved.any() else None
-    has_sex = len(names) > len(design.names) and own.names[-1:] == (SEX,)
-    return VariantGroup(variants, own, weights, True, _note(kind, own.n_samples, x_model, has_sex))
-
-
-def _note(kind: Kind, n: int, x_model: XModel, has_sex: bool) -> str:
-    if kind == Kind.X:
-        highest = "2" if x_model == "diploid" else "1"
-        sex = " and sex is a covariate" if has_sex else ""
-        return f"X is tested with {n:,} samples, where males have 0 or {highest} of A1{sex}"
-    who = "males" if kind == Kind.Y else "samples"
-    return f"{kind.name} is tested with {n:,} {who}, who have 0 or 1 of A1"
-
-
-@dataclass(frozen=True, eq=False)
 class AssociationScan:
     """Tests of all variants; NaN for a variant that cannot be tested, such as a constant one.
 
     Attributes
     ----------
     beta
-        float64, shape (n_variants,): change of the phenotype, or of the log odds, per copy of A1.
+        float64, shape (n_variants,): change of the phenotype, or of the log odds, per copy of A1,
+        or between the groups of a genetic model. Of several columns, that of the first tested one.
     standard_error, statistic
         float64, shape (n_variants,): standard error of beta, and their ratio: t, or Wald's z. In
-        Firth's model the statistic is the signed root of the likelihood ratio chi-square.
+        Firth's model the statistic is the signed root of the likelihood ratio chi-square. A test
+        of several columns has F, or Firth's likelihood ratio chi-square.
     p, minus_log10_p
         float64, shape (n_variants,): two-sided p; the logarithm stays accurate where p underflows
         to 0.
@@ -156,6 +72,11 @@ class AssociationScan:
         As for `iter_associate`, or ``"mixed"``.
     sentence
         Description of the scan.
+    terms
+        With several columns, the tests of each; p is that of the interactions, or of all columns
+        if there are none.
+    joint_statistic, joint_p
+        float64, shape (n_variants,): with interactions, the test of all columns; otherwise None.
     notes
         Covariates that were left out, and the treatment of X, Y and mitochondria, one sentence
         each.
@@ -171,15 +92,23 @@ class AssociationScan:
     lambda_gc: float
     model: str
     sentence: str
+    terms: tuple[TermTests, ...] = ()
+    joint_statistic: np.ndarray | None = None
+    joint_p: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
         """Table columns of the tests, with PLINK's names."""
-        return {
-            "A1_FREQ": self.a1_frequency, "OBS_CT": self.n_samples, "BETA": self.beta,
-            "SE": self.standard_error, "STAT": self.statistic, "P": self.p,
-            "NEG_LOG10_P": self.minus_log10_p,
+        columns = {"A1_FREQ": self.a1_frequency, "OBS_CT": self.n_samples}
+        if not self.terms:
+            columns |= {"BETA": self.beta, "SE": self.standard_error}
+        for term in self.terms:
+            columns |= term.columns
+        if self.joint_p is not None:
+            columns |= {"JOINT_STAT": self.joint_statistic, "JOINT_P": self.joint_p}
+        return columns | {
+            "STAT": self.statistic, "P": self.p, "NEG_LOG10_P": self.minus_log10_p
         }  # fmt: skip
 
 
@@ -190,14 +119,17 @@ def iter_associate(
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
     model: Literal["linear", "logistic", "firth", "firth-fallback", "saddle-point"] = "linear",
+    genetic_model: GeneticModel = "additive",
+    interactions: Sequence[str] = (),
     x_model: XModel = "diploid",
     scheduler: Scheduler = None,
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Test each variant for association; the last step has the `AssociationScan`.
 
-    The phenotype is regressed on an intercept, the covariates, and the dosage of A1. Each variant
-    is tested with the samples that have its genotype, as ``plink2 --glm`` does.
+    The phenotype is regressed on an intercept, the covariates, and the dosage of A1, or columns
+    that a genetic model and interactions make of it. Each variant is tested with the samples that
+    have its genotype, as ``plink2 --glm omit-ref`` does.
 
     Sex chromosomes are treated as in PLINK too. At X, sex is an additional covariate if there are
     males and females, and samples of unknown sex are left out. Y is tested in males only. One copy
@@ -222,6 +154,15 @@ def iter_associate(
         the same genotype; ``"saddle-point"``, the score test of the model without the variant with
         a saddle-point p. There beta is one Newton step, the standard error is chosen to match p,
         and missing genotypes are replaced by the mean.
+    genetic_model
+        What a copy of A1 does, with PLINK's names; x is the dosage. ``"additive"``: x.
+        ``"dominant"``: min(x, 1). ``"recessive"``: max(x - 1, 0). ``"hetonly"``: 1 - abs(x - 1).
+        Two columns, tested together: ``"genotypic"``, x and 1 - abs(x - 1), which is the deviation
+        from additivity; ``"hethom"``, max(x - 1, 0) and 1 - abs(x - 1). All but the additive model
+        are of autosomes only. With dependent columns, such as without homozygotes, the test is NaN.
+    interactions
+        Names of covariates. The products of the columns with each are added to the model; p is of
+        these products. Not with ``"saddle-point"``, nor with two columns there.
     x_model
         Dosage of the single A1 of a male at X. ``"diploid"``: 2, as two copies in a female, one of
         which is inactivated; ``"haploid"``: 1; ``"skip"``: X is not tested. These are 2, 1 and 0
@@ -237,8 +178,9 @@ def iter_associate(
     ClusterError
         If the scheduler or its workers cannot be used.
     ParameterError
-        If a model is unknown, a contig is not a chromosome of the species, arguments do not match,
-        too few samples are left, the phenotype is constant, or the covariates explain it entirely.
+        If a model is unknown, an interaction is with none of the covariates, a contig is not a
+        chromosome of the species, arguments do not match, too few samples are left, the phenotype
+        is constant, or the covariates explain it entirely.
 
     References
     ----------
@@ -247,6 +189,8 @@ def iter_associate(
     doi:10.1002/sim.1047 (Firth's model)
     Dey et al. 2017, A fast and accurate algorithm to test for binary phenotypes and its application
     to PheWAS, doi:10.1016/j.ajhg.2017.05.014 (saddle point)
+    Kraft et al. 2007, Exploiting gene-environment interaction to detect genetic associations,
+    doi:10.1159/000099183 (joint test of effect and interaction)
     """
     if model not in SCANS:
         raise ParameterError(f"model is {model!r}, needs one of {', '.join(SCANS)}")
@@ -257,10 +201,21 @@ def iter_associate(
     if is_binary:
         design.of_cases()
     design.check_unexplained()
+    terms = _terms_of(genetic_model, interactions)
+    if terms is not None:
+        terms.check(design, model)
     yield Progress(WHAT, 0.0)
-    groups = variant_groups(genotypes, design, is_binary=is_binary, x_model=x_model)
-    fits, notes, done = Fits.empty(genotypes.n_variants), [*design.notes], 0.0
+    groups = variant_groups(
+        genotypes, design, is_binary=is_binary, x_model=x_model,
+        is_additive=genetic_model == "additive",
+    )  # fmt: skip
+    fits, notes, done = _empty_fits(genotypes, terms), [*design.notes], 0.0
     for group in groups:
+        lacked = [] if terms is None or group.design is None else terms.lacked_by(group.design)
+        if lacked:
+            who = group.note.split(" is tested")[0]
+            notes.append(f"{who} is not tested: {lacked[0]} does not vary in its samples.")
+            continue
         notes += [f"{group.note}."] if group.note else []
         if group.design is None:
             continue
@@ -270,9 +225,9 @@ def iter_associate(
             # Workers have packed genotypes alone.
             if scheduler is None or part.stored_dosages is not None:
                 part = _of_design(part, group.design)
-                steps = SCANS[model](part, group.design, weights=group.weights, backend=backend)
+                steps = _scan(part, group.design, group.weights, model, terms, backend)
             else:
-                steps = _scan_on_cluster(part, group, model, scheduler, backend)
+                steps = _scan_on_cluster(part, group, model, terms, scheduler, backend)
             found = yield from report_steps(steps, WHAT, done, end)
             fits.put(variants, found)
             if group.is_haploid:
@@ -281,7 +236,7 @@ def iter_associate(
                 of_part = variant_statistics(part, nonfounders=True, backend=where)
                 fits.a1_frequency[variants] = of_part.a1_frequency
             done = end
-    scan = scan_of(fits, design, model, genotypes.n_samples, tuple(notes))
+    scan = scan_of(fits, design, model, genotypes.n_samples, tuple(notes), terms)
     yield Progress(WHAT, 1.0, scan)
 
 
@@ -298,13 +253,49 @@ def _of_design(genotypes: Genotypes, design: Design) -> Genotypes:
     return select_samples(genotypes, design.kept)
 
 
+def _terms_of(genetic_model: GeneticModel, interactions: Sequence[str]) -> Terms | None:
+    """Return the columns of a variant, None if the dosage is the only one."""
+    if genetic_model == "additive" and not interactions:
+        return None
+    from genoviz.analyses.genotypes.association.terms import Terms
+
+    return Terms(genetic_model, tuple(interactions))
+
+
+def _empty_fits(genotypes: Genotypes, terms: Terms | None) -> Fits:
+    return Fits.empty(genotypes.n_variants, 0 if terms is None else len(terms.names))
+
+
+def _scan(
+    genotypes: Genotypes,
+    design: Design,
+    weights: np.ndarray | None,
+    model: str,
+    terms: Terms | None,
+    backend: Backend,
+) -> Generator[float, None, Fits]:
+    """Return the scan of the genotypes of a design, by the dosage or by several columns."""
+    if terms is None:
+        return SCANS[model](genotypes, design, weights=weights, backend=backend)
+    from genoviz.analyses.genotypes.association.term_regressions import iter_terms_scan
+
+    options = {"weights": weights, "backend": backend, "model": model, "terms": terms}
+    return iter_terms_scan(genotypes, design, **options)
+
+
 def _scan_on_cluster(
-    genotypes: Genotypes, group: VariantGroup, model: str, scheduler: Scheduler, backend: Backend
+    genotypes: Genotypes,
+    group: VariantGroup,
+    model: str,
+    terms: Terms | None,
+    scheduler: Scheduler,
+    backend: Backend,
 ) -> Generator[float, None, Fits]:
     """Return the fits of a group, computed by the workers of a scheduler."""
-    common = genotypes.n_samples, group.design, group.weights, model, backend
-    options = {"common": common, "scheduler": scheduler, "n_values": TASK_GENOTYPES[model]}
-    fits = Fits.empty(genotypes.n_variants)
+    common = genotypes.n_samples, group.design, group.weights, model, terms, backend
+    n_values = TASK_GENOTYPES[model if terms is None else "logistic"]
+    options = {"common": common, "scheduler": scheduler, "n_values": n_values}
+    fits = _empty_fits(genotypes, terms)
     for done, block, found in iter_tasks(_scan_block, genotypes, **options):
         fits.put(block, found)
         yield done
@@ -317,18 +308,25 @@ def _scan_block(
     design: Design,
     weights: np.ndarray | None,
     model: str,
+    terms: Terms | None,
     backend: Backend,
 ) -> Fits:
     """Return the fits of a block of variants; runs on a worker."""
     part = _of_design(Genotypes.unnamed(packed, np.zeros(n_samples, np.uint8)), design)
-    return finish(SCANS[model](part, design, weights=weights, backend=backend))
+    return finish(_scan(part, design, weights, model, terms, backend))
 
 
 def scan_of(
-    fits: Fits, design: Design, model: str, n_samples: int, notes: tuple[str, ...]
+    fits: Fits,
+    design: Design,
+    model: str,
+    n_samples: int,
+    notes: tuple[str, ...],
+    terms: Terms | None = None,
 ) -> AssociationScan:
     """Return the fits of all variants as an `AssociationScan`."""
     p = np.exp(fits.log_p)
+    each, joint = ((), (None, None)) if terms is None else terms.tests_of(fits)
     n_tested, n_covariates = int(np.isfinite(fits.beta).sum()), len(design.names)
     return AssociationScan(
         beta=fits.beta,
@@ -345,5 +343,8 @@ def scan_of(
             f"tested with {len(design.kept):,} of "
             f"{n_samples:,} samples and {n_covariates} covariate{'s' * (n_covariates != 1)}."
         ),
+        terms=each,
+        joint_statistic=joint[0],
+        joint_p=joint[1],
         notes=notes,
     )
