@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from inspect import Parameter, Signature, signature
@@ -71,6 +71,26 @@ def with_examples(*lines: str, no_args_is_help: bool = True) -> Callable:
     def give(function: Callable) -> Callable:
         function.examples = examples(*lines)
         function.no_args_is_help = no_args_is_help
+        return function
+
+    return give
+
+
+def ignores(circumstance: str, when: Callable[[Mapping[str, Any]], Any], *names: str) -> Callable:
+    """Return a decorator that has options refused where a command would not use them.
+
+    Parameters
+    ----------
+    circumstance
+        Where they have no effect, as the message says it: ``"with --path"``.
+    when
+        Returns whether this is so, from the values of all options and arguments by name.
+    names
+        Parameters of the command; one is refused if its value is not the default.
+    """
+
+    def give(function: Callable) -> Callable:
+        function.ignored = ((circumstance, when, names), *getattr(function, "ignored", ()))
         return function
 
     return give

@@ -250,6 +250,7 @@ def _refuse_no_number(context: Any, param: Any, value: Any) -> Any:
 def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Callable:
     """Return a callback that is called with checked values."""
     by_name, hints = {param.name: param for param in params}, get_type_hints(callback)
+    ignored = getattr(callback, "ignored", ())
 
     @functools.wraps(callback)
     def call(**values: Any) -> Any:
@@ -262,6 +263,7 @@ def _checked(name_of_command: str, callback: Callable, params: list[Any]) -> Cal
         take_standard_output(STANDARD_OUTPUT in [values[name] for name in dashes])
         _refuse_two([by_name[name] for name in dashes if name in OUTPUTS], "output", "written")
         _refuse_two([by_name[name] for name in dashes if name not in OUTPUTS], "input", "read")
+        _refuse_ignored(ignored, values, by_name)
         _refuse_one_file({by_name[name]: values[name] for name in paths if name in OUTPUTS})
         for name in paths:
             if name not in (*OUTPUTS, *READ_LATER) and values[name] is not None:
@@ -328,6 +330,16 @@ def _refuse_one_file(outputs: dict[Any, Any]) -> None:
         first = writers.setdefault(place, _name(param))
         if first != _name(param):
             raise typer.BadParameter(f"{first} and {_name(param)} are both {path}; name two files")
+
+
+def _refuse_ignored(ignored: Any, values: dict[str, Any], by_name: dict[str, Any]) -> None:
+    """Refuse an option that has no effect beside the others, as the command says by `ignores`."""
+    for circumstance, when, names in ignored:
+        for name in names:
+            param, value = by_name[name], values[name]
+            if value not in (param.default, None, [], ()) and when(values):
+                flag = param.secondary_opts[-1] if value is False else _name(param)
+                raise typer.BadParameter(f"{flag} has no effect {circumstance}; leave it out")
 
 
 def _name(param: Any) -> str:

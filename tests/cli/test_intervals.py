@@ -253,6 +253,18 @@ def test_genes_are_counted_on_the_paths_of_a_graph(run, tmp_path):
         for a in rows
     ]
     assert [int(line.split("\t")[4]) for line in out] == by_hand
+    name, start, end = rows[0][:3]
+    reads = tmp_path / "x.sam"
+    read = f"r\t{{}}\t{name}\t{int(start) + 1}\t{{}}\t1M\t*\t0\t0\tA\t*\n"
+    reads.write_text(
+        f"@SQ\tSN:{name}\tLN:999999\n"
+        + read.format(0, 60)
+        + read.format(1024, 60)
+        + read.format(0, 5)
+    )
+    for options, n in (((), 2), (("-F", "0"), 3), (("-q", "20"), 1)):
+        out = run("count", genes, reads, "--graph", graph, *options)[1].splitlines()
+        assert f"{name}\t{start}\t{end}\t{rows[0][3]}\t{n}" in out
     found = json.loads(run("count", genes, "--graph", graph, "--of", rows[0][0], "--json")[1])
     assert set(found["n_paths"]) <= {0, 1}
     assert found["paths"] == [row[0] for row in rows]

@@ -437,6 +437,9 @@ def test_what_is_not_for_graphs_or_only_for_them_is_told(run, graph, genome):
     for extra in (["--every-place"], ["--reference", "c1"]):
         words = " ".join(run("-g", GUIDE, "--genome", genome, *extra)[2].split())
         assert "are for graphs" in words
+    for extra in ("--scores", "--every-place"):
+        code, _, err = run("-g", GUIDE, "--genome", graph, "--count-only", extra)
+        assert (code, "have no effect with --count-only" in " ".join(err.split())) == (2, True)
     code, _, err = run("-g", GUIDE, "--genome", graph, "--reference", "nobody")
     assert code == 1
     assert "nobody" in err

@@ -130,6 +130,44 @@ def test_the_program_says_so_with_status_2(arguments, capsys):
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        ("count a.bed b.bed --graph g.gfa --no-map-contigs", "--no-map-contigs"),
+        ("count a.bed --graph g.gfa --same-strand", "--same-strand"),
+        ("count a.bed --graph g.gfa --zero-length strict", "--zero-length"),
+        ("depth g.gfa --path x --strand +", "--strand"),
+        ("depth g.gfa --path x --no-split -F 0", "--no-split"),
+        ("depth a.bed --once", "--once"),
+        ("stress g.gfa g.lay --by-path --weighting pairs", "--weighting"),
+        ("stress g.gfa g.lay --worst 3 --samples 9", "--samples"),
+        ("draw g.gfa g.lay -o x.png --column a", "--column"),
+        ("draw g.gfa g.lay -o x.png --no-labels", "--no-labels"),
+        ("extract g.gfa -o x.gfa --inverse --context-bp 9", "--context-bp"),
+        ("bwt count g.gfa ACG --by sample --per-path", "--per-path"),
+        ("bwt spectrum g.fa --every-k 5 -k 3", "-k"),
+        ("geno grm g.bed -o g.npy --at-least 0.1", "--at-least"),
+        ("geno gwas g.bed --leave-out none", "--leave-out"),
+        ("geno gwas g.bed --model mixed --tests exact --refine-below 0.1", "--refine-below"),
+        ("geno sets g.bed s.tsv --tests exact", "--tests"),
+        ("geno sets g.bed s.tsv --backend cuda", "--backend"),
+        ("geno reml g.bed --traces exact --probes 5", "--probes"),
+        ("geno blup g.bed --repeats 3", "--repeats"),
+        ("geno blup g.bed --polygenic-weight 0.3", "--gamma and --polygenic-weight"),
+        ("geno multiblup g.bed --with b --covariances c.tsv --polygenic-weight 0.3", "--poly"),
+        ("geno simulate -n 9 -m 9 -o x.bed --fst 0.2", "--fst"),
+    ],
+)
+def test_an_option_without_effect_is_refused(line, flag, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as exit_:
+        main(line.split())
+    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert exit_.value.code == 2, said
+    assert f"Invalid value: {flag}" in said
+    assert "no effect" in said
+
+
 def test_every_file_is_known_to_be_read_or_written():
     """Else ``-`` would mean standard input where it is to mean standard output."""
     for words, param in PARAMETERS:

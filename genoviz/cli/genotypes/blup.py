@@ -167,8 +167,10 @@ def blup(
         raise typer.BadParameter(
             "--pedigree and the single-step methods ssSNPBLUP and ssGTABLUP need each other"
         )
-    if not is_single_step and (gamma is not None or variance_base is not None):
-        raise typer.BadParameter("--gamma takes a single-step method and --pedigree")
+    if not (is_single_step or gamma is variance_base is polygenic_weight is None):
+        raise typer.BadParameter("--gamma and --polygenic-weight have no effect without a pedigree")
+    if repeats > 1 and cross_validate is None:
+        raise typer.BadParameter("--repeats has no effect without --cross-validate; leave it out")
     if is_single_step and cross_validate is not None:
         raise typer.BadParameter("--cross-validate takes SNP-BLUP or GBLUP")
     if with_reliability and cross_validate is not None:

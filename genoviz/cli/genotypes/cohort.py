@@ -13,6 +13,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     SchedulerOption,
     SeedOption,
+    ignores,
     option,
     with_examples,
 )
@@ -36,6 +37,7 @@ class GrmMethod(StrEnum):
     gcta = "gcta"
 
 
+@ignores("without --pairs", lambda given: not given["pairs"], "at_least")
 @with_examples(
     "genoviz geno grm herd.bed -o herd.grm.bin",
     "genoviz geno grm cohort.bed --method gcta --maf 0.01 -o grm.npy --pairs relatives.tsv",

@@ -13,6 +13,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     SchedulerOption,
     SeedOption,
+    ignores,
     option,
     with_examples,
 )
@@ -142,6 +143,7 @@ def _check_first_line(path: Path, lines: list[str]) -> None:
             raise FileFormatError(path, what, line=1) from None
 
 
+@ignores("with one population", lambda given: given["populations"] == 1, "fst")
 @with_examples(
     "genoviz geno simulate -n 2000 -m 10000 -o cohort",
     "genoviz geno simulate -n 100000 -m 50000 --populations 5 --trait-heritability 0.3 -o large",

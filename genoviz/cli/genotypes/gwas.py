@@ -12,6 +12,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     SchedulerOption,
     SeedOption,
+    ignores,
     option,
     with_examples,
 )
@@ -52,6 +53,12 @@ class GeneticModel(StrEnum):
     hethom = "hethom"
 
 
+@ignores(
+    "without --model mixed",
+    lambda given: given["model"] != "mixed",
+    *("leave_out", "tests", "refine_below"),
+)
+@ignores("with --tests exact", lambda given: given["tests"] == "exact", "refine_below")
 @with_examples(
     "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
     "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",

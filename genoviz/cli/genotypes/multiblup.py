@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, option, with_examples
+from genoviz.cli.common_options import BackendName, BackendOption, ignores, option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import sample_columns, write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_records, take_together
@@ -33,6 +33,7 @@ class Form(StrEnum):
 _PERMANENT = "permanent"
 
 
+@ignores("without a --pedigree", lambda given: not given["pedigree"], "polygenic_weight")
 @with_examples(
     "genoviz geno multiblup herd.bed --pedigree herd.ped --pheno milk.csv --trait fat "
     "--with protein --covariances covariances.tsv -o values.tsv",

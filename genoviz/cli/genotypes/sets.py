@@ -12,6 +12,7 @@ from genoviz.cli.common_options import (
     BackendName,
     BackendOption,
     SeedOption,
+    ignores,
     option,
     with_examples,
 )
@@ -52,6 +53,17 @@ class Model(StrEnum):
     mixed = "mixed"
 
 
+@ignores(
+    "without --model mixed",
+    lambda given: given["model"] != "mixed",
+    *("leave_out", "tests", "refine_below"),
+)
+@ignores("with --tests exact", lambda given: given["tests"] == "exact", "refine_below")
+@ignores(
+    "without --model mixed, as sets are then tested on the CPU",
+    lambda given: given["model"] != "mixed" and given["backend"] == "cuda",
+    "backend",
+)
 @with_examples(
     "genoviz geno sets cohort.bed genes.gff3.gz --pheno traits.csv --trait height -o sets.tsv",
     "genoviz geno sets cohort.bed regions.bed --pheno traits.csv --max-maf 0.05 -o sets.tsv",

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import BackendName, BackendOption, SeedOption, option, with_examples
+from genoviz.cli.common_options import (
+    BackendName,
+    BackendOption,
+    SeedOption,
+    ignores,
+    option,
+    with_examples,
+)
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_records, take_together
@@ -33,6 +40,7 @@ class Traces(StrEnum):
     random = "random"
 
 
+@ignores("with --traces exact", lambda given: given["traces"] == "exact", "probes")
 @with_examples(
     "genoviz geno reml herd.bed --pheno milk.csv --trait fat --covariate age",
     "genoviz geno reml herd.bed --pheno milk.csv --trait fat --with protein -o covariances.tsv",

@@ -14,6 +14,7 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
+    ignores,
     option,
     with_examples,
 )
@@ -44,9 +45,13 @@ if TYPE_CHECKING:
 MAX_PIXELS = 10**6
 N_PARTS = 5  # the layout, what colours it, the colours, the figure, its file
 ENDINGS = {ending: (ending,) for ending in (".png", ".svg", ".pdf", ".html")}
+_OF_GROUPS = (ColourBy.paths, ColourBy.sharing, ColourBy.class_)
+_OF_PATHS = (ColourBy.position, *_OF_GROUPS)
 _COLOURS, _SHAPE, _FILE = "What is coloured", "What is shown", "The file"
 
 
+@ignores("without --table", lambda given: not given["table"], "column")
+@ignores("without --annotations", lambda given: not given["annotations"], "annotate_by", "labels")
 @with_examples(
     "genoviz draw graph.gfa graph.lay -o graph.png",
     "genoviz draw graph.gfa graph.lay -o chrY.png --folded --width 3000 --dpi 300",
@@ -235,6 +240,18 @@ def _choose(
             colour_by = ColourBy.table
         elif wish.paths:
             colour_by = ColourBy.paths
+    unused = {
+        "--path": bool(wish.paths) and not (colour_by in _OF_PATHS or wish.only_paths),
+        "--group-by": group_by is not GroupBy.path
+        and not (colour_by in _OF_GROUPS or wish.only_paths),
+        "--table": table is not None and colour_by is not ColourBy.table,
+        "--annotate-by": annotate_by is not None and colour_by is not ColourBy.annotation,
+    }
+    wrong = [flag for flag, is_unused in unused.items() if is_unused]
+    if wrong:
+        raise typer.BadParameter(
+            f"{wrong[0]} has no effect with --colour-by {colour_by}; leave it out"
+        )
     if colour_by is ColourBy.table and table is None:
         raise typer.BadParameter("--colour-by table needs --table")
     if colour_by is ColourBy.annotation and placed is None:

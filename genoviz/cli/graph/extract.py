@@ -15,6 +15,7 @@ from genoviz.cli.common_options import (
     CacheOption,
     GraphArgument,
     JsonOption,
+    ignores,
     option,
     with_examples,
 )
@@ -60,6 +61,11 @@ class FastaOf(StrEnum):
     paths = "paths"
 
 
+@ignores(
+    "without --region, --bed or --nodes",
+    lambda given: not (given["region"] or given["bed"] or given["nodes"]),
+    *("detour_bp", "context_steps", "context_bp"),
+)
 @with_examples(
     "genoviz extract graph.gfa.gz --region 'GRCh38#0#chr6:31982057-32002681' -o c4a.gfa",
     "genoviz extract graph.gfa.gz --region chr6:31982057-32002681 --detour-bp 10000 -o c4a.gfa.gz",

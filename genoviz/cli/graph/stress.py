@@ -18,6 +18,7 @@ from genoviz.cli.common_options import (
     GraphArgument,
     JsonOption,
     SeedOption,
+    ignores,
     option,
     with_examples,
 )
@@ -43,6 +44,11 @@ class WeightingName(StrEnum):
     steps = "steps"
 
 
+@ignores(
+    "in the tables of --worst and --by-path",
+    lambda given: given["worst"] or given["by_path"],
+    *("exact", "samples", "samples_per_step", "weighting", "seed"),
+)
 @with_examples(
     "genoviz stress graph.gfa graph.lay",
     "genoviz stress graph.gfa graph.tsv.gz --exact --json",

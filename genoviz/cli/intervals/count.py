@@ -18,6 +18,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     JsonOption,
     SchedulerOption,
+    ignores,
     option,
     with_examples,
 )
@@ -37,6 +38,12 @@ if TYPE_CHECKING:
 _ROWS_PER_PART = 1 << 14
 
 
+@ignores("with --graph", lambda given: given["graph"], "split", "map_contigs", "scheduler")
+@ignores(
+    "without B, where paths are counted",
+    lambda given: given["graph"] and not given["subjects"],
+    *("same_strand", "opposite_strand", "zero_length"),
+)
 @with_examples(
     "genoviz count exons.bed reads.bed.gz > counts.bed",
     "genoviz count genes.gtf reads.bam -s -o counts.gtf",
@@ -95,21 +102,19 @@ def count(
         raise typer.BadParameter("give B, or a --graph")
     if of and (graph is None or subjects is not None):
         raise typer.BadParameter("--of goes with --graph and without B")
-    if split and graph is not None:
-        raise typer.BadParameter("--split does not go with --graph")
-    if scheduler is not None and (split or graph is not None):
-        raise typer.BadParameter("--scheduler goes neither with --split nor with --graph")
+    if scheduler is not None and split:
+        raise typer.BadParameter("--scheduler does not go with --split")
     if backend is BackendName.cuda and (split or subjects is None):
         what = "--split" if split else "counting paths (--graph without B)"
         raise typer.BadParameter(f"{what} runs on the CPU, leave out --backend cuda")
     queries = io.as_file(queries)
+    reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     if graph is not None:
         choose_kind(output, {"BED": BED, "table": TABLE}, default="table")
         options = {"strand": strand, "zero_length": zero_length.value, "backend": backend.value}
-        _write_graph_counts(graph, queries, subjects, of, options, output, as_json)
+        _write_graph_counts(graph, queries, subjects, of, reads, options, output, as_json)
         return
     io.check_lines_output(output, queries)
-    reads = {"exclude_flags": exclude_flags, "min_quality": min_quality}
     options = {"strand": strand, "zero_length": zero_length.value}
     with show_progress() as bar:
         if split:
@@ -155,13 +160,14 @@ def _write_graph_counts(
     queries: Path,
     subjects: Path | None,
     of: list[str] | None,
+    reads: dict[str, int],
     options: dict[str, object],
     output: Path | None,
     as_json: bool,
 ) -> None:
 
     with show_progress() as bar:
-        found = count_on_graph(graph, queries, subjects, of, options, bar)
+        found = count_on_graph(graph, queries, subjects, of, reads, options, bar)
     if output is not None or not as_json:
         io.write_output(found.lines(), output)
     if as_json:
@@ -270,6 +276,7 @@ def count_on_graph(
     queries: Path,
     subjects: Path | None,
     of: list[str] | None,
+    reads: dict[str, int],
     options: dict[str, object],
     bar: ProgressBar,
 ) -> GraphCounts:
@@ -279,23 +286,29 @@ def count_on_graph(
 
     graph = read_graph(graph_file, bar, cache=True)
     strand = None if subjects is None else options["strand"]
-    placed = _place(graph, queries, bar, names=True, strand=strand)
+    placed = _place(graph, queries, bar, reads, names=True, strand=strand)
     if subjects is None:
         bar.update("Counting", 0, None, "")
         depths = depths_of_intervals(graph, placed.intervals, of or None)
         return GraphCounts(placed, {"n_paths": depths.n_paths, "mean_depth": depths.mean_depths})
-    others = _place(graph, subjects, bar, names=False, strand=strand)
+    others = _place(graph, subjects, bar, reads, names=False, strand=strand)
     reports = iter_count_overlaps(placed.intervals, others.intervals, **options)
     counts = io.follow(reports, bar, "Counting")
     return GraphCounts(placed, {"count": counts})
 
 
 def _place(
-    graph: PangenomeGraph, path: Path, bar: ProgressBar, *, names: bool, strand: str | None
+    graph: PangenomeGraph,
+    path: Path,
+    bar: ProgressBar,
+    reads: dict[str, int],
+    *,
+    names: bool,
+    strand: str | None,
 ) -> PlacedIntervals:
     from genoviz.analyses.graph.query.path_depth import place_intervals
 
-    intervals = io.read(path, bar, names=names, blocks=False)
+    intervals = io.read(path, bar, names=names, blocks=False, **reads)
     io.need_strands(strand, path, intervals)
     placed = place_intervals(graph, intervals)
     print_notes(*placed.intervals.notes[len(intervals.notes) :])

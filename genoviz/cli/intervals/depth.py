@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from genoviz.cli.common_options import JsonOption, option, with_examples
+from genoviz.cli.common_options import JsonOption, ignores, option, with_examples
 from genoviz.cli.graph.reading import read_graph
 from genoviz.cli.intervals import options as io
 from genoviz.cli.output_kinds import BEDGRAPH, BIGWIG, TABLE, choose_kind
@@ -124,6 +124,12 @@ class StrandName(StrEnum):
     reverse = "-"
 
 
+@ignores("without --path", lambda given: not given["path"], "of", "once")
+@ignores(
+    "with --path",
+    lambda given: given["path"],
+    *("genome", "region", "strand", "split", "exclude_flags", "min_quality"),
+)
 @with_examples(
     "genoviz depth reads.bam > depth.bedgraph",
     "genoviz depth reads.bam --region chr9:4000000-6000000 --per-base",
@@ -188,10 +194,6 @@ def depth(
     With --path, FILE is a graph, and the depth is the number of visits of its paths (or those of
     --of) at each base of that path.
     """
-    if path is None and (of or once):
-        raise typer.BadParameter("--of and --once go with --path")
-    if path is not None:
-        _refuse_with_path(genome, region, strand)
     kind = _kind_of(output, per_base)
     with show_progress() as bar:
         if path is not None:
@@ -241,13 +243,6 @@ def _kind_of(output: Path | None, per_base: bool) -> str:
         return choose_kind(output, {"table": TABLE}, default="table")
     writes = {"bedGraph": (*BEDGRAPH, *TABLE), "bigWig": BIGWIG}
     return choose_kind(output, writes, default="bedGraph", binary=("bigWig",))
-
-
-def _refuse_with_path(genome: Path | None, region: str | None, strand: StrandName | None) -> None:
-    given = {"--genome": genome, "--region": region, "--strand": strand}
-    wrong = [option for option, value in given.items() if value is not None]
-    if wrong:
-        raise typer.BadParameter(f"{wrong[0]} does not go with --path")
 
 
 def _choose(

@@ -101,6 +101,8 @@ def check_extras(extras: Extras, form: str, *, count_only: bool) -> None:
     has_hits, table = form in TABLES and not count_only, f"a table: --format {', '.join(TABLES)}"
     if extras.genes is not None and not has_hits:
         raise typer.BadParameter(f"--genes needs {table}")
+    if count_only and (extras.scores or extras.every_place):
+        raise typer.BadParameter("--scores and --every-place have no effect with --count-only")
     if extras.populations is not None and (extras.every_place or not has_hits):
         raise typer.BadParameter(f"--populations needs {table}, without --every-place")
 

@@ -13,6 +13,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     JsonOption,
     SchedulerOption,
+    ignores,
     option,
     with_examples,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _STRANDS = {False: "forward", True: "canonical"}
 
 
+@ignores("with --every-k", lambda given: given["every_k"], "k")
 @with_examples(
     "genoviz bwt spectrum genome.gvfm -k 21",
     "genoviz bwt spectrum genome.fa.gz -k 31 --canonical -o spectrum.tsv",

@@ -17,6 +17,7 @@ from genoviz.cli.common_options import (
     BackendOption,
     JsonOption,
     SchedulerOption,
+    ignores,
     option,
     with_examples,
 )
@@ -49,6 +50,7 @@ class HitFormat(StrEnum):
     gaf = "gaf"
 
 
+@ignores("with --by", lambda given: given["by"], "per_path")
 @with_examples(
     "genoviz bwt count genome.gvfm GATTACA TTAGGGTTAGGG",
     "genoviz bwt count genome.fa.gz GGNCC --strand forward",

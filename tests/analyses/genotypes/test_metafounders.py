@@ -240,4 +240,6 @@ def test_the_command_takes_or_estimates_gamma(tmp_path, capfd):
     assert "gamma is float64 of shape (1, 1), needs float64 of (2, 2)" in capfd.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main([*command, "--gamma", "0.5"])
-    assert "--gamma takes a single-step method" in " ".join(capfd.readouterr().err.split())
+    assert "--gamma and --polygenic-weight have no effect without" in " ".join(
+        capfd.readouterr().err.split()
+    )
