@@ -293,6 +293,18 @@ class RemoteTable:
         if self.table.sorters != sorters:
             self.table.sorters = sorters
 
+    def select(self, row: int) -> None:
+        """Select a row, and go to its page; a search that hides it is cleared."""
+        table = self.table
+        if row not in table.value.index and "search" in vars(self):
+            self.search.param.update(value="", value_input="")
+            self._show()
+            table = self.table
+        if row in table.value.index:
+            shown = table._processed.index.get_loc(row)
+            page = 1 + shown // (table.page_size or table.initial_page_size)
+            table.param.update(page=page, selection=[table.value.index.get_loc(row)])
+
     def clear(self, note: str = "") -> None:
         """Remove all rows and show the reason."""
         self._rows = None

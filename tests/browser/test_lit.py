@@ -231,3 +231,30 @@ def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(v
     visit.insist(close.click, lambda: not tracks.is_visible())
     visit.until(lambda: "split=" not in page.url)
     assert visit.errors + again.errors == []
+
+
+def test_a_gene_is_chosen_by_its_name_on_the_layout(visit):
+    page = visit.page
+    visit.show_page("Pangenome", visit.canvas.is_visible)
+    if visit.number("State") == "Ready to run":  # without a layout there are no names
+        visit.run_for_long()
+        visit.stop()
+
+    def place():
+        labels = json.loads(visit.noted("clickable") or "[]")
+        left, top, right, bottom = next(one["box"] for one in labels if one["text"] == "GENE1")
+        box = visit.canvas.bounding_box()
+        return box["x"] + (left + right) / 2, box["y"] + (top + bottom) / 2
+
+    visit.insist(visit.button("Fit to view").click, place)
+    visit.settle()
+    view = visit.view
+    visit.insist(
+        lambda: page.mouse.move(*place()), lambda: visit.noted("hover").startswith("GENE1\n")
+    )
+    assert visit.canvas.evaluate("canvas => canvas.style.cursor") == "pointer"
+    row = page.locator(".tabulator-row.tabulator-selected", has_text="GENE1")
+    visit.insist(lambda: page.mouse.click(*place()), row.is_visible)
+    visit.until(lambda: "chr1:1001-2500" in page.url)
+    assert visit.view == view
+    assert visit.errors == []

@@ -76,7 +76,7 @@ class PangenomePage(Page):
             ("Drag", "move the picture"),
             ("Wheel, pinch", "zoom at the pointer"),
             ("Double click", "zoom in; with Shift out"),
-            ("Click", "choose the node"),
+            ("Click", "choose the node, or the annotation whose name it is"),
             ("Shift + drag", "pick the nodes in a box"),
             ("Small map", "click or drag to go there"),
             ("Arrow keys", "move; with Shift further"),
@@ -102,6 +102,7 @@ class PangenomePage(Page):
         session.runs.choose_colour = self.view.bar.colours.choose
         self.dock = Dock(DOCK_PANELS, lambda kind: kind(session, self.view))
         self.view.picture.on_click(lambda _: self.dock.show(NodeCard))
+        self.view.picture.on_label(lambda _: self.dock.show(AnnotationList))
         self.view.picture.on_select(lambda nodes: self.dock.show(NodeCard) if len(nodes) else None)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")

@@ -107,6 +107,7 @@ class AnnotationList:
         self._rows = Question(session, "list of annotations", self._on_rows)
         self._names = Question(session, "names of annotations", self._on_labels)
         self._nodes = Question(session, "nodes of an annotation", view.picture.look_at_nodes)
+        view.picture.on_label(self._on_label)
         self.path.param.watch(self._open_path, "enter_pressed")
         self.add_button.on_click(self._open_path)
         self.upload.param.watch(self._on_upload, "value")
@@ -193,7 +194,7 @@ class AnnotationList:
         placed = self._session.annotations
         self._names.drop()
         if placed is not None and self.labels.value:
-            self._names.ask(_read_labels, placed)
+            self._names.ask(labels_of, placed)
         else:
             self._on_labels([])
 
@@ -207,13 +208,23 @@ class AnnotationList:
 
     def _on_row(self, row: int) -> None:
         """Make a position the region, and show it in the layout."""
+        if self._choose(row):
+            self._nodes.ask(self._session.annotations.nodes, row)
+
+    def _on_label(self, place: int) -> None:
+        """Make a position the region, and show it in the list; the picture stays where it is."""
+        if self._choose(place):
+            self.table.select(place)
+
+    def _choose(self, place: int) -> bool:
+        """Make a position the region; return whether it exists."""
         placed = self._session.annotations
-        if placed is not None and row < len(placed):
-            start, end = int(placed.starts[row]), int(placed.ends[row])
-            path = placed.graph.path_names[placed.paths[row]]
-            self._session.region = PathRegion(path, start, end)
-            self._chosen = row
-            self._nodes.ask(placed.nodes, row)
+        if placed is None or not 0 <= place < len(placed):
+            return False
+        start, end = int(placed.starts[place]), int(placed.ends[place])
+        path = placed.graph.path_names[placed.paths[place]]
+        self._session.region, self._chosen = PathRegion(path, start, end), place
+        return True
 
     def _lit(self) -> Highlight:
         """Return all positions of the selected annotation as a highlight."""
@@ -229,10 +240,6 @@ class AnnotationList:
             placed.ends[rows].astype(np.int64),
         )
         return Highlight(name, "place", intervals)
-
-
-def _read_labels(placed: PlacedAnnotations) -> list:
-    return labels_of(placed, limit=MAX_LABELS)
 
 
 def annotation_rows(placed: PlacedAnnotations) -> TableRows:
@@ -322,7 +329,7 @@ def middle_node(placed: PlacedAnnotations, place: int) -> int:
     return int(placed.graph.steps[(first + max(stop - 1, first)) // 2] >> 1)
 
 
-def labels_of(placed: PlacedAnnotations, *, limit: int) -> list[NodeLabel]:
+def labels_of(placed: PlacedAnnotations, *, limit: int = MAX_LABELS) -> list[NodeLabel]:
     """Return one label per annotation, even if it has positions on several paths.
 
     If there are more than ``limit`` annotations, the longest are labelled.
@@ -334,7 +341,10 @@ def labels_of(placed: PlacedAnnotations, *, limit: int) -> list[NodeLabel]:
     colours = np.where(colours == DARK.other, DARK.everything, colours)  # too faint for text
     return [
         NodeLabel(
-            middle_node(placed, place), annotation_name(placed, placed.rows[place]), colours[place]
+            middle_node(placed, place),
+            annotation_name(placed, placed.rows[place]),
+            colours[place],
+            key=place,
         )
         for place in chosen.tolist()
     ]

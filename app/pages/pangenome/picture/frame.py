@@ -52,9 +52,12 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class PlacedLabels:
-    """Labels and their positions (float32, shape (n, 2)), relative to the lower left corner."""
+    """Labels and their positions (float32, shape (n, 2)), relative to the lower left corner.
 
-    words: tuple[tuple[str, str], ...] = ()
+    Each label has its text, its colour, and the number that a click reports, or -1.
+    """
+
+    words: tuple[tuple[str, str, int], ...] = ()
     places: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.float32))
 
 

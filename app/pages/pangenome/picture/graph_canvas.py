@@ -44,7 +44,8 @@ class GraphView(Listening):
     """The messages from and to a graph's canvas, on a page or in a notebook.
 
     Kinds of messages are ``hello`` (a browser shows the canvas), ``resize``, ``view``, ``painted``,
-    ``point``, ``leave``, ``click``, ``select``, ``fit`` and ``escape``.
+    ``point``, ``leave``, ``click``, ``label`` (a label was clicked), ``select``, ``fit`` and
+    ``escape``.
 
     Attributes
     ----------

@@ -75,6 +75,7 @@ class LivePicture:
         self._seen_version: tuple = ()
         self._next_summary, self._waits = 0.0, False
         self._click_callbacks: list[Callable[[int], None]] = []
+        self._label_callbacks: list[Callable[[int], None]] = []
         self._select_callbacks: list[Callable[[np.ndarray], None]] = []
         self._view_callbacks: list[Callable[[], None]] = []
         self._maker = FrameMaker(
@@ -180,6 +181,10 @@ class LivePicture:
         """Register a callback for clicked nodes."""
         self._click_callbacks.append(callback)
 
+    def on_label(self, callback: Callable[[int], None]) -> None:
+        """Register a callback for clicked labels, called with their `NodeLabel.key`."""
+        self._label_callbacks.append(callback)
+
     def on_select(self, callback: Callable[[np.ndarray], None]) -> None:
         """Register a callback for nodes (int64, maybe none) in a box drawn with Shift held."""
         self._select_callbacks.append(callback)
@@ -241,6 +246,7 @@ class LivePicture:
             "point": lambda message: self._answer(self.hovering.point(*_place(message))),
             "leave": lambda _: self.hovering.leave(),
             "click": self._on_click,
+            "label": lambda message: [tell(int(message["key"])) for tell in self._label_callbacks],
             "select": self._on_box,
             "escape": lambda _: self._tell_selected(NO_NODES),
         }.items():

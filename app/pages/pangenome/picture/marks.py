@@ -40,11 +40,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """A label beside a node, in a colour (``#rrggbb``)."""
+    """A label beside a node, in a colour (``#rrggbb``).
+
+    ``key`` is the number that a click on the label reports; -1 if it cannot be clicked.
+    """
 
     node: int
     text: str
     colour: str = "#e8eef6"
+    key: int = -1
 
 
 class PictureNotes:

@@ -154,7 +154,7 @@ def place_labels(
     seen = np.flatnonzero(shares[:, 0] <= shares[:, 1])[:MAX_LABELS]
     middles = cut_segments(ends[seen], shares[seen]).mean(axis=1)
     return PlacedLabels(
-        tuple((labels[i].text, labels[i].colour) for i in seen.tolist()),
+        tuple((labels[i].text, labels[i].colour, labels[i].key) for i in seen.tolist()),
         (middles - (view.x_min, view.y_min)).astype(np.float32),
     )
 

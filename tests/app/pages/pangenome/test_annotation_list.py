@@ -97,6 +97,14 @@ def test_a_row_becomes_the_region_and_is_shown(listed, monkeypatch):
     listed.panel.table._on_click(SimpleNamespace(row=0))
     assert listed.session.region == PathRegion("alt", 0, 2)
     poll_until(listed.poll, lambda: looked == [[0]])
+    for clicked in listed.view.picture._label_callbacks:
+        clicked(0)
+        clicked(99)
+    assert listed.session.region == PathRegion("alt", 4, 10)
+    assert names(listed) == ["gene", "start"], "the search would hide it"
+    assert listed.panel.table.table.selection == [0]
+    listed.poll()
+    assert looked == [[0]], "the picture stays where it is"
 
 
 def test_the_switch_and_the_field_for_colours_agree(listed):

@@ -198,7 +198,7 @@ def test_shapes_labels_and_the_small_map_travel_with_the_picture():
         EVERYTHING,
         PALETTE,
         shapes=shapes,
-        labels=PlacedLabels((("gene", "#ff0000"),), np.array([[1, 2]], np.float32)),
+        labels=PlacedLabels((("gene", "#ff0000", 3),), np.array([[1, 2]], np.float32)),
         overview=Overview(np.full((10, 20), 7, np.uint8), small),
     )
     message = frame_message(frame, with_palette=False)
@@ -206,7 +206,7 @@ def test_shapes_labels_and_the_small_map_travel_with_the_picture():
     assert arrays["node_ends"].tolist() == list(range(8))
     assert arrays["base_letters"].tobytes() == b"AC"
     assert arrays["base_offsets"].tolist() == [0, 2, 2]
-    assert (message["names"], message["labels"]) == (["a", "b"], [["gene", "#ff0000"]])
+    assert (message["names"], message["labels"]) == (["a", "b"], [["gene", "#ff0000", 3]])
     assert arrays["label_places"].tolist() == [1, 2]
     assert (message["map_size"], arrays["map"][0]) == ([20, 10], 7)
     assert message["map_bounds"] == [0, 100, 0, 50]

@@ -158,10 +158,14 @@ def test_marks_are_drawn_in_their_own_colour_and_go_again(tab):
 
 
 def test_labels_stand_at_the_seen_part_of_their_node(tab):
-    tab.picture.set_labels("genes", [NodeLabel(2, "GENE", "#00ff00"), NodeLabel(0, "far")])
+    labels, clicked = [NodeLabel(2, "GENE", "#00ff00", key=7), NodeLabel(0, "far")], []
+    tab.picture.set_labels("genes", labels)
+    tab.picture.on_label(clicked.append)
     tab.picture.show(Viewport(900, 1000, -90, -15, WIDTH, HEIGHT))
     tab.settle()
-    assert tab.frames[-1]["labels"] == [["GENE", "#00ff00"]]
+    assert tab.frames[-1]["labels"] == [["GENE", "#00ff00", 7]]
+    tab.tell("label", key=7)
+    assert clicked == [7]
     assert tab.arrays["label_places"] == pytest.approx([50, 40])
     tab.run.reset()
     poll_until(tab.run.poll, lambda: tab.run.snapshot is not None)

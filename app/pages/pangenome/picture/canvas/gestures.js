@@ -13,7 +13,7 @@ export class Gestures extends CanvasGestures {
   }
 
   get isOnThing() {
-    return this.picture.isOnMap || this.picture.hasNode;
+    return this.picture.isOnMap || this.picture.hasNode || this.picture.label !== null;
   }
 
   kindOf(place, event) {

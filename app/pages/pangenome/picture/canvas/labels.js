@@ -14,6 +14,7 @@ export class Labels {
     this.view = view;
     this.taken = [];
     this.words = [];
+    this.placed = [];
     this.leaders = [];
   }
 
@@ -24,9 +25,11 @@ export class Labels {
 
   // Find a position for a label above a point, or below or beside it, if there is room. The point
   // is on a line that falls (1) or rises (-1) to the right, or on neither (0). A label with
-  // a leader line may be farther away if there is no room next to its point.
+  // a leader line may be farther away if there is no room next to its point. One with a key can be
+  // clicked.
   place(text, x, y, look = {}) {
     const { colour = TEXT, size = 12, weight = 400, gap = 10, lean = 0, mayLead = false } = look;
+    const { key = -1 } = look;
     const { context, view } = this;
     if (x < 0 || y < 0 || x > view.width || y > view.height) {
       return false;
@@ -59,6 +62,9 @@ export class Labels {
       const isInside = box[0] >= 0 && box[1] >= 0 && box[2] <= view.width && box[3] <= view.height;
       if (isInside && !this.taken.some((other) => overlap(box, other))) {
         this.taken.push(box);
+        if (key >= 0) {
+          this.placed.push({ box, key, text });
+        }
         if (i >= beside.length) {
           this.leaders.push([x, y, box, colour]);
         }

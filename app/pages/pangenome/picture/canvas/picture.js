@@ -13,6 +13,7 @@ const POINT_MILLISECONDS = 50;
 const PATIENCE_MILLISECONDS = 4000;
 const MAX_DEVICE_PIXELS = 6e6;
 const GROUND = "#0b1018";
+const LABEL_HINT = "Click to select it";
 const NODE_NAME_COLOUR = "#b7c4d6";
 
 export class Picture {
@@ -29,6 +30,7 @@ export class Picture {
     this.detail = null;
     this.labels = [];
     this.labelPlaces = new Float32Array(0);
+    this.placedLabels = [];
     this.hover = null;
     this.pointer = null;
     this.box = null;
@@ -49,6 +51,17 @@ export class Picture {
 
   get hasNode() {
     return this.hover !== null;
+  }
+
+  // The label under the pointer that can be clicked, or null.
+  get label() {
+    return this.pointer === null ? null : this._labelAt(...this.pointer);
+  }
+
+  _labelAt(px, py) {
+    const isThere = ({ box: [left, top, right, bottom] }) =>
+      px >= left && px <= right && py >= top && py <= bottom;
+    return this.placedLabels.find(isThere) ?? null;
   }
 
   get isOnMap() {
@@ -108,6 +121,11 @@ export class Picture {
   }
 
   click(px, py) {
+    const label = this._labelAt(px, py);
+    if (label !== null) {
+      this.send({ kind: "label", key: label.key });
+      return;
+    }
     this.send({ kind: "click", x: this.view.toPlaneX(px), y: this.view.toPlaneY(py) });
   }
 
@@ -135,8 +153,9 @@ export class Picture {
 
   // The pointer is here, without dragging; asks for the node under it.
   point(px, py) {
+    const before = this.label;
     this.pointer = [px, py];
-    if (this.hover !== null) {
+    if (this.hover !== null || this.label !== before) {
       this.requestDraw();
     }
     if (this.view !== null && this.pointTimer === null) {
@@ -166,7 +185,7 @@ export class Picture {
   }
 
   _ask() {
-    if (this.pointer === null || this.isOnMap) {
+    if (this.pointer === null || this.isOnMap || this.label !== null) {
       this.send({ kind: "leave" });
     } else {
       const [px, py] = this.pointer;
@@ -268,7 +287,8 @@ export class Picture {
     const { x0, x1, y0, y1 } = this.view;
     const { dataset } = this.canvas;
     dataset.view = JSON.stringify([x0, x1, y0, y1]);
-    dataset.hover = this.hover === null || this.pointer === null ? "" : this.hover.text;
+    dataset.hover = this._tip ?? "";
+    dataset.clickable = JSON.stringify(this.placedLabels);
     dataset.map = this.map.box === null ? "" : JSON.stringify(this.map.box);
     dataset.shapes = this.detail === null ? 0 : this.detail.node_colours.length;
   }
@@ -291,20 +311,30 @@ export class Picture {
       words.block(...map);
     }
     this._drawLabels(words, view);
+    this.placedLabels = words.placed;
     this._drawNames(words, view, lines);
     words.write();
     this.canvas.dataset.labels = words.words.length;
     this._drawBox(context);
-    if (this.hover !== null && this.pointer !== null) {
-      drawTooltip(context, view, ...this.pointer, this.hover.text);
+    if (this._tip !== null) {
+      drawTooltip(context, view, ...this.pointer, this._tip);
     }
     if (this.waitsSince !== null && performance.now() - this.waitsSince > PATIENCE_MILLISECONDS) {
       drawNotice(context, view, this.waiting);
     }
   }
 
+  // The words beside the pointer, or null: they name a label, or else a node.
+  get _tip() {
+    const { label, hover, pointer } = this;
+    if (label !== null) {
+      return `${label.text}\n${LABEL_HINT}`;
+    }
+    return hover === null || pointer === null ? null : hover.text;
+  }
+
   _drawHighlight(context, view) {
-    if (this.hover === null) {
+    if (this.hover === null || this.label !== null) {
       return;
     }
     context.lineCap = "round";
@@ -323,10 +353,10 @@ export class Picture {
 
   _drawLabels(words, view) {
     const [x, y] = this.labelOrigin ?? [0, 0];
-    this.labels.forEach(([text, colour], i) => {
+    this.labels.forEach(([text, colour, key], i) => {
       const px = (x - view.x0 + this.labelPlaces[2 * i]) / view.xScale;
       const py = (view.y1 - y - this.labelPlaces[2 * i + 1]) / view.yScale;
-      words.place(text, px, py, { colour, weight: 600, size: 12.5, mayLead: true });
+      words.place(text, px, py, { colour, weight: 600, size: 12.5, mayLead: true, key });
     });
   }
 
