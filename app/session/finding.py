@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,8 @@ from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.find import find, find_prefix
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathName, PathRegion
-from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz.model.genotypes.chromosomes import letter_names
+from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_files import TrackFile
@@ -91,10 +92,16 @@ class Openings:
             None if opened is None else opened.graph,
             session.annotations,
             tuple(session.tracks.files),
-            None if genotypes is None else genotypes.genotypes.variants,
+            None if genotypes is None else _with_letter_names(genotypes.genotypes),
             session.highlights.sets,
             tuple(closed),
         )
+
+
+def _with_letter_names(genotypes: Genotypes) -> VariantTable:
+    """Return the variants with the contig names of tracks and graphs: X instead of 23."""
+    variants = genotypes.variants
+    return replace(variants, contigs=letter_names(variants.contigs, genotypes.n_autosomes))
 
 
 def find_everywhere(there: Openings, text: str) -> tuple[Found, ...]:

@@ -14,6 +14,7 @@ import param
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
+from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
 from genoviz_app.session.lit_sets import (
@@ -132,8 +133,11 @@ class Highlights(param.Parameterized):
         """Return whether the open tracks or genotypes have a contig."""
         names = {contig, *aliases(contig)}
         genotypes = self._session.genotypes.opened
-        if genotypes is not None and names & set(genotypes.genotypes.variants.contigs):
-            return True
+        if genotypes is not None:
+            own = genotypes.genotypes
+            contigs = own.variants.contigs
+            if names & {*contigs, *letter_names(contigs, own.n_autosomes)}:
+                return True
         return any(names & set(file.data.contigs) for file in self._session.tracks.files)
 
     def _submit(

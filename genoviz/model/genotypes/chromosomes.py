@@ -102,6 +102,29 @@ def chromosome_names(contigs: Sequence[str], n_autosomes: int | None = None) -> 
     ]
 
 
+def letter_names(contigs: Sequence[str], n_autosomes: int | None = None) -> tuple[str, ...]:
+    """Return the names with which other files refer to contigs: X for PLINK's code 23.
+
+    Only codes of sex chromosomes and mitochondria are replaced, and only if the name is free.
+
+    Examples
+    --------
+    >>> letter_names(["1", "chr22", "23", "26"])
+    ('1', 'chr22', 'X', 'MT')
+    >>> letter_names(["23", "X"]), letter_names(["23"], 29)
+    (('23', 'X'), ('23',))
+    """
+    names = []
+    for contig in contigs:
+        try:
+            own = chromosome_names([contig], n_autosomes)[0]
+        except ParameterError:  # not a chromosome of the species
+            own = contig
+        is_code = own in Kind.__members__ and _without_prefix(contig).isdigit()
+        names.append(own if is_code and own not in {*contigs, *names} else contig)
+    return tuple(names)
+
+
 def find_chromosome(
     name: str, contigs: Sequence[str], n_autosomes: int | None = None
 ) -> str | None:

@@ -16,6 +16,8 @@ from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_features import FeatureTable
+from genoviz_app.pages.genotypes.association.snp_facts import variants_highlight
+from genoviz_app.pages.tracks.places import known_contig
 from genoviz_app.parts.wayfinding import Finder
 from genoviz_app.session.finding import (
     MAX_CHOICES,
@@ -25,7 +27,7 @@ from genoviz_app.session.finding import (
     find_everywhere,
     suggest,
 )
-from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.lit_sets import Highlight, LitSet
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 from tests.graphs import make_graph
@@ -104,6 +106,23 @@ def test_names_of_contigs_that_end_like_positions_are_names(there):
     there = replace(there, tracks=tracks)
     found = [kinds_and_places(find_everywhere(there, text)) for text in (hla, f"{hla}:5-9")]
     assert found == [[("region", f"{hla}:0-40")], [("region", f"{hla}:4-9")]]
+
+
+def test_a_snp_on_plinks_chromosome_23_is_on_the_x_of_a_track(there):
+    intervals = Intervals.from_columns(["chrX"], [100], [110])
+    track = SimpleNamespace(data=TrackData(TrackKind.READS, intervals))
+    genotypes = SimpleNamespace(variants=replace(there.variants, contigs=("23",)), n_autosomes=None)
+    session = SimpleNamespace(
+        opened=None, annotations=None, chromosomes=(),
+        genotypes=SimpleNamespace(opened=SimpleNamespace(genotypes=genotypes)),
+        tracks=SimpleNamespace(files=[track]), highlights=SimpleNamespace(sets=()),
+    )  # fmt: skip
+    there = Openings.of(session)
+    (found,) = find_everywhere(there, "rs2")
+    assert known_contig(found.region.path, {"chrX": 1000}) == "chrX"
+    assert also_here(there, PathRegion("chrX", 100, 110)) == "1 track, 2 SNPs"
+    lit = LitSet(variants_highlight(genotypes, np.array([1])), 1, "", "")
+    assert lit.stretches("chrX").tolist() == [[104, 105]]
 
 
 def test_nothing_open_finds_letters_alone():

@@ -158,7 +158,7 @@ class AssociationTable:
         if not len(self.listed):
             raise ParameterError("no variant is listed")
         words = f"{n_words(len(self.listed), 'variant')} of {self._state.trait or 'the scan'}"
-        return variants_highlight(self.rows.variants, self.listed, words)
+        return variants_highlight(self._state.subject, self.listed, words)
 
     def _follow(self, *_events: Any) -> None:
         scan, subject = self._state.scan, self._state.subject

@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
+from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz_app.pages.genotypes.association.choices import trait_of
 from genoviz_app.pages.genotypes.association.snp_facts import (
     GraphAlleles,
@@ -120,7 +121,8 @@ class SnpCard:
         if subject is None or variant is None or subject.variants.positions[variant] < 0:
             return None
         position = int(subject.variants.positions[variant])
-        contig = subject.variants.contigs[subject.variants.contig_ids[variant]]
+        contigs = letter_names(subject.variants.contigs, subject.n_autosomes)
+        contig = contigs[subject.variants.contig_ids[variant]]
         return PathRegion(contig, position, position + 1)
 
     @property
@@ -134,7 +136,7 @@ class SnpCard:
         state = self._state
         if state.subject is None or state.variant is None:
             raise ParameterError("no variant is picked; click one in a plot or a table")
-        return variants_highlight(state.subject.variants, np.array([state.variant]))
+        return variants_highlight(state.subject, np.array([state.variant]))
 
     def show_tracks(self) -> None:
         """Go to the Tracks page."""

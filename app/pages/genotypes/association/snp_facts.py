@@ -14,7 +14,8 @@ from genoviz.analyses.graph.sites.alleles import SiteAlleles, site_alleles
 from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.analyses.graph.sites.search import find_sites
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
-from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
+from genoviz.model.genotypes.chromosomes import letter_names
+from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.pages.genotypes.association.choices import LINEAR, SADDLE_POINT
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
 from genoviz_app.parts.words import n_words
@@ -84,14 +85,16 @@ class GraphAlleles:
     sites: VariationSites
 
 
-def variants_highlight(variants: VariantTable, rows: np.ndarray, title: str = "") -> Highlight:
+def variants_highlight(genotypes: Genotypes, rows: np.ndarray, title: str = "") -> Highlight:
     """Return variants as a highlight, without those of unknown position."""
+    variants = genotypes.variants
     rows = rows[variants.positions[rows] >= 0]
     starts = variants.positions[rows].astype(np.int64)
     ids = variants.contig_ids[rows].astype(np.int32)
     if not title:
         title = variants.label(int(rows[0])) if len(rows) == 1 else n_words(len(rows), "variant")
-    intervals = Intervals(tuple(map(str, variants.contigs)), ids, starts, starts + 1)
+    contigs = letter_names(tuple(map(str, variants.contigs)), genotypes.n_autosomes)
+    intervals = Intervals(contigs, ids, starts, starts + 1)
     return Highlight(title, "variant", intervals)
 
 
