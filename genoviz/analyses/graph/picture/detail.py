@@ -55,7 +55,8 @@ class Detail:
         is the left end of the forward node.
     edges
         int64, shape (n_curves,), ascending: the edges of the visible nodes whose curve may touch
-        the view. An edge between two rows of a fold occurs twice, once for each row.
+        the view. An edge that the graph lists twice, or in both directions, occurs once. An edge
+        between two rows of a fold occurs twice, once for each row.
     curves
         float64, shape (n_curves, 4, 2): control points of a cubic Bezier curve for each edge, from
         the end of its from-handle to the start of its to-handle, in plane coordinates.
@@ -173,7 +174,19 @@ def _edges_of(
     edges = np.unique(index.gather(nodes)[0])
     if drawing.nodes is not None:
         edges = edges[np.isin(graph.edges[edges] >> 1, drawing.nodes).all(axis=1)]
-    return edges
+    return edges[_is_first(graph.edges[edges])]
+
+
+def _is_first(edges: np.ndarray) -> np.ndarray:
+    """Return which edges are neither listed before nor the mirror image of one that is."""
+    handles = edges.astype(np.int64)
+    keys = np.stack(
+        [handles[:, 0] << 32 | handles[:, 1], (handles[:, 1] ^ 1) << 32 | handles[:, 0] ^ 1]
+    )
+    _, firsts = np.unique(keys.min(axis=0), return_index=True)
+    is_first = np.zeros(len(edges), bool)
+    is_first[firsts] = True
+    return is_first
 
 
 def _edge_curves(graph: PangenomeGraph, drawing: LayoutDrawing, edges: np.ndarray) -> np.ndarray:
