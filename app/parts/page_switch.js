@@ -23,6 +23,9 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const turn = () => {
     const {options, value} = names.model.data
+    // In a narrow window, the names scroll.
+    const name = names.shadow_el.querySelectorAll("button")[options.indexOf(value)]
+    name?.scrollIntoView({block: "nearest", inline: "nearest"})
     const wanted = `of-page-${options.indexOf(value)}`
     const {docked, side} = readSplit(wanted)
     const missing = new Set(docked === undefined ? [wanted] : [wanted, docked])
