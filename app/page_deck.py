@@ -227,8 +227,8 @@ class PageDeck:
         self._is_seen = True
         for page in self._pages.values():
             page.complete()
-        if self._is_changed:
-            self._show(self._shown)
+        if self._clicked or self._is_changed:
+            self._show(self._clicked or self._shown)  # a click may come before the page is loaded
 
     def poll(self) -> None:
         """Update the visible pages, and occasionally the others."""

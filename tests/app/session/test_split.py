@@ -35,6 +35,17 @@ def test_what_is_wrong_with_it_is_said(text):
         Split.parse(text, pages=PAGES)
 
 
+def test_a_page_that_is_clicked_before_the_tab_is_loaded_is_shown():
+    dashboard = Dashboard("?page=quality")
+    deck = dashboard.deck
+    try:
+        deck.switch.value = "kmers"
+        deck.complete()
+        assert deck.page.slug == "kmers"
+    finally:
+        dashboard.close()
+
+
 def test_the_one_page_of_the_tab_is_docked_shown_full_and_brought_back(graph):
     dashboard = Dashboard("?split=tracks,below,30")
     deck, session = dashboard.deck, dashboard.session
