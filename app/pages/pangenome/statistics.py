@@ -31,8 +31,7 @@ TEXT = """
 p { margin: 4px 0; opacity: 0.85; }
 .groups { columns: 232px; column-gap: 26px; padding: 2px 4px; }
 section { break-inside: avoid; margin: 0 0 8px; }
-h4 { margin: 0 0 1px; font-size: 11.5px; font-weight: 600; letter-spacing: 0.03em;
-  color: #4fb3e8; }
+h4 { margin: 0 0 1px; font-size: 11.5px; font-weight: 600; letter-spacing: 0.03em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; margin: 0; }
 dt { opacity: 0.72; }
 dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
