@@ -19,7 +19,10 @@ dialog .shut:hover { background: rgba(160, 180, 210, 0.18); }
 `;
 const EVERYWHERE = [
   ["Alt + \u2190 \u2192", "back and forward through the history"],
-  ["?", "this help"],
+  ["Tab, Enter", "to the next field, button or table; press it"],
+  ["\u2193 \u2191, Enter", "in a table: move through the rows, choose one (Space: tick it)"],
+  ["\u2191, \u2190 \u2192, Enter", "above the first row: choose a column, sort by it"],
+  ["?, Esc", "this help; close it"],
 ];
 
 function isField(element) {

@@ -16,14 +16,9 @@ from bokeh.models.widgets.tables import NumberFormatter
 
 from genoviz_app.parts.column_widths import share_width
 from genoviz_app.parts.made_when_shown import MadeWhenShown
-from genoviz_app.parts.styles import TABLE
+from genoviz_app.parts.styles import COUNT, TABLE
 
 MAX_ROWS = 100_000
-
-COUNT = """
-:host { font-size: 12px; line-height: 1.4; font-variant-numeric: tabular-nums; }
-p { margin: 8px 0 0; opacity: 0.8; }
-"""
 
 
 @dataclass(frozen=True)
@@ -195,10 +190,9 @@ class RemoteTable:
     ) -> None:
         self._on_row, self._on_sort = on_row, on_sort
         self._rows: TableRows | None = None
-        self._placeholder, self._columns = placeholder, tuple(columns)
+        self._said, self._placeholder, self._columns = "", placeholder, tuple(columns)
         self._page_size, self._min_width = page_size, min_width
         self._table: FittingTable | None = None
-        self._said = ""
         self.place = MadeWhenShown(lambda: [self.table], sizing_mode="stretch_both", margin=0)
 
     @cached_property
@@ -255,7 +249,8 @@ class RemoteTable:
             hidden_columns=list(hidden),
             sortable={column.title: column.is_sortable for column in self._columns},
             widths={column.title: f"{column.share}%" for column in self._columns},
-            formatters=self._formatters(numbers),
+            formatters={name: NumberFormatter(format=form) for name, form in numbers.items()}
+            | {column.title: {"type": "html"} for column in self._columns if column.is_html},
             text_align=dict.fromkeys(numbers, "right"),
             header_align=dict.fromkeys(numbers, "right"),
             configuration={
@@ -270,17 +265,17 @@ class RemoteTable:
             sizing_mode="stretch_both",
             margin=0,
         )
-        least = self._min_width
-        table.usual_widths = {each.title: each.least or least for each in self._columns}
+        table.usual_widths = {one.title: one.least or self._min_width for one in self._columns}
         table.min_widths, table.shares = widths
         table.on_click(self._on_click)
         if self._on_sort is not None:
             table.param.watch(self._on_sorters, "sorters")
         return table
 
-    def _formatters(self, numbers: dict[str, str]) -> dict[str, Any]:
-        htmls = {column.title: {"type": "html"} for column in self._columns if column.is_html}
-        return {name: NumberFormatter(format=form) for name, form in numbers.items()} | htmls
+    @property
+    def _n_rows(self) -> int:
+        """Rows of a page of the table."""
+        return self.table.page_size or self.table.initial_page_size
 
     def show(self, rows: TableRows, *, keeps_page: bool = False) -> None:
         """Replace the rows, apply the search, and go to the first page unless ``keeps_page``."""
@@ -295,15 +290,11 @@ class RemoteTable:
 
     def select(self, row: int) -> None:
         """Select a row, and go to its page; a search that hides it is cleared."""
-        table = self.table
-        if row not in table.value.index and "search" in vars(self):
+        if row not in self.table.value.index and "search" in vars(self):
             self.search.param.update(value="", value_input="")
-            self._show()
-            table = self.table
-        if row in table.value.index:
-            shown = table._processed.index.get_loc(row)
-            page = 1 + shown // (table.page_size or table.initial_page_size)
-            table.param.update(page=page, selection=[table.value.index.get_loc(row)])
+        if row in (index := self.table.value.index):
+            page = 1 + self.table._processed.index.get_loc(row) // self._n_rows
+            self.table.param.update(page=page, selection=[index.get_loc(row)])
 
     def clear(self, note: str = "") -> None:
         """Remove all rows and show the reason."""
@@ -321,10 +312,8 @@ class RemoteTable:
         rows = self._rows
         if rows is None:
             return
-        text = self.search.value_input if "search" in vars(self) else ""
-        found = rows.find(text or "")
-        is_first = self._table is None
-        widths = rows.min_widths, rows.shares
+        found = rows.find((self.search.value_input or "") if "search" in vars(self) else "")
+        is_first, widths = self._table is None, (rows.min_widths, rows.shares)
         if is_first:
             is_usual = not (rows.hidden or any(widths))
             frame = empty_frame(self._columns) if is_usual else found
@@ -332,8 +321,7 @@ class RemoteTable:
         with pn.io.hold():
             is_alike = self.table.hidden_columns == list(rows.hidden)
             if is_alike and (self.table.min_widths, self.table.shares) == widths:
-                n_pages = -(-len(found) // (self.table.page_size or self.table.initial_page_size))
-                page = max(min(page, n_pages), 1)
+                page = max(min(page, -(-len(found) // self._n_rows)), 1)
                 self.table.param.update(value=found, page=page, selection=[])
             else:
                 # The browser cannot change columns of a table that it is still creating.

@@ -121,6 +121,10 @@ NUMBERS = """
 .numbers dt { opacity: 0.7; }
 .numbers dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
 """
+COUNT = """
+:host { font-size: 12px; line-height: 1.4; font-variant-numeric: tabular-nums; }
+p { margin: 8px 0 0; opacity: 0.8; }
+"""
 NOTICES = """
 ul { list-style: none; margin: 0; padding: 0; font-size: 12.5px; line-height: 1.45; }
 li { padding: 6px 8px; margin: 0 0 6px; border-left: 3px solid #5b9bd0; border-radius: 3px;
@@ -170,7 +174,8 @@ TABLE = """
 .tabulator .tabulator-header .tabulator-col[aria-sort="ascending"] .tabulator-col-sorter,
 .tabulator .tabulator-header .tabulator-col[aria-sort="descending"] .tabulator-col-sorter {
   opacity: 1; }
-.tabulator-tableholder:focus #row-of-keys { outline: 2px solid #4fb3e8; outline-offset: -2px; }
+.tabulator:has(.tabulator-tableholder:focus) #row-of-keys {
+  outline: 2px solid #4fb3e8; outline-offset: -2px; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row.tabulator-selected {
   background-color: rgba(79, 179, 232, 0.26) !important; color: inherit !important; }
 .tabulator .tabulator-tableholder .tabulator-table .tabulator-row:not(.tabulator-selected):hover {

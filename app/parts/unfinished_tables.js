@@ -72,20 +72,30 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // The hidden index column is a cell too, but ignores clicks.
   const SEEN = ".tabulator-cell:not([tabulator-field=_index])"
-  // Arrow keys move through the rows, and Enter acts like a click.
-  const steps = {ArrowDown: 1, ArrowUp: -1}
+  const HEADS = ".tabulator-col.tabulator-sortable"
+  // Arrow keys move through the rows, and Enter or Space acts like a click. Above the first row, they move
+  // through the headers, where Enter sorts.
+  const steps = {ArrowDown: 1, ArrowUp: -1}, columns = {ArrowRight: 1, ArrowLeft: -1}
   const walk = (event) => {
     const {currentTarget: holder, key} = event
     const rows = [...holder.querySelectorAll(".tabulator-row")]
-    const at = rows.findIndex((row) => row.id === "row-of-keys")
-    if (key === "Enter" && at >= 0) rows[at].querySelector(SEEN).click()
-    if (!(key in steps) || rows.length === 0) return
-    const next = Math.max(0, Math.min(at + steps[key], rows.length - 1))
-    for (const row of rows) row.removeAttribute("id")
-    rows[next].id = "row-of-keys"
-    rows[next].scrollIntoView({block: "nearest"})
-    holder.setAttribute("aria-activedescendant", "row-of-keys")
-    event.preventDefault()
+    const heads = [...holder.parentElement.querySelectorAll(HEADS)].filter((head) => head.offsetWidth > 0)
+    const isHere = (part) => part.id === "row-of-keys"
+    const [at, column] = [rows.findIndex(isHere), heads.findIndex(isHere)]
+    // A table is one stop of the Tab key.
+    if (key === "Tab") for (const box of holder.querySelectorAll("input")) box.tabIndex = -1
+    if (key === "Enter" || key === " ") (rows[at]?.querySelector(SEEN) ?? heads[column])?.click()
+    let next
+    if (column >= 0) next = key === "ArrowDown" ? rows[0] : heads[column + (columns[key] ?? NaN)]
+    else if (key === "ArrowUp" && at <= 0) next = heads[0]
+    else if (key in steps) next = rows[Math.min(at + steps[key], rows.length - 1)]
+    if (next !== undefined) {
+      for (const part of [...rows, ...heads]) part.removeAttribute("id")
+      next.id = "row-of-keys"
+      next.scrollIntoView({block: "nearest", inline: "nearest"})
+      holder.setAttribute("aria-activedescendant", "row-of-keys")
+    }
+    if (key in steps || key === " " || (column >= 0 && key in columns)) event.preventDefault()
   }
 
   view.tableBuilt = function () {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 
+import numpy as np
 import pytest
 
+from genoviz import get_sample, read_gfa
 from tests.browser.conftest import Visit
 
 # The content shown by the example of each page, and its link. The example of k-mers is tested with
@@ -38,6 +41,14 @@ class EmptyVisit(Visit):
 
     def is_ready(self):
         return self.example.count() == 1
+
+    def tab_to(self, words, key="Tab"):
+        """Press a key until the focused element has a name, without the mouse."""
+        for _ in range(MOST_TABS):
+            if re.search(words, self.page.evaluate(FOCUSED)):
+                return
+            self.page.keyboard.press(key)
+        raise AssertionError(f"{key} does not come to {words!r}")
 
     def try_it(self, words):
         """Press the button until the example is shown and the button has disappeared."""
@@ -74,16 +85,7 @@ def try_example(visit, title):
 
 # First, because the focus must be at the start of the page.
 def test_an_example_is_searched_and_a_hit_shown_with_the_keyboard_alone(empty):
-    visit, page, keys = empty, empty.page, empty.page.keyboard
-
-    def tab_to(words, key="Tab"):
-        """Press a key until the focused element has a name."""
-        for _ in range(MOST_TABS):
-            if re.search(words, page.evaluate(FOCUSED)):
-                return
-            keys.press(key)
-        raise AssertionError(f"{key} does not come to {words!r}")
-
+    visit, page, keys, tab_to = empty, empty.page, empty.page.keyboard, empty.tab_to
     tab_to("^BUTTON Pangenome$")
     tab_to("^BUTTON K-mers$", "ArrowRight")
     keys.press("Enter")
@@ -132,3 +134,77 @@ def test_the_example_of_the_first_page_is_laid_out_and_the_drawer_closes(without
     assert samples.count() == 1
     visit.page.set_viewport_size({"width": 820, "height": 768})
     visit.until(lambda: samples.count() == 0)  # the drawer would cover the content
+
+
+def test_a_graph_is_opened_laid_out_sorted_and_saved_with_the_keyboard_alone(
+    without_graph, tmp_path
+):
+    visit, page, tab_to = without_graph, without_graph.page, without_graph.tab_to
+    keys = page.keyboard
+    page.set_viewport_size({"width": 1366, "height": 768})
+    path = tmp_path / "keys.gfa"
+    shutil.copy(get_sample("simulated"), path)
+    graph = read_gfa(path)
+
+    def go_to_the_layout():
+        tab_to("^BUTTON Pangenome$")
+        keys.press("Enter")
+
+    visit.insist(go_to_the_layout, visit.canvas.is_visible)
+    tab_to("^BUTTON (Open|Close) drawer$")
+    if page.get_by_label("Open drawer").is_visible():
+        keys.press("Enter")
+    tab_to("^tab (Samples|Server|Upload)$")
+    tab_to("^tab Server$", "ArrowRight")
+    keys.press("Enter")
+    tab_to("^INPUT Path on the server")
+    keys.type(str(path))
+    keys.press("Enter")
+    visit.until(lambda: path.name in page.url)
+    tab_to("^BUTTON Run")
+    visit.until(visit.button("Run: run the layout").is_visible)
+    keys.press("Enter")
+    visit.until(lambda: visit.number("State") == "Finished")
+
+    tab_to("^combobox Find a node")
+    keys.type("REFA#0#chr1:5,001-9,000")
+    keys.press("Enter")
+    visit.until(lambda: "at=REFA%230%23chr1:5001-9000" in page.url)
+    tab_to("^img Pangenome graph")
+    visit.until(lambda: visit.n_painted > 0)
+    left, width = visit.view[0], visit.width
+    keys.press("ArrowRight")
+    visit.until(lambda: visit.view[0] > left)
+    keys.press("-")
+    visit.until(lambda: visit.width > width)
+    keys.press("+")
+    visit.until(lambda: visit.width == pytest.approx(width))
+
+    tab_to("^tab Path$")
+    tab_to("^tab Paths$", "ArrowRight")
+    keys.press("Enter")
+    rows = page.locator(".tabulator-row:visible")
+    visit.until(lambda: rows.count() > 3)
+    tab_to("^grid ")
+    keys.press("ArrowUp")
+    marked = page.locator("#row-of-keys")
+    while "Length" not in marked.inner_text():
+        keys.press("ArrowRight")
+    assert marked.evaluate("one => getComputedStyle(one).outlineStyle") == "solid"
+    keys.press("Enter")
+    shortest = graph.path_names[int(np.argmin(graph.path_lengths))]
+    visit.until(lambda: shortest in rows.first.inner_text())
+    keys.press("ArrowDown")
+    keys.press("Space")
+    visit.until(page.get_by_role("button", name="Hide: hide").is_visible)
+    tab_to("^BUTTON Close drawer$")  # the table is left with one key, not one for each cell
+
+    tab_to("^BUTTON Save$")
+    keys.press("Enter")
+    tab_to("^BUTTON Export")
+    keys.press("Enter")
+    tab_to("^menuitem .*TSV", "ArrowDown")
+    download = visit.saved(lambda: keys.press("Enter"))
+    assert download.suggested_filename == "keys.tsv"
+    assert len(download.path().read_text().splitlines()) == 1 + 2 * graph.n_nodes
+    assert visit.errors == []

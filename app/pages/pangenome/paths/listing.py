@@ -84,7 +84,7 @@ class PathList:
         self.colour = pmui.ColorPicker(
             label="Colour",
             value=DARK.categories[0],
-            width=96,
+            width=124,
             disabled=True,
             description="Colour of the selected rows; press Colour first",
             **small,
@@ -166,6 +166,7 @@ class PathList:
             page_size=PAGE_SIZE,
             selectable="checkbox",
             disabled=True,
+            editors=dict.fromkeys(TITLES),  # as in RemoteTable
             show_index=False,
             layout="fit_columns",
             configuration={"columnDefaults": {"minWidth": 36, "headerWordWrap": True}},
