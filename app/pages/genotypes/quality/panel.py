@@ -20,6 +20,7 @@ from genoviz_app.pages.genotypes.quality.rows import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
+from genoviz_app.parts.styles import in_narrow_window
 from genoviz_app.plots.histograms import Bins
 
 VARIANTS, SAMPLES = "Variants", "Samples"
@@ -80,6 +81,7 @@ class QualityPanel:
             pmui.Column(
                 self.figures.panel, sizing_mode="stretch_both", margin=0,
                 styles={"flex": "0 0 36%", "min-height": "170px", "max-height": "340px"},
+                stylesheets=in_narrow_window("450px"),  # three rows of figures
             ),
             self.figures.bar.panel, self._progress.panel, bar, *self._places.values(),
             sizing_mode="stretch_both", margin=0,
