@@ -238,6 +238,51 @@ def test_sites_of_variation(c4_visit, c4):
         assert site.kind != "SNP" or site.allele_lengths.split(",") == ["1"] * int(site.n_alleles)
 
 
+def test_what_paths_share(c4_visit, c4):
+    visit = c4_visit
+    lengths = dict(zip(c4.names, c4.lengths, strict=True))
+    nodes = {path: {name for name, _ in steps} for path, steps in c4.paths}
+
+    def bp(names):
+        return sum(lengths[name] for name in names)
+
+    def saved(label):
+        return visit.exported(label).path().read_bytes()
+
+    visit.press_tab("Paths")
+    visit.switch("Nodes")
+    visit.until(visit.seen("combobox", "Order of rows").is_visible)
+    presence = pd.read_csv(io.BytesIO(saved("Presence of all nodes (TSV)")), sep="\t", dtype=str)
+    assert presence["#node"].tolist() == c4.names
+    assert presence["length"].astype(int).tolist() == c4.lengths
+    for path, own in nodes.items():
+        assert set(presence["#node"][presence[path] == "1"]) == own
+
+    visit.switch("Similarity")
+    light = visit.seen("button", re.compile("^Light up: nodes found in only one"))
+    visit.until(light.is_visible)
+    visit.until(visit.page.get_by_text("Jaccard by bp").is_visible)
+    pairs = pd.read_csv(io.BytesIO(saved("All pairs (TSV)")), sep="\t")
+    assert len(pairs) == len(nodes) ** 2
+    for pair in pairs[::97].itertuples(index=False):
+        both, either = nodes[pair[0]] & nodes[pair[1]], nodes[pair[0]] | nodes[pair[1]]
+        assert pair[2:] == pytest.approx(
+            (len(both), len(both) / len(either), bp(both), bp(both) / bp(either))
+        )
+
+    visit.switch("Growth")
+    visit.until(visit.page.get_by_text("in some of").is_visible)
+    growth = pd.read_csv(io.BytesIO(saved("Numbers (TSV)")), sep="\t", na_values=".")
+    n_paths = len(nodes)
+    assert growth["#n_groups"].tolist() == list(range(1, n_paths + 1))
+    alone = np.mean([bp(own) for own in nodes.values()])
+    assert growth["expected"][0] == growth["core"][0] == pytest.approx(alone)
+    assert growth["expected"][n_paths - 1] == bp(set.union(*nodes.values()))
+    assert growth["core"][n_paths - 1] == bp(set.intersection(*nodes.values()))
+    words = words_of_svg(saved("Picture (SVG)"))
+    assert "Growth of" in words
+
+
 def test_tracks(visit, tmp_path):
     contig, start, end = REGION
     states, signal = real_data(STATES), real_data(SIGNAL)
@@ -316,6 +361,10 @@ def test_the_quality_of_a_layout_and_a_figure_of_a_paper(visit):
     mean, low, high = (float(numbers[place]) for place in (0, 2, 3))  # index 1 is the 95 % interval
     assert low < mean < high
     assert own == pytest.approx(mean, abs=2 * (high - low))
+
+    worst = pd.read_csv(io.BytesIO(visit.content("TSV")[1]), sep="\t")
+    assert len(worst) > 100
+    assert worst.filter(regex="(?i)stress").iloc[:, 0].is_monotonic_decreasing
 
     visit.press_tab("From the papers")
     name = "How batches of array updates cost quality"
