@@ -189,7 +189,7 @@ def prepare(intervals: Intervals, kind: str, split: SplitIntervals | None = None
             notes=intervals.notes,
         )
     table = FeatureTable.of(intervals)
-    return _feature_data(table, split, intervals.notes)
+    return feature_data(table, split, intervals.notes)
 
 
 def features_of(annotations: Annotations) -> TrackData:
@@ -197,12 +197,13 @@ def features_of(annotations: Annotations) -> TrackData:
     table = FeatureTable.of_annotations(annotations)
     # Exons of GFF are rows of their own, and genes are what is drawn.
     split = SplitIntervals(*table.split()) if len(annotations.blocks) else None
-    return _feature_data(table, split, annotations.notes)
+    return feature_data(table, split, annotations.notes)
 
 
-def _feature_data(
+def feature_data(
     table: FeatureTable, split: SplitIntervals | None, notes: tuple[str, ...]
 ) -> TrackData:
+    """Return features for drawing; ``split`` are their blocks, which are what they cover."""
     _ = table.names  # sorted now, in the job, rather than at the first search
     has_blocks = split is not None and (
         len(split.blocks) != len(table)

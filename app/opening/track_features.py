@@ -44,9 +44,18 @@ class FeatureTable:
     blocks: np.ndarray | None = None
 
     @classmethod
-    def of(cls, intervals: Intervals, *, colours: np.ndarray | None = None) -> FeatureTable:
-        """Return a table with one feature per interval."""
+    def of(
+        cls,
+        intervals: Intervals,
+        *,
+        colours: np.ndarray | None = None,
+        blocks: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> FeatureTable:
+        """Return a table with one feature per interval; ``blocks`` are offsets and bounds."""
         table, order = cls._sorted(intervals)
+        if blocks is not None:
+            offsets, bounds = _take_blocks(*blocks, order)
+            table = replace(table, block_offsets=offsets, blocks=bounds)
         return table if colours is None else replace(table, colours=colours[order])
 
     @classmethod
@@ -174,10 +183,7 @@ def _find_blocks(
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return the blocks of BED12 features, or of genes, their exons."""
     if len(annotations.blocks):
-        counts = np.diff(annotations.block_offsets)[rows]
-        offsets = np.append(0, np.cumsum(counts))
-        firsts = np.repeat(annotations.block_offsets[rows] - offsets[:-1], counts)
-        return offsets, annotations.blocks[firsts + np.arange(offsets[-1])]
+        return _take_blocks(annotations.block_offsets, annotations.blocks, rows)
     exons = next(
         (found for kind in EXON_TYPES if len(found := _rows_of_types(annotations, (kind,)))),
         np.empty(0, np.int64),
@@ -185,6 +191,16 @@ def _find_blocks(
     if len(exons) == 0 or len(rows) == len(annotations):
         return None, None
     return match_exons(annotations, exons, rows, table.intervals)
+
+
+def _take_blocks(
+    offsets: np.ndarray, blocks: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return offsets and blocks of some rows, in their order."""
+    counts = np.diff(offsets)[rows]
+    taken = np.append(0, np.cumsum(counts))
+    firsts = np.repeat(offsets[rows] - taken[:-1], counts)
+    return taken, blocks[firsts + np.arange(taken[-1])]
 
 
 def match_exons(

@@ -8,10 +8,10 @@ import numpy as np
 
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.path_depth import path_depth_along
-from genoviz.analyses.intervals.coverage_index import CoverageIndex
+from genoviz.io.intervals.intervals import SplitIntervals
 from genoviz.model import Intervals, PangenomeGraph
 from genoviz.model.intervals.intervals import aliases
-from genoviz_app.opening.track_data import TrackData, TrackKind, prepare
+from genoviz_app.opening.track_data import TrackData, TrackKind, feature_data, prepare
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.tracks.track import Track, TrackLook, new_look
 from genoviz_app.parts.annotation_colours import colours_of
@@ -185,14 +185,10 @@ def annotation_data(placed: PlacedAnnotations) -> TrackData:
         contig_lengths=placed.graph.path_lengths,
     )
     numbers = [int(colour[1:], 16) for colour in colours_of(placed).tolist()]
-    table = FeatureTable.of(intervals, colours=np.array(numbers, np.int32))
-    return TrackData(
-        TrackKind.FEATURES,
-        table.intervals,
-        coverage=CoverageIndex.of(intervals),
-        features=table,
-        notes=placed.notes,
-    )
+    blocks = placed.blocks if len(annotations.blocks) else None
+    table = FeatureTable.of(intervals, colours=np.array(numbers, np.int32), blocks=blocks)
+    split = None if blocks is None else SplitIntervals(*table.split())
+    return feature_data(table, split, placed.notes)
 
 
 def put(tracks: list[Track], track: Track, place: int) -> None:

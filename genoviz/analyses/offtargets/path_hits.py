@@ -185,12 +185,7 @@ def annotations_on_paths(
 ) -> tuple[Annotations, np.ndarray]:
     """Return annotations with paths as contigs, and which paths have any; bool, (n_paths,)."""
     placed = place_annotations(planes.graph, annotations)
-    rows, offsets = placed.rows, annotations.block_offsets
-    counts = np.where(placed.is_clipped, 0, np.diff(offsets)[rows])
-    firsts = np.append(0, np.cumsum(counts))
-    owners = np.repeat(np.arange(len(rows)), counts)
-    within = np.arange(len(owners)) - firsts[owners]
-    shifts = (placed.starts - annotations.starts[rows])[owners]
+    rows, (offsets, blocks) = placed.rows, placed.blocks
     has_paths = np.zeros(planes.n_contigs, bool)
     has_paths[placed.paths] = True
     found = Annotations(
@@ -202,8 +197,8 @@ def annotations_on_paths(
         strands=annotations.strands[rows],
         scores=annotations.scores[rows],
         colours=annotations.colours[rows],
-        block_offsets=firsts.astype(np.int64),
-        blocks=annotations.blocks[offsets[rows][owners] + within] + shifts[:, None],
+        block_offsets=offsets,
+        blocks=blocks,
         notes=placed.notes,
         genes=annotations.genes[rows],
     )

@@ -127,6 +127,19 @@ def test_contigs_are_found_under_their_other_names(path_name, contig, start):
     assert places_of(placed) == [(0, 0, start, start + 10, False)]
 
 
+def test_blocks_are_cut_at_the_ends_of_the_path():
+    """By hand: rows of BED12 on a path that has the bases from 1,000 to 1,100 of its contig."""
+    graph = named_graph("a#1#c:1000-1100")
+    rows = [("a#1#c", *span) for span in ((1010, 1090), (950, 1030), (900, 1200), (1005, 1006))]
+    blocks = [(1010, 1020), (1080, 1090), (950, 1003), (1010, 1030), (900, 910), (1190, 1200)]
+    annotations = dataclasses.replace(
+        make_annotations(rows), block_offsets=np.array([0, 2, 4, 6, 6]), blocks=np.array(blocks)
+    )
+    offsets, blocks = place_annotations(graph, annotations).blocks
+    found = [part.tolist() for part in np.split(blocks, offsets[1:-1])]
+    assert found == [[[10, 20], [80, 90]], [[0, 3], [10, 30]], [[0, 0]], []]
+
+
 def test_other_names_are_noted():
     placed = place_annotations(named_graph("g#1#6"), make_annotations([("chr6", 1, 2)]))
     assert placed.notes == ("Contigs of the annotations are taken under other names: chr6 as 6.",)

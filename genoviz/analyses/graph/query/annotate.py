@@ -48,7 +48,7 @@ def place_annotations(
         for place in _place_contig(graph, annotations, contig, rows, sample, outcome)
     ]
     columns = [np.concatenate(column) for column in zip(*places, strict=True)] if places else []
-    rows, paths, starts, ends, is_clipped = columns or [np.empty(0, np.int64)] * 5
+    rows, paths, starts, ends, is_clipped, shifts = columns or [np.empty(0, np.int64)] * 6
     order = np.lexsort((paths, rows))
     return PlacedAnnotations(
         graph=graph,
@@ -58,6 +58,7 @@ def place_annotations(
         starts=starts[order],
         ends=ends[order],
         is_clipped=is_clipped[order].astype(bool),
+        shifts=shifts[order],
         notes=outcome.notes(rows, is_clipped),
     )
 
@@ -123,7 +124,7 @@ def _place_contig(
     sample: str | None,
     outcome: _Outcome,
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield row, path, start, end and clipped flag of the placements on each path."""
+    """Yield row, path, start, end, clipped flag and shift of the placements on each path."""
     found = find_contig_paths(graph, contig, sample)
     if not found.owners:
         outcome.unknown[contig] = len(rows)
@@ -152,6 +153,7 @@ def _place_contig(
             np.maximum(local_starts, 0),
             np.minimum(local_ends, length),
             ((local_starts < 0) | (local_ends > length)).astype(np.int64),
+            np.full(len(local_starts), -firsts[path], np.int64),
         )
     outcome.n_outside += int((n_owners == 0).sum())
     n_ambiguous = int((n_owners > 1).sum())
@@ -243,6 +245,8 @@ class PlacedAnnotations:
         int64, shape (n,): 0-based half-open, bp from the path's first base, within the path.
     is_clipped
         bool, shape (n,): whether the annotation goes beyond the path.
+    shifts
+        int64, shape (n,): what is added to positions of the annotation to get those on the path.
     notes
         What was not placed and why, one sentence each.
     """
@@ -254,6 +258,7 @@ class PlacedAnnotations:
     starts: np.ndarray
     ends: np.ndarray
     is_clipped: np.ndarray
+    shifts: np.ndarray
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -276,6 +281,26 @@ class PlacedAnnotations:
         index = self.graph.position_index
         ranges = [index.steps_at(self.paths, firsts), index.steps_at(self.paths, lasts) + 1]
         return np.stack(ranges, axis=1)
+
+    @cached_property
+    def blocks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Offsets and bounds on the paths of the blocks of each placement, as in `Annotations`.
+
+        Blocks are cut at the ends of the path. A placement that has nothing but an intron keeps one
+        empty block, because a row without blocks is taken as one block.
+        """
+        offsets = self.annotations.block_offsets
+        counts = np.diff(offsets)[self.rows]
+        owners = np.repeat(np.arange(len(self)), counts)
+        firsts = offsets[self.rows] - (np.cumsum(counts) - counts)
+        blocks = self.annotations.blocks[firsts[owners] + np.arange(len(owners))]
+        blocks = blocks + self.shifts[owners][:, None]
+        blocks = np.clip(blocks, self.starts[owners][:, None], self.ends[owners][:, None])
+        has_bases = blocks[:, 0] < blocks[:, 1]
+        n_left = np.bincount(owners[has_bases], minlength=len(self))
+        is_kept = has_bases | ((np.diff(owners, prepend=-1) > 0) & (n_left[owners] == 0))
+        counts = np.bincount(owners[is_kept], minlength=len(self))
+        return np.append(0, np.cumsum(counts)), blocks[is_kept]
 
     def nodes(self, place: int) -> np.ndarray:
         """Return the nodes of a placement, ascending and without duplicates; int64.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from genoviz.analyses.graph.query.annotate import place_annotations
 from genoviz.analyses.intervals.depth_steps import iter_depth_steps
+from genoviz.io.intervals.annotations import read_annotations
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.model import Intervals, PathRegion
-from genoviz_app.opening.track_data import iter_read_track, prepare
+from genoviz_app.opening.track_data import features_of, iter_read_track, prepare
 from genoviz_app.pages.tracks import TracksPage
 from genoviz_app.pages.tracks.counting.counts_table import table_rows
 from genoviz_app.pages.tracks.counting.region_counts import count_regions, count_view, write_counts
 from genoviz_app.pages.tracks.drawing.feature_packing import View
 from genoviz_app.pages.tracks.drawing.track_drawer import TrackDrawer
 from genoviz_app.pages.tracks.track import Track, new_look
+from genoviz_app.pages.tracks.track_list import annotation_data
 from tests.app.conftest import poll_until
 from tests.conftest import real_data
+from tests.graphs import make_graph
 
 CHR9 = "intervals/chr9_4-6Mb"
 
@@ -107,6 +113,17 @@ def test_features_of_bed12_cover_their_blocks_as_in_genoviz_depth(tmp_path, monk
     track.look.as_depth = True
     (row,) = TrackDrawer().draw([track], View("c", 0, 100, 500), 100).rows
     assert row.note == "0 to 2, depth of blocks"
+
+
+def test_bed12_on_the_paths_of_a_graph_covers_its_blocks(tmp_path):
+    (tmp_path / "a.bed").write_text(BED12)
+    annotations = read_annotations(tmp_path / "a.bed")
+    graph = replace(make_graph([60, 40], [(1, -2)]), path_names=("c",))
+    data, alone = annotation_data(place_annotations(graph, annotations)), features_of(annotations)
+    bins = [track.coverage.bins("c", np.arange(101)).means.tolist() for track in (data, alone)]
+    assert bins[0] == bins[1]
+    assert sum(bins[0]) == 19 + 15 + 10
+    assert data.features.blocks_of(0).tolist() == alone.features.blocks_of(0).tolist()
 
 
 def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():
