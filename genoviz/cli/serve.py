@@ -15,8 +15,13 @@ from genoviz.cli.common_options import option, with_examples
 from genoviz.errors import GenovizError
 
 _MEGABYTE = str(1 << 20)
-# From this size on, free memory at the end of a heap, or a block, goes back at once.
-GIVEN_BACK = {"MALLOC_TRIM_THRESHOLD_": _MEGABYTE, "MALLOC_MMAP_THRESHOLD_": _MEGABYTE}
+# From this size on, free memory at the end of a heap, or a block, goes back at once. Arrow, which
+# pandas uses, otherwise has an allocator of its own, which cannot be told to give memory back.
+GIVEN_BACK = {
+    "MALLOC_TRIM_THRESHOLD_": _MEGABYTE,
+    "MALLOC_MMAP_THRESHOLD_": _MEGABYTE,
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 
 
 @with_examples(

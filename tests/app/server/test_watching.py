@@ -165,6 +165,7 @@ def test_a_server_that_is_told_to_stop_ends_by_itself(tmp_path):
             assert b"PYTHONMALLOC=malloc" in variables
             assert b"MALLOC_TRIM_THRESHOLD_=1048576" in variables
             assert b"MALLOC_MMAP_THRESHOLD_=2097152" in variables
+            assert b"ARROW_DEFAULT_MEMORY_POOL=system" in variables
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
