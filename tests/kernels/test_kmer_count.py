@@ -32,11 +32,19 @@ def dictionary(text, k, part=0, n_parts=1):
     return counts
 
 
-def count(backend, text, k, part=0, n_parts=1, room=None):
+def collect(backend, texts, k, part=0, n_parts=1, max_keys=10_000):
+    """Return the room that has the k-mers of texts, and the number of parts reached."""
     kernel = load_kernel("kmer_count", backend)
-    room = room or kernel.make_room(len(text) + 5)
-    room.letters[: len(text)] = np.frombuffer(text.encode(), np.uint8)
-    return kernel.count_kmers(room, len(text), k, part, n_parts)
+    room = kernel.make_room(max(map(len, texts)) + 5, k, max_keys)
+    for text in texts:
+        room.letters[: len(text)] = np.frombuffer(text.encode(), np.uint8)
+        n_parts = kernel.collect_kmers(room, len(text), part, n_parts)
+    return room, kernel.count_collected(room, part, n_parts)
+
+
+def count(backend, texts, k, **options):
+    room, _ = collect(backend, texts, k, **options)
+    return load_kernel("kmer_count", backend).sort_counts(room)
 
 
 def as_dictionary(keys, counts):
@@ -55,25 +63,47 @@ def random_text(n, letters="ACGT", seed=0):
 def test_counts_are_those_of_a_dictionary(backend, k, letters):
     for n in (0, k - 1, k, 255, 256, 257, 6_000):
         text = random_text(n, letters)
-        assert as_dictionary(*count(backend, text, k)) == dictionary(text, k)
+        assert as_dictionary(*count(backend, [text], k)) == dictionary(text, k)
+
+
+@pytest.mark.parametrize("max_keys", [3_000, 40_000])
+@pytest.mark.parametrize(("n", "n_other"), [(0, 0), (0, 300), (300, 0), (300, 4_000), (900, 900)])
+def test_texts_are_counted_together(backend, n, n_other, max_keys):
+    one, other = random_text(n), random_text(n_other, seed=1)
+    wanted = dictionary(one, 5) + dictionary(other, 5) + dictionary(one, 5)
+    texts = [one, other, one]
+    assert as_dictionary(*count(backend, texts, 5, max_keys=max_keys)) == wanted
+    room, n_parts = collect(backend, texts, 5, max_keys=max_keys)
+    kernel = load_kernel("kmer_count", backend)
+    assert sorted(to_host(kernel.list_counts(room)).tolist()) == sorted(wanted.values())
+    assert n_parts == 1
+
+
+def test_tables_grow(backend):
+    texts = [random_text(90_000, seed=seed) for seed in range(4)]
+    wanted = sum((dictionary(text, 12) for text in texts), Counter())
+    assert as_dictionary(*count(backend, texts, 12, max_keys=10**6)) == wanted
 
 
 def test_every_kmer_is_in_one_part(backend):
-    text = random_text(5_000, "ACGTN")
-    kernel = load_kernel("kmer_count", backend)
-    room, whole = kernel.make_room(5_000), count(backend, text, 9)
+    text, kernel = random_text(5_000, "ACGTN"), load_kernel("kmer_count", backend)
     for part in range(8):
         wanted = dictionary(text, 9, part, 8)
-        assert as_dictionary(*count(backend, text, 9, part, 8, room)) == wanted
-        assert as_dictionary(*kernel.keep_part(*whole, part, 8)) == wanted
+        assert as_dictionary(*count(backend, [text], 9, part=part, n_parts=8)) == wanted
+        room, _ = collect(backend, [text], 9)
+        kernel.keep_part(room, part, 8)
+        assert as_dictionary(*kernel.sort_counts(room)) == wanted
 
 
-@pytest.mark.parametrize(("n", "n_other"), [(0, 0), (0, 300), (300, 0), (300, 4_000), (900, 900)])
-def test_merged_runs_are_those_of_both(backend, n, n_other):
-    kernel = load_kernel("kmer_count", backend)
-    one, other = random_text(n), random_text(n_other, seed=1)
-    merged = kernel.merge_counts(*count(backend, one, 5), *count(backend, other, 5))
-    assert as_dictionary(*merged) == dictionary(one, 5) + dictionary(other, 5)
+@pytest.mark.parametrize("max_keys", [3, 100, 4_000])
+def test_more_kmers_than_fit_are_those_of_a_part(backend, max_keys):
+    texts = [random_text(2_000, seed=seed) for seed in range(3)]
+    room, n_parts = collect(backend, texts, 15, max_keys=max_keys)
+    wanted = sum((dictionary(text, 15, 0, n_parts) for text in texts), Counter())
+    found = as_dictionary(*load_kernel("kmer_count", backend).sort_counts(room))
+    assert found == wanted
+    assert len(found) <= max_keys
+    assert n_parts > 1
 
 
 @given(st.lists(st.sampled_from([1, 2, 3, 4095, 4096, 4097, 2**40]), max_size=30))

@@ -1,9 +1,8 @@
 """K-mers of inputs counted part by part, within a given memory.
 
-K-mers are sorted as integers, some millions at a time. Sorted runs of distinct k-mers and their
-counts are merged with runs of similar size. If they exceed the memory, the k-mers with half of the
-hash values are dropped, and counted in another pass over all inputs. So a k-mer is in the same part
-for all inputs.
+K-mers are counted in hash tables, or on a GPU by sorting. If they exceed the memory, the k-mers
+with half of the hash values are dropped, and counted in another pass over all inputs. So a k-mer is
+in the same part for all inputs.
 """
 
 from __future__ import annotations
@@ -23,11 +22,13 @@ from genoviz.kernels.kmer_count import MAX_K
 MAX_INPUTS = 8
 DEFAULT_MEMORY, MIN_MEMORY = 4 * 10**9, 64 * 10**6
 Blocks = Iterable[tuple[float, np.ndarray]]
-Counted = tuple[Any, Any]
-# Sorting takes 16 bytes for a letter's key and count, and their run as many again.
 _BUFFER_SHARE, _MAX_BUFFERS, MIN_LETTERS = 256, 16, 128
-# Merging takes 32 bytes for each k-mer of all runs: two thirds of the memory.
-_RUNS_SHARE = 48
+BYTES_PER_KMER = 48
+"""Memory for each distinct k-mer of an input.
+
+On the CPU, 22 for tables, and 16 more to sort the result, or 4 for k-mers that wait to be counted;
+on a GPU, 32 to merge runs. The rest is for letters and their k-mers.
+"""
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)
 
 
@@ -77,15 +78,16 @@ def iter_kmer_parts(
     kernel = load_kernel("kmer_count", backend)
     for share, sides in iter_counted(openers, k, memory=memory, kernel=kernel):
         if sides is not None:
-            yield share, _join(k, [(to_host(keys), to_host(counts)) for keys, counts in sides])
+            found = [kernel.sort_counts(room) for room in sides]
+            yield share, _join(k, [(to_host(keys), to_host(counts)) for keys, counts in found])
         else:
             yield share, None
 
 
 def iter_counted(
     openers: Sequence[Callable[[], Blocks]], k: int, *, memory: int, kernel: ModuleType
-) -> Iterator[tuple[float, list[Counted] | None]]:
-    """Yield the fraction done, and parts: the k-mers and counts of each input, as of a kernel.
+) -> Iterator[tuple[float, list[Any] | None]]:
+    """Yield the fraction done, and parts: a kernel's room with the counts of each input.
 
     Raises
     ------
@@ -98,21 +100,21 @@ def iter_counted(
     to_count, n_done, shown = [(0, 1)], 0.0, 0.0
     while to_count:
         part, n_parts = to_count.pop()
-        sides: list[_Runs] = []
+        sides: list[_Counter] = []
         for number, open_blocks in enumerate(openers):
-            runs = _Runs(kernel, k, memory, len(openers), part, n_parts)
+            counter = _Counter(kernel, k, memory, len(openers), part, n_parts)
             for share, letters in open_blocks():
-                to_count += runs.add(letters)
-                done = n_done + (number + share) / len(openers) / runs.n_parts
+                to_count += counter.add(letters)
+                done = n_done + (number + share) / len(openers) / counter.n_parts
                 shown = max(shown, min(done, 1.0))
                 yield shown, None
-            to_count += runs.flush()
-            n_parts = runs.n_parts
-            sides.append(runs)
+            to_count += counter.finish()
+            n_parts = counter.n_parts
+            sides.append(counter)
         n_done += 1 / n_parts
-        for runs in sides:
-            runs.narrow(n_parts)
-        yield shown, [runs.merged() for runs in sides]
+        for counter in sides:
+            counter.narrow(n_parts)
+        yield shown, [counter.room for counter in sides]
 
 
 def check_reads(k: int, memory: int) -> None:
@@ -125,7 +127,7 @@ def check_reads(k: int, memory: int) -> None:
         )
 
 
-def _join(k: int, sides: list[Counted]) -> KmerPart:
+def _join(k: int, sides: list[tuple[np.ndarray, np.ndarray]]) -> KmerPart:
     """Return the k-mers of all inputs with their counts in each."""
     if len(sides) == 1:
         return KmerPart(k, sides[0][0], sides[0][1][:, None])
@@ -137,8 +139,8 @@ def _join(k: int, sides: list[Counted]) -> KmerPart:
     return KmerPart(k, united, table)
 
 
-class _Runs:
-    """Distinct k-mers of a part, sorted, with their counts, in runs of descending sizes.
+class _Counter:
+    """Distinct k-mers of a part of one input, and their counts.
 
     A part has the k-mers whose hash is ``part`` modulo ``n_parts``, a power of two.
     """
@@ -149,56 +151,52 @@ class _Runs:
         self.part, self.n_parts = part, n_parts
         self._kernel, self._k = kernel, k
         n_letters = max(memory // n_inputs // _BUFFER_SHARE, MIN_LETTERS)
-        # A small part keeps only a share of the keys, and touches the same share of the memory.
-        self._room = kernel.make_room(n_letters * min(n_parts, _MAX_BUFFERS))
-        self._n = 0
         # A part of several inputs has a column of counts for each, and one for work.
-        self._maximum = memory // n_inputs // max(_RUNS_SHARE, 24 + 16 * n_inputs)
-        self._runs: list[Counted] = []
+        max_keys = memory // n_inputs // max(BYTES_PER_KMER, 24 + 16 * n_inputs)
+        # A small part keeps only a share of the keys.
+        self.room = kernel.make_room(n_letters * min(n_parts, _MAX_BUFFERS), k, max_keys)
+        self._n = 0
 
     def add(self, letters: np.ndarray) -> list[tuple[int, int]]:
         """Add letters; return the parts that were dropped: number, and of how many."""
-        let_go, first = [], 0
+        dropped, first = [], 0
         while first < len(letters):
-            piece = letters[first : first + len(self._room.letters) - self._n]
-            self._room.letters[self._n : self._n + len(piece)] = piece
+            piece = letters[first : first + len(self.room.letters) - self._n]
+            self.room.letters[self._n : self._n + len(piece)] = piece
             self._n += len(piece)
             first += len(piece)
-            if self._n == len(self._room.letters):
-                let_go += self.flush()
-        return let_go
+            if self._n == len(self.room.letters):
+                dropped += self._collect()
+        return dropped
 
-    def flush(self) -> list[tuple[int, int]]:
-        """Turn the pending letters into a run; return the parts that were dropped."""
-        letters, n = self._room.letters, self._n
-        self._runs.append(self._kernel.count_kmers(self._room, n, self._k, self.part, self.n_parts))
-        # A k-mer may begin before the end of these letters and end in the next ones.
-        self._n = min(n, self._k - 1)
-        letters[: self._n] = letters[n - self._n : n].copy()
-        while len(self._runs) > 1 and 2 * len(self._runs[-1][0]) >= len(self._runs[-2][0]):
-            self._merge_last()
-        let_go = []
-        while sum(len(run[0]) for run in self._runs) > self._maximum:
-            let_go.append((self.part + self.n_parts, 2 * self.n_parts))
-            self.narrow(2 * self.n_parts)
-        return let_go
+    def finish(self) -> list[tuple[int, int]]:
+        """Count all letters; return the parts that were dropped."""
+        dropped = self._collect()
+        return dropped + self._drop(
+            self._kernel.count_collected(self.room, self.part, self.n_parts)
+        )
 
     def narrow(self, n_parts: int) -> None:
         """Keep only the k-mers of this part of ``n_parts``, a power of two."""
         if n_parts != self.n_parts:
             self.n_parts = n_parts
-            keep = self._kernel.keep_part
-            self._runs = [keep(*run, self.part, n_parts) for run in self._runs]
+            self._kernel.keep_part(self.room, self.part, n_parts)
 
-    def merged(self) -> Counted:
-        """Return the k-mers (uint64, ascending) and their counts (int64)."""
-        while len(self._runs) > 1:
-            self._merge_last()
-        return self._runs[0]
+    def _collect(self) -> list[tuple[int, int]]:
+        letters, n = self.room.letters, self._n
+        dropped = self._drop(self._kernel.collect_kmers(self.room, n, self.part, self.n_parts))
+        # A k-mer may begin before the end of these letters and end in the next ones.
+        self._n = min(n, self._k - 1)
+        letters[: self._n] = letters[n - self._n : n].copy()
+        return dropped
 
-    def _merge_last(self) -> None:
-        one, other = self._runs.pop(), self._runs.pop()
-        self._runs.append(self._kernel.merge_counts(*one, *other))
+    def _drop(self, n_parts: int) -> list[tuple[int, int]]:
+        """Return the parts dropped by a kernel that went on with one of ``n_parts``."""
+        dropped = []
+        while self.n_parts < n_parts:
+            dropped.append((self.part + self.n_parts, 2 * self.n_parts))
+            self.n_parts *= 2
+        return dropped
 
 
 @njit(nogil=True, cache=True)

@@ -97,8 +97,8 @@ def iter_read_spectrum(
     found: dict[int, int] = {}
     kernel = load_kernel("kmer_count", backend)
     for share, sides in iter_counted([open_blocks], k, memory=memory, kernel=kernel):
-        for _, counts in sides or ():
-            values, numbers = kernel.tally_counts(counts)
+        for room in sides or ():
+            values, numbers = kernel.tally_counts(kernel.list_counts(room))
             for multiplicity, n in zip(values.tolist(), numbers.tolist(), strict=True):
                 found[multiplicity] = found.get(multiplicity, 0) + n
         yield share

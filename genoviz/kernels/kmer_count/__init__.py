@@ -1,4 +1,4 @@
-"""Count canonical k-mers of letters by sorting, and merge sorted runs of counts.
+"""Count canonical k-mers of letters, within a number of distinct k-mers.
 
 A k-mer is an integer of 2 bits a base, A C G T as 0 to 3, the first base in the highest bits. The
 canonical k-mer is the smaller of a k-mer and its reverse complement::
@@ -18,10 +18,15 @@ the k-mer times 2^64 over the golden ratio (Knuth 1998, *The Art of Computer Pro
 ``counts``       int64, (n,): occurrences of each
 ==============  =================================================================================
 
-- ``make_room(n_letters)``: reusable buffers for counting up to so many letters.
-- ``count_kmers(room, n_letters, k, part, n_parts)``: ``keys, counts`` of the first letters.
-- ``merge_counts(keys, counts, other_keys, other_counts)``: ``keys, counts`` of both.
-- ``keep_part(keys, counts, part, n_parts)``: those of a part.
+- ``make_room(n_letters, k, max_keys)``: room for so many letters at a time, and so many keys.
+- ``collect_kmers(room, n_letters, part, n_parts)``: take the k-mers of the first letters. Returns
+  the number of parts: it doubles whenever there are too many keys, and only those of the part of
+  the same number are kept.
+- ``count_collected(room, part, n_parts)``: count all k-mers collected; returns the same.
+- ``keep_part(room, part, n_parts)``: drop all keys but those of a part.
+- ``list_counts(room)``: ``counts`` in any order.
+- ``sort_counts(room)``: ``keys, counts``. This and ``list_counts`` free the room's memory: the room
+  cannot be used afterwards.
 - ``tally_counts(counts)``: the distinct counts, ascending, and the number of keys with each; int64
   both, on the host.
 """

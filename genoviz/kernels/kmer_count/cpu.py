@@ -1,12 +1,11 @@
 """Canonical k-mers counted on the CPU; the contract is in this folder's ``__init__``.
 
-An MSD pass distributes the keys by their first bits to blocks that fit in a cache; an LSD radix
-sort then sorts each block. This is about three times as fast as a comparison sort. Threads share
-pieces of the letters, blocks, and pieces of merged runs; the result does not depend on their
+Keys are collected, sorted by hash to as many groups as there are hash tables, and counted group by
+group: a table then fits in a cache, and few keys wait for memory. Tables are searched by linear
+probing (Knuth 1998, 6.4). When three quarters of one are taken, all are doubled, or keep only the
+keys of a part. Threads share pieces of the letters, and tables; the result does not depend on their
 number.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
@@ -14,82 +13,137 @@ from numba import njit, prange
 from genoviz.kernels.kmer_count import CODES, HASH_FACTOR, HASH_SHIFT
 
 _CODES = np.frombuffer(CODES, np.uint8)
-_FEW = 1 << 12
-_FIRST_BITS, _DIGIT_BITS = 10, 11
+_FEW, _TALLIED = 1 << 12, 1 << 18
 _PIECES = 32
+_CHUNK = 1 << 22
+_TABLES_BITS, _FIRST_BITS = 10, 10
+_BLOCK_BITS, _DIGIT_BITS = 10, 11
+# The first 40 bits of a hash as a fraction of 1: times the tables, they are a table and a slot.
+_PLACE_SHIFT, _PLACE_BITS = np.uint64(24), np.uint64(40)
+_PLACE_MASK = (np.uint64(1) << _PLACE_BITS) - np.uint64(1)
 
 
-class Room(NamedTuple):
-    """Letters, and two buffers of keys and counts between which the sort alternates."""
+class Room:
+    """Letters, keys of some of them, collected keys, and tables of keys and counts.
 
-    letters: np.ndarray
-    keys: np.ndarray
-    counts: np.ndarray
+    ``slots`` is uint64, (n, 2): a key and its count, 0 if the slot is free. Each of the tables has
+    ``1 << bits`` of them at present, one table after the other.
+    """
 
-
-def make_room(n_letters):
-    """Return room for so many letters; pages that a part does not touch take no memory."""
-    shape = (n_letters,)
-    return Room(np.empty(shape, np.uint8), np.empty(shape, np.uint64), np.empty(shape, np.int64))
-
-
-def count_kmers(room, n_letters, k, part, n_parts):
-    """Return the canonical k-mers of the first letters, ascending, and the occurrences of each."""
-    letters, mask = room.letters[:n_letters], np.uint64(n_parts - 1)
-    # A key is stored at the index of its last letter; those of a piece are moved to its beginning.
-    bounds = np.arange(_PIECES + 1) * n_letters // _PIECES
-    lengths = np.empty(_PIECES, np.int64)
-    _take_keys(letters, _CODES, k, mask, np.uint64(part), room.keys, bounds, lengths)
-    if lengths.sum() >= _FEW:
-        return _sort_and_count(room.keys, bounds, lengths, room.counts, 2 * k)
-    pieces = zip(bounds[:-1].tolist(), lengths.tolist(), strict=True)
-    keys = np.concatenate([room.keys[start : start + n] for start, n in pieces])
-    keys.sort()
-    n = _collapse(keys, room.counts)
-    return keys[:n].copy(), room.counts[:n].copy()
+    def __init__(self, n_letters, k, max_keys):
+        self.k, self.letters = k, np.empty(n_letters, np.uint8)
+        self.keys = np.empty(min(n_letters, _CHUNK), np.uint64)
+        self.collected = np.empty(max(max_keys // 2, len(self.keys)), np.uint64)
+        self.n_collected, self.firsts, self.stops = 0, [], []
+        n_bits = max(max_keys * 4 // 3, 4).bit_length() - 1
+        self.max_bits = min(max(n_bits - _TABLES_BITS, _TABLES_BITS), n_bits)
+        n_tables = max(max_keys * 4 // 3, 4) >> self.max_bits
+        self.bits = min(self.max_bits, _FIRST_BITS)
+        self.slots = np.empty((n_tables << self.max_bits, 2), np.uint64)
+        self.slots[: n_tables << self.bits] = 0
+        self.n_keys = np.zeros(n_tables, np.int64)
 
 
-def merge_counts(keys, counts, other_keys, other_counts):
-    """Return the keys of two runs, and the sums of their counts."""
-    longer = keys if len(keys) >= len(other_keys) else other_keys
-    pivots = longer[np.arange(1, _PIECES) * len(longer) // _PIECES] if len(longer) else longer
-    bounds = [
-        np.concatenate([[0], np.searchsorted(run, pivots), [len(run)]])
-        for run in (keys, other_keys)
-    ]
-    lengths = np.empty(len(pivots) + 1, np.int64)
-    runs = keys, counts, other_keys, other_counts, *bounds
-    _merge(*runs, lengths, np.empty(0, np.uint64), np.empty(0, np.int64))
-    ends = np.cumsum(lengths)
-    merged, sums = np.empty(ends[-1], np.uint64), np.empty(ends[-1], np.int64)
-    _merge(*runs, ends - lengths, merged, sums)
-    return merged, sums
+def make_room(n_letters, k, max_keys):
+    """Return room for so many letters at a time, and so many keys."""
+    return Room(n_letters, k, max_keys)
 
 
-def keep_part(keys, counts, part, n_parts):
-    """Return the keys of a part, and their counts."""
-    is_kept = (keys * HASH_FACTOR >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
-    return keys[is_kept], counts[is_kept]
+def collect_kmers(room, n_letters, part, n_parts):
+    """Collect the canonical k-mers of the first letters; return the number of parts reached."""
+    for first in range(0, n_letters, _CHUNK):
+        last = min(first + _CHUNK, n_letters)
+        if room.n_collected + last - first > len(room.collected):
+            n_parts = count_collected(room, part, n_parts)
+        bounds = np.arange(_PIECES + 1) * (last - first) // _PIECES
+        sizes = np.zeros((_PIECES, len(room.n_keys)), np.int64)
+        wanted = np.uint64(part), np.uint64(n_parts - 1)
+        _take_keys(room.letters, first, _CODES, room.k, *wanted, bounds, room.keys, sizes)
+        stops = np.cumsum(sizes.T).reshape(sizes.T.shape).T + room.n_collected
+        places = np.ascontiguousarray(stops - sizes)
+        room.firsts.append(places[0].copy())
+        room.stops.append(stops[-1].copy())
+        room.n_collected = int(stops[-1, -1])
+        _group_keys(room.keys, bounds, sizes.sum(axis=1), places, room.collected)
+    return n_parts
+
+
+def count_collected(room, part, n_parts):
+    """Count the collected k-mers; return the number of parts reached."""
+    firsts = np.array(room.firsts, np.int64).reshape(-1, len(room.n_keys))
+    stops = np.array(room.stops, np.int64).reshape(firsts.shape)
+    groups = room.collected, firsts, stops
+    while True:
+        wanted = np.uint64(part), np.uint64(n_parts - 1)
+        if _add_keys(*groups, *wanted, room.slots, room.bits, room.n_keys):
+            break
+        if room.bits < room.max_bits:
+            _move_keys(room.slots, room.bits, room.bits + 1, *wanted, room.n_keys)
+            room.bits += 1
+        else:
+            n_parts *= 2
+            keep_part(room, part, n_parts)
+    room.n_collected, room.firsts, room.stops = 0, [], []
+    return n_parts
+
+
+def keep_part(room, part, n_parts):
+    """Keep only the keys of a part."""
+    wanted = np.uint64(part), np.uint64(n_parts - 1)
+    _move_keys(room.slots, room.bits, room.bits, *wanted, room.n_keys)
+
+
+def list_counts(room):
+    """Return the count of each key, in any order; empties the room."""
+    slots, ends = _take_slots(room), np.cumsum(room.n_keys)
+    counts = np.empty(ends[-1], np.int64)
+    _list_counts(slots, room.bits, ends - room.n_keys, counts)
+    return counts
+
+
+def sort_counts(room):
+    """Return all keys, ascending, and their counts; empties the room."""
+    slots, n = _take_slots(room), int(room.n_keys.sum())
+    keys, counts = np.empty(n, np.uint64), np.empty(n, np.int64)
+    _sort_counts(slots, 2 * room.k, keys, counts, slots.reshape(-1)[: 2 * n].reshape(2, n))
+    return keys, counts
 
 
 def tally_counts(counts):
     """Return the distinct counts, ascending, and the number of keys with each."""
-    few = np.bincount(counts[counts < _FEW], minlength=1)
+    few, many = np.zeros(_FEW, np.int64), [np.empty(0, np.int64)]
+    for first in range(0, len(counts), _TALLIED):
+        some = counts[first : first + _TALLIED]
+        is_few = some < _FEW
+        few += np.bincount(some[is_few], minlength=_FEW)
+        many.append(some[~is_few])
     few_values = np.flatnonzero(few)
-    many_values, many = np.unique(counts[counts >= _FEW], return_counts=True)
-    return np.concatenate([few_values, many_values]), np.concatenate([few[few_values], many])
+    many_values, n_many = np.unique(np.concatenate(many), return_counts=True)
+    return np.concatenate([few_values, many_values]), np.concatenate([few[few_values], n_many])
+
+
+def _take_slots(room):
+    """Return the slots in use, and free all memory of the room."""
+    slots = room.slots[: len(room.n_keys) << room.bits]
+    room.letters = room.keys = room.collected = room.slots = None
+    return slots
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _take_keys(letters, codes, k, mask, part, keys, bounds, lengths):
-    """Store the canonical k-mers of a part at the bound of each piece, and their number."""
+def _take_keys(letters, offset, codes, k, part, mask, bounds, keys, sizes):
+    """Store the canonical k-mers of a part at the bound of each piece, and their numbers.
+
+    A key is stored at the index of its last letter, less the offset; then those of a piece are
+    moved to its beginning.
+    """
     top = np.uint64(2 * (k - 1))
     of_k = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 2 * k)
-    for piece in prange(len(lengths)):
+    n_tables = np.uint64(sizes.shape[1])
+    for piece in prange(len(sizes)):
         forward = reverse = np.uint64(0)
         n_bases = 0
         n = first = bounds[piece]
-        for i in range(max(first - k + 1, 0), bounds[piece + 1]):
+        for i in range(max(first + offset - k + 1, 0), bounds[piece + 1] + offset):
             code = np.uint64(codes[letters[i]])
             if code > np.uint64(3):
                 n_bases = 0
@@ -97,117 +151,147 @@ def _take_keys(letters, codes, k, mask, part, keys, bounds, lengths):
             forward = (forward << np.uint64(2) | code) & of_k
             reverse = reverse >> np.uint64(2) | (np.uint64(3) - code) << top
             n_bases += 1
-            if n_bases >= k and i >= first:
+            if n_bases >= k and i >= first + offset:
                 key = min(forward, reverse)
-                if (key * HASH_FACTOR >> HASH_SHIFT) & mask == part:
+                value = key * HASH_FACTOR
+                if (value >> HASH_SHIFT) & mask == part:
                     keys[n] = key
                     n += 1
-        lengths[piece] = n - first
+                    sizes[piece, (value >> _PLACE_SHIFT) * n_tables >> _PLACE_BITS] += 1
 
 
 @njit(nogil=True, cache=True, parallel=True)
-def _sort_and_count(keys, bounds, lengths, counts, n_bits):
-    """Return the distinct keys of pieces, ascending, and their counts; keys have ``n_bits``.
+def _group_keys(keys, bounds, lengths, places, to):
+    """Distribute the keys of pieces to places by piece and table."""
+    n_tables = np.uint64(places.shape[1])
+    for piece in prange(len(places)):
+        for i in range(bounds[piece], bounds[piece] + lengths[piece]):
+            table = (keys[i] * HASH_FACTOR >> _PLACE_SHIFT) * n_tables >> _PLACE_BITS
+            to[places[piece, table]] = keys[i]
+            places[piece, table] += 1
 
-    MSD pass to blocks that fit in a cache, then LSD radix sort; both arrays are workspace.
+
+@njit(nogil=True, cache=True, parallel=True)
+def _add_keys(keys, firsts, stops, part, mask, slots, bits, n_keys):
+    """Count the keys of a part in groups of each table, until it is full; return if all are.
+
+    ``firsts`` moves on, and has a row for each time that keys were collected.
     """
-    first_bits = min(_FIRST_BITS, n_bits)
+    n_tables, n_slots = np.uint64(len(n_keys)), np.uint64(1) << np.uint64(bits)
+    limit = (np.int64(3) << bits) >> 2
+    by = _PLACE_BITS - np.uint64(bits)
+    for table in prange(len(n_keys)):
+        own = slots[table << bits : (table + 1) << bits]
+        n = n_keys[table]
+        for row in range(len(firsts)):
+            i, stop = firsts[row, table], stops[row, table]
+            while i < stop and n < limit:
+                key = keys[i]
+                value = key * HASH_FACTOR
+                if (value >> HASH_SHIFT) & mask == part:
+                    slot = ((value >> _PLACE_SHIFT) * n_tables & _PLACE_MASK) >> by
+                    while own[slot, 0] != key and own[slot, 1] != 0:
+                        slot = (slot + np.uint64(1)) & (n_slots - np.uint64(1))
+                    if own[slot, 1] == 0:
+                        own[slot, 0] = key
+                        n += 1
+                    own[slot, 1] += np.uint64(1)
+                i += 1
+            firsts[row, table] = i
+        n_keys[table] = n
+    return (firsts == stops).all()
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _move_keys(slots, bits, to_bits, part, mask, n_keys):
+    """Move the keys of a part to tables of the same size, or twice the size."""
+    n_tables, n_slots = np.uint64(len(n_keys)), np.uint64(1) << np.uint64(to_bits)
+    by = _PLACE_BITS - np.uint64(to_bits)
+    last = len(n_keys)
+    while last > 0:
+        # Tables that double take the places of others, which have moved before.
+        first = (last + 1) // 2 if to_bits > bits and last > 1 else 0
+        n_pieces = min(_PIECES, last - first)
+        for piece in prange(n_pieces):
+            old = np.empty((1 << bits, 2), np.uint64)
+            for table in range(
+                first + (last - first) * piece // n_pieces,
+                first + (last - first) * (piece + 1) // n_pieces,
+            ):
+                old[:] = slots[table << bits : (table + 1) << bits]
+                own = slots[table << to_bits : (table + 1) << to_bits]
+                own[:] = 0
+                n = 0
+                for i in range(len(old)):
+                    value = old[i, 0] * HASH_FACTOR
+                    if old[i, 1] != 0 and (value >> HASH_SHIFT) & mask == part:
+                        slot = ((value >> _PLACE_SHIFT) * n_tables & _PLACE_MASK) >> by
+                        while own[slot, 1] != 0:
+                            slot = (slot + np.uint64(1)) & (n_slots - np.uint64(1))
+                        own[slot, 0], own[slot, 1] = old[i, 0], old[i, 1]
+                        n += 1
+                n_keys[table] = n
+        last = first
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _list_counts(slots, bits, places, counts):
+    for table in prange(len(places)):
+        n = places[table]
+        for i in range(table << bits, (table + 1) << bits):
+            if slots[i, 1] != 0:
+                counts[n] = np.int64(slots[i, 1])
+                n += 1
+
+
+@njit(nogil=True, cache=True, parallel=True)
+def _sort_counts(slots, n_bits, keys, counts, spare):
+    """Sort the keys of slots and their counts; the spare arrays may have the slots' memory.
+
+    MSD pass to blocks that fit in a cache, then LSD radix sort (Knuth 1998, 5.2.5).
+    """
+    first_bits = min(_BLOCK_BITS, n_bits)
     n_blocks = 1 << first_bits
     n_left = n_bits - first_bits
     by = np.uint64(n_left)
-    spare = counts.view(np.uint64)
-    places = np.zeros((len(lengths) + 1, n_blocks), np.int64)
-    for piece in prange(len(lengths)):
-        for i in range(bounds[piece], bounds[piece] + lengths[piece]):
-            places[piece + 1, np.int64(keys[i] >> by)] += 1
+    places = np.zeros((_PIECES + 1, n_blocks), np.int64)
+    for piece in prange(_PIECES):
+        for i in range(len(slots) * piece // _PIECES, len(slots) * (piece + 1) // _PIECES):
+            if slots[i, 1] != 0:
+                places[piece + 1, slots[i, 0] >> by] += 1
     starts = np.zeros(n_blocks + 1, np.int64)
     for block in range(n_blocks):
         places[0, block] = starts[block]
-        for piece in range(len(lengths)):
+        for piece in range(_PIECES):
             places[piece + 1, block] += places[piece, block]
-        starts[block + 1] = places[len(lengths), block]
-    for piece in prange(len(lengths)):
-        for i in range(bounds[piece], bounds[piece] + lengths[piece]):
-            block = np.int64(keys[i] >> by)
-            spare[places[piece, block]] = keys[i]
-            places[piece, block] += 1
-    # An odd number of passes: the last one then writes back to `keys`.
-    n_digits = -(-n_left // _DIGIT_BITS)
-    n_digits += 1 - (n_digits & 1)
-    n_different = np.zeros(n_blocks + 1, np.int64)
+        starts[block + 1] = places[_PIECES, block]
+    for piece in prange(_PIECES):
+        for i in range(len(slots) * piece // _PIECES, len(slots) * (piece + 1) // _PIECES):
+            if slots[i, 1] != 0:
+                place = places[piece, slots[i, 0] >> by]
+                keys[place], counts[place] = slots[i, 0], np.int64(slots[i, 1])
+                places[piece, slots[i, 0] >> by] = place + 1
     for block in prange(n_blocks):
         start, stop = starts[block], starts[block + 1]
-        own, other = keys[start:stop], spare[start:stop]
-        for digit in range(n_digits):
-            if digit & 1 == 0:
-                _scatter(other, own, digit * _DIGIT_BITS, _DIGIT_BITS)
-            else:
-                _scatter(own, other, digit * _DIGIT_BITS, _DIGIT_BITS)
-        n_different[block + 1] = _collapse(own, counts[start:stop])
-    for block in range(n_blocks):
-        n_different[block + 1] += n_different[block]
-    found, found_counts = np.empty(n_different[-1], np.uint64), np.empty(n_different[-1], np.int64)
-    for block in prange(n_blocks):
-        first, last = n_different[block], n_different[block + 1]
-        found[first:last] = keys[starts[block] : starts[block] + last - first]
-        found_counts[first:last] = counts[starts[block] : starts[block] + last - first]
-    return found, found_counts
+        own, own_counts = keys[start:stop], counts[start:stop]
+        other, other_counts = spare[0, start:stop], spare[1, start:stop].view(np.int64)
+        # Passes in pairs: the last one writes back to `keys`.
+        for shift in range(0, n_left, 2 * _DIGIT_BITS):
+            _scatter(own, own_counts, other, other_counts, shift)
+            _scatter(other, other_counts, own, own_counts, shift + _DIGIT_BITS)
 
 
 @njit(nogil=True, cache=True)
-def _scatter(keys, to, shift, n_bits):
-    """Stable scatter of keys by some of their bits."""
-    places = np.zeros((1 << n_bits) + 1, np.int64)
-    mask = (np.uint64(1) << np.uint64(n_bits)) - np.uint64(1)
-    by = np.uint64(shift)
+def _scatter(keys, counts, to, to_counts, shift):
+    """Stable scatter of keys and counts by some of the keys' bits."""
+    places = np.zeros((1 << _DIGIT_BITS) + 1, np.int64)
+    mask = np.uint64((1 << _DIGIT_BITS) - 1)
+    by = np.uint64(min(shift, 63))
     for key in keys:
         places[np.int64((key >> by) & mask) + 1] += 1
-    for digit in range(1 << n_bits):
+    for digit in range(1 << _DIGIT_BITS):
         places[digit + 1] += places[digit]
-    for key in keys:
-        digit = np.int64((key >> by) & mask)
-        to[places[digit]] = key
+    for i in range(len(keys)):
+        digit = np.int64((keys[i] >> by) & mask)
+        to[places[digit]], to_counts[places[digit]] = keys[i], counts[i]
         places[digit] += 1
-
-
-@njit(nogil=True, cache=True)
-def _collapse(keys, counts):
-    """Collapse equal sorted keys, and count them; return the number of distinct keys."""
-    n = 0
-    i = 0
-    while i < len(keys):
-        key = keys[i]
-        start = i
-        while i < len(keys) and keys[i] == key:
-            i += 1
-        keys[n] = key
-        counts[n] = i - start
-        n += 1
-    return n
-
-
-@njit(nogil=True, cache=True, parallel=True)
-def _merge(keys, counts, other_keys, other_counts, bounds, other_bounds, places, merged, sums):
-    """Merge pieces of two runs to their places; without room, only return the merged lengths."""
-    has_room = len(merged) > 0
-    for piece in prange(len(places)):
-        i, j = bounds[piece], other_bounds[piece]
-        stop, other_stop = bounds[piece + 1], other_bounds[piece + 1]
-        n = places[piece] if has_room else 0
-        while i < stop or j < other_stop:
-            takes = j == other_stop or (i < stop and keys[i] <= other_keys[j])
-            takes_other = i == stop or (j < other_stop and other_keys[j] <= keys[i])
-            count = 0
-            if has_room:
-                merged[n] = keys[i] if takes else other_keys[j]
-            if takes:
-                count += counts[i]
-                i += 1
-            if takes_other:
-                count += other_counts[j]
-                j += 1
-            if has_room:
-                sums[n] = count
-            n += 1
-        if not has_room:
-            places[piece] = n

@@ -5,8 +5,6 @@ shorter run in the longer one. Memory in bytes per letter: the letter, its key, 
 the sort, then up to 24 for runs.
 """
 
-from typing import NamedTuple
-
 import cupy
 import cupyx
 import numpy as np
@@ -19,23 +17,66 @@ COMPILE_OPTIONS = ((),)
 NO_KEY = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-class Room(NamedTuple):
-    """Letters on the host, in pinned memory, and on the GPU."""
+class Room:
+    """Letters on the host, in pinned memory, and on the GPU; sorted runs of descending sizes."""
 
-    letters: np.ndarray
-    on_gpu: cupy.ndarray
-    codes: cupy.ndarray
-
-
-def make_room(n_letters):
-    """Return room for so many letters."""
-    letters = cupyx.empty_pinned(n_letters, np.uint8)
-    return Room(
-        letters, cupy.empty(n_letters, np.uint8), cupy.asarray(np.frombuffer(CODES, np.uint8))
-    )
+    def __init__(self, n_letters, k, max_keys):
+        self.k, self.max_keys = k, max_keys
+        self.letters = cupyx.empty_pinned(n_letters, np.uint8)
+        self.on_gpu = cupy.empty(n_letters, np.uint8)
+        self.codes = cupy.asarray(np.frombuffer(CODES, np.uint8))
+        self.runs = []
 
 
-def count_kmers(room, n_letters, k, part, n_parts):
+def make_room(n_letters, k, max_keys):
+    """Return room for so many letters at a time, and so many keys."""
+    return Room(n_letters, k, max_keys)
+
+
+def collect_kmers(room, n_letters, part, n_parts):
+    """Count the canonical k-mers of the first letters; return the number of parts reached."""
+    runs = room.runs
+    runs.append(_count_kmers(room, n_letters, part, n_parts))
+    while len(runs) > 1 and 2 * len(runs[-1][0]) >= len(runs[-2][0]):
+        _merge_last(room)
+    while sum(len(keys) for keys, _ in runs) > room.max_keys:
+        n_parts *= 2
+        keep_part(room, part, n_parts)
+    return n_parts
+
+
+def count_collected(room, part, n_parts):  # noqa: ARG001
+    """Return the number of parts: all k-mers are counted when they are collected."""
+    return n_parts
+
+
+def keep_part(room, part, n_parts):
+    """Keep only the keys of a part."""
+    for i, (keys, counts) in enumerate(room.runs):
+        is_kept = (keys * HASH_FACTOR >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
+        room.runs[i] = keys[is_kept], counts[is_kept]
+
+
+def list_counts(room):
+    """Return the count of each key, in any order; empties the room."""
+    return sort_counts(room)[1]
+
+
+def sort_counts(room):
+    """Return all keys, ascending, and their counts; empties the room."""
+    while len(room.runs) > 1:
+        _merge_last(room)
+    if not room.runs:
+        return cupy.empty(0, np.uint64), cupy.empty(0, np.int64)
+    return room.runs.pop()
+
+
+def _merge_last(room):
+    one, other = room.runs.pop(), room.runs.pop()
+    room.runs.append(_merge_counts(*one, *other))
+
+
+def _count_kmers(room, n_letters, part, n_parts):
     """Return the canonical k-mers of the first letters, ascending, and the occurrences of each."""
     keys = cupy.empty(n_letters, np.uint64)
     if n_letters:
@@ -45,7 +86,7 @@ def count_kmers(room, n_letters, k, part, n_parts):
         module.get_function("take_keys")(
             (-(-n_letters // THREADS_PER_BLOCK),),
             (THREADS_PER_BLOCK,),
-            (letters, np.int64(n_letters), room.codes, np.int32(k), np.uint64(n_parts - 1),
+            (letters, np.int64(n_letters), room.codes, np.int32(room.k), np.uint64(n_parts - 1),
              np.uint64(part), keys),
         )  # fmt: skip
     keys = keys[keys != NO_KEY]
@@ -59,7 +100,7 @@ def count_kmers(room, n_letters, k, part, n_parts):
     return keys[firsts], counts
 
 
-def merge_counts(keys, counts, other_keys, other_counts):
+def _merge_counts(keys, counts, other_keys, other_counts):
     """Return the keys of two runs, and the sums of their counts."""
     if len(keys) < len(other_keys):
         keys, counts, other_keys, other_counts = other_keys, other_counts, keys, counts
@@ -79,12 +120,6 @@ def merge_counts(keys, counts, other_keys, other_counts):
     at = places + cupy.arange(len(new_keys))
     merged[at], merged_counts[at] = new_keys, new_counts
     return merged, merged_counts
-
-
-def keep_part(keys, counts, part, n_parts):
-    """Return the keys of a part, and their counts."""
-    is_kept = (keys * HASH_FACTOR >> HASH_SHIFT) & np.uint64(n_parts - 1) == np.uint64(part)
-    return keys[is_kept], counts[is_kept]
 
 
 def tally_counts(counts):
