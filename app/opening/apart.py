@@ -20,7 +20,6 @@ import os
 import pickle
 import signal
 import sys
-import tempfile
 import threading
 import time
 import types
@@ -37,6 +36,7 @@ from genoviz.errors import FileFormatError, GenovizError
 from genoviz.io.files.content import GROUP
 from genoviz.io.files.file_source import cache_folder
 from genoviz.io.files.reading_rules import RULES, ReadingRules
+from genoviz.model.temporary_file import TemporaryFile
 from genoviz_app.opening.memory import limit_memory
 from genoviz_app.server.jobs import describe_problem
 
@@ -168,7 +168,7 @@ def iter_apart(steps: Steps, path: Path, *, max_bytes: int | None = None) -> Ite
     if not READERS.are_apart:
         yield from steps(path)
         return
-    with _unnamed_file(path) as file:
+    with TemporaryFile(cache=cache_folder(GROUP), path=path) as file:
         receiver, sender = READERS.pipe()
         with receiver:
             with sender:
@@ -198,7 +198,7 @@ def _begin_again(path: Path, arguments: tuple) -> Any:
         ) from error
 
 
-def _follow(path: Path, process: Any, receiver: Connection, file: io.FileIO) -> Iterator[Any]:
+def _follow(path: Path, process: Any, receiver: Connection, file: TemporaryFile) -> Iterator[Any]:
     """Yield the messages of a process until it is done."""
     while True:
         if not receiver.poll(_PATIENCE):
@@ -344,11 +344,9 @@ def _give(opened: Any, target: int) -> _Found:
     return _Found(stream.getvalue(), tuple(places))
 
 
-def _take(path: Path, found: _Found, file: io.FileIO) -> Any:
+def _take(path: Path, found: _Found, file: TemporaryFile) -> Any:
     """Return the opened content, with its arrays mapped from a file."""
-    room = memoryview(b"")
-    if os.fstat(file.fileno()).st_size:
-        room = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    room = memoryview(file.map(np.uint8, mmap.ACCESS_COPY))
     parts = []
     for start, n_bytes, is_readonly in found.places:
         part = room[start : start + n_bytes]
@@ -359,21 +357,6 @@ def _take(path: Path, found: _Found, file: io.FileIO) -> Any:
         raise FileFormatError(
             path, "what was kept of it was replaced meanwhile; open it again"
         ) from None
-
-
-@contextlib.contextmanager
-def _unnamed_file(path: Path) -> Iterator[io.FileIO]:
-    folder = cache_folder(GROUP)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = tempfile.TemporaryFile(dir=folder, buffering=0)
-    except OSError as error:
-        reason = error.strerror or error
-        raise FileFormatError(
-            path, f"cannot be opened: {folder} cannot be written ({reason})"
-        ) from error
-    with file:
-        yield file
 
 
 @contextlib.contextmanager

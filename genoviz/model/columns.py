@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import mmap
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
-from genoviz.errors import GenovizError, ParameterError
+from genoviz.errors import ParameterError
+from genoviz.model.temporary_file import TemporaryFile
 
 ROWS_AT_ONCE = 1 << 20
 """Rows for which long columns are computed at once."""
@@ -38,16 +37,8 @@ def column_on_disk(n: int, dtype: Any) -> np.ndarray:
     n_bytes = n * np.dtype(dtype).itemsize
     if n_bytes <= IN_MEMORY_BYTES:
         return np.empty(n, dtype)
-    try:
-        with tempfile.TemporaryFile(buffering=0) as file:
-            # A write to a page that has no room on disk would kill the process.
-            os.posix_fallocate(file.fileno(), 0, n_bytes)
-            return np.frombuffer(mmap.mmap(file.fileno(), n_bytes), dtype)
-    except OSError as error:
-        raise GenovizError(
-            f"{n_bytes:,} bytes do not fit in {tempfile.gettempdir()}: "
-            f"{error.strerror or error}; TMPDIR names another folder"
-        ) from error
+    with TemporaryFile(n_bytes) as file:
+        return file.map(dtype, mmap.ACCESS_WRITE)
 
 
 def is_on_disk(column: np.ndarray) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,8 +26,8 @@ from genoviz.analyses.offtargets.search import (
 )
 from genoviz.analyses.offtargets.tiles import iter_tiles
 from genoviz.backend import resolve_backend
-from genoviz.errors import GenovizError
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD
+from genoviz.model.temporary_file import TemporaryFile
 
 PIECE_COMPARISONS = {"cpu": 1 << 37, "cuda": 1 << 40}
 """Bases times guides, over all bulges and both strands, of a piece: about a second."""
@@ -142,7 +140,7 @@ class HitSpool:
         self._request, self._most = request, most_in_memory
         self._new, self._run = HitCollector(request), HitCollector(request)
         self._waiting: OffTargetHits | None = None
-        self._file = None
+        self._file: TemporaryFile | None = None
         self._edges: list[np.ndarray] = []
         self._last: np.ndarray | None = None
         n_levels = int(request.limits.max(initial=0)) + 1
@@ -192,16 +190,9 @@ class HitSpool:
             self._run.add_words(words[is_late])
             words = words[~is_late]
         self._edges.append(self._run.guide_edges(words))
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile()
-                weakref.finalize(self, self._file.close)
-            self._file.write(words.data)
-        except OSError as error:
-            raise GenovizError(
-                f"{int(self.counts.sum()):,} hits do not fit in {tempfile.gettempdir()}, where "
-                f"they wait to be written: {error.strerror or error}; TMPDIR names another folder"
-            ) from error
+        if self._file is None:
+            self._file = TemporaryFile()
+        self._file.append(words)
 
     def iter_parts(self) -> Iterator[OffTargetHits]:
         """Yield all hits after the last piece; at least one part, which may be empty."""
@@ -270,10 +261,7 @@ class HitSpool:
         if run == len(self._edges) - 1:
             return self._last[start:stop]
         before = sum(int(edges[-1]) for edges in self._edges[:run])
-        words = np.empty(stop - start, np.uint64)
-        self._file.seek((before + int(start)) * words.itemsize)
-        self._file.readinto(words.data)
-        return words
+        return self._file.read(before + int(start), int(stop - start), np.uint64)
 
 
 @dataclass(frozen=True, eq=False)

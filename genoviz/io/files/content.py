@@ -13,7 +13,6 @@ import errno
 import mmap
 import os
 import stat
-import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -24,6 +23,7 @@ from genoviz.errors import FileFormatError
 from genoviz.generators import finish
 from genoviz.io.files.file_source import cache_folder
 from genoviz.io.files.reading_rules import RULES
+from genoviz.model.temporary_file import TemporaryFile
 
 MAX_BYTES_IN_MEMORY = 64 << 20
 GROUP = "snapshots"
@@ -162,7 +162,7 @@ def _copy(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, np.nd
     if n > MAX_BYTES_IN_MEMORY:
         copy = yield from _copy_to_file(path, file, n)
         with copy:
-            return _map(copy)
+            return copy.map(np.uint8)
     content = np.frombuffer(mmap.mmap(-1, n), np.uint8)  # page-aligned, as a mapped file
     done = 0
     while done < n:
@@ -175,30 +175,21 @@ def _copy(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, np.nd
     return content
 
 
-def _copy_to_file(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, BinaryIO]:
+def _copy_to_file(path: Path, file: BinaryIO, n: int) -> Generator[Progress, None, TemporaryFile]:
     """Return an unnamed file with the same bytes."""
-    folder = cache_folder(GROUP)
-    copy = None
+    copy = TemporaryFile(cache=cache_folder(GROUP), path=path)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        copy = tempfile.TemporaryFile(dir=folder, buffering=0)
         done = 0
-        while done < n:
-            n_copied = _copy_slice(file.fileno(), copy.fileno(), done, min(_SLICE, n - done))
-            if not n_copied:
-                raise changed(path)
-            done += n_copied
-            yield done, n
-    except BaseException as error:
-        if copy is not None:
-            copy.close()
-        if not isinstance(error, OSError):
-            raise
-        raise FileFormatError(
-            path,
-            f"cannot be copied into {folder} to be read there: {error.strerror or error}; "
-            f"{n:,} bytes are needed there (GENOVIZ_CACHE_DIR names another disk)",
-        ) from error
+        with copy.explain_errors(n):
+            while done < n:
+                n_copied = _copy_slice(file.fileno(), copy.fileno(), done, min(_SLICE, n - done))
+                if not n_copied:
+                    raise changed(path)
+                done += n_copied
+                yield done, n
+    except BaseException:
+        copy.close()
+        raise
     return copy
 
 

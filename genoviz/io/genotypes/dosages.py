@@ -17,17 +17,14 @@ https://www.cog-genomics.org/plink/2.0/input#hard_call_threshold
 from __future__ import annotations
 
 import functools
-import mmap
-import tempfile
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.files.file_source import cache_folder
 from genoviz.model.genotypes.dosages import COPY, MISSING_DOSAGE, StoredDosages
+from genoviz.model.temporary_file import TemporaryFile
 
 DOSAGE_FIELDS = {
     "DS": "0 to 2, or 0 to 1 if the genotype is haploid",
@@ -78,7 +75,7 @@ class DosageRows:
         self._rows: list[int] = []
         self._parts: list[np.ndarray] = []
         self._n_kept = self._n_held = 0
-        self._file: BinaryIO | None = None
+        self._file: TemporaryFile | None = None
 
     def skip(self, n: int = 1) -> None:
         """Count variants whose dosages are their hard calls."""
@@ -102,26 +99,14 @@ class DosageRows:
         else:
             self._write()
             with self._file as file:
-                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            values = np.frombuffer(content, np.uint16).reshape(self._n_kept, self._n_samples)
+                values = file.map(np.uint16).reshape(self._n_kept, self._n_samples)
         return StoredDosages(values, np.array(self._rows, np.int64))
 
     def _write(self) -> None:
-        folder = cache_folder(GROUP)
-        try:
-            if self._file is None:
-                folder.mkdir(parents=True, exist_ok=True)
-                self._file = tempfile.TemporaryFile(dir=folder)
-            for part in self._parts:
-                self._file.write(np.ascontiguousarray(part).data)
-            self._file.flush()
-        except OSError as error:
-            n_bytes = 2 * self._n_kept * self._n_samples
-            raise FileFormatError(
-                self._path,
-                f"has dosages that cannot be kept in {folder}: {error.strerror or error}; more "
-                f"than {n_bytes:,} bytes are needed there (GENOVIZ_CACHE_DIR names another disk)",
-            ) from error
+        if self._file is None:
+            self._file = TemporaryFile(cache=cache_folder(GROUP), path=self._path)
+        for part in self._parts:
+            self._file.append(part)
         self._parts.clear()
         self._n_held = 0
 

@@ -11,9 +11,7 @@ SAM specification, section 4.1, https://samtools.github.io/hts-specs/SAMv1.pdf
 from __future__ import annotations
 
 import io
-import mmap
 import struct
-import tempfile
 import zlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -30,6 +28,7 @@ from genoviz.generators import finish
 from genoviz.io.files.content import open_content, refuse_zeros
 from genoviz.io.files.reading_rules import RULES, show_bytes
 from genoviz.io.files.replace_file import replace_file
+from genoviz.model.temporary_file import TemporaryFile
 
 MAX_BYTES_IN_MEMORY = 256 << 20
 _SLICE = 8 << 20
@@ -76,17 +75,9 @@ def open_text(
         if not may_be_binary:
             refuse_zeros(path, content)
         return content
-    sink = _Sink()
-    try:
-        yield from decompress(path, content, sink.write, n_threads)
-        text = sink.to_array()
-    except OSError as error:
-        reason = error.strerror or error
-        raise FileFormatError(
-            path, f"cannot be decompressed into {tempfile.gettempdir()}: {reason}"
-        ) from error
-    finally:
-        sink.close()
+    sink = _Sink(path)
+    yield from decompress(path, content, sink.write, n_threads)
+    text = sink.to_array()
     if len(text) == 0 and not may_be_empty:
         raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
     if not may_be_binary:
@@ -105,26 +96,26 @@ def is_gzip(path: Path, content: np.ndarray) -> bool:
 class _Sink:
     """A buffer in memory that moves to disk when it is large."""
 
-    def __init__(self) -> None:
-        self._file = io.BytesIO()
-        self._in_memory = True
+    def __init__(self, path: Path) -> None:
+        self._path, self._memory = path, io.BytesIO()
+        self._file: TemporaryFile | None = None
 
     def write(self, content: bytes) -> None:
-        if self._in_memory and self._file.tell() + len(content) > MAX_BYTES_IN_MEMORY:
-            memory, self._file = self._file, tempfile.TemporaryFile()
-            self._in_memory = False
-            self._file.write(memory.getbuffer())
-        self._file.write(content)
+        if self._file is not None:
+            self._file.append(content)
+        elif self._memory.tell() + len(content) <= MAX_BYTES_IN_MEMORY:
+            self._memory.write(content)
+        else:
+            self._file = TemporaryFile(path=self._path)
+            self._file.append(self._memory.getvalue())
+            self._file.append(content)
+            self._memory.close()
 
     def to_array(self) -> np.ndarray:
-        if self._in_memory:
-            return np.frombuffer(self._file.getvalue(), np.uint8)
-        self._file.flush()
-        mapped = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
-        return np.frombuffer(mapped, np.uint8)
-
-    def close(self) -> None:
-        self._file.close()
+        if self._file is None:
+            return np.frombuffer(self._memory.getvalue(), np.uint8)
+        with self._file as file:
+            return file.map(np.uint8)
 
 
 def decompress(

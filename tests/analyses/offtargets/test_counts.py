@@ -317,11 +317,11 @@ def test_a_full_disk_is_told(monkeypatch):
     request = make_request(["ACGTNN"], genome, "NNNNNN", SearchOptions(backend="cpu"))
     assert sum(map(len, last_of(iter_spooled(request)).spool.iter_parts())) > 500
 
-    def refuse():
+    def refuse(**_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
-    with pytest.raises(GenovizError, match=r"hits do not fit in .*: No space left on device"):
+    with pytest.raises(GenovizError, match=r"bytes do not fit in .*: No space left on device"):
         last_of(iter_spooled(request, most_in_memory=100))
 
 
