@@ -99,7 +99,7 @@ def iter_clump(
         raise ParameterError(f"index_p is {index_p}, needs to be 0 to 1")
     check_linkage_options(max_distance, min_r2, measure)
     is_placed = has_position(genotypes)
-    contigs, positions = genotypes.variants.contig_ids, genotypes.variants.positions
+    contigs, positions = genotypes.chromosome_ids, genotypes.variants.positions
     order = np.lexsort((positions, contigs))
     order = order[np.isfinite(p[order])]
     contigs, positions, p = contigs[order], positions[order], p[order]

@@ -80,9 +80,8 @@ def iter_linkage_windows(
     """
     _check_window(window)
     kernel = load_kernel("linkage", "cpu")
-    steps = np.arange(1, window)
-    block = max(1, _PAIRS // (window - 1))
-    contigs = genotypes.variants.contig_ids
+    steps, block = np.arange(1, window), max(1, _PAIRS // (window - 1))
+    contigs = genotypes.chromosome_ids
     for start in range(0, genotypes.n_variants, block):
         end = min(start + block, genotypes.n_variants)
         last = min(end + window - 1, genotypes.n_variants)
@@ -243,7 +242,7 @@ def _neighbours(
     genotypes: Genotypes, max_distance: int, window: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return variants by contig and position, and the range of near ones of each: from, to."""
-    contigs, positions = genotypes.variants.contig_ids, genotypes.variants.positions
+    contigs, positions = genotypes.chromosome_ids, genotypes.variants.positions
     order = np.lexsort((positions, contigs))
     order = order[has_position(genotypes)[order]]
     contigs, positions = contigs[order], positions[order]
@@ -261,8 +260,7 @@ def _neighbours(
 def _blocks_of_pairs(sizes: np.ndarray, n_samples: int) -> Iterator[slice]:
     """Yield slices of variants sized so that the pairs of each take a moment."""
     maximum = max(1, min(_MAX_PAIRS, 8 * _STEP_WORDS // (n_samples // 64 + 1)))
-    totals = np.cumsum(sizes)
-    start = 0
+    totals, start = np.cumsum(sizes), 0
     while start < len(sizes):
         done = totals[start - 1] if start else 0
         stop = int(np.searchsorted(totals, done + maximum, side="right"))
@@ -308,6 +306,10 @@ def iter_prune_by_linkage(
         raise ParameterError(f"step is {step}, needs to be at least 1")
     if not 0 <= max_r2 <= 1:
         raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
+    chromosomes, order = genotypes.chromosome_ids, np.arange(genotypes.n_variants)
+    if (chromosomes != genotypes.variants.contig_ids).any():
+        order = np.lexsort((genotypes.variants.positions, chromosomes))
+        genotypes = genotypes.take_variants(order)
     kernel = load_kernel("linkage", "cpu")
     statistics = variant_statistics(genotypes.hard_called, nonfounders=True, backend="cpu")
     frequencies = np.nan_to_num(statistics.minor_allele_frequency)
@@ -319,20 +321,18 @@ def iter_prune_by_linkage(
         states = frequencies[variants], is_kept[variants], n_compared[variants]
         kernel.prune(planes, *states, n_windows, window, step, max_r2)
         yield Progress("Pruning", min(variants.start / genotypes.n_variants, 1.0))
-    yield Progress("Pruning", 1.0, is_kept)
+    yield Progress("Pruning", 1.0, is_kept[np.argsort(order)])
 
 
 def _stretches(genotypes: Genotypes, window: int, step: int) -> Iterator[tuple[slice, int]]:
     """Yield runs of consecutive windows on a contig: their variants, and the number of windows."""
     words = window * step * max(genotypes.n_samples // 64, 1)
     maximum = max(1, _STEP_WORDS // words)
-    edges = np.flatnonzero(np.diff(genotypes.variants.contig_ids)) + 1
-    ends = [*edges.tolist(), genotypes.n_variants]
-    for start, end in zip([0, *edges.tolist()], ends, strict=True):
+    edges = (np.flatnonzero(np.diff(genotypes.chromosome_ids)) + 1).tolist()
+    for start, end in zip([0, *edges], [*edges, genotypes.n_variants], strict=True):
         n_windows = -(-(end - start) // step)
         for first in range(0, n_windows, maximum):
-            n = min(maximum, n_windows - first)
-            begin = start + first * step
+            n, begin = min(maximum, n_windows - first), start + first * step
             yield slice(begin, min(begin + (n - 1) * step + window, end)), n
 
 

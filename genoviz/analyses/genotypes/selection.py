@@ -11,7 +11,7 @@ from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model import Intervals, packing_loops
-from genoviz.model.genotypes.chromosomes import Kind
+from genoviz.model.genotypes.chromosomes import Kind, chromosome_numbers
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -149,25 +149,31 @@ def condition_columns(
     return np.column_stack(columns) if columns else np.empty((genotypes.n_samples, 0))
 
 
-def sets_of_regions(variants: VariantTable, regions: Intervals) -> dict[str, np.ndarray]:
+def sets_of_regions(
+    variants: VariantTable, regions: Intervals, *, n_autosomes: int | None = None
+) -> dict[str, np.ndarray]:
     """Return the indices of the variants whose first base is in regions, by name of the region.
 
     Regions with the same name, such as exons of a gene, are one set. A region without a name is
     called contig:start-end, 0-based half-open. Sets are in the order of the file; some may be
-    empty.
+    empty. Contigs ``1``, ``01`` and ``chr1`` are one chromosome, by the number of autosomes as in
+    `Genotypes`.
     """
-    order = np.lexsort((variants.positions, variants.contig_ids))
-    contig_ids, positions = variants.contig_ids[order], variants.positions[order]
+    n = len(variants.contigs)
+    numbers = chromosome_numbers([*variants.contigs, *regions.contigs], n_autosomes)
+    chromosomes = numbers[variants.contig_ids]
+    order = np.lexsort((variants.positions, chromosomes))
+    chromosomes, positions = chromosomes[order], variants.positions[order]
     found: dict[str, list[np.ndarray]] = {}
     names = [""] * len(regions) if regions.names is None else [*regions.names]
-    known = {name: k for k, name in enumerate(variants.contigs)}
-    bounds = np.searchsorted(contig_ids, np.arange(len(variants.contigs) + 1))
+    bounds = np.searchsorted(chromosomes, np.arange(n + 1))
     columns = (regions.contig_ids, regions.starts, regions.ends)
     for name, contig_id, start, end in zip(names, *map(np.ndarray.tolist, columns), strict=True):
         contig = regions.contigs[contig_id]
         of_set = found.setdefault(name or f"{contig}:{start}-{end}", [])
-        if contig in known:
-            low, high = bounds[known[contig] : known[contig] + 2].tolist()
+        number = int(numbers[n + contig_id])
+        if number < n:
+            low, high = bounds[number : number + 2].tolist()
             first, last = np.searchsorted(positions[low:high], (start, end))
             of_set.append(order[low + first : low + last])
     none = np.empty(0, np.int64)

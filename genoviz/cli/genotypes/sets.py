@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.model import Intervals
-    from genoviz.model.genotypes.genotypes import VariantTable
+    from genoviz.model.genotypes.genotypes import Genotypes
 
 _FEATURES = (".gff", ".gff3", ".gff2", ".gtf")
 _COMPRESSIONS = (".gz", ".bgz", ".bgzf")
@@ -128,7 +128,7 @@ def sets(
 
     with show_progress() as bar:
         found = io.open_genotypes(genotypes, bar, filters)
-        named = _read_sets(sets, found.variants, feature)
+        named = _read_sets(sets, found, feature)
         name, taken = take_trait(genotypes, found.samples, traits)
         covariates, names = take_covariates(genotypes, found.samples, traits)
         common = {
@@ -159,7 +159,7 @@ def sets(
 
 
 def _read_sets(
-    path: Path, variants: VariantTable, features: list[str] | None
+    path: Path, genotypes: Genotypes, features: list[str] | None
 ) -> dict[str, np.ndarray]:
     """Return the variants of the sets of a file; notes go to standard error."""
     from genoviz.analyses.genotypes.selection import sets_of_ids, sets_of_regions
@@ -167,6 +167,7 @@ def _read_sets(
     from genoviz.io.genotypes.variant_tables import read_variant_sets
     from genoviz.io.intervals.intervals import map_contigs
 
+    variants = genotypes.variants
     endings = [ending.lower() for ending in path.suffixes if ending not in _COMPRESSIONS]
     has_types = endings[-1:] and endings[-1] in _FEATURES
     if features and not has_types:
@@ -179,7 +180,7 @@ def _read_sets(
         if not len(mapped):
             what = f"features of type {' or '.join(features)}" if has_types else "regions"
             raise FileFormatError(path, f"has no {what}, needs one at least")
-        named = sets_of_regions(variants, mapped)
+        named = sets_of_regions(variants, mapped, n_autosomes=genotypes.n_autosomes)
     else:
         listed = read_variant_sets(path)
         named, n_unknown = sets_of_ids(variants, listed)

@@ -33,6 +33,7 @@ DOSAGE_FIELDS = {
 }
 """Fields of VCF with dosages, the preferred first, and the numbers that they need."""
 GROUP = "dosages"
+NOT_TAKEN = "dosages, which are not taken"
 CALLED, UNCERTAIN, NONE, WRONG = 3, 6, 7, 8
 DOSAGES = np.array([0, 1, 2, 0, 1, 2, -1, -1, -1], np.int8)
 """Hard call of each code, -1 if missing."""
@@ -119,8 +120,7 @@ def dosage_notes(n_variants: int, *, are_taken: bool = False) -> tuple[str, ...]
     if are_taken:
         uses = "frequencies, scores and association (except its mixed model) use them"
         return (f"{n_variants:,} {who} dosages: {uses}, everything else uses hard calls.",)
-    rest = "dosages, which are not taken: genotypes are those that were called."
-    return (f"{n_variants:,} {who} {rest}",)
+    return (f"{n_variants:,} {who} {NOT_TAKEN}: genotypes are those that were called.",)
 
 
 def dosages_of_calls(calls: np.ndarray) -> np.ndarray:

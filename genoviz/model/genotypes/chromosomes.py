@@ -137,15 +137,29 @@ def find_chromosome(
     >>> find_chromosome("X", ["1", "2"]), find_chromosome("7", ["chr7"])
     (None, 'chr7')
     """
-
-    def own_name(contig: str) -> str:
-        try:
-            return chromosome_names([contig], n_autosomes)[0]
-        except ParameterError:  # not a chromosome of the species
-            return _without_prefix(contig)
-
-    found = [contig for contig in contigs if own_name(contig) == own_name(name)]
+    own_name = _own_name(name, n_autosomes)
+    found = [contig for contig in contigs if _own_name(contig, n_autosomes) == own_name]
     return found[0] if len(found) == 1 else None
+
+
+def chromosome_numbers(contigs: Sequence[str], n_autosomes: int | None = None) -> np.ndarray:
+    """Return the first contig that is the same chromosome as each: int32, shape (n_contigs,).
+
+    Examples
+    --------
+    >>> chromosome_numbers(["chr1", "2", "01", "X", "23"]).tolist()
+    [0, 1, 0, 3, 3]
+    """
+    first: dict[str, int] = {}
+    names = [_own_name(contig, n_autosomes) for contig in contigs]
+    return np.array([first.setdefault(name, k) for k, name in enumerate(names)], np.int32)
+
+
+def _own_name(contig: str, n_autosomes: int | None) -> str:
+    try:
+        return chromosome_names([contig], n_autosomes)[0]
+    except ParameterError:  # not a chromosome of the species
+        return _without_prefix(contig)
 
 
 def check_autosomes(n_autosomes: int | None) -> None:

@@ -8,7 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from genoviz.errors import ParameterError
-from genoviz.model.genotypes.chromosomes import check_autosomes, chromosome_kinds
+from genoviz.model.genotypes.chromosomes import (
+    check_autosomes,
+    chromosome_kinds,
+    chromosome_numbers,
+)
 from genoviz.model.genotypes.dosages import COPY, MISSING_DOSAGE, StoredDosages
 
 MISSING_CODE, HETEROZYGOUS_CODE = 1, 2
@@ -269,6 +273,15 @@ class Genotypes:
         used = np.flatnonzero(np.bincount(contig_ids, minlength=len(contigs)))
         kinds[used] = chromosome_kinds([contigs[k] for k in used.tolist()], self.n_autosomes)
         return kinds[contig_ids]
+
+    @cached_property
+    def chromosome_ids(self) -> np.ndarray:
+        """Chromosome of each variant: int32, shape (n_variants,), the first contig that is it.
+
+        Contigs ``1``, ``01`` and ``chr1`` of a file are one chromosome.
+        """
+        numbers = chromosome_numbers(self.variants.contigs, self.n_autosomes)
+        return numbers[self.variants.contig_ids]
 
     @cached_property
     def has_stored_dosages(self) -> np.ndarray:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from genoviz import ParameterError, clump, linkage
+from genoviz import ParameterError, clump, linkage, linked_pairs, prune_by_linkage
 from tests.analyses.genotypes.test_linkage import linked_codes
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.plink import Plink, plink_files, read_real
@@ -44,6 +44,29 @@ def test_clumps_are_those_by_hand(min_r2, distance):
     r2 = linkage(genotypes, slice(None))
     index = np.repeat(found.index_variants, np.diff(found.offsets))
     np.testing.assert_array_equal(found.r2, r2[index, found.members])
+
+
+def test_contigs_of_one_chromosome_are_one():
+    """Alternate variants of a chromosome have another spelling of it, in pairs, clumps, pruning."""
+    genotypes = genotypes_of(linked_codes(80, 60, seed=2))
+    variants = replace(genotypes.variants, contigs=("1",), contig_ids=np.zeros(60, np.int32),
+                       positions=np.arange(60) * 10)  # fmt: skip
+    plain = replace(genotypes, variants=variants)
+    spelled = replace(variants, contigs=("chr1", "01", "2"), contig_ids=np.arange(60) % 2)
+    order = np.argsort(spelled.contig_ids, kind="stable")
+    mixed = replace(genotypes, variants=spelled).take_variants(order)
+    p = np.random.default_rng(1).random(60)
+    one, two = (clump(g, q, index_p=0.5, min_r2=0.1) for g, q in ((plain, p), (mixed, p[order])))
+    assert [one.of(k).tolist() for k in range(len(one))] == [
+        order[two.of(k)].tolist() for k in range(len(two))
+    ]
+    assert np.diff(one.offsets).sum() > 5
+    one, two = (linked_pairs(each, max_distance=100, min_r2=0.1) for each in (plain, mixed))
+    np.testing.assert_array_equal(one.first, order[two.first])
+    np.testing.assert_array_equal(one.second, order[two.second])
+    kept = prune_by_linkage(mixed, max_r2=0.1)
+    np.testing.assert_array_equal(prune_by_linkage(plain, max_r2=0.1)[order], kept)
+    assert 0 < kept.sum() < 60
 
 
 @pytest.mark.parametrize(

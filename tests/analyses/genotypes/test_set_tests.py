@@ -256,6 +256,10 @@ def test_regions_and_ids_name_sets():
     found = sets_of_regions(variants, regions)
     wanted = {"b": [0, 1, 2, 20], "a": [12], "1:30-31": [3], "c": []}
     assert {name: rows.tolist() for name, rows in found.items()} == wanted
+    spelled = replace(variants, contigs=("chr1", "2", "01"))
+    spelled = replace(spelled, contig_ids=np.where(np.arange(22) == 1, 2, spelled.contig_ids))
+    found = sets_of_regions(spelled, regions)
+    assert {name: rows.tolist() for name, rows in found.items()} == wanted
     found = sets_of_regions(variants.take(order), regions)
     assert {name: sorted(order[rows]) for name, rows in found.items()} == wanted
     ids = variants.ids.copy()

@@ -12,6 +12,7 @@ import panel_material_ui as pmui
 
 from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import GenovizError
+from genoviz.io.genotypes.dosages import NOT_TAKEN
 from genoviz_app.pages.genotypes.association.choices import (
     FALLBACK,
     LINEAR,
@@ -305,6 +306,8 @@ class AssociationForm:
             words += f", {n_words(len(design.names), 'covariate column')}"
         is_old = design.trait != self._state.trait
         notes = [*design.notes, *scan.notes]
+        if any(NOT_TAKEN in note for note in self._state.opened.genotypes.notes):
+            notes.append("Hard calls are tested; genoviz geno gwas tests the dosages of this file.")
         if self._is_inflated:
             notes.append(
                 f"λ = {scan.lambda_gc:.2f}: many variants look associated, as with populations or "

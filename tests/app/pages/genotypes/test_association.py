@@ -15,6 +15,7 @@ from genoviz.analyses.genotypes.association.scan import CASE_MODELS
 from genoviz.analyses.graph.picture.palettes import LIGHT
 from genoviz.cli.main import main
 from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.genotypes.dosages import dosage_notes
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes.genotypes import VariantTable
@@ -289,7 +290,12 @@ def test_a_scan_is_run_drawn_listed_and_written(panel, state, session, tmp_path)
         state.scan = replace(scan, lambda_gc=inflation)
         assert ("PC1 to PC4 as covariates" in panel.form.said.object) == is_told
         assert panel.form.adjust_button.visible == is_told
+    assert "Hard calls are tested" not in panel.form.said.object
+    plain = state.opened
+    state.opened = replace(plain, genotypes=replace(plain.genotypes, notes=dosage_notes(3)))
     state.scan = scan
+    assert "Hard calls are tested; genoviz geno gwas tests the dosages" in panel.form.said.object
+    state.opened = plain
     poll_until(panel.test_poll, lambda: panel.quantiles.quantiles is not None)
     panel.view.value = TABLE
     poll_until(panel.test_poll, lambda: len(panel.table.listed) > 0)
