@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from genoviz.backend import optimise_once, prepare_threading_layer
+from genoviz.backend import prepare_threading_layer
 
 __version__ = "0.2.0"
 
@@ -326,7 +326,6 @@ _MODULES = {
     "genoviz.samples": ("get_sample", "list_samples"),
 }  # fmt: skip
 prepare_threading_layer()
-optimise_once()
 
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

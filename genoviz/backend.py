@@ -272,59 +272,6 @@ def forgo_blas() -> None:
     sys.meta_path.insert(0, _NoBlas)
 
 
-def optimise_once() -> None:
-    """Let Numba compile the loop of a parallel function twice, not four times.
-
-    Numba links a loop into two wrappers, one after the other, and into the function. It optimises
-    each wrapper with all that the loop calls and makes machine code, but only the function's is
-    run. With this, what was not compiled before it is linked is compiled with the function alone.
-    """
-    _AfterCodegen.find_spec("numba.")
-    sys.meta_path.insert(0, _AfterCodegen)
-
-
-class _AfterCodegen:
-    """Import hook that changes Numba's linking as soon as its code generator is loaded."""
-
-    is_done = False
-
-    @classmethod
-    def find_spec(cls, name: str, *_: object) -> None:
-        codegen = sys.modules.get("numba.core.codegen")
-        if cls.is_done or name[:6] != "numba." or not hasattr(codegen, "JITCPUCodegen"):
-            return
-        cls.is_done, library = True, codegen.CPUCodeLibrary
-        if not hasattr(library, "_finalize_dynamic_globals"):
-            return  # a Numba that is not known here compiles as it always does
-        link = library.add_linking_library
-
-        def add_linking_library(self: Any, other: Any) -> None:
-            if not other._finalized:
-                _finish_without_code(other)
-            link(self, other)
-
-        library.add_linking_library = add_linking_library
-
-
-def _finish_without_code(library: Any) -> None:
-    """Finish a library for linking; it is compiled if its functions are asked for after all."""
-
-    def finish() -> None:
-        library._finalize_dynamic_globals()
-        library._finalized = True
-
-    def get_pointer(name: str) -> int:
-        del library.get_pointer_to_function
-        library._optimize_final_module()
-        library._finalize_final_module()
-        return library.get_pointer_to_function(name)
-
-    library._optimize_final_module, library._finalize_final_module = lambda: None, finish
-    library.finalize()
-    del library._optimize_final_module, library._finalize_final_module
-    library.get_pointer_to_function = get_pointer
-
-
 def load_compiler() -> None:
     """Load the modules now that Numba needs for its first compiled function.
 

@@ -7,10 +7,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from numba import njit, prange
-from numba.core.codegen import JITCodeLibrary
 
 from genoviz import backend
 
@@ -72,37 +69,3 @@ def test_the_first_function_finds_all_of_the_compiler_loaded():
     n_before, *loaded = text.split()
     assert int(n_before) > 500
     assert [name for name in loaded if not name.endswith("pool")] == []
-
-
-def test_wrappers_of_a_parallel_loop_are_not_compiled(monkeypatch):
-    """But they are when they are asked for after all."""
-    compiled, unfinished = [], []
-    finish, give_code = backend._finish_without_code, JITCodeLibrary._finalize_specific
-    monkeypatch.setattr(
-        backend,
-        "_finish_without_code",
-        lambda library: [unfinished.append(library), finish(library)],
-    )
-    monkeypatch.setattr(
-        JITCodeLibrary,
-        "_finalize_specific",
-        lambda library: [compiled.append(library.name), give_code(library)],
-    )
-
-    @njit(parallel=True)
-    def square(values, squares):
-        for i in prange(len(values)):
-            squares[i] = values[i] * values[i]
-
-    values, squares = np.arange(9.0), np.zeros(9)
-    square(values, squares)
-    np.testing.assert_array_equal(squares, values**2)
-    assert [name[:21] for name in compiled if "square" in name or "gufunc" in name.lower()] == [
-        "__numba_parfor_gufunc",
-        "test_wrappers_of_a_pa",
-    ]
-    wrapper = unfinished[0]
-    assert "_GufuncWrapper" in wrapper.name
-    (name,) = (f.name for f in wrapper.get_defined_functions() if f.name[:10] == "__gufunc__")
-    assert wrapper.get_pointer_to_function(name) != 0
-    assert compiled[-1] == wrapper.name
