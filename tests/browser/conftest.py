@@ -392,10 +392,13 @@ class Visit:
                 press()
         return download.value
 
-    def exported(self, label):
-        """Choose a file in the visible export menu; return the download."""
+    def exported(self, label, menu="Export"):
+        """Choose a file in a visible export menu; return the download.
+
+        Of several menus, ``menu`` begins the name of the one that has the file.
+        """
         menu, item = (
-            self.button("Export").locator("visible=true"),
+            self.button(menu).locator("visible=true"),
             self.page.get_by_role("menuitem", name=label),
         )
 

@@ -246,13 +246,14 @@ def test_what_paths_share(c4_visit, c4):
     def bp(names):
         return sum(lengths[name] for name in names)
 
-    def saved(label):
-        return visit.exported(label).path().read_bytes()
+    def saved(label, menu):
+        return visit.exported(label, f"Export: the {menu}").path().read_bytes()
 
     visit.press_tab("Paths")
     visit.switch("Nodes")
     visit.until(visit.seen("combobox", "Order of rows").is_visible)
-    presence = pd.read_csv(io.BytesIO(saved("Presence of all nodes (TSV)")), sep="\t", dtype=str)
+    table = saved("Presence of all nodes (TSV)", "visible part")
+    presence = pd.read_csv(io.BytesIO(table), sep="\t", dtype=str)
     assert presence["#node"].tolist() == c4.names
     assert presence["length"].astype(int).tolist() == c4.lengths
     for path, own in nodes.items():
@@ -262,7 +263,7 @@ def test_what_paths_share(c4_visit, c4):
     light = visit.seen("button", re.compile("^Light up: nodes found in only one"))
     visit.until(light.is_visible)
     visit.until(visit.page.get_by_text("Jaccard by bp").is_visible)
-    pairs = pd.read_csv(io.BytesIO(saved("All pairs (TSV)")), sep="\t")
+    pairs = pd.read_csv(io.BytesIO(saved("All pairs (TSV)", "matrix")), sep="\t")
     assert len(pairs) == len(nodes) ** 2
     for pair in pairs[::97].itertuples(index=False):
         both, either = nodes[pair[0]] & nodes[pair[1]], nodes[pair[0]] | nodes[pair[1]]
@@ -272,14 +273,15 @@ def test_what_paths_share(c4_visit, c4):
 
     visit.switch("Growth")
     visit.until(visit.page.get_by_text("in some of").is_visible)
-    growth = pd.read_csv(io.BytesIO(saved("Numbers (TSV)")), sep="\t", na_values=".")
+    table = saved("Numbers (TSV)", "curves")
+    growth = pd.read_csv(io.BytesIO(table), sep="\t", na_values=".")
     n_paths = len(nodes)
     assert growth["#n_groups"].tolist() == list(range(1, n_paths + 1))
     alone = np.mean([bp(own) for own in nodes.values()])
     assert growth["expected"][0] == growth["core"][0] == pytest.approx(alone)
     assert growth["expected"][n_paths - 1] == bp(set.union(*nodes.values()))
     assert growth["core"][n_paths - 1] == bp(set.intersection(*nodes.values()))
-    words = words_of_svg(saved("Picture (SVG)"))
+    words = words_of_svg(saved("Picture (SVG)", "curves"))
     assert "Growth of" in words
 
 
