@@ -12,6 +12,8 @@ from genoviz.model.genotypes.traits import category_levels
 COLLINEAR = 1e-8
 """Relative length below which the residual of a column is rounding error."""
 _MAX_NAMED = 4
+FEW_SAMPLES = 50
+"""With fewer, even a correlation of 0.28 has p > 0.05, so estimates tell next to nothing."""
 
 
 def covariate_columns(
@@ -145,3 +147,11 @@ def describe_left_out(names: Sequence[str]) -> tuple[str, ...]:
     return (
         f"Covariates {said} are left out: each is constant, or a combination of those before it.",
     )
+
+
+def note_few_samples(n: int) -> tuple[str, ...]:
+    """Return a sentence if n samples, fewer than `FEW_SAMPLES`, are too few for an estimate."""
+    if n >= FEW_SAMPLES:
+        return ()
+    have = "sample is" if n == 1 else "samples are"
+    return (f"{n:,} {have} too few for a meaningful estimate; use at least {FEW_SAMPLES}.",)

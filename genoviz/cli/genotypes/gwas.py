@@ -21,6 +21,7 @@ from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import (
     MixedOptions,
     TraitOptions,
+    refuses_idle_options,
     take_covariates,
     take_trait,
 )
@@ -53,12 +54,17 @@ class GeneticModel(StrEnum):
     hethom = "hethom"
 
 
+@refuses_idle_options
 @ignores(
-    "without --model mixed",
-    lambda given: given["model"] != "mixed",
-    *("leave_out", "tests", "refine_below"),
+    "with --model mixed, which tests hard calls",
+    lambda given: given["model"] == "mixed",
+    "hard_calls",
 )
-@ignores("with --tests exact", lambda given: given["tests"] == "exact", "refine_below")
+@ignores(
+    "with --model mixed, which does not test X, unless there is a --condition",
+    lambda given: given["model"] == "mixed" and not given["condition"],
+    "xchr_model",
+)
 @with_examples(
     "genoviz geno gwas cohort.bed --pheno traits.csv --trait height -o gwas.tsv.gz",
     "genoviz geno gwas cohort.bed --pheno traits.csv --covariate sex --covariate age --pcs 10",

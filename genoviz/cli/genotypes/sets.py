@@ -21,6 +21,7 @@ from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import (
     MixedOptions,
     TraitOptions,
+    refuses_idle_options,
     take_covariates,
     take_trait,
 )
@@ -53,12 +54,7 @@ class Model(StrEnum):
     mixed = "mixed"
 
 
-@ignores(
-    "without --model mixed",
-    lambda given: given["model"] != "mixed",
-    *("leave_out", "tests", "refine_below"),
-)
-@ignores("with --tests exact", lambda given: given["tests"] == "exact", "refine_below")
+@refuses_idle_options
 @ignores(
     "without --model mixed, as sets are then tested on the CPU",
     lambda given: given["model"] != "mixed" and given["backend"] == "cuda",

@@ -7,11 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from genoviz.cli.common_options import option
+from genoviz.cli.common_options import ignores, option
 from genoviz.cli.results import print_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
@@ -118,6 +118,16 @@ class MixedOptions:
             "tests": self.tests.value,
             "refine_below": self.refine_below,
         }
+
+
+def refuses_idle_options(function: Callable) -> Callable:
+    """Return a command that refuses those of `MixedOptions` that have no effect."""
+    names = "leave_out", "tests", "refine_below"
+    refuse_all = ignores("without --model mixed", lambda given: given["model"] != "mixed", *names)
+    refuse_one = ignores(
+        "with --tests exact", lambda given: given["tests"] == "exact", "refine_below"
+    )
+    return refuse_all(refuse_one(function))
 
 
 def read_table(path: Path | None, genotypes_path: Path) -> PhenotypeTable:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
 from genoviz import ParameterError, associate, firth_logistic, write_plink
-from genoviz.analyses.genotypes.association import logistic, p_values
+from genoviz.analyses.genotypes.association import logistic, p_values, terms
+from genoviz.cli.genotypes import gwas
 from tests.analyses.genotypes.test_sex_chromosomes import HUMAN, draw
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.genotype_sets import with_dosages
@@ -41,6 +44,10 @@ def study():
     covariates = np.column_stack([rng.normal(1, 1, N), rng.normal(size=N)]).round(4)
     dosages = np.array([[DOSAGE[code] for code in row] for row in codes])
     return genotypes, trait, (trait > np.median(trait)).astype(float), covariates, dosages
+
+
+def test_commands_and_functions_have_the_same_genetic_models():
+    assert [*terms.GENETIC_MODELS] == [*get_args(terms.GeneticModel)] == [*gwas.GeneticModel]
 
 
 def scan_of(study, model="linear", **options):

@@ -217,7 +217,7 @@ def test_scans_are_conditional_on_chosen_variants():
         ({"phenotype": np.ones(N)}, "the phenotype is 1 for all 90 samples"),
         (
             {"genotypes": GENOTYPES.take_variants(np.flatnonzero(CONTIGS == 0))},
-            "relationships need variants that vary, on another chromosome",
+            "vary on another chromosome than the tested one; leave-out 'none'",
         ),
     ],
 )

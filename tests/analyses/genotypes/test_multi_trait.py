@@ -240,6 +240,10 @@ def test_groups_that_a_trait_does_not_tell_apart_are_named():
     [
         ({"phenotypes": [[1, np.inf], [2, 3], [3, 1]]}, "trait 2 has an infinite value, needs"),
         ({"phenotypes": [[1, 7], [2, 7], [3, 7]]}, "trait 2 is 7 in all 3 records that have it"),
+        (
+            {"phenotypes": [[1, 7], [2, np.nan], [3, np.nan]]},
+            "trait 2 is 7 in the only record of it: there is nothing to learn",
+        ),
         ({"animals": np.array([0.5, 1, 2])}, "animals are float64, need integers, one a record"),
     ],
 )

@@ -140,6 +140,7 @@ def test_few_snapshots_are_taken_of_quick_iterations(monkeypatch):
     [
         (np.full(90, np.nan), {}, "none of the samples has a phenotype: there is nothing to learn"),
         (np.full(90, 5.0), {}, "the phenotype is 5 in all 90 samples that have one"),
+        (np.append(1.5, np.full(89, np.nan)), {}, "one of the samples has a phenotype, needs more"),
         (np.zeros(3), {}, r"phenotype has shape \(3,\), needs \(90,\), a value or NaN for each"),
         (np.append(PHENOTYPE[:89], np.inf), {}, "the phenotype has an infinite value"),
         (PHENOTYPE, {"heritability": 0}, "heritability is 0, needs more than 0 and less than 1"),

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from genoviz import (
+    correlate,
+    fine_map,
     iter_reml,
     reml,
     reml_of_relationships,
@@ -237,6 +239,15 @@ def test_what_does_not_fit_is_refused(changes, message):
     arguments = {"genotypes": GENOTYPES, "phenotype": PHENOTYPE, "backend": "cpu"}
     with pytest.raises(ParameterError, match=message):
         reml(**{**arguments, **changes})
+
+
+def test_estimates_of_few_samples_have_a_note():
+    few = np.where(np.arange(N) < 40, PHENOTYPE, np.nan)
+    assert "36 samples are too few" in reml(GENOTYPES, few, backend="cpu").notes[-1]
+    together = correlate(GENOTYPES, few[:, None], backend="cpu")
+    assert together.notes == reml(GENOTYPES, few, backend="cpu").notes
+    assert "36 samples are too few" in fine_map(GENOTYPES, few, backend="cpu").notes[-1]
+    assert reml(GENOTYPES, PHENOTYPE, backend="cpu").notes == ()
 
 
 def test_relationships_that_do_not_fit_are_refused():

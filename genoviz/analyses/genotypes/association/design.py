@@ -63,6 +63,11 @@ class Design:
         """float64, shape (n,): the phenotype of these samples."""
         return self.phenotype[self.kept]
 
+    @cached_property
+    def standard_columns(self) -> np.ndarray:
+        """float64, shape (n, c + 1): the basis, with a mean square of 1 for each column."""
+        return self.basis * np.sqrt(len(self.basis))
+
     @property
     def n_samples(self) -> int:
         """Number of complete samples."""
@@ -120,7 +125,8 @@ def make_design(
         raise ParameterError(f"covariates have shape {columns.shape}, need ({n_samples}, count)")
     names = _names(covariate_names, columns.shape[1])
     if not np.isfinite(y).any():
-        raise ParameterError(f"{trait} is missing for all {n_samples:,} samples")
+        what = f"all {n_samples:,} samples" if n_samples > 1 else "the only sample"
+        raise ParameterError(f"{trait} is missing for {what}")
     is_there = np.isfinite(y) & np.isfinite(columns).all(1)
     if not is_there.any():
         raise ParameterError(f"no sample has {trait} and all covariates; leave covariates out")

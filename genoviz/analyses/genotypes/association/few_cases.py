@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, make_design
+from genoviz.analyses.genotypes.association.logistic import CaseModel, fit_without_variant
 from genoviz.analyses.genotypes.association.p_values import log_p_of_z
-from genoviz.backend import Backend, array_module, load_kernel, to_host
+from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 
@@ -36,17 +37,8 @@ NORMAL_BELOW = 2.0
 Fitted = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-class FirthModel:
-    """A phenotype and covariates for Firth regressions of variants.
-
-    Parameters
-    ----------
-    design
-        Phenotype (0 and 1) and covariates.
-    backend
-        Where to compute.
-    n_terms, kernel
-        Columns of each variant, and the functions of `logistic_derivatives` for these.
+class FirthModel(CaseModel):
+    """Firth regressions of variants.
 
     References
     ----------
@@ -55,17 +47,11 @@ class FirthModel:
     doi:10.1002/sim.1047
     """
 
-    def __init__(
-        self, design: Design, backend: Backend, n_terms: int = 1, kernel: Any = None
-    ) -> None:
-        xp = array_module(backend)
-        columns = np.ascontiguousarray((design.basis * np.sqrt(len(design.basis))).T)
-        self._kernel = kernel or load_kernel("logistic_derivatives", backend)
-        self._phenotype, self._columns = xp.asarray(design.response), xp.asarray(columns)
-        share = design.response.mean()
-        self._start = np.zeros(len(columns) + n_terms)
-        self._n_columns = len(columns)
-        self._start[0] = np.log(share / (1 - share)) * np.sign(columns[0, 0])
+    def _without_variant(self, design: Design) -> np.ndarray:
+        """Return the coefficients of the intercept alone, which exist under separation too."""
+        share, found = design.response.mean(), np.zeros(design.basis.shape[1])
+        found[0] = np.log(share / (1 - share)) * np.sign(design.basis[0, 0])
+        return found
 
     def fit(self, dosages: Any) -> Fitted:
         """Return coefficients of dosages (m, n), standard errors, signed roots, and log p."""
@@ -157,11 +143,13 @@ class SaddlePointModel:
     ----------
     design
         Phenotype (0 and 1) and covariates.
-    coefficients
-        Coefficients, without a variant, of the columns of the design's basis times the root of
-        their length.
     backend
         Where to compute.
+
+    Attributes
+    ----------
+    fitted
+        float64, shape (n,): the probability of being a case, from the covariates alone.
 
     References
     ----------
@@ -171,11 +159,11 @@ class SaddlePointModel:
     independent random variables, doi:10.2307/1426607
     """
 
-    def __init__(self, design: Design, coefficients: np.ndarray, backend: Backend) -> None:
+    def __init__(self, design: Design, backend: Backend) -> None:
         self._xp = xp = array_module(backend)
-        columns = design.basis * np.sqrt(len(design.basis))
-        logits = np.clip(columns @ coefficients, -MAX_LOGIT, MAX_LOGIT)
-        fitted = 1 / (1 + np.exp(-logits))
+        columns = design.standard_columns
+        logits = np.clip(columns @ fit_without_variant(design), -MAX_LOGIT, MAX_LOGIT)
+        self.fitted = fitted = 1 / (1 + np.exp(-logits))
         weights = fitted * (1 - fitted)
         weighted = columns * weights[:, None]
         self._hat = xp.asarray(np.linalg.solve(columns.T @ weighted, weighted.T))

@@ -23,6 +23,7 @@ from genoviz.analyses.genotypes.association.single_effects import (
     FineMappingOptions,
     SingleEffects,
 )
+from genoviz.analyses.genotypes.covariates import note_few_samples
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
@@ -63,7 +64,7 @@ class FineMapping:
     is_converged
         Whether the last iteration changed the bound by less than the tolerance.
     notes
-        Covariates that were left out, one sentence each.
+        Covariates that were left out, and fewer than 50 samples, one sentence each.
     """
 
     inclusion: np.ndarray
@@ -282,6 +283,6 @@ def _iter_regions(
         bounds=np.array(bounds) - n * np.log(deviation),
         n_samples=n if design is None else design.n_samples,
         is_converged=is_converged,
-        notes=() if design is None else design.notes,
+        notes=() if design is None else (*design.notes, *note_few_samples(design.n_samples)),
     )
     yield Progress(WHAT, 1.0, result)

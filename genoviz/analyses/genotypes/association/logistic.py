@@ -127,9 +127,7 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
     if name == "firth":
         return FirthModel(design, backend)
     if name == "saddle-point":
-        columns = design.basis * np.sqrt(len(design.basis))
-        start = fit_without_variant(columns, design.response)
-        return SaddlePointModel(design, start, backend)
+        return SaddlePointModel(design, backend)
     return _Fallback(LogisticModel(design, backend), FirthModel(design, backend), design, backend)
 
 
@@ -140,8 +138,8 @@ def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
     return (dosages + means) * weights - means * weights.mean()
 
 
-class LogisticModel:
-    """A phenotype and covariates for logistic fits of variants: c columns, m variants.
+class CaseModel:
+    """A phenotype and covariates for fits of variants, from the fit without a variant.
 
     Parameters
     ----------
@@ -157,13 +155,19 @@ class LogisticModel:
         self, design: Design, backend: Backend, n_terms: int = 1, kernel: Any = None
     ) -> None:
         xp = array_module(backend)
-        columns = design.basis * np.sqrt(len(design.basis))
-        kernel = kernel or load_kernel("logistic_derivatives", backend)
-        self._derivatives = kernel.derivatives
+        self._kernel = kernel or load_kernel("logistic_derivatives", backend)
         self._phenotype = xp.asarray(design.response)
-        self._columns = xp.asarray(np.ascontiguousarray(columns.T))
-        start = fit_without_variant(columns, design.response)
-        self._start, self._n_columns = np.append(start, np.zeros(n_terms)), len(start)
+        self._columns = xp.asarray(np.ascontiguousarray(design.standard_columns.T))
+        self._n_columns = len(self._columns)
+        self._start = np.append(self._without_variant(design), np.zeros(n_terms))
+
+    def _without_variant(self, design: Design) -> np.ndarray:
+        """Return the first coefficients of the covariates."""
+        return fit_without_variant(design)
+
+
+class LogisticModel(CaseModel):
+    """Maximum likelihood: c columns of covariates, m variants."""
 
     def fit(self, dosages: Any) -> Fitted:
         """Return coefficients of dosages (m, n), standard errors, Wald's z, and log p."""
@@ -195,7 +199,7 @@ class LogisticModel:
         reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(-1))
         reach = reach.reshape(m, k - c)
         for _ in range(MAX_STEPS):
-            gradient, hessian = self._derivatives(
+            gradient, hessian = self._kernel.derivatives(
                 dosages, active, self._phenotype, self._columns, found[active]
             )
             is_whole = np.linalg.det(hessian) > 0
@@ -323,8 +327,9 @@ def are_alike(dosages: Any, is_case: Any) -> np.ndarray:
     return found
 
 
-def fit_without_variant(columns: np.ndarray, phenotype: np.ndarray) -> np.ndarray:
-    """Return the coefficients of the covariates alone."""
+def fit_without_variant(design: Design) -> np.ndarray:
+    """Return the coefficients of the design's standard columns alone."""
+    columns, phenotype = design.standard_columns, design.response
     found = np.zeros(columns.shape[1])
     for _ in range(MAX_STEPS):
         logits = np.clip(columns @ found, -MAX_LOGIT, MAX_LOGIT)

@@ -277,8 +277,8 @@ def split_chromosomes(
     minimum = 0.0 if leave_out == "none" else max(each.scale for each in found)
     if not total - minimum > 1e-9 * total:
         raise ParameterError(
-            "relationships need variants that vary, on another chromosome than the tested one's; "
-            "leave_out 'none' takes those of the same one"
+            "relationships need variants that vary on another chromosome than the tested one; "
+            "leave-out 'none' takes those of the same chromosome"
         )
     return found
 

@@ -28,7 +28,6 @@ from genoviz.analyses.genotypes.association.few_cases import (
     SaddlePointModel,
     z_of_log_p,
 )
-from genoviz.analyses.genotypes.association.logistic import fit_without_variant
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.association.set_statistics import (
@@ -42,7 +41,6 @@ from genoviz.analyses.genotypes.association.set_statistics import (
 )
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.backend import load_kernel
-from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 MAX_DRAWS = 1_024_000
@@ -113,15 +111,14 @@ class NullModel:
     """The model without variants: residuals, their variances, and the covariates."""
 
     def __init__(self, design: Design, *, is_binary: bool) -> None:
-        self._columns = columns = design.basis * np.sqrt(len(design.basis))
+        self._columns = columns = design.standard_columns
         y = design.response
         self._saddle = None
         if is_binary:
-            coefficients = fit_without_variant(columns, y)
-            fitted = 1 / (1 + np.exp(-np.clip(columns @ coefficients, -MAX_LOGIT, MAX_LOGIT)))
+            self._saddle = SaddlePointModel(design, "cpu")
+            fitted = self._saddle.fitted
             self._scale, self._residuals, self._variances = 1.0, y - fitted, fitted * (1 - fitted)
             self._fitted = fitted
-            self._saddle = SaddlePointModel(design, coefficients, "cpu")
         else:
             residuals = y - design.basis @ (design.basis.T @ y)
             self._scale = np.sqrt(residuals @ residuals / (len(y) - design.basis.shape[1]))

@@ -14,7 +14,6 @@ from genoviz.analyses.genotypes.association.logistic import (
     DenseKernel,
     LogisticModel,
     are_alike,
-    fit_without_variant,
 )
 from genoviz.analyses.genotypes.association.p_values import (
     log_p_of_f,
@@ -112,9 +111,7 @@ class _Regression:
             self._firth = FirthModel(design, backend, t, DenseKernel)
             self._is_case = array_module(backend).asarray(design.response == 1)
         if model == "saddle-point":
-            columns = design.basis * np.sqrt(len(design.basis))
-            start = fit_without_variant(columns, design.response)
-            self._plain = SaddlePointModel(design, start, backend)
+            self._plain = SaddlePointModel(design, backend)
 
     def fit(
         self,

@@ -293,6 +293,10 @@ def _check_some(n_trained: int, n_covariates: int, what: str) -> None:
 def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
     if not np.isfinite(trained).all():
         raise ParameterError("the phenotype has an infinite value, needs numbers, or NaN for none")
+    if len(trained) == 1:
+        raise ParameterError(
+            f"one of the {what} has a phenotype, needs more: there is nothing to learn"
+        )
     if np.ptp(trained) == 0:
         raise ParameterError(
             f"the phenotype is {trained[0]:g} in all {len(trained):,} {what} that have one: there "

@@ -248,9 +248,9 @@ def _check_values(values: np.ndarray) -> None:
                 f"trait {number} has an infinite value, needs numbers, or NaN for none"
             )
         if np.ptp(own) == 0:
+            where = f"all {len(own):,} records that have" if len(own) > 1 else "the only record of"
             raise ParameterError(
-                f"trait {number} is {own[0]:g} in all {len(own):,} records that have it: there is "
-                "nothing to learn"
+                f"trait {number} is {own[0]:g} in {where} it: there is nothing to learn"
             )
 
 

@@ -49,7 +49,7 @@ class CorrelationSnapshot:
     seconds
         Time since the start of the iterations.
     notes
-        Covariates that were left out, one sentence each.
+        Covariates that were left out, and fewer than 50 samples, one sentence each.
     """
 
     iteration: int

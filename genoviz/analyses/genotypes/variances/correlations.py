@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from genoviz.analyses.genotypes.covariates import check_unexplained
+from genoviz.analyses.genotypes.covariates import check_unexplained, note_few_samples
 from genoviz.analyses.genotypes.prediction.blup_training import Training
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
@@ -334,7 +334,7 @@ def _iter_fit(
             n_samples=(~np.isnan(values)).sum(axis=0),
             is_converged=is_converged,
             seconds=time.perf_counter() - start,
-            notes=training.notes,
+            notes=(*training.notes, *note_few_samples(len(values))),
         )
         if is_converged or iteration == max_iterations:
             return

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.covariates import note_few_samples
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.blup_training import Training, make_records
 from genoviz.analyses.genotypes.prediction.markers import Markers
@@ -137,7 +138,7 @@ def iter_reml(
         products = [product_with_relationships(each, chosen) for each in markers.values()]
         products = _spread_products(products, places, is_repeated)
         covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
-    yield from _iter_fit(covariance, training, names, is_repeated, tolerance, max_iterations)
+    yield from _fit(covariance, training, chosen, names, is_repeated, tolerance, max_iterations)
 
 
 @in_one_go(iter_reml)
@@ -166,8 +167,7 @@ def iter_reml_of_relationships(
     relationships
         Named matrices, float64 of shape (n_samples, n_samples), symmetric: from
         `relationship_matrix`, of a pedigree, or read from a file.
-    phenotype, covariates, covariate_names, samples, traces, n_probes, tolerance, max_iterations
-        As in `iter_reml`.
+    phenotype, covariates, covariate_names, samples, traces, n_probes, tolerance, max_iterations, \
     seed
         As in `iter_reml`.
 
@@ -195,15 +195,14 @@ def iter_reml_of_relationships(
                 f"relationships {name!r} have values that are not numbers, as of samples that "
                 "share no genotype; leave such samples out"
             )
-    names, is_repeated = tuple(relationships), samples is not None
-    basis = training.basis[trained]
+    names, is_repeated, basis = tuple(relationships), samples is not None, training.basis[trained]
     if _is_exact(traces, len(trained)):
         covariance = _dense(_spread(matrices, places, is_repeated), basis)
     else:
         products = [matrix.__matmul__ for matrix in matrices]
         products = _spread_products(products, places, is_repeated)
         covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
-    yield from _iter_fit(covariance, training, names, is_repeated, tolerance, max_iterations)
+    yield from _fit(covariance, training, chosen, names, is_repeated, tolerance, max_iterations)
 
 
 @in_one_go(iter_reml_of_relationships)
@@ -295,9 +294,10 @@ def _dense(matrices: list[np.ndarray], basis: np.ndarray) -> Covariance:
     return DenseCovariance(matrices, basis)
 
 
-def _iter_fit(
+def _fit(
     covariance: Covariance,
     training: Training,
+    samples: np.ndarray,
     names: tuple[str, ...],
     is_repeated: bool,
     tolerance: float,
@@ -309,7 +309,7 @@ def _iter_fit(
         (*names, PERMANENT) if is_repeated else names,
         tolerance=tolerance,
         max_iterations=max_iterations,
-        notes=training.notes,
+        notes=(*training.notes, *note_few_samples(len(samples))),
         is_repeated=is_repeated,
     )
 

@@ -64,7 +64,7 @@ class VarianceSnapshot:
     seconds
         Time since the start of the iterations.
     notes
-        Covariates that were left out, one sentence each.
+        Covariates that were left out, and fewer than 50 samples, one sentence each.
     repeatability, repeatability_error
         Sum of all shares if records are repeated; NaN otherwise.
     """
