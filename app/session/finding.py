@@ -283,7 +283,7 @@ def _iter_names(there: Openings, text: str) -> Iterator[tuple[str, str]]:
 
 def also_here(there: Openings, region: PathRegion) -> str:
     """Summarise what else is at a place: ``3 tracks, 12 genes, 2 SNPs``; may be empty."""
-    places = list(_names_of(region))
+    places = list(_names_of(there.graph, region))
     n_tracks = sum(any(_touches(t.data.intervals, *p) for p in places) for t in there.tracks)
     counts = [(n_tracks, "track")]
     placed = there.annotations
@@ -302,9 +302,12 @@ def also_here(there: Openings, region: PathRegion) -> str:
     return ", ".join(words)
 
 
-def _names_of(region: PathRegion) -> Iterator[tuple[str, int, int]]:
+def _names_of(graph: PangenomeGraph | None, region: PathRegion) -> Iterator[tuple[str, int, int]]:
     """Yield the notations of a place that a file may use: on the path, or on its contig."""
-    parsed = PathName.parse(region.path)
+    is_path = graph is not None and region.path in graph.path_names
+    parsed = (
+        graph.placed_name(graph.find_path(region.path)) if is_path else PathName.parse(region.path)
+    )
     for name, first in (
         (region.path, 0),
         (parsed.whole, parsed.start),

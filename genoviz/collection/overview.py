@@ -147,8 +147,10 @@ def _find_reference(graph: PangenomeGraph) -> tuple[str, int]:
         return "", 0
     first = next((name for name in names if name.haplotype == "0"), names[0])
     ends = (
-        name.start + int(length)
-        for name, length in zip(names, graph.path_lengths, strict=True)
+        start + length
+        for name, start, length in zip(
+            names, graph.path_starts.tolist(), graph.path_lengths.tolist(), strict=True
+        )
         if name.whole == first.whole
     )
     return first.sample or first.contig, max(ends)

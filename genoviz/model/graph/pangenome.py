@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -107,14 +107,10 @@ class PangenomeGraph:
                 f" needs as many names as lengths and at most {MAX_NODES:,} nodes"
             )
         if self.node_sequences is not None and len(self.node_sequences) != self.n_nodes:
-            raise ParameterError(
-                f"there are {len(self.node_sequences):,} sequences for {self.n_nodes:,} nodes"
-            )
+            n_sequences = len(self.node_sequences)
+            raise ParameterError(f"there are {n_sequences:,} sequences for {self.n_nodes:,} nodes")
         if self.walks is not None and self.walks.shape != (self.n_paths,):
-            raise ParameterError(
-                f"walks has the shape {self.walks.shape}, needs a place for each of"
-                f" {self.n_paths:,} paths"
-            )
+            raise ParameterError(f"walks is {self.walks.shape}, needs ({self.n_paths},)")
         for tags, n, what in (
             (self.node_tags, self.n_nodes, "nodes"),
             (self.link_tags, self.n_edges, "links"),
@@ -236,6 +232,10 @@ class PangenomeGraph:
         ends = np.array([-1 if name.end is None else name.end for name in names], np.int64)
         is_closed = (ends >= 0) & (starts > 0) & (ends - starts + 1 == self.path_lengths)
         return starts - (is_closed if self.walks is None else is_closed & ~self.walks)
+
+    def placed_name(self, path: int) -> PathName:
+        """Return the parsed name of a path, with its start on the contig as in `path_starts`."""
+        return replace(self.parsed_path_names[path], start=int(self.path_starts[path]))
 
     def path_steps(self, path: int) -> np.ndarray:
         """Return the handles of one path; uint32, shape (n_path_steps,)."""

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genoviz.analyses.graph.query.position_lift import locate_path_positions
 from genoviz.analyses.graph.query.spell import spell_handles
 from genoviz.analyses.graph.sites.alleles import site_alleles
 from genoviz.analyses.graph.sites.kinds import SiteKind
 from genoviz.analyses.graph.sites.search import find_sites, iter_find_sites
+from genoviz.analyses.graph.sites.table import iter_gap_lines, iter_site_lines
 from genoviz.analyses.simulation.graphs import VariationRates, simulate_pangenome
 from genoviz.errors import ParameterError
 from genoviz.io.graph.gfa import read_gfa
@@ -218,6 +220,20 @@ def test_stretches_that_no_site_covers_are_told():
     sites = find_sites(graph, 0)
     assert list(zip(sites.starts, sites.ends, strict=True)) == [(52, 53)]
     assert list(zip(sites.gap_starts, sites.gap_ends, strict=True)) == [(20, 42), (73, 73)]
+
+
+@pytest.mark.parametrize(("name", "first"), [("gi|7:101-111", 100), ("gi|7:101-112", 101)])
+def test_sites_and_gaps_are_on_the_contig_where_positions_are(name, first):
+    """A range one shorter than its path, here of 11 bp, is NCBI's: 1-based and closed."""
+    graph = make_graph([4, 1, 1, 4, 2, 9], [[1, 2, 4, 5], [1, 3, 4, 6]])
+    graph = replace(graph, path_names=(name, "other"))
+    (row,) = locate_path_positions(graph, [f"{name}:4"])
+    assert (row.contig, row.contig_position) == ("gi|7", first + 4)
+    sites = find_sites(graph, 0)
+    _, line = "".join(iter_site_lines(graph, sites)).splitlines()
+    assert line.split("\t")[:3] == ["gi|7", str(first + 4), str(first + 5)]
+    (gap,) = iter_gap_lines(graph, sites)
+    assert gap == f"gi|7\t{first + 9}\t{first + 9}\n"
 
 
 def test_edges_that_only_paths_have_count_and_are_noted():

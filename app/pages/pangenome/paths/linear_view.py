@@ -288,7 +288,7 @@ class PathView:
         seen = (self._profile, self.track.shown, self._region, note)
         if seen != self._seen_text:
             self._seen_text = seen
-            name = self._graph.parsed_path_names[self._profile.path]
+            name = self._graph.placed_name(self._profile.path)
             self.readout.object = readout_html(
                 name, self._profile, self.track.shown, self._region, note=note
             )
@@ -318,7 +318,7 @@ def read_path(
 ) -> TrackContent:
     """Return depth, strand and annotations of a path."""
     profile = PathProfile.of(graph, name)
-    parts = graph.parsed_path_names[profile.path]
+    parts = graph.placed_name(profile.path)
     boxes = NO_BOXES if annotations is None else boxes_on_path(annotations, profile.path)
     return TrackContent(profile, boxes, parts.contig if parts.start else "", parts.start)
 

@@ -101,7 +101,7 @@ def choose_sites(sites: VariationSites, kind: int, min_size: int) -> np.ndarray:
 
 def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size: int) -> SiteRows:
     """Return a row for each site of a kind and minimum size, in order; the longest if too many."""
-    offset = graph.parsed_path_names[sites.reference].start
+    offset = graph.placed_name(sites.reference).start
     if kind == NO_SITE:
         return _gap_rows(sites, offset, min_size)
     chosen = choose_sites(sites, kind, min_size)
@@ -152,7 +152,7 @@ def site_detail(
     graph: PangenomeGraph, sites: VariationSites, site: int, start: int, end: int
 ) -> SiteDetail:
     """Return the detail of a site, or of an interval if ``site`` is -1."""
-    name = graph.parsed_path_names[sites.reference]
+    name = graph.placed_name(sites.reference)
     place = f"{name.contig}:{start + name.start:,}-{end + name.start:,}"
     length = int(graph.path_lengths[sites.reference])
     around = (start, end) if end > start else (max(start - 1, 0), min(end + 1, length))

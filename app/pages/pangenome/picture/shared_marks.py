@@ -144,7 +144,7 @@ def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
 
 def region_title(graph: PangenomeGraph, region: PathRegion) -> str:
     """Return a short name of a region, in contig coordinates if the path has them."""
-    name = graph.parsed_path_names[graph.find_path(region.path)]
+    name = graph.placed_name(graph.find_path(region.path))
     return f"{name.contig}:{name.start + region.start + 1:,}-{name.start + region.end:,}"
 
 

@@ -84,14 +84,14 @@ def iter_site_lines(
 
 def iter_gap_lines(graph: PangenomeGraph, sites: VariationSites) -> Iterator[str]:
     """Yield a BED line for each stretch where the graph branches outside all sites."""
-    name = graph.parsed_path_names[sites.reference]
+    name = graph.placed_name(sites.reference)
     gaps = zip(sites.gap_starts.tolist(), sites.gap_ends.tolist(), strict=True)
     for start, end in gaps:
         yield f"{name.whole}\t{start + name.start}\t{end + name.start}\n"
 
 
 def _places(graph: PangenomeGraph, sites: VariationSites, block: np.ndarray) -> tuple:
-    name = graph.parsed_path_names[sites.reference]
+    name = graph.placed_name(sites.reference)
     starts, ends = sites.starts[block] + name.start, sites.ends[block] + name.start
     return [name.whole] * len(block), starts.tolist(), ends.tolist()
 

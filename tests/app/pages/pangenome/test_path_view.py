@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
-from genoviz_app.pages.pangenome.paths.linear_view import PathView
+from genoviz_app.pages.pangenome.paths.linear_view import PathView, read_path, readout_html
 from genoviz_app.pages.pangenome.picture.shared_marks import (
     SharedMarks,
     find_seen,
@@ -153,11 +153,16 @@ def test_the_stretches_that_the_picture_shows_are_those_of_its_nodes():
     assert stretches.tolist() == [[4, 14]]
 
 
-def test_a_region_is_named_in_coordinates_of_its_contig():
+@pytest.mark.parametrize("name", ["grch38#chr6:1000-1010", "grch38#chr6:1001-1010"])
+def test_a_region_is_named_in_coordinates_of_its_contig(name):
+    """The second range is one shorter than the path: 1-based and closed."""
     graph = make_graph([4, 2], [[1, 2, 1]])
-    graph = type(graph)(**{**vars_of(graph), "path_names": ("grch38#chr6:1000-1010",)})
-    region = PathRegion("grch38#chr6:1000-1010", 2, 5)
+    graph = type(graph)(**{**vars_of(graph), "path_names": (name,)})
+    region = PathRegion(name, 2, 5)
     assert region_title(graph, region) == "chr6:1,003-1,005"
+    content = read_path(graph, name, None)
+    readout = readout_html(graph.placed_name(0), content.profile, (0, 10), region)
+    assert "= chr6:1,003-1,005" in readout
     assert region_nodes(graph, region).tolist() == [0, 1]
 
 
