@@ -85,6 +85,21 @@ def test_tables_grow(backend):
     assert as_dictionary(*count(backend, texts, 12, max_keys=10**6)) == wanted
 
 
+@pytest.mark.parametrize("k", [27, 30, 32])
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_a_count_may_have_any_size(backend, k, n_parts):
+    """Hash tables on the CPU have few bits for a count if k is large."""
+    kernel, often = load_kernel("kmer_count", backend), "A" * 3_000 + "N" + "AC" * 900
+    texts = [often, random_text(4_000), random_text(20_000, seed=1), often, random_text(4_000)]
+    for options in ({"part": 0, "n_parts": n_parts}, {"part": n_parts - 1, "n_parts": n_parts}):
+        wanted = sum((dictionary(text, k, **options) for text in texts), Counter())
+        rooms = [collect(backend, texts, k, max_keys=50_000)[0] for _ in range(2)]
+        for room in rooms:
+            kernel.keep_part(room, *options.values())
+        assert as_dictionary(*kernel.sort_counts(rooms[0])) == wanted
+        assert sorted(to_host(kernel.list_counts(rooms[1])).tolist()) == sorted(wanted.values())
+
+
 def test_every_kmer_is_in_one_part(backend):
     text, kernel = random_text(5_000, "ACGTN"), load_kernel("kmer_count", backend)
     for part in range(8):

@@ -81,6 +81,15 @@ def open_content(
             return content
 
 
+def forget(content: np.ndarray, first: int, last: int) -> None:
+    """Let the system take back the memory of some bytes of `open_content`, which can be read again.
+
+    Otherwise all pages of a large file count as memory of the process once they are read.
+    """
+    start = first // mmap.PAGESIZE * mmap.PAGESIZE
+    content.base.obj.madvise(mmap.MADV_DONTNEED, start, last - start)
+
+
 @contextlib.contextmanager
 def open_for_library(path: Path) -> Iterator[Path]:
     """Provide a path for a library that maps files: this file, or a private copy.

@@ -11,7 +11,7 @@ from numba import njit
 
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
-from genoviz.io.files.content import open_content, refuse_zeros
+from genoviz.io.files.content import forget, open_content, refuse_zeros
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import decompress, is_gzip, read_start
 
@@ -88,6 +88,7 @@ def _iter_text(path: Path) -> Iterator[tuple[float, np.ndarray]]:
         for first in range(0, len(content), BLOCK_BYTES):
             block = content[first : first + BLOCK_BYTES]
             yield (first + len(block)) / len(content), block
+            forget(content, first, first + len(block))
         return
     parts: list[bytes] = []
     for n_done, n_total in decompress(path, content, parts.append):

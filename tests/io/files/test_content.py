@@ -11,7 +11,7 @@ import pytest
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
 from genoviz.io.files import content
-from genoviz.io.files.content import open_content, open_for_library
+from genoviz.io.files.content import forget, open_content, open_for_library
 from genoviz.io.files.reading_rules import RULES
 
 
@@ -49,6 +49,13 @@ def test_the_bytes_are_those_of_the_file(way, path):
     assert found.ctypes.data % 4096 == 0
     with open_for_library(path) as readable:
         assert readable.read_bytes() == path.read_bytes()
+
+
+def test_forgotten_bytes_can_be_read_again(way, path):
+    found = finish(open_content(path))
+    for first in (0, 4_100, 9_000):
+        forget(found, first, min(first + 5_000, len(found)))
+        assert found.tobytes() == path.read_bytes()
 
 
 def test_progress_ends_at_all_bytes(way, path):
