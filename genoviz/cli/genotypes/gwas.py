@@ -141,8 +141,9 @@ def gwas(
 
     Samples with a missing genotype or phenotype are excluded for each variant; variants that cannot
     be tested have NA. On X, sex is an additional covariate, as in PLINK 2. Y is tested in males
-    only. One A1 of Y or MT counts as 1. In the mixed model a missing genotype counts as the mean,
-    and X, Y and MT are not tested. Trait, samples and lambda GC are printed to standard error.
+    only. One A1 of Y or MT counts as 1. With mixed and saddle-point a missing genotype counts as
+    the mean; with mixed, X, Y and MT are not tested. Trait, samples and lambda GC are printed to
+    standard error.
     """
     is_plain = genetic_model is GeneticModel.additive and not interaction
     if scheduler is not None and model is Model.mixed:

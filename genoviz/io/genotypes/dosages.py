@@ -141,8 +141,10 @@ def read_field(name: str, values: np.ndarray, is_haploid: np.ndarray | None) -> 
     is_haploid
         bool, shape (n,): which genotypes have one copy; None if the record has no genotypes.
     """
-    # Numbers are written with a few digits, of which float32 keeps six.
-    values = np.round(values.astype(np.float64), 6)
+    # Numbers are written with a few digits, of which float32 keeps six. A number that is missing is
+    # a NaN of htslib's, which warns where it is cast.
+    with np.errstate(invalid="ignore"):
+        values = np.round(values.astype(np.float64), 6)
     is_missing = np.isnan(values).all(1)
     if is_haploid is None:
         is_haploid = np.isnan(values[:, -1]) & ~is_missing & (values.shape[1] > 1)

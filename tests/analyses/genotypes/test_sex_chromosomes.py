@@ -329,6 +329,25 @@ def test_logistic_effects_at_x_are_those_of_a_fit_of_all(drawn, x_model, backend
         assert scan.standard_error[variant] == pytest.approx(error, rel=1e-5)
 
 
+@pytest.mark.parametrize("x_model", ["haploid", "diploid"])
+def test_a_missing_genotype_at_x_has_the_mean_of_its_sex_in_the_score_test(drawn, x_model, backend):
+    genotypes, trait, codes = drawn
+    sexes = genotypes.samples.sexes
+    rows, y = sexes > 0, trait > np.median(trait)
+    scan = associate(genotypes, y, model="saddle-point", x_model=x_model, backend=backend)
+    is_male, y = sexes[rows] == 1, y[rows]
+    columns = np.column_stack([np.ones(rows.sum()), is_male])
+    fitted = np.where(is_male, y[is_male].mean(), y[~is_male].mean())
+    weighted = columns * (fitted * (1 - fitted))[:, None]
+    for variant in range(4, 9):
+        dosage = np.array([DOSAGE[code] for code in codes[rows, variant]])
+        dosage = np.where(np.isnan(dosage), np.nanmean(dosage), dosage)
+        dosage = np.where(is_male & (x_model == "haploid"), dosage / 2, dosage)
+        left = dosage - columns @ np.linalg.solve(weighted.T @ columns, weighted.T @ dosage)
+        effect = left @ (y - fitted) / (left**2 @ (fitted * (1 - fitted)))
+        assert scan.beta[variant] == pytest.approx(effect, rel=1e-5)
+
+
 def test_covariates_that_say_nothing_new_there_are_left_out(drawn):
     genotypes, trait, _ = drawn
     sexes = np.where(genotypes.samples.sexes > 0, genotypes.samples.sexes, np.nan)

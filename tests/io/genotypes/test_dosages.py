@@ -68,6 +68,11 @@ def test_fields_are_read(tmp_path, fields, wanted, calls):
     np.testing.assert_array_equal(called.dosages(slice(1, 2))[:, 0], calls)
 
 
+def test_a_missing_number_of_htslib_is_read_without_a_warning():
+    missing = np.full((1, 1), 0x7F800001, np.uint32).view(np.float32)
+    assert (dosages.read_field("DS", missing, None) == dosages.MISSING_DOSAGE).all()
+
+
 def test_dosages_of_calls_take_no_place(tmp_path):
     rows = [("G", "GT:DS", "0/1:1", "1:1", "./.:."), ("G", "DS", "0", "2", ".")]
     found = read_genotypes(write(tmp_path, *rows))

@@ -74,13 +74,16 @@ def iter_logistic_scan(
 
 Standard = Iterator[tuple[slice, np.ndarray, Callable[[np.ndarray], Any]]]
 """Blocks of variants, the standard deviations of their dosages, 0 if constant, and a function that
-returns the dosages (m, n) of some, centred, over these, and times the weights; NaN if missing."""
+returns the dosages (m, n) of some, centred, over these, and times the weights; NaN if missing.
+
+Weights differ by sex alone, which is then a covariate. So 0, for which a missing dosage may be
+taken, is the mean of each sex, and centring both sexes at one mean would change no fit."""
 
 
 def _standard_calls(
     genotypes: Genotypes, weights: np.ndarray | None, backend: Backend, fits: Fits
 ) -> Standard:
-    decode = load_kernel("genotype_decode", backend).decode
+    xp, decode = array_module(backend), load_kernel("genotype_decode", backend).decode
     for block in variant_blocks(
         genotypes, n_values=BLOCK_GENOTYPES[array_module(backend).__name__], backend=backend
     ):
@@ -92,12 +95,11 @@ def _standard_calls(
         of_codes = values_of_codes(frequencies)
         scales = np.sqrt((counts * of_codes**2).sum(1) / np.maximum(n_called, 1))
 
-        def take(varied, part=part, of_codes=of_codes, scales=scales, frequencies=frequencies):
+        def take(varied, part=part, of_codes=of_codes, scales=scales):
             values = of_codes[varied] / scales[varied, None]
             values[:, MISSING_CODE] = np.nan
             dosages = decode(part.packed[varied], part.n_samples, values)
-            means = 2 * frequencies[varied] / scales[varied]
-            return dosages if weights is None else _weighted(dosages, means, weights)
+            return dosages if weights is None else dosages * xp.asarray(weights)
 
         yield block, scales, take
 
@@ -112,8 +114,7 @@ def _standard_dosages(
 
         def take(varied, found=found, scales=scales):
             values = found.values[xp.asarray(varied)] / xp.asarray(scales[varied])[:, None]
-            means = found.means[varied] / scales[varied]
-            return values if weights is None else _weighted(values, means, weights)
+            return values if weights is None else values * xp.asarray(weights)
 
         yield block, scales, take
 
@@ -129,13 +130,6 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
     if name == "saddle-point":
         return SaddlePointModel(design, backend)
     return _Fallback(LogisticModel(design, backend), FirthModel(design, backend), design, backend)
-
-
-def _weighted(dosages: Any, means: np.ndarray, weights: np.ndarray) -> Any:
-    """Return centred dosages (m, n), weighted by sample."""
-    xp = module_of(dosages)
-    means, weights = xp.asarray(means)[:, None], xp.asarray(weights)
-    return (dosages + means) * weights - means * weights.mean()
 
 
 class CaseModel:
