@@ -77,8 +77,16 @@ def iter_linkage_windows(
     tuple
         A slice of variants; and float64, shape (its length, window - 1): r^2 with the following
         variants in order; NaN past the end of the contig, and as in `linkage`.
+
+    Raises
+    ------
+    ParameterError
+        If variants of a contig are not in order of position.
     """
     _check_window(window)
+    table, chromosomes = genotypes.variants, genotypes.chromosome_ids
+    if (np.diff(table.positions)[chromosomes[1:] == chromosomes[:-1]] < 0).any():
+        raise ParameterError("windows need variants in order of position; sort them first")
     kernel = load_kernel("linkage", "cpu")
     steps, block = np.arange(1, window), max(1, _PAIRS // (window - 1))
     contigs = genotypes.chromosome_ids
@@ -288,7 +296,7 @@ def iter_prune_by_linkage(
     Parameters
     ----------
     genotypes
-        Genotypes with variants grouped by contig and sorted by position.
+        Genotypes with variants in any order; windows are of neighbours by position.
     window
         Number of variants that are compared with each other, at least 2.
     step
@@ -306,9 +314,8 @@ def iter_prune_by_linkage(
         raise ParameterError(f"step is {step}, needs to be at least 1")
     if not 0 <= max_r2 <= 1:
         raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
-    chromosomes, order = genotypes.chromosome_ids, np.arange(genotypes.n_variants)
-    if (chromosomes != genotypes.variants.contig_ids).any():
-        order = np.lexsort((genotypes.variants.positions, chromosomes))
+    order = np.lexsort((genotypes.variants.positions, genotypes.chromosome_ids))
+    if (order[1:] < order[:-1]).any():
         genotypes = genotypes.take_variants(order)
     kernel = load_kernel("linkage", "cpu")
     statistics = variant_statistics(genotypes.hard_called, nonfounders=True, backend="cpu")

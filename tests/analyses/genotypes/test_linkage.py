@@ -127,6 +127,17 @@ def test_pruning_is_what_it_says(window, step, max_r2, monkeypatch):
     assert not kept[[20, 30]].any()
 
 
+def test_pruning_does_not_depend_on_the_order_of_the_file():
+    genotypes = in_contigs(genotypes_of(linked_codes(80, 60)), np.repeat([0, 1], 30))
+    kept = prune_by_linkage(genotypes, window=10, step=3, max_r2=0.3)
+    order = np.random.default_rng(2).permutation(60)
+    shuffled = genotypes.take_variants(order)
+    found = prune_by_linkage(shuffled, window=10, step=3, max_r2=0.3)
+    assert found.tolist() == kept[order].tolist()
+    with pytest.raises(ParameterError, match="windows need variants in order of position"):
+        next(iter_linkage_windows(shuffled))
+
+
 @pytest.mark.parametrize("name", ["maize_mdp", "1kg_chr21_start", "gcta_test"])
 def test_pruning_keeps_what_plink_keeps(name, tmp_path):
     files, plink = plink_files(name), Plink("plink1.9", tmp_path)
