@@ -68,7 +68,7 @@ def iter_linkage_windows(
     Parameters
     ----------
     genotypes
-        Genotypes with variants sorted by contig and position.
+        Genotypes with variants sorted by contig and position, else raises `ParameterError`.
     window
         Each variant is paired with the next window - 1 variants.
 
@@ -77,19 +77,14 @@ def iter_linkage_windows(
     tuple
         A slice of variants; and float64, shape (its length, window - 1): r^2 with the following
         variants in order; NaN past the end of the contig, and as in `linkage`.
-
-    Raises
-    ------
-    ParameterError
-        If variants of a contig are not in order of position.
     """
     _check_window(window)
-    table, chromosomes = genotypes.variants, genotypes.chromosome_ids
-    if (np.diff(table.positions)[chromosomes[1:] == chromosomes[:-1]] < 0).any():
+    contigs = genotypes.chromosome_ids
+    is_back = np.diff(genotypes.variants.positions) < 0
+    if is_back[contigs[1:] == contigs[:-1]].any():
         raise ParameterError("windows need variants in order of position; sort them first")
     kernel = load_kernel("linkage", "cpu")
     steps, block = np.arange(1, window), max(1, _PAIRS // (window - 1))
-    contigs = genotypes.chromosome_ids
     for start in range(0, genotypes.n_variants, block):
         end = min(start + block, genotypes.n_variants)
         last = min(end + window - 1, genotypes.n_variants)
@@ -179,8 +174,7 @@ def iter_linked_pairs(
         )
         second = np.repeat(starts[places], sizes[block]) + within
         is_pair = first != second
-        first, second = first[is_pair], second[is_pair]
-        first, second = order[first], order[second]
+        first, second = order[first[is_pair]], order[second[is_pair]]
         r2 = MEASURES[measure](genotypes, first, second)
         is_linked = r2 >= min_r2
         parts.append((first[is_linked], second[is_linked], r2[is_linked]))
