@@ -180,10 +180,9 @@ def iter_linked_pairs(
         parts.append((first[is_linked], second[is_linked], r2[is_linked]))
         yield Progress("Linkage", min(block.stop / max(len(wanted), 1), 1.0))
     columns = zip(*parts, strict=True) if parts else ((), (), ())
-    dtypes = (np.int64, np.int64, np.float64)
     joined = (
         np.concatenate([np.empty(0, dtype), *column])
-        for dtype, column in zip(dtypes, columns, strict=True)
+        for dtype, column in zip((np.int64, np.int64, np.float64), columns, strict=True)
     )
     yield Progress("Linkage", 1.0, LinkedPairs(*joined))
 
