@@ -99,6 +99,8 @@ class Address:
         ``genoviz_app.pages.genotypes.link``.
     model
         Association model, if not the default.
+    genetic_model, interaction
+        What a copy of A1 does there, if not the default; and the covariate that interacts.
     blup
         Prediction settings: ``h2:0.3;stop:1e-08``; see
         ``genoviz_app.pages.genotypes.prediction.request_text``.
@@ -153,6 +155,8 @@ class Address:
     zoom: tuple[float, float] | None = None
     window: str = ""
     model: str = ""
+    genetic_model: str = ""
+    interaction: str = ""
     blup: str = ""
     pedigree: str = ""
     results: tuple[str, ...] = ()
@@ -214,8 +218,8 @@ OF_PAGES = {
     "kmers": ("sequences", "kmers", "strand", "k"),
     "offtargets": ("genome", "guides", "pam", "limits", "genes", "hits"),
     "genotypes": (
-        *("trait", "covariates", "kept", "variant", "zoom", "window", "model", "blup"),
-        *("pedigree", "results"),
+        *("trait", "covariates", "kept", "variant", "zoom", "window", "model", "genetic_model"),
+        *("interaction", "blup", "pedigree", "results"),
     ),
 }
 """Keys of a single page, which are applied when the page is shown; others apply at once."""
@@ -227,6 +231,7 @@ _KEYS = {
     "paths": "path",
     "covariates": "covariate",
     "results": "result",
+    "genetic_model": "genetic-model",
     "region": "at",
 }
 _FIELDS = {

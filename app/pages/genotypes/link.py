@@ -12,6 +12,7 @@ import numpy as np
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.pages.genotypes.association.choices import (
+    ADDITIVE,
     LINEAR,
     WINDOWS,
     covariate_names,
@@ -112,6 +113,7 @@ class LinkFollower:
             yield
         self._apply_covariates(link.covariates)
         self._apply_model(link)
+        self._apply_coding(link)
         self._apply_zoom(link)
         self._compute(link.results)
         if self._problems:
@@ -160,6 +162,19 @@ class LinkFollower:
             why = f", as {form.why_linear}" if form.why_linear else ""
             self._complain(f"model is {model!r}, needs {' or '.join(form.offered)}{why}")
 
+    def _apply_coding(self, link: Address) -> None:
+        """Select what A1 does, and the covariate that interacts; without these, additive."""
+        coding = self._panels.association.form.coding
+        if not (link.genetic_model or link.interaction or ASSOCIATION in link.results):
+            return
+        offered = {name: name for name in coding.offered}
+        self._choose(coding.genetic, "genetic-model", link.genetic_model or ADDITIVE, offered)
+        if link.interaction in ("", *coding.interaction.options):
+            coding.interaction.value = link.interaction
+        else:
+            why = coding.why_alone or "it is not among the covariates"
+            self._complain(f"there is no interaction with {link.interaction!r}: {why}")
+
     def _apply_zoom(self, link: Address) -> None:
         """Zoom the plot of the tab if it has data, or will have them."""
         plot = self._panels.plot(link.tab)
@@ -207,6 +222,8 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
     form = None if prediction is None else prediction.form
     window, model = slug_of(association.region.window.value), association.form.model.value
     is_only = len(association.form.offered) == 1
+    coding = association.form.coding
+    genetic = coding.genetic.value
     plot = panels.plot(tab)
     results = {ASSOCIATION: state.scan, PREDICTION: state.blup}
     return Address(
@@ -217,6 +234,8 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
         zoom=None if plot is None else plot.zoom,
         window="" if window == USUAL_WINDOW else window,
         model="" if is_only else model,
+        genetic_model="" if genetic == ADDITIVE else genetic,
+        interaction=coding.interaction.value,
         blup="" if form is None else write_request(form.request),
         pedigree="" if form is None else form.pedigree_source,
         results=tuple(name for name, result in results.items() if result is not None),

@@ -66,6 +66,17 @@ def covariate_columns(
     }
 
 
+def columns_of_covariate(name: str, columns: Sequence[str]) -> list[str]:
+    """Return the names of the columns of a covariate, of those that `covariate_columns` makes.
+
+    Examples
+    --------
+    >>> columns_of_covariate("farm", ["age", "farm=y", "farm=z"])
+    ['farm=y', 'farm=z']
+    """
+    return [each for each in columns if each == name or each.startswith(f"{name}=")]
+
+
 def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
     """Return the columns that are independent of a constant and the columns before them.
 

@@ -224,8 +224,9 @@ def _split_ids(texts: list[str], genotypes: Genotypes) -> list[str]:
 
 def _columns_of(covariates: list[str], names: list[str]) -> list[str]:
     """Return the columns of covariates: a category has one for each level but the first."""
-    found = [[each for each in names if each == name or each.startswith(f"{name}=")]
-             for name in covariates]  # fmt: skip
+    from genoviz.analyses.genotypes.covariates import columns_of_covariate
+
+    found = [columns_of_covariate(name, names) for name in covariates]
     for name, columns in zip(covariates, found, strict=True):
         if not columns:
             known = ", ".join(names) or "none"

@@ -1,20 +1,26 @@
-"""Converts the selected trait, covariates and window for the analyses."""
+"""Choices of a scan: trait, covariates, genetic model, interaction and window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import panel_material_ui as pmui
 
 from genoviz.analyses.genotypes.association.design import Design, make_design
-from genoviz.analyses.genotypes.covariates import covariate_columns
+from genoviz.analyses.genotypes.association.terms import GENETIC_MODELS as COLUMNS
+from genoviz.analyses.genotypes.association.terms import Terms
+from genoviz.analyses.genotypes.covariates import columns_of_covariate, covariate_columns
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.traits import Trait, as_numbers, category_levels, read_trait
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.words import n_words
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.scan import AssociationScan
 
 N_COMPONENTS = 10
 MAX_CATEGORIES = 50
@@ -40,6 +46,40 @@ MODELS = {
     "firth": Model("Firth", "Firth's logistic regression"),
     SADDLE_POINT: Model("Saddle point", "saddle-point test"),
 }
+
+
+ADDITIVE = "additive"
+GENETIC_MODELS = {
+    ADDITIVE: Model("Additive", ""),
+    "dominant": Model("Dominant", "A1 dominant"),
+    "recessive": Model("Recessive", "A1 recessive"),
+    "hetonly": Model("Het. only", "heterozygotes against the others"),
+    "genotypic": Model("Genotypic", "genotypic (2 df)"),
+    "hethom": Model("Hethom", "hethom (2 df)"),
+}
+GENETIC_WORDS = (
+    "What A1 does. Dominant, recessive, het. only: carriers of A1, A1 homozygotes or "
+    "heterozygotes against the others. Two columns tested together (2 df): genotypic, dosage and "
+    "deviation of heterozygotes; hethom, A1 homozygotes and heterozygotes. Without additive, "
+    "only autosomes are tested"
+)
+INTERACTION_WORDS = "Test whether the effect depends on this covariate"
+ONE_COLUMN = "the saddle-point test is of one column"
+
+
+def coding_words(coding: Terms | None) -> str:
+    """Return genetic model and interaction of a scan as text; "" for the dosage alone."""
+    if coding is None:
+        return ""
+    words = [GENETIC_MODELS[coding.genetic_model].text]
+    if coding.interactions:
+        words.append(f"interaction with {', '.join(coding.interactions)}")
+    return ", ".join(filter(None, words))
+
+
+def scan_words(scan: AssociationScan) -> str:
+    """Return the models of a scan as text."""
+    return ", ".join(filter(None, (MODELS[scan.model].text, coding_words(scan.coding))))
 
 
 @dataclass(frozen=True)
@@ -152,6 +192,66 @@ def trait_of(state: GenotypeState, values: np.ndarray, name: str | None = None) 
     """Return a column as the selected trait, or as another one; see `read_trait`."""
     name = state.trait if name is None else name
     return read_trait(as_numbers(values), name, state.trait_types.get(name, "auto"))
+
+
+class CodingFields:
+    """Fields for what a copy of A1 does, and for the covariate that changes it.
+
+    Attributes
+    ----------
+    genetic, interaction
+        The fields.
+    """
+
+    def __init__(self, state: GenotypeState, **style: Any) -> None:
+        self._state, self._is_of_one_column = state, False
+        self.genetic = pmui.Select(
+            label="Genetic model", value=ADDITIVE, description=GENETIC_WORDS, **style,
+            options={model.label: name for name, model in GENETIC_MODELS.items()},
+        )  # fmt: skip
+        self.interaction = pmui.Select(label="Interaction", options={"none": ""}, value="", **style)
+        state.param.watch(self._follow, "covariates")
+        self._follow()
+
+    @property
+    def offered(self) -> list[str]:
+        """The genetic models applicable to the model of the trait."""
+        return [name for name in GENETIC_MODELS if name not in self.genetic.disabled_options]
+
+    @property
+    def why_alone(self) -> str:
+        """Why no interaction can be tested, as a clause; "" if one can."""
+        if self._is_of_one_column:
+            return ONE_COLUMN
+        return "" if self._state.covariates else "no covariate is chosen"
+
+    def options(self, design: Design) -> dict[str, Any]:
+        """Return the arguments of a scan with this design."""
+        name = self.interaction.value
+        columns = columns_of_covariate(name, design.names) if name else []
+        if name and not columns:
+            raise ParameterError(f"{name} is left out as a covariate, so nothing interacts with it")
+        return {"genetic_model": self.genetic.value, "interactions": columns}
+
+    def allow(self, model: str) -> None:
+        """Offer what a model of the trait can test."""
+        self._is_of_one_column = model == SADDLE_POINT
+        several = [name for name, columns in COLUMNS.items() if len(columns) > 1]
+        refused = several if self._is_of_one_column else []
+        said = (
+            f"{GENETIC_WORDS}. Not genotypic and hethom: {ONE_COLUMN}" if refused else GENETIC_WORDS
+        )
+        value = ADDITIVE if self.genetic.value in refused else self.genetic.value
+        self.genetic.param.update(disabled_options=refused, description=said, value=value)
+        self._follow()
+
+    def _follow(self, *_events: Any) -> None:
+        why, names = self.why_alone, self._state.covariates
+        value = "" if why or self.interaction.value not in names else self.interaction.value
+        self.interaction.param.update(
+            options={"none": "", **{name: name for name in names}}, value=value, disabled=bool(why),
+            description=f"No interaction: {why}" if why else INTERACTION_WORDS,
+        )  # fmt: skip
 
 
 def _covariate(state: GenotypeState, name: str) -> dict[str, np.ndarray]:

@@ -14,7 +14,7 @@ from genoviz.analyses.figures.axes import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
-from genoviz_app.pages.genotypes.association.choices import MODELS
+from genoviz_app.pages.genotypes.association.choices import scan_words
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, View, thin
 from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, variants_highlight
 from genoviz_app.parts.words import n_words
@@ -50,6 +50,7 @@ COLUMNS = (
     Column("A1 freq.", is_number=True, share=66, format="0.000"),
     Column("β", is_number=True, share=76, format="0.0000"),
     Column("SE", is_number=True, share=70, format="0.0000"),
+    Column("Statistic", is_number=True, share=76, format="0.000"),
 )
 LIMITS = {"All p": 0.0, "p ≤ 0.05": 1.301, "p ≤ 1e-3": 3.0, "p ≤ 1e-5": 5.0, "p ≤ 5e-8": 7.301}
 PRINT = View(0, 1, 2000, 560)
@@ -70,7 +71,11 @@ class ScanRows:
     variants: VariantTable
     scan: AssociationScan
     noun = "variants"
-    hidden = ()
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Columns to hide: several columns of a variant have a test, and no single effect."""
+        return ("β", "SE") if self.scan.terms else ("Statistic",)
 
     @cached_property
     def order(self) -> np.ndarray:
@@ -102,6 +107,7 @@ class ScanRows:
             "A1 freq.": scan.a1_frequency,
             "β": scan.beta,
             "SE": scan.standard_error,
+            "Statistic": scan.statistic,
         }
 
     def key(self, column: str) -> np.ndarray:
@@ -230,7 +236,7 @@ def printed_quantiles(scan: AssociationScan) -> PrintedPlot:
 def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) -> bytes:
     """Return Manhattan and Q-Q plot as a file of type ``".png"`` or ``".svg"``."""
     n_tested = int(np.isfinite(scan.minus_log10_p).sum())
-    title = f"Association with {trait} ({MODELS[scan.model].text})"
+    title = f"Association with {trait} ({scan_words(scan)})"
     caption = (
         f"{n_words(n_tested, 'variant')}; {inflation_text(scan.lambda_gc)}; dashed: p = 5e-8 and "
         "p = 1e-5; shaded: 95 % of quantiles by chance."

@@ -17,15 +17,16 @@ from genoviz_app.pages.genotypes.association.choices import (
     FALLBACK,
     LINEAR,
     MODELS,
+    CodingFields,
     chosen_design,
     covariate_names,
     iter_components,
+    scan_words,
     trait_names,
     why_no_cases,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import allow
-from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
@@ -51,12 +52,14 @@ LOW: dict[str, Any] = {
                                    "minHeight": "27px !important"}},
     "stylesheets": ["label.MuiInputLabel-root[data-shrink=false] { top: -10px !important; }"],
 }  # fmt: skip
+FIELDS_WRAP: dict[str, Any] = {"flexWrap": "wrap", "rowGap": "6px"}
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
-SHRINKS = """@media (max-width: 1180px) {{
+SHRINKS = """@media (max-width: 1560px) {{
   :host {{ width: {0}px !important; min-width: {0}px !important; flex: 0 0 {0}px !important; }}
   :host > div {{ width: 100% !important; min-width: 0 !important; }} }}"""
-NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168, "model": 132}
-"""Widths of the fields in a narrow window, px, where they fit in one row."""
+NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168}
+MODEL_WIDTHS = 128, 142, 128
+"""Widths of the fields in a window of at most 1560 px, px, where they fit in one row."""
 
 
 class TraitFields:
@@ -137,7 +140,7 @@ class AssociationForm:
 
     Attributes
     ----------
-    fields, model, run_button, cancel_button, adjust_button, panel
+    fields, model, coding, run_button, cancel_button, adjust_button, panel
         The fields and buttons, and the Panel object.
     task, components
         The running scan, and the computation of components it waits for.
@@ -157,15 +160,18 @@ class AssociationForm:
             label="Model", options={model.label: name for name, model in MODELS.items()},
             value=LINEAR, disabled_options=[*MODELS][1:], width=150, **FIELD,
         )  # fmt: skip
-        for name, width in NARROW_WIDTHS.items():
-            field = getattr(self.fields, name, self.model)
+        self.coding = CodingFields(state, width=150, **FIELD)
+        fields = {getattr(self.fields, name): width for name, width in NARROW_WIDTHS.items()}
+        of_model = (self.model, self.coding.genetic, self.coding.interaction)
+        fields |= dict(zip(of_model, MODEL_WIDTHS, strict=True))
+        for field, width in fields.items():
             field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
         self.run_button = pmui.Button(
             label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
             description="Run: test all variants",
         )  # fmt: skip
         self.cancel_button = pmui.Button(
-            label="Cancel", variant="text", size="small", margin=(11, 6, 4, 0), visible=False
+            label="Cancel", variant="text", size="small", margin=(0, 6, 4, 0), visible=False
         )
         self.adjust_button = pmui.Button(
             label="Add PC1 to PC4", variant="outlined", size="small", margin=(0, 8, 4, 0),
@@ -174,7 +180,7 @@ class AssociationForm:
             "covariates, and run again",
         )  # fmt: skip
         self.bar = pmui.LinearProgress(
-            value=0, variant="determinate", width=120, margin=(26, 8, 0, 0), visible=False
+            value=0, variant="determinate", width=120, margin=(14, 8, 0, 0), visible=False
         )
         self.said = pn.pane.HTML(
             "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(2, 8, 4, 2)
@@ -189,11 +195,14 @@ class AssociationForm:
         state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
         self.panel = pmui.Column(
             pmui.Row(
-                self.fields.trait, self.fields.type, self.fields.covariates, self.model,
-                self.run_button, self.cancel_button, self.bar, pn.layout.HSpacer(), *others,
-                sizing_mode="stretch_width", margin=0, sx=WRAPS,
+                self.fields.trait, self.fields.type, self.fields.covariates, *of_model,
+                self.run_button, pn.layout.HSpacer(), *others,
+                sizing_mode="stretch_width", margin=0, sx=FIELDS_WRAP,
             ),
-            pmui.Row(self.said, self.adjust_button, sizing_mode="stretch_width", margin=0),
+            pmui.Row(
+                self.said, self.bar, self.cancel_button, self.adjust_button,
+                sizing_mode="stretch_width", margin=0,
+            ),
             sizing_mode="stretch_width", margin=(0, 0, 0, 10), styles={"min-width": "0"},
         )  # fmt: skip
         self._follow_trait()
@@ -211,6 +220,7 @@ class AssociationForm:
             design = chosen_design(self._state)
             if self.model.value != LINEAR:
                 design.of_cases()
+            coding = self.coding.options(design)
         except GenovizError as error:
             self._say_problem(str(error))
             return
@@ -221,6 +231,7 @@ class AssociationForm:
             covariates=design.covariates,
             covariate_names=design.names,
             model=self.model.value,
+            **coding,
         )
         self.task.ask(lambda: steps, title=f"association with {design.trait}")
 
@@ -266,6 +277,7 @@ class AssociationForm:
     def _on_model(self, event: Any) -> None:
         if not self.why_linear:  # it stays selected for other binary traits
             self._of_cases = event.new
+        self.coding.allow(event.new)
 
     def _show(self, *_events: Any) -> None:
         step = self.task.opening or self.components.opening
@@ -299,7 +311,7 @@ class AssociationForm:
     def _words(self) -> str:
         scan, design = self._state.scan, self.design
         n_tested = int(np.isfinite(scan.minus_log10_p).sum())
-        model = MODELS[scan.model].text
+        model = scan_words(scan)
         words = f"{escape(design.trait)}, {model}: {n_words(n_tested, 'variant')} tested in "
         words += n_words(design.n_samples, "sample")
         if design.names:

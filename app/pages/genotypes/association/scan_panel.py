@@ -12,6 +12,7 @@ from bokeh.events import Tap
 from genoviz.analyses.genotypes.association.p_values import Quantiles, scan_quantiles
 from genoviz.errors import GenovizError
 from genoviz.model.genotypes.genotypes import VariantTable
+from genoviz_app.pages.genotypes.association.choices import coding_words
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
@@ -218,12 +219,14 @@ class AssociationPanel:
         if self.bonferroni.value and n_tested:
             lines[-np.log10(0.05 / n_tested)] = BONFERRONI_COLOUR
         values = np.where(np.isfinite(scan.minus_log10_p), scan.minus_log10_p, np.nan)
+        coding = coding_words(scan.coding)
+        said = f" ({coding})" if coding else ""
         self.manhattan.show(
             Track(
                 subject.variants,
                 axis_of(subject.variants, self._axes),
                 values,
-                lambda rows: p_texts(values[rows]),
+                lambda rows: [f"{text}{said}" for text in p_texts(values[rows])],
                 "−log₁₀ p",
                 lines,
                 GENOME_WIDE,
@@ -250,12 +253,15 @@ class AssociationPanel:
             state, scan, track = self._state, self._state.scan, self.track
             design = self.form.design
             trait = design.trait if design is not None else "trait"
+            coding = "" if scan is None else coding_words(scan.coding)
             if ending.startswith("region"):
-                variant, make = self.region.figure(trait, f".{ending.split('.')[1]}")
+                what = f"{trait}, {coding}" if coding else trait
+                variant, make = self.region.figure(what, f".{ending.split('.')[1]}")
                 return f"{file_stem(f'{variant}_{state.opened.title}')}.{ending}", write_bytes(make)
             if scan is None or track is None:
                 raise GenovizError("no scan yet; choose a trait and press Run")
-            name = f"{file_stem(f'association_{trait}_{state.opened.title}')}.{ending}"
+            stem = "_".join(filter(None, ("association", trait, coding, state.opened.title)))
+            name = f"{file_stem(stem)}.{ending}"
             if ending.endswith("tsv"):
                 rows = self.table.listed if ending == "listed.tsv" else None
                 return name, lambda path: write_scan(path, track.variants, scan, rows)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,17 @@ from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.lit_sets import Highlight
 
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.scan import AssociationScan
+
 MAX_NAMES, MAX_BASES = 12, 40
+EFFECTS = {
+    "ADD": "per copy of A1",
+    "DOM": "of carriers of A1",
+    "REC": "of A1 homozygotes",
+    "HET": "of heterozygotes",
+}
+"""What the effect of the only column of a genetic model is of."""
 N_GENOTYPES = 3
 
 
@@ -249,16 +259,35 @@ def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
     return f'<dl class="numbers">{items}</dl>'
 
 
-def scan_rows(scan: Any, variant: int) -> dict[str, str]:
+def scan_rows(scan: AssociationScan, variant: int) -> dict[str, str]:
     """Return the effect, its interval and its p-value."""
     beta, error = float(scan.beta[variant]), float(scan.standard_error[variant])
     if np.isnan(beta):
-        return {"Association": "not tested: monomorphic"}
-    rows = {"β per copy of A1": f"{beta:.4g} ± {error:.2g} (SE)"}
+        why = "monomorphic" if scan.coding is None else "X, Y, MT, or too few of its genotypes"
+        return {"Association": f"not tested: {why}"}
+    if scan.terms:
+        return _term_rows(scan, variant)
+    name = "ADD" if scan.coding is None else scan.coding.names[0]
+    rows = {f"β {EFFECTS[name]}": f"{beta:.4g} ± {error:.2g} (SE)"}
     if scan.model not in (LINEAR, SADDLE_POINT):  # SPA's one-step β is too large
         ends = np.exp(beta + np.array([-1.96, 1.96]) * error)
         rows["Odds ratio"] = f"{np.exp(beta):.3g} ({ends[0]:.3g} to {ends[1]:.3g})"
     rows["p"] = p_text(float(scan.minus_log10_p[variant]))
+    return rows
+
+
+def _term_rows(scan: AssociationScan, variant: int) -> dict[str, str]:
+    """Return the effect and p of each column of a variant, and p of their tests."""
+    rows = {}
+    for term in scan.terms:
+        p = p_text(-np.log10(term.p[variant]))
+        effect = f"{term.beta[variant]:.4g} ± {term.standard_error[variant]:.2g}"
+        rows[f"β ± SE, {term.name}"] = f"{effect}; p {p}"
+    has_interactions = scan.joint_p is not None
+    tested = "p of the interaction" if has_interactions else "p of both"
+    rows[tested] = p_text(float(scan.minus_log10_p[variant]))
+    if has_interactions:
+        rows["p of all"] = p_text(-np.log10(scan.joint_p[variant]))
     return rows
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from genoviz.analyses.genotypes.association.design import (
 from genoviz.analyses.genotypes.association.logistic import iter_logistic_scan
 from genoviz.analyses.genotypes.association.p_values import inflation_factor
 from genoviz.analyses.genotypes.association.regressions import iter_linear_scan
+from genoviz.analyses.genotypes.association.terms import GeneticModel, Terms, TermTests
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks
@@ -32,9 +33,6 @@ from genoviz.backend import Backend, Scheduler
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, finish, in_one_go, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
-
-if TYPE_CHECKING:
-    from genoviz.analyses.genotypes.association.terms import GeneticModel, Terms, TermTests
 
 CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")  # for case-control traits
 SCANS: dict[str, Callable[..., Generator[float, None, Fits]]] = {
@@ -72,6 +70,8 @@ class AssociationScan:
         As for `iter_associate`, or ``"mixed"``.
     sentence
         Description of the scan.
+    coding
+        The columns of each variant; None for the dosage alone.
     terms
         With several columns, the tests of each; p is that of the interactions, or of all columns
         if there are none.
@@ -92,6 +92,7 @@ class AssociationScan:
     lambda_gc: float
     model: str
     sentence: str
+    coding: Terms | None = None
     terms: tuple[TermTests, ...] = ()
     joint_statistic: np.ndarray | None = None
     joint_p: np.ndarray | None = None
@@ -257,8 +258,6 @@ def _terms_of(genetic_model: GeneticModel, interactions: Sequence[str]) -> Terms
     """Return the columns of a variant, None if the dosage is the only one."""
     if genetic_model == "additive" and not interactions:
         return None
-    from genoviz.analyses.genotypes.association.terms import Terms
-
     return Terms(genetic_model, tuple(interactions))
 
 
@@ -343,6 +342,7 @@ def scan_of(
             f"tested with {len(design.kept):,} of "
             f"{n_samples:,} samples and {n_covariates} covariate{'s' * (n_covariates != 1)}."
         ),
+        coding=terms,
         terms=each,
         joint_statistic=joint[0],
         joint_p=joint[1],

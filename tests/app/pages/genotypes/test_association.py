@@ -12,6 +12,7 @@ import pytest
 
 from genoviz import simulate_genotypes, write_plink
 from genoviz.analyses.genotypes.association.scan import CASE_MODELS
+from genoviz.analyses.genotypes.association.terms import GENETIC_MODELS as COLUMNS
 from genoviz.analyses.graph.picture.palettes import LIGHT
 from genoviz.cli.main import main
 from genoviz.errors import GenovizError, ParameterError
@@ -20,7 +21,13 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.opening.track_features import FeatureTable
-from genoviz_app.pages.genotypes.association.choices import MODELS, Window, chosen_design
+from genoviz_app.pages.genotypes.association.choices import (
+    GENETIC_MODELS,
+    MODELS,
+    Window,
+    chosen_design,
+    coding_words,
+)
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
@@ -398,6 +405,63 @@ def test_a_case_is_scanned_and_saved_as_the_command_does(panel, state, files, tm
         columns = sm.add_constant(dosages[is_there, row])
         fit = sm.Logit(state.column("ill")[is_there], columns).fit(disp=0)
         assert pd.read_csv(own, sep="\t")["P"][row] == pytest.approx(fit.pvalues[1], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("trait", "model", "genetic", "interaction", "words"),
+    [
+        ("height", "linear", "dominant", "", "β of carriers of A1"),
+        ("height", "linear", "genotypic", "farm", "β ± SE, DOMDEVxfarm=z"),
+        ("ill", "firth", "additive", "height", "β ± SE, ADDxheight"),
+    ],
+)
+def test_a_genetic_model_is_scanned_and_saved_as_the_command_does(
+    panel, state, files, tmp_path, trait, model, genetic, interaction, words
+):
+    form, coding = panel.form, panel.form.coding
+    state.trait = trait
+    state.covariates = (interaction,) if interaction else ()
+    form.model.value, coding.genetic.value = model, genetic
+    coding.interaction.value = interaction
+    form.run()
+    poll_until(panel.test_poll, lambda: panel.card.facts is not None)
+    said = coding_words(state.scan.coding)
+    assert f"{trait}, {MODELS[model].text}, {said}: " in form.said.object
+    assert words in panel.card.text.object
+    poll_until(panel.test_poll, lambda: panel.manhattan.shown is not None)
+    assert all(text.endswith(f" ({said})") for text in panel.manhattan.shown["text"])
+    hidden = ("β", "SE") if state.scan.terms else ("Statistic",)
+    assert ScanRows(state.subject.variants, state.scan).hidden == hidden
+    (name, write), own, theirs = panel._prepare("tsv")(), tmp_path / "a.tsv", tmp_path / "b.tsv"
+    assert name.startswith(f"association_{trait}_{said[:8].replace(' ', '_')}")
+    write(own)
+    line = ["geno", "gwas", files, "--pheno", files.with_name("some.pheno.csv"), "--trait", trait]
+    line += ["--model", model, "--genetic-model", genetic]
+    line += ["--covariate", interaction, "--interaction", interaction] if interaction else []
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, line), "-o", str(theirs)])
+    assert not end.value.code
+    pd.testing.assert_frame_equal(*(pd.read_csv(path, sep="\t") for path in (own, theirs)))
+
+
+def test_what_cannot_be_tested_is_not_offered(panel, state):
+    form, coding = panel.form, panel.form.coding
+    state.trait = "ill"
+    assert coding.interaction.disabled
+    assert coding.interaction.description == "No interaction: no covariate is chosen"
+    state.covariates = ("height",)
+    assert not coding.interaction.disabled
+    coding.interaction.value, coding.genetic.value = "height", "hethom"
+    form.model.value = "saddle-point"
+    assert (coding.interaction.value, coding.interaction.disabled) == ("", True)
+    assert coding.genetic.value == "additive"
+    assert coding.offered == ["additive", "dominant", "recessive", "hetonly"]
+    assert "the saddle-point test is of one column" in coding.genetic.description
+    form.model.value = "linear"
+    assert coding.offered == [*GENETIC_MODELS] == [*COLUMNS]
+    coding.interaction.value = "height"
+    state.covariates = ()
+    assert coding.interaction.value == ""
 
 
 def test_models_of_cases_are_offered_for_cases_alone(panel, state):

@@ -575,6 +575,8 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         genotypes=path,
         trait="weight",
         covariates=("breed", "PC2"),
+        genetic_model="hethom",
+        interaction="breed",
         window="200kb",
         blup="method:ssSNPBLUP;h2:0.3;weight:0.4;preconditioner:block;stop:1e-06",
         pedigree=str(pedigree),
@@ -598,6 +600,7 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         assert form.request == BlupRequest("Single-step (ssSNPBLUP)", 0.3, "block", 1e-6, 0.4)
         assert form.run.ids.tolist() != ids
     first, second = (visit.state for visit in visits)
+    assert first.scan.coding == second.scan.coding
     assert first.variant == second.variant
     assert first.blup.breeding_values == pytest.approx(second.blup.breeding_values)
     visits[1].session.close()
@@ -610,6 +613,8 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         ({"window": "3snps"}, "window is '3snps', needs 20snps or 50snps or"),
         ({"model": "logistic", "trait": "weight"}, "needs linear, as weight has"),
         ({"model": "wald", "trait": "weight"}, "model is 'wald', needs linear"),
+        ({"genetic_model": "wild"}, "genetic-model is 'wild', needs additive or dominant or rec"),
+        ({"interaction": "age"}, "there is no interaction with 'age': "),
         ({"covariates": ("age",)}, "no column or component is named 'age'"),
         ({"variant": "rs0"}, "no variant is named 'rs0'"),
         ({"kept": "maf:2"}, "the threshold is '2', needs a number from 0 to 0.5"),
