@@ -180,6 +180,21 @@ def test_clumps_of_a_scan(run, made):
 
 
 @pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("ID P NEG_LOG10_P", ("0.0 400.5", "0.0 1300", "1e-300 300", "0 900")),
+        ("ID P", ("3e-401", "1.5E-1300", "1e-300", "4.2e-900")),
+    ],
+)
+def test_index_variants_have_the_lowest_p_where_float64_has_0(run, made, header, rows):
+    ids = made.variants.ids[:4].tolist()
+    rows = [f"{name} {row}" for name, row in zip(ids, rows, strict=True)]
+    Path("scan").write_text("\n".join([header, *rows]) + "\n")
+    code, out, _ = run("clump g.bed scan --min-r2 1")
+    assert (code, [row["ID"] for row in rows_of(out)]) == (0, [ids[k] for k in (1, 3, 0, 2)])
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("SNP Q\nx 0.5\n", "scan: has columns SNP, Q, needs P, pval"),

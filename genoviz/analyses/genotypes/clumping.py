@@ -53,6 +53,7 @@ def iter_clump(
     genotypes: Genotypes,
     p: np.ndarray,
     *,
+    minus_log10_p: np.ndarray | None = None,
     index_p: float = 1e-4,
     min_r2: float = 0.5,
     max_distance: int = 250_000,
@@ -71,6 +72,8 @@ def iter_clump(
         The genotypes, with variants in any order. A variant without a position is its own clump.
     p
         p values, shape (n_variants,); variants with NaN are skipped.
+    minus_log10_p
+        -log10 p, shape (n_variants,), which ranks variants whose p is below 1e-308, hence 0.
     index_p
         Largest p of an index variant.
     min_r2
@@ -95,6 +98,10 @@ def iter_clump(
         raise ParameterError(f"p has shape {p.shape}, needs ({genotypes.n_variants},)")
     if ((p < 0) | (p > 1)).any():
         raise ParameterError(f"p has {p[(p < 0) | (p > 1)][0]:g}, needs to be 0 to 1")
+    if minus_log10_p is not None and np.shape(minus_log10_p) != p.shape:
+        raise ParameterError(
+            f"minus_log10_p has shape {np.shape(minus_log10_p)}, needs {p.shape} as p"
+        )
     if not 0 <= index_p <= 1:
         raise ParameterError(f"index_p is {index_p}, needs to be 0 to 1")
     check_linkage_options(max_distance, min_r2, measure)
@@ -104,7 +111,8 @@ def iter_clump(
     order = order[np.isfinite(p[order])]
     contigs, positions, p = contigs[order], positions[order], p[order]
     is_placed = is_placed[order]
-    ranked = np.argsort(p, kind="stable")
+    logs = np.zeros(len(p)) if minus_log10_p is None else np.asarray(minus_log10_p)[order]
+    ranked = np.lexsort((-logs, p))
     ranked = ranked[p[ranked] <= index_p]
     is_free = np.ones(len(order), bool)
     found: list[tuple[int, np.ndarray, np.ndarray]] = []

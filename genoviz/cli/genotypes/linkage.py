@@ -265,10 +265,11 @@ def clump(
     with show_progress() as bar:
         p_of = _read_p(scan, id_column, p_column)
         found = _open(genotypes, bar, filters, founders=founders)
-        p = _p_of_variants(found, p_of, scan)
+        p, minus_log10_p = _p_of_variants(found, p_of, scan)
         steps = iter_clump(
             found,
             p,
+            minus_log10_p=minus_log10_p,
             index_p=index_p,
             min_r2=min_r2,
             max_distance=round(_KB * window_kb),
@@ -279,35 +280,37 @@ def clump(
     print_notes(f"{len(clumps):,} clumps of p up to {index_p:g}")
 
 
-def _read_p(path: Path, id_column: str | None, p_column: str | None) -> dict[str, float]:
-    """Return p by ID; of an ID with several rows, as those of several tests, the lowest p."""
+def _read_p(
+    path: Path, id_column: str | None, p_column: str | None
+) -> dict[str, tuple[float, float]]:
+    """Return p and log10 p by ID; of several rows of an ID, as of several tests, the lowest."""
     import numpy as np
 
     from genoviz.io.genotypes.variant_tables import ID_TITLES, P_TITLES, read_variant_table
 
     table = read_variant_table(path)
     ids = table.texts(table.find(id_column, ID_TITLES, "the IDs of variants (--id-column)"))
-    p = table.numbers(table.find(p_column, P_TITLES, "p values (--p-column)"))
-    wrong = np.flatnonzero((p < 0) | (p > 1))
-    if len(wrong):
-        table.refuse(int(wrong[0]), f"p is {p[wrong[0]]:g}, needs to be 0 to 1")
-    found: dict[str, float] = {}
-    for name, value in zip(ids, p.tolist(), strict=True):
-        if value == value:
-            found[name] = min(value, found.get(name, value))
+    p, logs = table.p_values(table.find(p_column, P_TITLES, "p values (--p-column)"))
+    found: dict[str, tuple[float, float]] = {}
+    for name, *both in zip(ids, p.tolist(), (-logs).tolist(), strict=True):
+        if both[0] == both[0]:
+            found[name] = min(tuple(both), found.get(name, tuple(both)))
     n_more = int(np.isfinite(p).sum()) - len(found)
     told = f"{path.name} has {n_more:,} further rows of the same IDs; the lowest p of each counts"
     print_notes(*[told] * (n_more > 0))
     return found
 
 
-def _p_of_variants(genotypes: Genotypes, p_of: dict[str, float], path: Path) -> np.ndarray:
+def _p_of_variants(
+    genotypes: Genotypes, p_of: dict[str, tuple[float, float]], path: Path
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return p and -log10 p of the variants, NaN for those without."""
     import numpy as np
 
     from genoviz.errors import FileFormatError, ParameterError
 
     ids = genotypes.variants.ids.tolist()
-    p = np.array([p_of.get(name, np.nan) for name in ids])
+    both = np.array([p_of.get(name, (np.nan, np.nan)) for name in ids]).reshape(-1, 2)
     named = [name for name in ids if name in p_of]
     if not named:
         raise FileFormatError(path, f"has a p of none of the {len(ids):,} variants")
@@ -319,9 +322,9 @@ def _p_of_variants(genotypes: Genotypes, p_of: dict[str, float], path: Path) -> 
         lowest = min({*p_of} - {*named}, key=p_of.get)
         print_notes(
             f"{absent:,} of {len(p_of):,} variants of {path.name} have no genotypes, such as "
-            f"{lowest} with the lowest p of these, {p_of[lowest]:g}"
+            f"{lowest} with the lowest p of these, {p_of[lowest][0]:g}"
         )
-    return p
+    return both[:, 0], -both[:, 1]
 
 
 def _clump_columns(

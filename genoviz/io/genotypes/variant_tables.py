@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 ID_TITLES = ("ID", "SNP", "rsID", "MarkerName", "variant", "variant_id", "marker")
 P_TITLES = ("P", "pval", "p_value", "pvalue", "p-value", "p_wald", "P_BOLT_LMM")
+LOG_P_TITLES = ("NEG_LOG10_P", "LOG10_P", "LOG10P", "MLOG10P", "minus_log10_p", "neg_log_pvalue")
+"""Columns of -log10 p; by each of these names, programs write the positive number."""
 ALLELE_TITLES = ("A1", "effect_allele", "allele", "tested_allele", "ALT")
 
 
@@ -96,6 +99,34 @@ class VariantValues:
             except ValueError:
                 self.refuse(row, f"column {title} has {self.frame[title][row]!r}, needs a number")
         return values
+
+    def p_values(self, title: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return a column as p and -log10 p, float64; NaN for empty fields and NA.
+
+        The second tells p apart that float64 has as 0: by a column of `LOG_P_TITLES`, or by the
+        digits, as of 3e-400.
+
+        Raises
+        ------
+        FileFormatError
+            If a field is not a number from 0 to 1.
+        """
+        p = self.numbers(title)
+        wrong = np.flatnonzero((p < 0) | (p > 1))
+        if len(wrong):
+            self.refuse(int(wrong[0]), f"p is {p[wrong[0]]:g}, needs to be 0 to 1")
+        with np.errstate(divide="ignore"):
+            logs = -np.log10(p)
+        zeros = np.flatnonzero(p == 0)
+        if len(zeros):
+            column = self.first(LOG_P_TITLES)
+            for row in zeros.tolist() if column is None else ():
+                digits = Decimal(self.frame[title][row].strip())
+                logs[row] = np.inf if digits == 0 else -float(digits.log10())
+            if column is not None:
+                found = self.numbers(column)[zeros]
+                logs[zeros] = np.where(found > 0, found, np.inf)
+        return p, logs
 
     def refuse(self, row: int, found: str) -> None:
         """Raise `FileFormatError` about a row."""
