@@ -228,6 +228,26 @@ def test_covariates_that_others_determine_are_left_out_and_told(model):
     assert not expected.notes
 
 
+@pytest.mark.parametrize("unit", [0.3, 1.0, -2e9])
+@pytest.mark.parametrize("genetic_model", ["additive", "genotypic"])
+def test_a_perfect_fit_has_a_finite_p_that_rounding_does_not_change(unit, genetic_model):
+    genotypes, _, _ = make_study()
+    y = unit * dosages_of(genotypes.packed, 90)[:, 0]
+    scan = associate(genotypes, y, genetic_model=genetic_model)
+    degrees = np.isfinite(y).sum() - 2 - (genetic_model == "genotypic")
+    assert scan.minus_log10_p[0] == pytest.approx(7 * degrees, abs=degrees / 2)
+    assert np.nanargmax(scan.minus_log10_p) == 0
+
+
+def test_a_trait_beyond_what_can_be_squared_is_refused():
+    genotypes, phenotype, _ = make_study()
+    small, large = (associate(genotypes, phenotype * unit).p for unit in (1e-50, 1e50))
+    np.testing.assert_allclose(small, large, rtol=1e-9)
+    for unit in (1e-200, 1e200):
+        with pytest.raises(ParameterError, match=r"needs 1e-60 to 1e.60, as its squares leave"):
+            associate(genotypes, phenotype * unit)
+
+
 def test_a_study_that_covariates_leave_nothing_of_is_refused():
     genotypes, phenotype, covariates = make_study()
     with pytest.raises(ParameterError, match="explain the phenotype entirely"):

@@ -20,6 +20,7 @@ from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
 XModel = Literal["skip", "haploid", "diploid"]
+MIN_SPREAD = 1e-60
 X_MODELS = ("skip", "haploid", "diploid")
 """Index is the number of PLINK's ``--xchr-model``."""
 SEX = "sex"
@@ -115,7 +116,8 @@ def make_design(
     Raises
     ------
     ParameterError
-        If shapes do not match, too few samples are left, or the phenotype is constant.
+        If shapes do not match, too few samples are left, or the phenotype is constant, or of a
+        range below 1e-60 or above 1e60.
     """
     y = np.asarray(phenotype, np.float64)
     columns = np.empty((n_samples, 0)) if covariates is None else np.asarray(covariates, np.float64)
@@ -162,6 +164,12 @@ def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
         raise ParameterError(
             f"{trait} is {y[0]:g} for all {n:,} samples that have it and all covariates; needs at "
             "least two different values"
+        )
+    spread = y.max() - y.min()
+    if spread < MIN_SPREAD or spread > 1 / MIN_SPREAD:
+        raise ParameterError(
+            f"{trait} has a range of {spread:g}, needs {MIN_SPREAD:g} to {1 / MIN_SPREAD:g}, as "
+            "its squares leave float64; take another unit"
         )
 
 

@@ -31,6 +31,10 @@ from genoviz.model.genotypes.genotypes import Genotypes
 
 UNVARIED = 1e-9
 """Below this share of its sum of squares, the residual of a variant is rounding error."""
+EXPLAINED = 1e-14
+"""Share of the phenotype's sum of squares that is rounding: no smaller residual is taken.
+
+Otherwise a perfect fit has an error of 0 or of chance, and no finite p, or any."""
 
 
 def iter_linear_scan(
@@ -167,7 +171,8 @@ def _fit_block(
     is_fit = (left > UNVARIED * squares) & (degrees > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         beta = across / left
-        error = np.sqrt(np.maximum(of_phenotype / left - beta**2, 0) / degrees)
+        of_phenotype /= left
+        error = np.sqrt(np.maximum(of_phenotype - beta**2, EXPLAINED * of_phenotype) / degrees)
         statistic = beta / error
     fits.beta[block] = np.where(is_fit, beta, np.nan)
     fits.standard_error[block] = np.where(is_fit, error, np.nan)

@@ -21,6 +21,7 @@ from genoviz.analyses.genotypes.association.p_values import (
     log_p_of_t,
     log_p_of_z,
 )
+from genoviz.analyses.genotypes.association.regressions import EXPLAINED
 from genoviz.analyses.genotypes.association.terms import TermCoder, Terms
 from genoviz.analyses.genotypes.dosage_blocks import iter_dosage_blocks
 from genoviz.analyses.genotypes.matrix_parts import module_of
@@ -131,8 +132,9 @@ class _Regression:
         if self._model == "linear":
             inverse = np.linalg.inv(rest[:, :t, :t])
             found = (inverse @ rest[:, :t, t:])[:, :, 0]
-            residual = rest[:, t, t] - (found * rest[:, :t, t]).sum(1)
-            covariances = inverse * (np.maximum(residual, 0) / degrees)[:, None, None]
+            total = rest[:, t, t]
+            residual = np.maximum(total - (found * rest[:, :t, t]).sum(1), EXPLAINED * total)
+            covariances = inverse * (residual / degrees)[:, None, None]
         elif self._model == "firth":
             found = np.full((len(rows), t), np.nan)
             covariances = np.full((len(rows), t, t), np.nan)
