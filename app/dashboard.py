@@ -169,8 +169,11 @@ class Dashboard:
         source = link.file or ("" if is_about_others else default_source())
         if source:
             companions = tuple(filter(None, (link.layout, *link.annotations)))
-            region = link.region if self.deck.is_first else None
-            self.session.open(source, region=region, companions=companions)
+            # Tracks goes there itself, as it may be on a contig that the graph names otherwise.
+            region = None if self.page.slug == TRACKS else link.region
+            self.session.open(
+                source, region=region, needs_region=self.deck.is_first, companions=companions
+            )
         for track in link.tracks or map(str, SETTINGS.tracks):
             self.session.tracks.open(track)
         sequences = link.sequences or next(map(str, SETTINGS.sequences), "")

@@ -12,6 +12,7 @@ from panel.custom import JSComponent
 
 from genoviz.errors import GenovizError
 from genoviz_app.session.highlights import Highlights
+from genoviz_app.session.lit_links import write_lit
 from genoviz_app.session.lit_sets import Highlight, LitSet
 from genoviz_app.session.session import Session
 
@@ -81,7 +82,7 @@ class LitList(JSComponent):
             {
                 "key": lit.key,
                 "title": lit.title,
-                "words": lit.words if lit.in_link else f"{lit.words}; too many for a link",
+                "words": lit.words if write_lit(lit) else f"{lit.words}; too many for a link",
                 "colour": lit.colour,
                 "is_hidden": lit.is_hidden,
             }

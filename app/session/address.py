@@ -18,6 +18,7 @@ from genoviz_app.parts.words import shorten
 from genoviz_app.session.split import Split
 
 View = tuple[float, float, float, float]
+WHOLE: View = (0.0, 0.0, 0.0, 0.0)
 MAX_K, MAX_LOWER = 100_000, 10_000
 FARTHEST_BP = 1e15
 MIN_BP = 1e-6
@@ -109,9 +110,10 @@ class Address:
     results
         Results to compute at once: "association", "prediction".
     lit
-        Highlights; see ``genoviz_app.session.lit_sets.write_lit``.
+        Highlights; see ``genoviz_app.session.lit_links``.
     view
-        Visible part of the picture, ``(x_min, x_max, y_min, y_max)`` in bp, or None for everything.
+        Visible part of the picture, ``(x_min, x_max, y_min, y_max)`` in bp; `WHOLE`, which links
+        have as ``all``; or None for the region, or everything if there is none.
     story
         Whether to show the views of a story, which follow the ``#``: "1" or "".
     lower
@@ -247,6 +249,8 @@ def _say(value: Any, field: Field) -> str | tuple[str, ...]:
     """Return the value of a field in a link; a tuple is written item by item."""
     if isinstance(value, Region):
         return f"{value.path}:{value.start + 1}-{value.end}"
+    if value == WHOLE:
+        return "all"
     if isinstance(value, tuple) and field.default != ():
         return ",".join(f"{number:.12g}" for number in value)
     return value if isinstance(value, tuple | str) else str(value or "")
@@ -287,7 +291,7 @@ def parse_place(text: str) -> Region:
 
 
 def parse_view(text: str) -> View:
-    """Return the view of ``x_min,x_max,y_min,y_max``, in bp.
+    """Return the view of ``x_min,x_max,y_min,y_max``, in bp, or of ``all``.
 
     Raises
     ------
@@ -299,6 +303,8 @@ def parse_view(text: str) -> View:
     >>> parse_view("0,1e6,-5,250.5")
     (0.0, 1000000.0, -5.0, 250.5)
     """
+    if text == "all":
+        return WHOLE
     try:
         x_min, x_max, y_min, y_max = (float(part) for part in text.split(","))
     except ValueError:

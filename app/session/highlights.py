@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import param
@@ -17,21 +18,20 @@ from genoviz.model import PangenomeGraph
 from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+from genoviz_app.session.lit_links import parse_lit, write_lits
 from genoviz_app.session.lit_sets import (
+    COLOURS,
     NOWHERE,
     Highlight,
     LitSet,
     Place,
     contigs_of,
-    parse_lit,
     place_on_graph,
     with_place,
 )
 
 if TYPE_CHECKING:
     from genoviz_app.session.session import Session
-
-COLOURS = ("#ff3ea5", "#52f06a", "#ff9b1a", "#b794ff", "#ff5c52", "#2ee6d6")
 
 
 class Highlights(param.Parameterized):
@@ -57,7 +57,7 @@ class Highlights(param.Parameterized):
     @property
     def link(self) -> tuple[str, ...]:
         """Values for a link; sets that are too large are omitted."""
-        return tuple(filter(None, (lit.in_link for lit in self.sets)))
+        return write_lits(self.sets)
 
     @property
     def shown(self) -> tuple[LitSet, ...]:
@@ -73,9 +73,10 @@ class Highlights(param.Parameterized):
 
     def follow_link(self, items: tuple[str, ...]) -> None:
         """Create the highlights of a link, once its files are open."""
-        for item in items:
+        for number, item in enumerate(items):
             try:
-                self.light_up(parse_lit(item, self._graph))
+                things, colour, is_hidden = parse_lit(item, self._graph, number)
+                self._submit(things, partial(self._keep, colour=colour, is_hidden=is_hidden))
             except ParameterError as error:
                 self._session.complain(f"The link lights up what is not there: {error}.")
 
@@ -158,15 +159,18 @@ class Highlights(param.Parameterized):
         steps = _iter_place(graph, things)
         self._session.submit(steps, title="positions of highlights", pool=FILES, follow=follow)
 
-    def _keep(self, highlight: Highlight, place: Place) -> None:
+    def _keep(
+        self, highlight: Highlight, place: Place, *, colour: str = "", is_hidden: bool = False
+    ) -> None:
         if not len(highlight):
             self._session.problem = f"{highlight.title} has nothing that could be lit up."
             return
         before = next((lit for lit in self.sets if _is_same(lit.highlight, highlight)), None)
         self._n_made += before is None
         key = before.key if before is not None else self._n_made
-        colour = before.colour if before is not None else self._free_colour()
-        lit = with_place(LitSet(highlight, key, colour, ""), self._graph, place)
+        colour = before.colour if before is not None else colour or self._free_colour()
+        lit = LitSet(highlight, key, colour, "", is_hidden=is_hidden)
+        lit = with_place(lit, self._graph, place)
         problem = self.why_not(lit)
         if problem:
             self._session.problem = problem

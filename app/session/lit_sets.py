@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -17,14 +15,13 @@ from genoviz.analyses.graph.query.placed_intervals import (
     place_intervals,
     stretches_on_path,
 )
-from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.intervals.intervals import aliases
-from genoviz_app.parts.words import n_words, shorten, write_place
+from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.graph_places import on_graph
 
+COLOURS = ("#ff3ea5", "#52f06a", "#ff9b1a", "#b794ff", "#ff5c52", "#2ee6d6")
 NO_NODES = np.empty(0, np.int64)
-MAX_IN_LINK, LONGEST_IN_LINK = 40, 1500
 NO_STRETCHES = np.empty((0, 2), np.int64)
 
 
@@ -115,11 +112,6 @@ class LitSet:
         """Return a navigation target without colour and name."""
         things = Highlight("", "") if region is None else Highlight.of_region(region)
         return cls(things, 0, "", "", nodes=nodes)
-
-    @cached_property
-    def in_link(self) -> str:
-        """Its value in a link, or "" if it is too large."""
-        return write_lit(self.highlight, self.graph)
 
     @property
     def title(self) -> str:
@@ -262,75 +254,3 @@ def _words(highlight: Highlight, graph: PangenomeGraph | None, place: Place) -> 
     words += f" on {n_words(len(place.nodes), 'node')}, {n_haplotypes}"
     n_missing = 0 if place.placed is None else n - place.placed.n_placed
     return words + (f"; {n_missing:,} not on the graph" if n_missing else "")
-
-
-def write_lit(highlight: Highlight, graph: PangenomeGraph | None) -> str:
-    """Return a highlight as link text; "" if it is too large, or its graph is not open.
-
-    The text has its noun, its title, a letter for its content, and up to 40 places, nodes or
-    samples.
-
-    Examples
-    --------
-    >>> write_lit(Highlight.of_region(PathRegion("chr1", 9, 20), "GENE1", "gene"), None)
-    'gene!GENE1!p!chr1:9-20'
-    """
-    if len(highlight) > MAX_IN_LINK or highlight.n_found > len(highlight):
-        return ""
-    kind, items = "s", list(highlight.samples)
-    if highlight.intervals is not None:
-        kind, found = "e" if highlight.is_everywhere else "p", highlight.intervals
-        rows = zip(
-            found.contig_ids.tolist(), found.starts.tolist(), found.ends.tolist(), strict=True
-        )
-        items = [f"{found.contigs[contig]}:{start}-{end}" for contig, start, end in rows]
-    elif highlight.nodes is not None:
-        if graph is None or highlight.graph is not graph:
-            return ""
-        kind, items = "n", [graph.node_names[node] for node in highlight.nodes.tolist()]
-    parts = (highlight.noun, highlight.title)
-    text = "!".join([*map(_quote, parts), kind, ",".join(map(_quote, items))])
-    return text if items and len(text) <= LONGEST_IN_LINK else ""
-
-
-def parse_lit(text: str, graph: PangenomeGraph | None) -> Highlight:
-    """Parse a highlight from a link.
-
-    Raises
-    ------
-    ParameterError
-        If the text is invalid, or the graph lacks its nodes.
-
-    Examples
-    --------
-    >>> parse_lit("gene!GENE1!p!chr1:9-20", None).intervals.starts
-    array([9])
-    """
-    parts = text.split("!")
-    if len(parts) != 4 or parts[2] not in ("p", "e", "n", "s") or not parts[3]:
-        raise ParameterError(
-            f"{shorten(text, 60)!r} is nothing that could be lit up, needs a noun, a title, one of "
-            "p, e, n and s, and names or places, with ! between"
-        )
-    noun, title, kind = unquote(parts[0]), unquote(parts[1]), parts[2]
-    items = [unquote(item) for item in parts[3].split(",")][:MAX_IN_LINK]
-    if kind == "s":
-        return Highlight(title, noun, samples=tuple(items))
-    if kind == "n":
-        nodes = [-1 if graph is None else graph.node_names.find(item) for item in items]
-        if -1 in nodes:
-            raise ParameterError(f"{title} has node {items[nodes.index(-1)]!r}, which is not here")
-        return Highlight(title, noun, nodes=np.array(nodes, np.int64), graph=graph)
-    regions = [PathRegion.parse(item) for item in items]
-    contigs = tuple(dict.fromkeys(region.path for region in regions))
-    intervals = Intervals(
-        contigs,
-        np.array([contigs.index(region.path) for region in regions], np.int32),
-        np.array([region.start for region in regions], np.int64),
-        np.array([region.end for region in regions], np.int64),
-    )
-    return Highlight(title, noun, intervals, is_everywhere=kind == "e")
-
-
-def _quote(text: str) -> str:
-    return quote(text, safe="/:# ")

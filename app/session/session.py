@@ -150,6 +150,7 @@ class Session(param.Parameterized):
         self._is_companion, self._opening_source = False, ""
         self._next: deque[str] = deque()
         self._wanted_region: Region | None = None
+        self._needs_region = True
         self._next_waiting = 0.0
         self._uploads: Path | None = None
         self._queued: deque[tuple[str, bytes | str]] = deque()
@@ -258,7 +259,12 @@ class Session(param.Parameterized):
         return any(job.can_run and job not in first for job in self._jobs if job.pool is not FILES)
 
     def open(
-        self, source: str, *, region: Region | None = None, companions: tuple[str, ...] = ()
+        self,
+        source: str,
+        *,
+        region: Region | None = None,
+        needs_region: bool = True,
+        companions: tuple[str, ...] = (),
     ) -> None:
         """Start opening a sample by name or a file on the server by path.
 
@@ -270,6 +276,8 @@ class Session(param.Parameterized):
             Name of a sample, or path of a graph, or of a layout or annotations of the open graph.
         region
             Region of a graph to show.
+        needs_region
+            Whether to complain if the graph lacks it.
         companions
             Layout and annotations to open after the graph; by default those that the server was
             started with.
@@ -295,7 +303,7 @@ class Session(param.Parameterized):
                 (),
             )
         self._begin_opening(iter_open_source(source, self._folders, iter_open_file), source)
-        self._wanted_region = region
+        self._wanted_region, self._needs_region = region, needs_region
         self._next.extend(str(companion) for companion in companions)
 
     def _is_plink(self, source: str) -> bool:
@@ -485,9 +493,10 @@ class Session(param.Parameterized):
             try:
                 region = resolve_region(opened.graph, str(region))[0]
             except ParameterError as error:
-                if len(opened.graph.path_directory.meanings(region.path)) > 1:
+                is_unclear = len(opened.graph.path_directory.meanings(region.path)) > 1
+                if self._needs_region and is_unclear:
                     unclear = write_place(region)
-                else:
+                elif self._needs_region:
                     self.complain(f"The link's region is not shown: {error}.")
                 region = None
         self.param.update(

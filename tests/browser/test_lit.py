@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing, contextmanager
 
 import pytest
 
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
-from tests.browser.conftest import Visit
+from tests.browser.conftest import CHROMIUM, FLAGS, Visit
+from tests.waiting import PATIENCE
 
 N_SAMPLES = 12
 # Number of pixels of a colour in the picture.
@@ -41,8 +43,20 @@ class LitVisit(Visit):
         item = self.page.get_by_role("list", name="Lit up").get_by_role("listitem")
         item = item.filter(has_text=title)
         self.insist(button.click, item.is_visible)
-        colour = item.get_attribute("data-colour").lstrip("#")
-        return item.inner_text(), [int(colour[i : i + 2], 16) for i in (0, 2, 4)]
+        return item.inner_text(), rgb(item.get_attribute("data-colour"))
+
+    def light_region(self, place):
+        """Go to a region of the tracks, and highlight it."""
+        field = self.page.get_by_label("Region or feature")
+        self.show_page("Tracks", field.is_visible)
+
+        def enter():
+            field.fill(place)
+            field.press("Enter")
+
+        self.insist(enter, lambda: place.replace(",", "").split("#")[-1] in self.page.url)
+        button = self.page.get_by_role("button", name="Light up: the clicked feature, otherwise")
+        return self.light(button, place)
 
     def go(self, title, condition):
         """Click on a title in the list."""
@@ -65,10 +79,34 @@ class LitVisit(Visit):
         )  # fmt: skip
 
     @property
+    def listed(self):
+        """Words, colour, and whether it is hidden, of each highlight."""
+        items = self.page.get_by_role("list", name="Lit up").locator("li[data-colour]")
+        return items.evaluate_all(
+            "items => items.map((one) =>"
+            " [one.innerText, one.dataset.colour, one.classList.contains('hidden')])"
+        )
+
+    @property
     def named(self):
         """The highlights shown by the tracks."""
         lanes = self.page.locator("canvas[data-lit]")
         return dict(json.loads(lanes.get_attribute("data-lit")))
+
+
+def rgb(colour):
+    """Return red, green and blue of ``#rrggbb``."""
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+@contextmanager
+def fresh_visit(browsers, url):
+    """Open a link in a new browser, as another person would."""
+    browser = browsers.launch(executable_path=CHROMIUM, args=FLAGS)
+    with closing(browser):
+        page = browser.new_page(viewport={"width": 1366, "height": 768}, color_scheme="dark")
+        page.set_default_timeout(1000 * PATIENCE)
+        yield LitVisit(page, url)
 
 
 @pytest.fixture(scope="module")
@@ -167,16 +205,8 @@ def test_a_snp_is_lit_at_its_base(visit):
 
 
 def test_an_interval_is_lit_in_the_tracks_and_on_the_layout(visit, sample):
-    place, field = f"{sample[0]}:2,001-4,000", visit.page.get_by_label("Region or feature")
-    visit.show_page("Tracks", field.is_visible)
-
-    def enter():
-        field.fill(place)
-        field.press("Enter")
-
-    visit.insist(enter, lambda: "chr1:2001-4000" in visit.page.url)
-    button = visit.page.get_by_role("button", name="Light up: the clicked feature, otherwise")
-    words, colour = visit.light(button, place)
+    place = f"{sample[0]}:2,001-4,000"
+    words, colour = visit.light_region(place)
     assert re.search(r"1 interval on [\d,]+ nodes, \d+ haplotypes", words)
     visit.until(lambda: visit.named[place] == 1)
     visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
@@ -184,6 +214,41 @@ def test_an_interval_is_lit_in_the_tracks_and_on_the_layout(visit, sample):
     visit.page.get_by_role("button", name=f"Remove {place}").click()
     visit.until(lambda: visit.count(colour) == 0)
     assert visit.errors == []
+
+
+def test_all_that_is_lit_is_there_again_in_a_fresh_browser(visit, sample, browsers):
+    kmer, place = "GATTACA", f"{sample[0]}:2,001-4,000"
+    all_hits = re.compile(r"^all \d\d+ hits$")
+    visit.find(kmer, visit.page.get_by_text(all_hits).is_visible)
+    words, _ = visit.light(visit.page.get_by_role("button", name="Light up: all these hits"), kmer)
+    visit.until(lambda: "lit=" in visit.page.url and kmer in visit.page.url)
+    link_to_hits = visit.page.url
+    assert int(re.search(r"(\d+) hits", words)[1]) > 40
+    assert "too many" not in words
+    show = visit.page.get_by_role("button", name="Show on the layout")
+    visit.find("rs700", show.is_visible)
+    _, violet = visit.light(show, "rs700")
+    visit.light_region(place)
+    visit.page.get_by_role("button", name=f"Hide {place}").click()
+    visit.until(lambda: place not in visit.named)
+    tracks = visit.named
+    visit.show_page("Pangenome", lambda: visit.button("Run").is_visible())
+    visit.button("Fit to view").click()
+    visit.until(lambda: visit.count(violet) > 10)
+    visit.settle()
+    before = visit.listed
+    visit.until(lambda: visit.page.url.count("lit=") == len(before))
+    with fresh_visit(browsers, visit.page.url) as again:
+        again.until(lambda: again.listed == before)
+        again.until(lambda: again.count(violet) > 10)
+        again.settle()
+        for words, colour, _ in before:
+            n_pixels = again.count(rgb(colour))
+            assert n_pixels > 0 if visit.count(rgb(colour)) > 30 else n_pixels < 60, words
+        again.show_page("Tracks", lambda: again.named == tracks)
+        again.page.goto(link_to_hits)
+        again.until(again.page.get_by_text(all_hits).is_visible)
+    assert visit.errors + again.errors == []
 
 
 def test_a_page_is_docked_beside_a_running_layout_and_comes_back_with_its_link(visit, tabs):

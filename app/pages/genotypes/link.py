@@ -99,7 +99,10 @@ class LinkFollower:
             state.keep(thresholds)
         while state.filtering.is_open:
             yield
+        region = state.session.region
         self._apply_variant(link.variant)
+        if link.region is not None and region is not None:
+            state.session.region = region  # the variant's region would replace that of the link
         self._apply_window(link.window)
         if link.blup:
             form = panels.prediction.form

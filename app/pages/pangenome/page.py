@@ -36,7 +36,7 @@ from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.sample_select import ChromosomeTable, SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
-from genoviz_app.session.address import Address
+from genoviz_app.session.address import WHOLE, Address, View
 from genoviz_app.session.session import Session
 
 
@@ -127,7 +127,10 @@ class PangenomePage(Page):
     @property
     def link(self) -> Address:
         """The present view as fields of a link."""
-        return replace(page_link(self.view), lower=self.dock.height, panel=self.dock.slug)
+        # A link with a region but without a view leads to the region.
+        is_led = self._session.region is not None and self._follower.link is None
+        link = page_link(self.view, WHOLE if is_led else None)
+        return replace(link, lower=self.dock.height, panel=self.dock.slug)
 
     def follow(self, link: Address) -> None:
         """Show the view of a link once its graph is open."""
@@ -249,8 +252,8 @@ class PangenomePage(Page):
         return "" if opened is None else opened.source or opened.title
 
 
-def page_link(view: LayoutView) -> Address:
-    """Return the picture's part of a link: colours, shape, and a view chosen by the user."""
+def page_link(view: LayoutView, whole: View | None) -> Address:
+    """Return the picture's part of a link: colours, shape, and a view, ``whole`` for all of it."""
     picture = view.picture
     choice, shown = picture.choice, picture.viewport
     is_own = shown is not None and not picture.frames.follows
@@ -260,30 +263,30 @@ def page_link(view: LayoutView) -> Address:
         group=choice.group_by if choice.group_by != DEFAULT_CHOICE.group_by else "",
         paths=choice.paths,
         shape=wish.value if wish is not None else "",
-        view=(shown.x_min, shown.x_max, shown.y_min, shown.y_max) if is_own else None,
+        view=(shown.x_min, shown.x_max, shown.y_min, shown.y_max) if is_own else whole,
     )
 
 
 class LinkFollower:
-    """Applies a link to the page once everything it names is open."""
+    """Applies `link` to the page once everything it names is open; then it is None."""
 
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
-        self._link: Address | None = None
+        self.link: Address | None = None
 
     def follow(self, link: Address) -> None:
         """Start to apply a link."""
-        self._link = link
+        self.link = link
 
     def poll(self) -> None:
         """Apply the link once everything is open; report what cannot be applied."""
-        link, picture = self._link, self._view.picture
+        link, picture = self.link, self._view.picture
         if link is None or self._session.is_opening:
             return
         if self._session.opened is None:
-            self._link = None
+            self.link = None
         elif picture.viewport is not None and picture.shown is not None:
-            self._link = None
+            self.link = None
             for follow in (self._follow_colours, self._follow_shape, self._follow_view):
                 self._session.complain(follow(link))
 
@@ -311,7 +314,9 @@ class LinkFollower:
 
     def _follow_view(self, link: Address) -> str:
         picture, region = self._view.picture, self._session.region
-        if link.view is not None:
+        if link.view == WHOLE:
+            picture.fit()
+        elif link.view is not None:
             size = picture.viewport
             view = Viewport(*link.view, size.width, size.height)
             # The link's canvas had a different height, or this one has not received its size yet.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from genoviz.errors import ParameterError
 from genoviz_app.pages import PAGES as ALL_PAGES
-from genoviz_app.session.address import OF_PAGES, Address, Region, parse_view, parse_zoom
+from genoviz_app.session.address import OF_PAGES, WHOLE, Address, Region, parse_view, parse_zoom
 
 PAGES = ("pangenome", "coverage")
 
@@ -138,6 +138,7 @@ SPANS = st.tuples(st.integers(-(10**9), 10**9), st.integers(1, 10**9))
         results=st.lists(NAMES, max_size=2).map(tuple),
         zoom=st.none() | st.just((-3.0, 1234567.0)),
         view=st.none()
+        | st.just(WHOLE)
         | st.tuples(SPANS, SPANS).map(
             lambda spans: tuple(
                 float(end) for start, length in spans for end in (start, start + length)

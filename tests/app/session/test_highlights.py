@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PathRegion
+from genoviz.model.byte_strings import ByteStrings
 from genoviz_app.pages.pangenome.page import PangenomePage
 from genoviz_app.pages.pangenome.picture.shared_marks import PICKED_COLOUR, REGION_COLOUR
 from genoviz_app.parts.lighting import LitList, light_button
 from genoviz_app.plots.kmer_genome import GenomeFigures
 from genoviz_app.plots.lit_stretches import lit_along, lit_bars
 from genoviz_app.session.address import Address
-from genoviz_app.session.lit_sets import Highlight
+from genoviz_app.session.lit_links import MAX_NODES, MAX_PLACES, parse_lit, write_lits
+from genoviz_app.session.lit_sets import COLOURS, Highlight, LitSet
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 from tests.graphs import make_graph
@@ -238,21 +243,68 @@ def test_a_figure_gets_bars_when_there_are_some_and_they_keep_their_share_of_its
 def test_what_is_lit_is_part_of_the_link_and_what_is_too_large_is_said(opened):
     graph = opened.opened.graph
     light(opened, on_paths((0, 0, 2), (1, 5, 6), title="a,b!c", is_everywhere=True))
+    opened.highlights.remove(light(opened, on_paths((0, 0, 2), title="gone")).key)
     light(opened, Highlight("s3, s4", "node", nodes=np.array([2, 3]), graph=graph))
-    many = on_paths(*[(0, 1, 2)] * 41, title="many")
+    many = on_paths(*[(0, i % 5, i % 5 + 2 + i % 2) for i in range(2001)], title="many")
     light(opened, many)
+    samples = tuple(f"HG{i:05}" for i in range(100))
+    hidden = light(opened, Highlight("100 samples", "sample", samples=("ref", *samples)))
+    opened.highlights.hide(hidden.key)
     links = opened.highlights.link
-    assert len(links) == 2
+    assert len(links) == 3
     words = [item["words"] for item in LitList(opened.highlights, print).items]
-    assert [text.endswith("; too many for a link") for text in words] == [False, False, True]
+    is_large = [text.endswith("; too many for a link") for text in words]
+    assert is_large == [False, False, True, False]
     address = Address.parse(Address(lit=links).query, pages=())
     assert address.lit == links
-    before = opened.highlights.sets
+    before = [lit for lit in opened.highlights.sets if lit.title != "many"]
     opened.highlights.clear()
-    opened.highlights.follow_link(("x", *address.lit, "node!n!n!s9"))
-    poll_until(opened.poll, lambda: len(opened.highlights.sets) == 2)
-    for old, new in zip(before, opened.highlights.sets, strict=False):
+    opened.highlights.follow_link(
+        (*address.lit, "x", "node!n!n!s9", "hit!n!P!c:-1", "hit!n!P!c:1!9")
+    )
+    poll_until(opened.poll, lambda: len(opened.highlights.sets) == 3)
+    for old, new in zip(before, opened.highlights.sets, strict=True):
         assert (old.title, old.words) == (new.title, new.words)
+        assert (old.colour, old.is_hidden) == (new.colour, new.is_hidden)
         assert old.nodes.tolist() == new.nodes.tolist()
-    assert "'x' is nothing that could be lit up" in opened.problem
-    assert "has node 's9', which is not here" in opened.problem
+    for what in (
+        "'x' is nothing",
+        "'hit!n!P!c:1!9' is nothing",
+        "has node 's9', which is not here",
+    ):
+        assert what in opened.problem
+    assert "'' in the link needs numbers with dots between" in opened.problem
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 10**12), st.integers(0, 40))))
+def test_many_places_come_back_from_a_link(rows):
+    """A few are listed, many are packed; these are sorted on each contig."""
+    rows = [(contig, start, start + length) for contig, start, length in rows]
+    for few in filter(None, (rows[:40], rows)):
+        lit = LitSet(on_paths(*few, title="x y", is_everywhere=True), 1, "#52f06a", "")
+        found, colour, is_hidden = parse_lit(*write_lits([replace(lit, is_hidden=True)]), None)
+        assert (found.title, found.noun, colour, is_hidden) == ("x y", "hit", "#52f06a", True)
+        assert found.is_everywhere
+        placed = found.intervals
+        contigs = [PATHS.index(placed.contigs[i]) for i in placed.contig_ids.tolist()]
+        starts, ends = placed.starts.tolist(), placed.ends.tolist()
+        assert sorted(zip(contigs, starts, ends, strict=True)) == sorted(few)
+
+
+@given(st.sets(st.integers(0, 300), min_size=1))
+def test_many_nodes_come_back_from_a_link(numbers):
+    graph = SimpleNamespace(node_names=ByteStrings.from_integers(1, 301))
+    nodes = np.array(sorted(numbers))
+    lit = LitSet(Highlight("box", "node", nodes=nodes, graph=graph), 1, COLOURS[0], "", graph=graph)
+    (text,) = write_lits([lit])
+    found, colour, is_hidden = parse_lit(text, graph)
+    assert sorted(found.nodes.tolist()) == sorted(nodes.tolist())
+    assert (colour, is_hidden) == (COLOURS[0], False)
+
+
+def test_a_link_that_asks_for_too_much_is_cut():
+    graph = SimpleNamespace(node_names=ByteStrings.from_integers(1, 6000))
+    found, _, _ = parse_lit("node!box!N!1.zzzzzzzzz", graph)
+    assert len(found.nodes) == MAX_NODES
+    found, _, _ = parse_lit("hit!x!P!" + ",".join(["c:1" + ".zzzzzzzzz" * 99] * 30), None)
+    assert len(found.intervals) == MAX_PLACES

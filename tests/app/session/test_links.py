@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from genoviz.io.graph.lay import write_lay
-from genoviz.model import GraphLayout
+from genoviz.model import GraphLayout, PathRegion
 from genoviz.samples import get_sample
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.companions import iter_open_layout
@@ -57,6 +57,20 @@ def test_kmers_of_a_link_are_looked_for_whichever_page_it_shows(open_tab, page):
     tab.deck.show("kmers")
     tab.poll()
     assert kmers.state.text == "ACG"
+
+
+@pytest.mark.parametrize("page", ["pangenome", "kmers", "offtargets", "genotypes", "quality"])
+def test_the_region_of_a_link_stays_when_its_graph_is_open(open_tab, page):
+    tab = open_tab(page=page, at="alt:3-9")
+    poll_until(tab.poll, lambda: tab.session.opened is not None and not tab.session.opens_files)
+    tab.poll()
+    assert tab.session.region == PathRegion("alt", 2, 9)
+    assert "at=alt:3-9" in tab._link()
+    other = open_tab(page=page, at="chr9:3-9")
+    poll_until(
+        other.poll, lambda: other.session.opened is not None and not other.session.is_opening
+    )
+    assert ("chr9" in other.session.problem) == (page == "pangenome")
 
 
 def wrong_tracks(folder):
