@@ -11,13 +11,7 @@ import numpy as np
 
 from genoviz.analyses.sequences.fm_index import check_options, default_table_k
 from genoviz.analyses.sequences.index_text import make_index_text
-from genoviz.backend import (
-    Backend,
-    array_module,
-    check_devices,
-    load_kernel,
-    resolve_backend,
-)
+from genoviz.backend import Backend, array_module, check_devices, load_kernel, resolve_backend
 from genoviz.errors import ParameterError
 from genoviz.kernels.fm_index import LINE_BITS, SUPER_SHIFT
 from genoviz.kernels.suffix_sort import COVER_BITS, row_dtype
@@ -277,9 +271,9 @@ class _JoinedParts:
         self._rows, self._n_lines = np.empty(0, row_dtype(text.n_symbols)), 0
         self._part: _PartOfGpu | None = None
         self._streams: dict[int, Any] = {}
-        # Pinning takes as long as copying, so one buffer of a few MB is pinned and reused.
-        pinned = self._xp.cuda.alloc_pinned_memory(PINNED_BYTES)
-        self._pinned = np.frombuffer(pinned, np.uint8, PINNED_BYTES)
+        # Pinning takes as long as copying, so two buffers of a few MB are pinned and reused.
+        pinned = self._xp.cuda.alloc_pinned_memory(2 * PINNED_BYTES)
+        self._pinned = np.frombuffer(pinned, np.uint8, 2 * PINNED_BYTES).reshape(2, -1)
 
     def iter_parts(
         self, steps: Generator[tuple[str, int, int, _PartOfGpu | None], None, Any]
@@ -315,14 +309,14 @@ class _JoinedParts:
         return {} if self._part is None else {"lines": self._make_lines(self._rows, is_last=True)}
 
     @contextmanager
-    def _on(self, device: Any) -> Iterator[None]:
+    def _on(self, device: Any) -> Iterator[Any]:
         """Use a GPU through a stream with a higher priority than the sorting stream."""
         with device:
             if device.id not in self._streams:
                 stream = self._xp.cuda.Stream(non_blocking=True, priority=-1)
                 self._streams[device.id] = stream
-            with self._streams[device.id]:
-                yield
+            with self._streams[device.id] as stream:
+                yield stream
 
     def _make_lines(self, rows: np.ndarray, *, is_last: bool = False) -> np.ndarray:
         of_rows = load_kernel("fm_index", "cuda").LinesOfRows
@@ -340,11 +334,17 @@ class _JoinedParts:
         self._n_lines += len(made.lines)
 
     def iter_pieces(self, array: Any) -> Iterator[np.ndarray]:
-        """Yield a GPU array in pieces, which share one buffer."""
-        n_rows = PINNED_BYTES * len(array) // max(array.nbytes, 1)
-        for first in range(0, len(array), max(n_rows, 1)):
-            piece = array[first : first + n_rows]
-            found = self._pinned[: piece.nbytes].view(piece.dtype).reshape(piece.shape)
-            with self._on(array.device):
-                piece.get(out=found)
-            yield found
+        """Yield a GPU array in pieces, each until the next is asked for; copy one ahead."""
+        n_rows = max(self._pinned.shape[1] * len(array) // max(array.nbytes, 1), 1)
+        ahead = None
+        for number, first in enumerate(range(0, len(array) + n_rows, n_rows)):
+            copying, ahead = ahead, None
+            if first < len(array):
+                piece = array[first : first + n_rows]
+                found = self._pinned[number % 2, : piece.nbytes].view(piece.dtype)
+                with self._on(array.device) as stream:
+                    piece.get(out=found.reshape(piece.shape), blocking=False)
+                    ahead = found.reshape(piece.shape), stream.record()
+            if copying is not None:
+                copying[1].synchronize()
+                yield copying[0]

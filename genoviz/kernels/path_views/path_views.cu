@@ -11,6 +11,7 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 
 constexpr int BLOCK_BITS = 10;
+constexpr int RECORDS_AT_ONCE = 4;
 constexpr u32 CLOSING = 0xFFFFFFFFu;
 constexpr double UNIT = 1.0 / 9007199254740992.0;  // 2^-53
 constexpr u64 GOLDEN = 0x9E3779B97F4A7C15ull;
@@ -170,6 +171,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (block >= stop_block) return;
     const long long stop = min((block + 1) << BLOCK_BITS, n_records);
     int n = 0;
+#pragma unroll 4
     for (long long record = (block << BLOCK_BITS) + (threadIdx.x & 31); record < stop; record += 32)
         n += __popc(kept_ends(records[record].handle, n_ends, levels, level));
     for (int apart = 16; apart; apart >>= 1) n += __shfl_xor_sync(0xFFFFFFFFu, n, apart);
@@ -189,11 +191,20 @@ extern "C" __global__ void __launch_bounds__(256)
     const int lane = threadIdx.x & 31;
     const u32 below = (1u << lane) - 1u;
     const long long stop = min((block + 1) << BLOCK_BITS, n_records);
+    const auto read = [&](long long record) {
+        return record < stop ? records[record] : Record{0, 0};
+    };
+    const auto look = [&](const Record& at, long long record) {
+        return record < stop ? kept_ends(at.handle, n_ends, levels, level) : 0;
+    };
+    // Records are read two turns before they are written, and their levels one turn.
+    const long long begin = (block << BLOCK_BITS) + lane;
+    Record here = read(begin), next = read(begin + 32);
+    int kept = look(here, begin);
     long long n = offsets[block];
-    for (long long k = block << BLOCK_BITS; k < stop; k += 32) {
-        const long long record = k + lane;
-        const Record here = record < stop ? records[record] : Record{0, 0};
-        const int kept = record < stop ? kept_ends(here.handle, n_ends, levels, level) : 0;
+    for (long long record = begin; record - lane < stop; record += 32) {
+        const Record later = read(record + 64);
+        const int kept_next = look(next, record + 32);
         const u32 firsts = __ballot_sync(0xFFFFFFFFu, kept & 1);
         const u32 others = __ballot_sync(0xFFFFFFFFu, kept & 2);
         long long at = n + __popc(firsts & below) + __popc(others & below);
@@ -204,6 +215,9 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         if (kept & 2) found[at] = Record{here.handle ^ (POSITION)1, records[record + 1].position};
         n += __popc(firsts) + __popc(others);
+        here = next;
+        next = later;
+        kept = kept_next;
     }
 }
 
@@ -257,19 +271,34 @@ __device__ __forceinline__ void find_places(const Use& use, signed char* is_plac
                                             long long stop) {
     const long long n_threads = gridDim.x * (long long)blockDim.x;
     const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    for (long long record = first + thread; record < stop; record += n_threads) {
-        const POSITION handle = records[record].handle;
-        if (handle == (POSITION)CLOSING) continue;
-        const POSITION node = handle & ~(POSITION)1;
-        const short both = __ldg((const short*)(levels + node));
-        // Most points are already placed, and a load is cheaper than claiming one.
-        const short placed = __ldcg((const short*)(is_placed + node));
-        for (int coin = 0; coin < n_ends; coin++) {
-            const POSITION point = handle ^ (POSITION)coin;
-            if (level_of(both, point) != level || level_of(placed, point)) continue;
-            if (claims(is_placed, point))
-                use(find_place(records, levels, level, n_ends, noise, seed,
-                               record * n_ends + coin));
+    // Nearly all records are of points that need no place. Their loads depend on each other, so a
+    // thread waits for those of several records at once.
+    for (long long begin = first + thread; begin < stop; begin += RECORDS_AT_ONCE * n_threads) {
+        POSITION handles[RECORDS_AT_ONCE];
+        short both[RECORDS_AT_ONCE], placed[RECORDS_AT_ONCE];
+#pragma unroll
+        for (int k = 0; k < RECORDS_AT_ONCE; k++) {
+            const long long record = begin + k * n_threads;
+            handles[k] = record < stop ? records[record].handle : (POSITION)CLOSING;
+        }
+#pragma unroll
+        for (int k = 0; k < RECORDS_AT_ONCE; k++) {
+            const bool is_closing = handles[k] == (POSITION)CLOSING;
+            const POSITION node = is_closing ? 0 : handles[k] & ~(POSITION)1;
+            both[k] = __ldg((const short*)(levels + node));
+            // Most points are already placed, and a load is cheaper than claiming one.
+            placed[k] = __ldcg((const short*)(is_placed + node));
+        }
+#pragma unroll
+        for (int k = 0; k < RECORDS_AT_ONCE; k++) {
+            if (handles[k] == (POSITION)CLOSING) continue;
+            for (int coin = 0; coin < n_ends; coin++) {
+                const POSITION point = handles[k] ^ (POSITION)coin;
+                if (level_of(both[k], point) != level || level_of(placed[k], point)) continue;
+                if (claims(is_placed, point))
+                    use(find_place(records, levels, level, n_ends, noise, seed,
+                                   (begin + k * n_threads) * n_ends + coin));
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ from genoviz.errors import ParameterError
 from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
 
+N_PIECES, MIN_PIECE_BYTES = 32, 1 << 24
 INITIALISATIONS = {
     "d": "x by graph order, y Gaussian",
     "u": "x by graph order, y uniform",
@@ -182,7 +183,7 @@ class Devices:
 
     def copy(self, array: Any) -> list[Any]:
         """Return an array of the first device, and its copies on the other devices."""
-        return self.run(lambda k: self._copy(array, self.xp.empty_like(array)) if k else array)
+        return [copy for (copy,) in self.begin_copies([array])()]
 
     def begin_copies(self, arrays: Sequence[Any]) -> Callable[[], list[tuple[Any, ...]]]:
         """Start to copy arrays to each device in the background; return a function that waits.
@@ -190,22 +191,40 @@ class Devices:
         It returns the copies of each device. The arrays must not change before that.
         """
         if self._copiers is None:
-            alike = list(zip(*map(self.copy, arrays), strict=True))
-            return lambda: alike
-
-        def copy_to(number: int | None) -> tuple[Any, ...]:
-            # CuPy's pool ties memory to the stream it was allocated on; other streams cannot reuse
-            # it.
-            with self.xp.cuda.Device(number):
-                targets = [self.xp.empty_like(array) for array in arrays]
-                with self.xp.cuda.Stream(non_blocking=True) as stream:
-                    copies = tuple(map(self._copy, arrays, targets))
-                    stream.synchronize()
-            return copies
-
+            others = [tuple(array.copy() for array in arrays) for _ in self._numbers[1:]]
+            return lambda: [tuple(arrays), *others]
         self.xp.cuda.get_current_stream().synchronize()  # the arrays must be complete
-        others = [self._copiers.submit(copy_to, number) for number in self._numbers[1:]]
-        return lambda: [tuple(arrays), *(other.result() for other in others)]
+        return self._copiers.submit(self._copy_along, tuple(arrays)).result
+
+    def _copy_along(self, arrays: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Copy arrays from each device to the next one, in pieces, so that all links are busy.
+
+        Sent by the first device to each of the others, they would take as many times as long.
+        """
+        cuda, others = self.xp.cuda, self._numbers[1:]
+        copies, streams = [arrays], []
+        for number in others:
+            with cuda.Device(number):
+                # On the stream of the later users: CuPy's pool ties memory to it.
+                copies.append(tuple(map(self.xp.empty_like, arrays)))
+                streams.append(cuda.Stream(non_blocking=True))
+        for row in zip(*copies, strict=True):
+            n_bytes = row[0].nbytes
+            step = max(n_bytes // N_PIECES, MIN_PIECE_BYTES)
+            for first in range(0, n_bytes, step):
+                arrived = None
+                for number, stream, pair in zip(others, streams, pairwise(row), strict=True):
+                    source, target = (array.data + first for array in pair)
+                    with cuda.Device(number):
+                        if arrived is not None:
+                            stream.wait_event(arrived)
+                        size = min(step, n_bytes - first)
+                        target.copy_from_device_async(source, size, stream)
+                        arrived = stream.record()
+        for number, stream in zip(others, streams, strict=True):
+            with cuda.Device(number):
+                stream.synchronize()
+        return copies
 
     def combine(self, copies: Sequence[Any], combine: Callable[[int, Any, Any], None]) -> None:
         """Merge copies of which each device may have changed any item.
