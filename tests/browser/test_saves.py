@@ -258,6 +258,38 @@ def test_what_paths_share(c4_visit, c4):
     assert presence["length"].astype(int).tolist() == c4.lengths
     for path, own in nodes.items():
         assert set(presence["#node"][presence[path] == "1"]) == own
+    table = saved("Visible part, by bins (TSV)", "visible part")
+    cells = pd.read_csv(io.BytesIO(table), sep="\t", dtype={"first_node": str, "last_node": str})
+    assert set(cells["#path"]) == set(nodes)
+    firsts = dict(zip(c4.names, np.cumsum([0, *c4.lengths]).tolist(), strict=False))
+    for path, steps in c4.paths[:3]:
+        visits = np.zeros((2, sum(c4.lengths)))
+        for name, is_reverse in steps:
+            visits[int(is_reverse), firsts[name] : firsts[name] + lengths[name]] += 1
+        own = cells[cells["#path"] == path]
+        depths = visits.sum(axis=0)
+        for cell in own[:: len(own) // 50].itertuples():
+            here = slice(cell.start, cell.end)
+            assert (
+                firsts[cell.first_node]
+                <= cell.start
+                < firsts[cell.first_node] + lengths[cell.first_node]
+            )
+            assert (
+                firsts[cell.last_node]
+                < cell.end
+                <= firsts[cell.last_node] + lengths[cell.last_node]
+            )
+            assert cell.present == pytest.approx((depths[here] > 0).mean(), rel=1e-5)
+            assert cell.depth == pytest.approx(depths[here].mean(), rel=1e-5)
+            assert cell.reverse == pytest.approx(visits[1, here].sum() / depths[here].sum())
+        is_shown = np.zeros(len(depths), bool)
+        for start, end in zip(own["start"], own["end"], strict=True):
+            is_shown[start:end] = True
+        assert not depths[~is_shown].any()
+    assert size_of_picture(saved("Picture (PNG)", "visible part"))[0] > 1000
+    words = words_of_svg(saved("Picture (SVG)", "visible part"))
+    assert c4.paths[0][0].split(":")[0][:12] in words
 
     visit.switch("Similarity")
     light = visit.seen("button", re.compile("^Light up: nodes found in only one"))
@@ -270,6 +302,8 @@ def test_what_paths_share(c4_visit, c4):
         assert pair[2:] == pytest.approx(
             (len(both), len(both) / len(either), bp(both), bp(both) / bp(either))
         )
+    assert size_of_picture(saved("Picture (PNG)", "matrix"))[0] > 500
+    assert c4.paths[0][0].split(":")[0][:12] in words_of_svg(saved("Picture (SVG)", "matrix"))
 
     visit.switch("Growth")
     visit.until(visit.page.get_by_text("in some of").is_visible)
@@ -283,6 +317,7 @@ def test_what_paths_share(c4_visit, c4):
     assert growth["core"][n_paths - 1] == bp(set.intersection(*nodes.values()))
     words = words_of_svg(saved("Picture (SVG)", "curves"))
     assert "Growth of" in words
+    assert size_of_picture(saved("Picture (PNG)", "curves"))[0] > 500
 
 
 def test_tracks(visit, tmp_path):
@@ -350,6 +385,26 @@ def test_tracks(visit, tmp_path):
     assert counted["mean"].tolist() == pytest.approx([1, values.mean()], abs=1e-6)
 
 
+def stress_of_near_steps(graph, steps, points, reach=8):
+    """Return the mean term of steps up to ``reach`` apart on a path, and its torn joints."""
+    number = {name: node for node, name in enumerate(graph.names)}
+    nodes = np.array([number[name] for name, _ in steps])
+    is_reverse = np.array([is_reverse for _, is_reverse in steps], int)
+    lengths = np.array(graph.lengths)[nodes]
+    ends = np.cumsum(lengths)
+    positions = np.stack([ends - lengths, ends], axis=1)
+    places = np.stack([points[nodes, is_reverse], points[nodes, 1 - is_reverse]], axis=1)
+    terms = []
+    for further in range(1, reach + 1):
+        for one, other in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            along = positions[further:, other] - positions[:-further, one]
+            apart = np.hypot(*(places[further:, other] - places[:-further, one]).T)
+            terms.append((apart[along > 0] / along[along > 0] - 1) ** 2)
+    gaps = np.hypot(*(places[1:, 0] - places[:-1, 1]).T)
+    is_torn = (gaps > 10) & (gaps > 5 * (lengths[1:] + lengths[:-1]))
+    return np.concatenate(terms).mean(), is_torn.sum()
+
+
 def test_the_quality_of_a_layout_and_a_figure_of_a_paper(visit):
     graph, layout = real_data("gfa/DRB1-3123.gfa.gz"), real_data("layouts/DRB1-3123.odgi.lay")
     query = f"?page=quality&file={graph}&layout={layout}"
@@ -367,6 +422,19 @@ def test_the_quality_of_a_layout_and_a_figure_of_a_paper(visit):
     worst = pd.read_csv(io.BytesIO(visit.content("TSV")[1]), sep="\t")
     assert len(worst) > 100
     assert worst.filter(regex="(?i)stress").iloc[:, 0].is_monotonic_decreasing
+    visit.press_tab("Paths")
+    visit.until(lambda: visit.rows().count() > 5)
+    ranking = pd.read_csv(io.BytesIO(visit.content("TSV")[1]), sep="\t")
+    text = read_gfa_text(gzip.decompress(graph.read_bytes()))
+    points = np.array(decode_lay(layout.read_bytes())).reshape(-1, 2, 2)
+    found = ranking.set_index("Path")
+    assert found["Stress"].is_monotonic_decreasing
+    assert len(found) == len(text.paths)
+    for path, steps in text.paths:
+        stress, n_torn = stress_of_near_steps(text, steps, points)
+        assert found.loc[path, "Steps"] == len(steps)
+        assert found.loc[path, "Stress"] == pytest.approx(stress, rel=1e-6)
+        assert found.loc[path, "Torn joints"] == n_torn
 
     visit.press_tab("From the papers")
     name = "How batches of array updates cost quality"
