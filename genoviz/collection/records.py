@@ -133,9 +133,14 @@ def _facts(member: GraphMember, source: Source, plan: LayoutPlan) -> dict[str, A
         "format": FORMAT,
         "version": VERSION,
         "part": member.part,
-        "source": asdict(source),
+        "source": _content(asdict(source)),
         "plan": plan.as_json(),
     }
+
+
+def _content(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fingerprint of a graph without its path: a folder may be moved."""
+    return {name: value for name, value in source.items() if name != "path"}
 
 
 def write_record(
@@ -172,6 +177,7 @@ def read_record(
         wanted = _facts(member, Source.of(member.path), LayoutPlan()) | {"plan": plan_of_record}
         written = Source.of(file)
         wanted["layout"] = {"size": written.size, "sha256": written.sha256}
+        record["source"] = _content(record["source"])  # older records have the path
         if all(record[name] == value for name, value in wanted.items()):
             found = {name: record["found"][name] for name in _KEPT}
             facts = record.get(_FACTS)

@@ -101,6 +101,18 @@ def test_what_is_done_is_not_done_again(genome):
     assert all(each.is_new for each in lay_out(genome, other))
 
 
+def test_a_moved_folder_keeps_its_layouts(genome):
+    lay_out(genome)
+    Path("lab").mkdir()
+    Path("genome").rename("lab/graphs")
+    Path("layouts").rename("lab/layouts")
+    moved = read_collection("lab/graphs")
+    assert not any(each.is_new for each in lay_out(moved, folder="lab/layouts"))
+    Path("lab/graphs/chr1.gfa").write_bytes(Path("lab/graphs/chr2.gfa").read_bytes())
+    again = lay_out(read_collection("lab/graphs"), folder="lab/layouts")
+    assert [each.is_new for each in again] == [True, False, False]
+
+
 def cut(path):
     path.write_bytes(path.read_bytes()[:-3])
 
