@@ -164,6 +164,7 @@ def test_alleles_of_unknown_phase_make_possible_sites(run, tmp_path):
     [
         ("--format", "csv", "--scores", "--populations", "samples.tsv"),
         ("--format", "bulge", "--rna-bulge", "1"),
+        ("--format", "tsv", "--every-place", "--scores", "--rna-bulge", "1"),
         ("--count-only",),
         ("--scores", "--json"),
     ],

@@ -12,7 +12,7 @@ from numba import njit
 from genoviz.analyses.offtargets.finding import iter_hits
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.analyses.offtargets.path_places import SiteMembers
-from genoviz.analyses.offtargets.paths import PathOffTargets
+from genoviz.analyses.offtargets.paths import PLACES_AT_ONCE, PathOffTargets
 from genoviz.analyses.offtargets.pieces import RUN_HITS, HitSpool, iter_spooled
 from genoviz.analyses.offtargets.request import (
     PLACEMENTS,
@@ -40,7 +40,6 @@ LEAST_IN_MEMORY = 1 << 13
 """Minimum hits on stretches in memory; each may stand for many places."""
 SHARING, SEARCHING, PLACING = "Finding what paths share", "Searching", "Placing"
 _SHARING_FRACTION, _SEARCHED_FRACTION = 0.3, 0.95
-_ALL = 1 << 62
 _FIRST_GUIDES, _BATCH_SECONDS = 8, 0.5
 """Guides of the first search; then the number doubles until a search takes so many seconds."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -180,14 +179,14 @@ class SpooledSites:
     spool: HitSpool | None = None
     sorter: _SiteSorter | None = field(default=None, repr=False)
 
-    def iter_guides(self, *, at_once: bool = False) -> Iterator[tuple[int, PathOffTargets]]:
+    def iter_guides(self) -> Iterator[tuple[int, PathOffTargets]]:
         """Yield the first guide of each batch, and the batch's sites on all paths.
 
         The sites are those of `find_offtargets_on_graph`. A batch has about `PLACES_IN_MEMORY`
-        places on paths, or those of one guide; with ``at_once``, there is one batch.
+        places on paths, or those of one guide.
         """
         most = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), LEAST_IN_MEMORY)
-        for first, stop, hits in self.spool.iter_guides(_ALL if at_once else most):
+        for first, stop, hits in self.spool.iter_guides(most):
             shifted = hits.guide_ids - np.int32(first)
             some = replace(hits, guides=hits.guides[first:stop], guide_ids=shifted)
             yield first, self.sorter.sort(some)
@@ -283,18 +282,18 @@ def _gather_sites(
 
 def _keep_best(found: PathOffTargets) -> PathOffTargets:
     """Keep the best of the alignments with the same path, strand and PAM."""
-    places, hits = found.unsorted_places(), found.hits
-    sites = places.sites
-    is_left = (places.strands > 0) == hits.is_pam_first
-    pam_ends = np.where(is_left, places.starts, places.starts + hits.lengths[sites])
+    hits, kept = found.hits, np.zeros(int(found.n_places.sum()), bool)
     differences = hits.mismatches.astype(np.int64) + hits.bulge_sizes
-    locus = (pam_ends, places.strands, places.paths, hits.guide_ids[sites])
     ranks = (hits.bulge_places, hits.bulge_types, hits.bulge_sizes, differences)
-    order = np.lexsort((*(rank[sites] for rank in ranks), *locus))
-    is_first = np.ones(len(sites), bool)
-    is_first[1:] = np.any([c[order][1:] != c[order][:-1] for c in locus], axis=0)
-    kept = np.zeros(len(sites), bool)
-    kept[order[is_first]] = True
+    for numbers, places in found.iter_places(PLACES_AT_ONCE):
+        sites = places.sites
+        is_left = (places.strands > 0) == hits.is_pam_first
+        pam_ends = np.where(is_left, places.starts, places.starts + hits.lengths[sites])
+        locus = (pam_ends, places.strands, places.paths, hits.guide_ids[sites])
+        order = np.lexsort((*(rank[sites] for rank in ranks), *locus))
+        is_first = np.ones(len(sites), bool)
+        is_first[1:] = np.any([c[order][1:] != c[order][:-1] for c in locus], axis=0)
+        kept[numbers[order[is_first]]] = True
     found = replace(found, is_kept=kept)
     return found.take(found.n_places > 0)
 

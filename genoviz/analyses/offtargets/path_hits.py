@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -138,7 +140,28 @@ class PlacedHits(OffTargetHits):
 
         These equal the hits of a search in the path sequences.
         """
-        places = found.places()
+        return cls._sorted(found, found.places(), planes)
+
+    @classmethod
+    def iter_everywhere(
+        cls, found: PathOffTargets, planes: PathPlanes, most: int
+    ) -> Iterator[PlacedHits]:
+        """Yield the hits of `everywhere` in parts, at least one.
+
+        A part has at most ``most`` hits, or those of a guide on one path.
+        """
+        if found.n_places.sum() <= most:
+            yield cls.everywhere(found, planes)
+            return
+        edges = np.searchsorted(found.hits.guide_ids, np.arange(len(found.hits.guides) + 1))
+        for first, stop in pairwise(edges.tolist()):
+            of_guide = found.take(slice(first, stop))
+            for _, places in of_guide.iter_places(most):
+                if len(places):
+                    yield cls._sorted(of_guide, places, planes)
+
+    @classmethod
+    def _sorted(cls, found: PathOffTargets, places: PathPlaces, planes: PathPlanes) -> PlacedHits:
         hits = found.hits.take(places.sites)
         columns = (hits.bulge_places, hits.bulge_sizes, hits.bulge_types, places.strands < 0)
         order = np.lexsort((*columns, places.starts, places.paths, hits.guide_ids))

@@ -12,6 +12,7 @@ from genoviz.analyses.graph.query.hit_nodes import find_nodes
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.analyses.offtargets.path_places import PathPlaces, SiteMembers, expand_rows
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import expand_counts
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.sequences.pangenome_index import SharedStretches
 
@@ -85,7 +86,7 @@ class PathOffTargets:
         """Number of places of each site on all paths; int64, shape (n_sites,)."""
         ends = self._place_ends
         if self.is_kept is not None:
-            ends = np.append(0, np.cumsum(self.is_kept))[ends]
+            ends = np.searchsorted(np.flatnonzero(self.is_kept), ends)
         return np.diff(ends[self.members.offsets])
 
     def places(self, rows: np.ndarray | slice = slice(None)) -> PathPlaces:
@@ -102,13 +103,42 @@ class PathOffTargets:
         sites = np.repeat(np.arange(len(self)), np.diff(self.members.offsets))
         return self._place(sites, np.arange(len(sites)))
 
+    def iter_places(self, most: int) -> Iterator[tuple[np.ndarray, PathPlaces]]:
+        """Yield places, of whole paths in order, and their indices as of ``is_kept``, unsorted.
+
+        There are at most ``most`` at once, or those on one path.
+        """
+        shared, units, n_paths = self.shared, self.members.units, self.graph.n_paths
+        stand_paths = np.searchsorted(self.graph.path_offsets, shared.stand_steps, "right") - 1
+        n_members = np.bincount(units, minlength=shared.n_units)
+        weights = np.repeat(n_members, np.diff(shared.stand_offsets))
+        ends = np.cumsum(np.bincount(stand_paths, weights, minlength=n_paths)).astype(np.int64)
+        sites = np.repeat(np.arange(len(self)), np.diff(self.members.offsets))
+        # The stands of a unit are in the order of paths.
+        path, before = 0, shared.stand_offsets[:-1]
+        while path < n_paths:
+            n_before = ends[path - 1] if path else 0
+            path = max(int(np.searchsorted(ends, n_before + most, side="right")), path + 1)
+            n_stands = np.append(0, np.cumsum(stand_paths < path))[shared.stand_offsets]
+            after = shared.stand_offsets[:-1] + np.diff(n_stands)
+            members, within = expand_counts((after - before)[units])
+            skipped = (before - shared.stand_offsets[:-1])[units[members]]
+            places, members = self._keep(self._place_ends[members] + skipped + within, members)
+            yield places, self._read_places(places, sites[members], members)
+            before = after
+
     def _place(self, sites: np.ndarray, members: np.ndarray) -> PathPlaces:
+        places, owners = self._keep(*expand_rows(self._place_ends, members))
+        return self._read_places(places, sites[owners], members[owners])
+
+    def _keep(self, places: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        is_kept = slice(None) if self.is_kept is None else self.is_kept[places]
+        return places[is_kept], owners[is_kept]
+
+    def _read_places(
+        self, places: np.ndarray, sites: np.ndarray, members: np.ndarray
+    ) -> PathPlaces:
         graph, shared = self.graph, self.shared
-        places, owners = expand_rows(self._place_ends, members)
-        if self.is_kept is not None:
-            is_kept = self.is_kept[places]
-            places, owners = places[is_kept], owners[is_kept]
-        members = members[owners]
         units = self.members.units[members]
         within = places - self._place_ends[members]
         steps = shared.stand_steps[shared.stand_offsets[units] + within]
@@ -119,7 +149,7 @@ class PathOffTargets:
         back = node_lengths - inside - self.members.lengths[members]
         starts = graph.position_index.positions_of(steps) + np.where(is_turned, back, inside)
         strands = np.where(is_turned, -1, 1) * self.members.strands[members]
-        return PathPlaces(sites[owners], paths.astype(np.int32), starts, strands.astype(np.int8))
+        return PathPlaces(sites, paths.astype(np.int32), starts, strands.astype(np.int8))
 
     def first_places(self) -> PathPlaces:
         """Return the first place of each site, by path and position."""
@@ -184,7 +214,11 @@ class PathOffTargets:
         taken = SiteMembers(offsets.astype(np.int64), *columns)
         kept = self.is_kept
         if kept is not None:
-            kept = kept[expand_rows(self._place_ends, members)[0]]
+            parts = [np.empty(0, bool)]
+            for part in self.iter_batches(rows):
+                some = expand_rows(self.members.offsets, rows[part])[0]
+                parts.append(kept[expand_rows(self._place_ends, some)[0]])
+            kept = np.concatenate(parts)
         return replace(self, hits=self.hits.take(rows), members=taken, is_kept=kept)
 
     def iter_batches(self, rows: np.ndarray) -> Iterator[slice]:

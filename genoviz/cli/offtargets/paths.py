@@ -166,10 +166,8 @@ class PathAnswer:
         self.counts = np.zeros((len(search.guides), 1), np.int64)
         self.rows: list[dict] = []
 
-    def iter_parts(
-        self, about: Callable[[Answer], list[dict]] | None = None, *, at_once: bool = False
-    ) -> Iterator[Answer]:
-        """Yield the answers for some guides, or ``at_once`` for all, once only."""
+    def iter_parts(self, about: Callable[[Answer], list[dict]] | None = None) -> Iterator[Answer]:
+        """Yield the answers for some guides after the other, once only."""
         import numpy as np
 
         from genoviz.analyses.offtargets.carriers import find_possible_sites
@@ -184,7 +182,7 @@ class PathAnswer:
         if chosen:
             graph = self._planes.graph
             visits = ReferenceVisits.of(graph, find_reference_paths(graph, chosen))
-        for first, found in self._found.iter_guides(at_once=at_once):
+        for first, found in self._found.iter_guides():
             known = compared = None
             if self._possible is not None:
                 found, known = find_possible_sites(found, self._possible)
@@ -281,30 +279,32 @@ def site_columns(
     return columns
 
 
-def make_table_of_sites(
+def iter_tables_of_sites(
     answer: Answer,
     form: str,
     extras: Extras,
     annotations: Annotations | None,
     *,
     is_first: bool,
-) -> HitTable:
-    """Return the sites on a graph, at each place, or once with their haplotypes."""
+) -> Iterator[HitTable]:
+    """Yield the sites on a graph, at each place, or once with their haplotypes."""
+    from genoviz.analyses.offtargets.pangenome import PLACES_IN_MEMORY
     from genoviz.analyses.offtargets.path_hits import PlacedHits
     from genoviz.io.offtargets.hit_table import HitTable
 
-    hits = answer.hits
-    by_place = extras.every_place or form not in TABLES
+    by_place, parts = extras.every_place or form not in TABLES, iter([answer.hits])
     if by_place:
-        hits = PlacedHits.everywhere(answer.sites, hits.planes)
-    columns = score_columns(hits, form, extras.scores)
-    if annotations is not None:
-        found, is_known = find_genes(answer, hits, annotations, by_place=by_place)
-        print_notes(*found.notes if is_first else ())
-        columns |= gene_columns(found, is_known)
-    if not by_place:
-        columns |= site_columns(answer, extras.populations, of_people=extras.of_people)
-    return HitTable(hits, answer.search.ids, columns)
+        parts = PlacedHits.iter_everywhere(answer.sites, answer.hits.planes, PLACES_IN_MEMORY)
+    for hits in parts:
+        columns = score_columns(hits, form, extras.scores)
+        if annotations is not None:
+            found, is_known = find_genes(answer, hits, annotations, by_place=by_place)
+            print_notes(*found.notes if is_first else ())
+            columns |= gene_columns(found, is_known)
+        if not by_place:
+            columns |= site_columns(answer, extras.populations, of_people=extras.of_people)
+        yield HitTable(hits, answer.search.ids, columns)
+        is_first = False
 
 
 def score_columns(hits: OffTargetHits, form: str, scores: bool) -> dict[str, np.ndarray]:

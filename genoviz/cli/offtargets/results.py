@@ -15,10 +15,10 @@ from genoviz.cli.offtargets.paths import (
     TABLES,
     PathAnswer,
     gene_columns,
-    make_table_of_sites,
+    iter_tables_of_sites,
     score_columns,
 )
-from genoviz.cli.offtargets.query import Answer, Query
+from genoviz.cli.offtargets.query import Answer, Query, Search
 from genoviz.cli.output_kinds import TABLE, choose_kind
 from genoviz.cli.results import ProgressBar, print_notes
 
@@ -168,11 +168,13 @@ def _iter_tables(
         if not isinstance(answer, PathAnswer):
             yield from _iter_spooled_tables(answer, form, extras, annotations)
             continue
-        guides, about = answer.search.guides, _specificities if extras.scores else None
-        # Of guides that are the same, that with the most places has the rows.
-        at_once = form == "bulge" and len({*guides}) < len(guides)
-        for number, part in enumerate(answer.iter_parts(about, at_once=at_once)):
-            yield make_table_of_sites(part, form, extras, annotations, is_first=number == 0)
+        about, n_before = _specificities if extras.scores else None, 0
+        is_given = _is_given(answer.search, form)
+        for part in answer.iter_parts(about):
+            of_part = is_given[n_before : n_before + len(part.search.guides)]
+            tables = iter_tables_of_sites(part, form, extras, annotations, is_first=n_before == 0)
+            yield from (table.of_guides(of_part) for table in tables)
+            n_before += len(of_part)
     if extras.scores and form not in ENDINGS:
         print_notes(f"--format {form} has no scores; bed, csv, tsv and parquet have")
     elif extras.scores and not all(has_scores(answer.search.pattern) for answer in answers):
@@ -185,13 +187,13 @@ def _iter_spooled_tables(
     """Yield the hits in a genome, part by part, and sum up the guides."""
     import numpy as np
 
-    from genoviz.io.offtargets.hit_table import HitTable, is_no_repeat
+    from genoviz.io.offtargets.hit_table import HitTable
 
     if annotations is not None:
         from genoviz.analyses.offtargets.annotation import annotate_hits, find_gene_parts
 
         genes = find_gene_parts(annotations)
-    is_given = is_no_repeat(answer.search.guides, answer.counts.sum(axis=1))
+    is_given = _is_given(answer.search, form)
     for number, hits in enumerate(_iter_parts(answer.hits)):
         columns = {}
         if annotations is not None:
@@ -205,13 +207,25 @@ def _iter_spooled_tables(
             columns = score_columns(part.hits, form, extras.scores)
             for name in columns.keys() & sums:
                 sums[name].append(columns[name])
-            table = HitTable(part.hits, part.ids, columns | part.scores)
-            if form == "bulge" and not is_given.all():
-                table = table.take(np.flatnonzero(is_given[table.hits.guide_ids]))
-            yield table
+            yield HitTable(part.hits, part.ids, columns | part.scores).of_guides(is_given)
         if answer.sums is not None:
             known = {name: np.concatenate(parts) for name, parts in sums.items() if parts}
             answer.sums.add(hits, **known)
+
+
+def _is_given(search: Search, form: str) -> np.ndarray:
+    """Return which guides have rows; bool, (n_guides,).
+
+    Rows of cas-offinder-bulge are given once for a guide that comes twice: those of the highest
+    limit, which are known before the search.
+    """
+    import numpy as np
+
+    from genoviz.io.offtargets.hit_table import is_no_repeat
+
+    if form != "bulge":
+        return np.ones(len(search.guides), bool)
+    return is_no_repeat(search.guides, search.max_mismatches)
 
 
 def count_lines(answers: Sequence[Answer | PathAnswer]) -> Iterator[bytes]:

@@ -67,17 +67,23 @@ class HitTable:
         if len({*hits.guides}) == len(hits.guides):
             return self
         counts = np.bincount(hits.guide_ids, minlength=len(hits.guides))
-        return self.take(np.flatnonzero(is_no_repeat(hits.guides, counts)[hits.guide_ids]))
+        return self.of_guides(is_no_repeat(hits.guides, counts))
+
+    def of_guides(self, is_kept: np.ndarray) -> HitTable:
+        """Return the hits of some guides; ``is_kept`` is bool, shape (n_guides,)."""
+        if is_kept.all():
+            return self
+        return self.take(np.flatnonzero(is_kept[self.hits.guide_ids]))
 
 
-def is_no_repeat(guides: Sequence[str], counts: np.ndarray) -> np.ndarray:
+def is_no_repeat(guides: Sequence[str], ranks: Sequence[int] | np.ndarray) -> np.ndarray:
     """Return which guides to keep if duplicates are dropped; bool, (n_guides,).
 
-    Among equal guides the one with the most hits is kept; ``counts`` has the numbers of hits.
+    Among equal guides the first of the highest rank is kept, such as a number of hits.
     """
     best: dict[str, int] = {}
     for number, guide in enumerate(guides):
-        if guide not in best or counts[number] > counts[best[guide]]:
+        if guide not in best or ranks[number] > ranks[best[guide]]:
             best[guide] = number
     is_given = np.zeros(len(guides), bool)
     is_given[[*best.values()]] = True

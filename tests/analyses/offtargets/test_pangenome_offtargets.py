@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from genoviz import read_gfa
 from genoviz.analyses.graph.query.sequences import path_sequences
+from genoviz.analyses.offtargets import pangenome
 from genoviz.analyses.offtargets import paths as path_offtargets
 from genoviz.analyses.offtargets.carriers import (
     count_haplotypes,
@@ -22,7 +23,9 @@ from genoviz.analyses.offtargets.pangenome import (
     find_offtargets_on_graph,
     iter_find_offtargets_on_graph,
 )
+from genoviz.analyses.offtargets.path_hits import PathPlanes, PlacedHits
 from genoviz.errors import ParameterError
+from genoviz.model.offtargets.hits import COLUMNS
 from genoviz.model.sequences.sequences import Sequences
 from tests.analyses.sequences.test_shared_stretches import spelled_graphs
 from tests.conftest import real_data
@@ -88,6 +91,26 @@ def check_presence(graph, found):
         assert (found.presence(backward, by=by) == expected[::-1]).all()
 
 
+def check_parts(graph, found, most):
+    """Check that places and hits come in parts of at most so many, or those on one path."""
+    numbers, parts = zip(*found.iter_places(most), strict=True)
+    columns = ("sites", "paths", "starts", "strands")
+    rows = [np.concatenate([getattr(part, name) for part in parts]) for name in columns]
+    everywhere = found.places()
+    order = np.lexsort(rows[2::-1])
+    for name, values in zip(columns, rows, strict=True):
+        assert (values[order] == getattr(everywhere, name)).all()
+    kept = np.arange(len(order)) if found.is_kept is None else np.flatnonzero(found.is_kept)
+    assert sorted(np.concatenate(numbers).tolist()) == kept.tolist()
+    assert all(len(part) <= most or len({*part.paths.tolist()}) == 1 for part in parts)
+    planes = PathPlanes.of(graph)
+    hits = PlacedHits.everywhere(found, planes)
+    some = [*PlacedHits.iter_everywhere(found, planes, most)]
+    for name in COLUMNS:
+        values = np.concatenate([getattr(part, name) for part in some])
+        assert (values == getattr(hits, name)).all()
+
+
 @settings(max_examples=60)
 @given(graph=spelled_graphs(), data=st.data())
 def test_each_path_has_what_searching_it_alone_finds(graph, data):
@@ -111,6 +134,8 @@ def test_each_path_has_what_searching_it_alone_finds(graph, data):
     assert places_of(found) == search_alone(texts, guides, pattern, **options)
     check_sites(graph, found)
     check_presence(graph, found)
+    if graph.n_paths:
+        check_parts(graph, found, data.draw(st.integers(1, 9)))
     rows = data.draw(st.permutations(range(len(found))))[: data.draw(st.integers(0, 5))]
     some = found.take(np.array(rows, int))
     assert (some.presence() == found.presence()[rows]).all()
@@ -130,6 +155,7 @@ def test_each_path_has_what_searching_it_alone_finds(graph, data):
 )
 def test_small_graphs(monkeypatch, paths):
     monkeypatch.setattr(path_offtargets, "PLACES_AT_ONCE", 3)
+    monkeypatch.setattr(pangenome, "PLACES_AT_ONCE", 3)
     graph = make_spelled_graph(["ACGTTGCARG", "A", "CG", "TTGACCATGG", "*4"], paths)
     texts = Sequences.from_records((str(i), spell_path(graph, i)) for i in range(graph.n_paths))
     guides, pattern = ["ACGTTNN", "TGACCNN", "AAAAANN"], "NNNNNRG"
