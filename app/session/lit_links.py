@@ -190,8 +190,8 @@ def _unpack_names(text: str) -> list[str]:
     numbers = _unpack(text)
     for gap, n_nodes in zip(numbers[::2], numbers[1::2], strict=False):
         first, end = end + gap, end + gap + n_nodes
-        names += map(str, range(first, min(end, first + MAX_NODES)))
-    return names[:MAX_NODES]
+        names += map(str, range(first, min(end, first + MAX_NODES - len(names))))
+    return names
 
 
 def _find_nodes(title: str, names: list[str], graph: PangenomeGraph | None) -> np.ndarray:

@@ -304,7 +304,7 @@ def test_many_nodes_come_back_from_a_link(numbers):
 
 def test_a_link_that_asks_for_too_much_is_cut():
     graph = SimpleNamespace(node_names=ByteStrings.from_integers(1, 6000))
-    found, _, _ = parse_lit("node!box!N!1.zzzzzzzzz", graph)
+    found, _, _ = parse_lit("node!box!N!1.zzzzzzzzz" + ".0.zzzzzzzzz" * 5000, graph)
     assert len(found.nodes) == MAX_NODES
     found, _, _ = parse_lit("hit!x!P!" + ",".join(["c:1" + ".zzzzzzzzz" * 99] * 30), None)
     assert len(found.intervals) == MAX_PLACES
