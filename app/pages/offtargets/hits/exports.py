@@ -19,7 +19,8 @@ from genoviz.analyses.offtargets.differences import KINDS
 from genoviz.analyses.offtargets.path_hits import reference_columns
 from genoviz.analyses.offtargets.scores import cctop_scores, mit_scores
 from genoviz.errors import GenovizError
-from genoviz.io.offtargets.output import HitFormat, HitTable, iter_rows, write_tables
+from genoviz.io.offtargets.hit_table import HitTable, is_no_repeat
+from genoviz.io.offtargets.output import HitFormat, iter_rows, write_tables
 from genoviz.io.text.text_file import iter_write_text
 from genoviz.model.columns import iter_slices
 from genoviz.model.offtargets.hits import OffTargetHits
@@ -94,18 +95,20 @@ def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
     form: HitFormat = ending
     if ending == CAS_OFFINDER:
         form = "bulge" if query.dna_bulge or query.rna_bulge else "v2"
-    # Repeats of a site, and guides of one length after the other, need all hits at once.
-    is_whole = form == "bulge" or isinstance(result.hits, MixedHits)
-    n = len(found)
-    parts = [slice(0, n)] if is_whole or not n else iter_slices(n)
+    counts = np.zeros(len(query.guides), np.int64)
+    for part in iter_slices(len(found)):
+        guide_ids = result.hits.guide_ids[found.rows[part]]
+        counts += np.bincount(guide_ids, minlength=len(counts))
 
     def iter_tables() -> Iterator[HitTable]:
-        for part in parts:
-            for ids, rows, hits in _iter_groups(result, found.rows[part]):
-                columns = _scores_of(result, rows)
-                if ending in TABLES:
-                    columns = columns_of(found, rows, hits)
-                yield HitTable(hits, [query.guides[number].name for number in ids], columns)
+        for ids, rows, hits in _iter_parts(found):
+            columns = _scores_of(result, rows)
+            if ending in TABLES:
+                columns = columns_of(found, rows, hits)
+            table = HitTable(hits, [query.guides[number].name for number in ids], columns)
+            if form == "bulge":
+                table = table.of_guides(is_no_repeat(hits.guides, counts[ids]))
+            yield table
 
     if form == "parquet":
         write_tables(iter_tables(), path, format=form)
@@ -115,16 +118,25 @@ def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
         yield path
 
 
-def _iter_groups(
-    result: SearchResult, rows: np.ndarray
-) -> Iterator[tuple[list[int], np.ndarray, OffTargetHits]]:
-    """Yield, by guide length, the guide numbers, the rows of their hits, and these hits."""
-    hits = result.hits.take(rows)
+def _iter_parts(found: FoundHits) -> Iterator[tuple[list[int], np.ndarray, OffTargetHits]]:
+    """Yield the guide numbers, the rows of some hits, and these hits, by length.
+
+    There is at least one part.
+    """
+    hits, n = found.result.hits, max(len(found), 1)
     if not isinstance(hits, MixedHits):
-        yield list(range(len(hits.guides))), rows, hits
+        for part in iter_slices(n):
+            rows = found.rows[part]
+            yield list(range(len(hits.guides))), rows, hits.take(rows)
         return
-    for group, (places, part) in zip(hits.groups, hits.iter_groups(), strict=True):
-        yield group.ids.tolist(), rows[places], part
+    for number, group in enumerate(hits.groups):
+        is_of_group = np.zeros(len(hits.guides), bool)
+        is_of_group[group.ids] = True
+        for part in iter_slices(n):
+            rows = found.rows[part]
+            rows = rows[is_of_group[hits.guide_ids[rows]]]
+            _, of_group = [*hits.take(rows).iter_groups()][number]
+            yield group.ids.tolist(), rows, of_group
 
 
 def columns_of(found: FoundHits, rows: np.ndarray, hits: OffTargetHits) -> dict[str, np.ndarray]:

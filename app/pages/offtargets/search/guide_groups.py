@@ -55,14 +55,23 @@ class MixedHits(OffTargetHits):
     @classmethod
     def join(cls, groups: Sequence[GuideGroup], found: Sequence[OffTargetHits]) -> MixedHits:
         """Merge the hits of all groups, sorted by guide, contig and position."""
-        ids = [group.ids[hits.guide_ids] for group, hits in zip(groups, found, strict=True)]
-        ids = np.concatenate(ids).astype(np.int32)
-        order, columns = np.argsort(ids, kind="stable"), {}
-        for name in COLUMNS:
-            parts = [getattr(hits, name) for hits in found]
-            column = ids if name == "guide_ids" else np.concatenate(parts)
-            columns[name] = column_on_disk(len(column), column.dtype)
-            np.take(column, order, out=columns[name], mode="clip")
+        edges = [
+            np.searchsorted(hits.guide_ids, np.arange(len(group.ids) + 1))
+            for group, hits in zip(groups, found, strict=True)
+        ]
+        counts = np.zeros(sum(len(group.ids) for group in groups), np.int64)
+        for group, of_group in zip(groups, edges, strict=True):
+            counts[group.ids] = np.diff(of_group)
+        firsts, n = np.cumsum(counts) - counts, int(counts.sum())
+        columns = {name: column_on_disk(n, getattr(found[0], name).dtype) for name in COLUMNS}
+        for group, of_group, hits in zip(groups, edges, found, strict=True):
+            shifts = firsts[group.ids] - of_group[:-1]
+            for part in iter_slices(len(hits)):
+                guide_ids = hits.guide_ids[part]
+                rows = np.arange(part.start, part.stop) + shifts[guide_ids]
+                for name, column in columns.items():
+                    values = getattr(hits, name)[part]
+                    column[rows] = group.ids[guide_ids] if name == "guide_ids" else values
         guides = [""] * sum(len(group.ids) for group in groups)
         for group in groups:
             for place, guide in zip(group.ids.tolist(), group.guides, strict=True):

@@ -859,7 +859,9 @@ def test_of_too_many_hits_the_closest_are_listed_and_all_are_counted(growing, mo
     assert "alignments more, with bulges at all places" in left_out_words(step.result)
 
 
-@pytest.mark.parametrize("guides", [f"a {SPACER}\nb {letters(20)}", f"a {SPACER}\nb {SPACER[2:]}"])
+@pytest.mark.parametrize(
+    "guides", [f"a {SPACER}\nb {letters(20)}", f"a {SPACER}\nb {SPACER[2:]}\nc {SPACER}"]
+)
 def test_hits_in_files_are_those_in_memory(genome, guides, monkeypatch, tmp_path):
     """Columns are in files and made three rows at once, as if there were millions of hits."""
     query = OffTargetQuery(parse_guides(guides), Pam("NRG"), 9, 1, 0)
@@ -912,7 +914,8 @@ def test_hits_in_files_are_those_in_memory(genome, guides, monkeypatch, tmp_path
         list(iter_write_found(tmp_path / f"found.{ending}", listed))
         text = (tmp_path / f"found.{ending}").read_text()
         assert text == (tmp_path / f"wanted.{ending}").read_text()
-        assert len(text.splitlines()) >= len(result)
+        n_given = len(result) - (ending == "txt") * int(result.counts[2:].sum())
+        assert n_given <= len(text.splitlines()) <= n_given + 1
     kinds = mismatch_kinds_of(result.hits, found.rows)
     np.testing.assert_array_equal(kinds.counts, mismatch_kinds_of(wanted.hits).counts)
     for mode in (CONTIGS, GENOME, SCORES):
