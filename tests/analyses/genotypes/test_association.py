@@ -167,7 +167,7 @@ def test_small_p_values_keep_their_logarithms():
 
     known = slice(0, 4)
     p = betainc(degrees[known] / 2, 0.5, degrees[known] / (degrees[known] + t[known] ** 2))
-    tails = p_values._log_tail(degrees[known] / 2, t[known] ** 2)
+    tails = p_values._log_tail(degrees[known] / 2, t[known] ** 2, 0.5)
     np.testing.assert_allclose(tails, np.log(p), rtol=1e-10)
     np.testing.assert_allclose(log_p[known], np.log(p), rtol=1e-12)
     assert log_p[6] == pytest.approx(-2 * np.log(1e150))  # 1 - t / sqrt(2 + t^2)

@@ -291,6 +291,16 @@ def test_interactions_need_covariates_that_vary(study):
     assert np.isfinite(scan.p[4:9]).all()
 
 
+def test_log_p_has_all_digits_where_p_is_near_1():
+    """Of F with 2 degrees, and of t with 1, there are formulas."""
+    f = np.array([1e-12, 1e-6, 1e-3, 0.1, 1.0, 30.0, 1e5])
+    for degrees in (1.0, 7.0, 5000.0, 1e6):
+        found = p_values.log_p_of_f(f, 2, np.full(7, degrees))
+        np.testing.assert_allclose(found, -degrees / 2 * np.log1p(2 * f / degrees), rtol=1e-10)
+    found = p_values.log_p_of_t(f, np.ones(7))
+    np.testing.assert_allclose(found[:5], np.log1p(-2 / np.pi * np.arctan(f[:5])), rtol=1e-11)
+
+
 def test_log_p_of_f_is_scipys_and_goes_on_below():
     f, degrees = np.array([0.5, 3.0, 40.0, 5000.0, np.nan]), np.array([9.0, 50, 300, 900, 9])
     for k in (1, 2, 5):

@@ -32,16 +32,7 @@ def log_p_of_t(t: np.ndarray, degrees: np.ndarray) -> np.ndarray:
         float64: log of I_x(degrees / 2, 1 / 2), with x = degrees / (degrees + t^2); -inf at
         infinite t.
     """
-    from scipy.special import betainc
-
-    squares = t * t
-    a, x = degrees / 2, degrees / (degrees + squares)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = betainc(a, 0.5, x)
-        log_p = np.log(p)
-    is_small = (p < SMALL_P) & np.isfinite(squares)
-    log_p[is_small] = _log_tail(a[is_small], squares[is_small])
-    return log_p
+    return log_p_of_f(t * t, 1, degrees)
 
 
 def log_p_of_z(z: np.ndarray) -> np.ndarray:
@@ -72,6 +63,11 @@ def log_p_of_f(f: np.ndarray, k: int, degrees: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         p = betainc(a, k / 2, 2 * a / (2 * a + squares))
         log_p = np.log(p)
+    # Of a p near 1, its difference from 1 has all digits, and p has not.
+    near = p > 0.5
+    squares_near = squares[near]
+    rest = squares_near / (2 * a[near] + squares_near)
+    log_p[near] = np.log1p(-betainc(k / 2, a[near], rest))
     is_small = (p < SMALL_P) & np.isfinite(squares)
     log_p[is_small] = _log_tail(a[is_small], squares[is_small], k / 2)
     return log_p
@@ -198,7 +194,7 @@ def inflation_factor(p: np.ndarray) -> float:
     return float(np.median(ndtri(known / 2) ** 2) / MEDIAN_CHI_SQUARE)
 
 
-def _log_tail(a: np.ndarray, squares: np.ndarray, b: float = 0.5) -> np.ndarray:
+def _log_tail(a: np.ndarray, squares: np.ndarray, b: float) -> np.ndarray:
     """Return log I_x(a, b), for x = 2a / (2a + squares), by the continued fraction of I_x."""
     from scipy.special import betaln
 
