@@ -24,7 +24,7 @@ from genoviz_app.opening.files import (
     iter_open_source,
 )
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
-from genoviz_app.opening.memory import genotypes_bytes, table_bytes
+from genoviz_app.opening.memory import MAX_DOSAGE_BYTES, dosages_bytes, genotypes_bytes, table_bytes
 from genoviz_app.opening.opening_files import OpeningFiles
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class OpenPhenotypes:
 def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
     from genoviz.io.genotypes.reader import iter_read_genotypes
 
-    for step in iter_read_genotypes(path, dosages=False):
+    for step in iter_read_genotypes(path, dosages=dosages_bytes(path) <= MAX_DOSAGE_BYTES):
         if step.genotypes is not None:
             _check_something_there(path, step.genotypes)
         yield OpeningProgress(step.stage, step.n_done / max(step.n_total, 1), step.genotypes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import os
 import sys
 import threading
@@ -38,7 +39,11 @@ FILE_SHARE = 0.5
 KEPT_SHARE = 0.125
 """Share of the budget for files that no tab has open."""
 
+MAX_DOSAGE_BYTES = 4 << 30
+"""Dosages up to this size are read with genotypes, to the cache folder."""
+
 _CGROUPS = ("memory.max", "memory/memory.limit_in_bytes", "memory.limit_in_bytes")
+_PGEN_COUNTS = slice(3, 11)
 _SAMPLE_BYTES = 1 << 20
 _N_PARTS, _PART_BYTES = 64, 16 << 10
 _COMPRESSED_SAMPLE_BYTES = 1 << 16
@@ -311,18 +316,33 @@ def sequences_bytes(factor: int) -> Callable[[Path], int]:
     return lambda path: factor * text_bytes(path)
 
 
+def dosages_bytes(path: Path) -> int:
+    """Return the approximate bytes of dosages on disk, if all variants of a file have them."""
+    if path.suffix in (".bgen", ".sample"):
+        header = read_bgen_header(path.with_suffix(".bgen"))
+        return 2 * header.n_variants * header.n_samples
+    if path.suffix in (".pgen", ".pvar", ".psam"):
+        start = read_start(path.with_suffix(".pgen"), _PGEN_COUNTS.stop)[_PGEN_COUNTS]
+        return 2 * math.prod(int.from_bytes(part, "little") for part in (start[:4], start[4:]))
+    if path.suffix == ".bcf":
+        return 6 * path.stat().st_size
+    # A genotype of VCF with a dosage takes at least 8 characters.
+    return text_bytes(path) // 4 if ".vcf" in path.name.lower() else 0
+
+
 def genotypes_bytes(path: Path) -> int:
-    """Return the approximate memory of genotypes: PLINK files are mapped, others packed."""
+    """Return the approximate memory of genotypes: PLINK files and dosages are mapped."""
+    reading = min(dosages_bytes(path), 2 * MAX_BYTES_IN_MEMORY)
     if path.suffix in ENDINGS:
         bed, bim, fam = plink_paths(path)
         small = min(bed.stat().st_size, MAX_BYTES_IN_MEMORY)
         return small + 6 * (text_bytes(bim) + text_bytes(fam))
     if path.suffix in (".bgen", ".sample"):
         header = read_bgen_header(path.with_suffix(".bgen"))
-        return header.n_variants * (header.n_samples // 4 + 400) + 400 * header.n_samples
+        return header.n_variants * (header.n_samples // 4 + 400) + 400 * header.n_samples + reading
     if path.suffix in (".npy", ".npz", ".pgen", ".parquet", ".bcf"):
-        return 6 * path.stat().st_size
-    return 600 * count_lines(path) + text_bytes(path) // 8
+        return 6 * path.stat().st_size + reading
+    return 600 * count_lines(path) + text_bytes(path) // 8 + reading
 
 
 def table_bytes(path: Path) -> int:

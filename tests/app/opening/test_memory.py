@@ -19,8 +19,10 @@ from genoviz.samples import get_sample
 from genoviz_app.opening import memory
 from genoviz_app.opening.files import FileCache, OpeningProgress
 from genoviz_app.opening.memory import (
+    MAX_DOSAGE_BYTES,
     MEMORY,
     count_lines,
+    dosages_bytes,
     genotypes_bytes,
     graph_bytes,
     machine_memory,
@@ -197,6 +199,28 @@ def test_compressed_genotypes_take_what_they_have_packed(tmp_path):
     write_bgen(tmp_path / "a.bgen", variants, 4000)
     for name in ("a.bgen", "a.sample"):
         assert 3000 < genotypes_bytes(tmp_path / name) < 2 * MB
+
+
+def test_dosages_take_two_bytes_each_on_disk(tmp_path):
+    write_bgen(tmp_path / "a.bgen", [Variant(((255, 0),) * 4000)] * 3, 4000)
+    counts = np.array([300, 5], "<u4").tobytes()
+    (tmp_path / "a.pgen").write_bytes(b"\x6c\x1b\x10" + counts + b"\x00")
+    line = "1\t5\t.\tA\tG\t.\t.\t.\tGT:DS" + "\t0/1:0.85" * 500 + "\n"
+    (tmp_path / "a.vcf").write_text(line * 200)
+    for name, least, most in (
+        ("a.bgen", 24_000, 24_000),
+        ("a.sample", 24_000, 24_000),
+        ("a.pgen", 3000, 3000),
+        ("a.pvar", 3000, 3000),
+        ("a.vcf", 200_000, 300_000),
+    ):
+        assert least <= dosages_bytes(tmp_path / name) <= most
+    many = np.array([1 << 20, 1 << 12], "<u4").tobytes()
+    (tmp_path / "a.pgen").write_bytes(b"\x6c\x1b\x10" + many + b"\x00")
+    assert dosages_bytes(tmp_path / "a.pgen") == 2 * MAX_DOSAGE_BYTES
+    with (tmp_path / "a.bed").open("wb") as file:
+        file.truncate(10**9)
+    assert dosages_bytes(tmp_path / "a.bed") == 0
 
 
 def forget_idle(now):

@@ -58,7 +58,7 @@ SHRINKS = """@media (max-width: 1560px) {{
   :host {{ width: {0}px !important; min-width: {0}px !important; flex: 0 0 {0}px !important; }}
   :host > div {{ width: 100% !important; min-width: 0 !important; }} }}"""
 NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168}
-MODEL_WIDTHS = 128, 142, 128
+MODEL_WIDTHS = 128, 138, 122
 """Widths of the fields in a window of at most 1560 px, px, where they fit in one row."""
 
 
@@ -320,6 +320,8 @@ class AssociationForm:
         notes = [*design.notes, *scan.notes]
         if any(NOT_TAKEN in note for note in self._state.opened.genotypes.notes):
             notes.append("Hard calls are tested; genoviz geno gwas tests the dosages of this file.")
+        elif n_stored := int(np.count_nonzero(self._state.subject.has_stored_dosages)):
+            notes.append(f"Dosages of {n_words(n_stored, 'variant')} are tested.")
         if self._is_inflated:
             notes.append(
                 f"λ = {scan.lambda_gc:.2f}: many variants look associated, as with populations or "

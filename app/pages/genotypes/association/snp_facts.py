@@ -247,10 +247,11 @@ def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
     n_samples = genotypes.n_samples
     frequency, share = facts.frequency, 100 * facts.n_missing / max(n_samples, 1)
     first, second = (short(str(name[variant]), 24) for name in _alleles(genotypes))
+    missing = "Hard calls missing" if genotypes.has_stored_dosages[variant] else "Missing"
     rows = {
         "Alleles": f"{first} (A1, counted) / {second} (A2)",
         "Frequency of A1": f"{frequency:.4f} (MAF {min(frequency, 1 - frequency):.4f})",
-        "Missing": f"{facts.n_missing:,} of {n_samples:,} ({share:.2f} %)",
+        missing: f"{facts.n_missing:,} of {n_samples:,} ({share:.2f} %)",
         "Hardy-Weinberg p": "none" if np.isnan(facts.hwe_p) else f"{facts.hwe_p:.3g}",
     }
     if scan is not None:

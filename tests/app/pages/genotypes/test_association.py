@@ -444,6 +444,41 @@ def test_a_genetic_model_is_scanned_and_saved_as_the_command_does(
     pd.testing.assert_frame_equal(*(pd.read_csv(path, sep="\t") for path in (own, theirs)))
 
 
+def test_dosages_are_tested_as_the_command_does(panel, state, session, files, tmp_path):
+    pytest.importorskip("cyvcf2")
+    names = state.subject.samples.ids.tolist()
+    dosages = NUMBERS.uniform(0, 2, (5, N)).round(2)
+    head = "#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT".split()
+    lines = [
+        "##fileformat=VCFv4.2",
+        "##contig=<ID=1>",
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="">',
+        '##FORMAT=<ID=DS,Number=A,Type=Float,Description="">',
+        "\t".join([*head, *names]),
+    ]
+    for k, row in enumerate(dosages.tolist()):
+        fields = [f"0/1:{value}" for value in row]
+        lines.append("\t".join([*f"1 {k + 1} v{k} A G . . . GT:DS".split(), *fields]))
+    path, table = tmp_path / "imputed.vcf", files.with_name("some.pheno.csv")
+    path.write_text("\n".join([*lines, ""]))
+    session.genotypes.open(str(path), phenotypes=str(table))
+    poll_until(session.poll, lambda: state.table is not None and state.subject.n_variants == 5)
+    state.trait = "height"
+    panel.form.run()
+    poll_until(panel.test_poll, lambda: panel.card.facts is not None)
+    assert "Dosages of 5 variants are tested." in panel.form.said.object
+    assert "Hard calls missing" in panel.card.text.object
+    own, theirs = tmp_path / "own.tsv", tmp_path / "theirs.tsv"
+    panel._prepare("tsv")()[1](own)
+    with pytest.raises(SystemExit) as end:
+        main(["geno", "gwas", str(path), "--pheno", str(table), "-o", str(theirs)])
+    assert not end.value.code
+    found, expected = (pd.read_csv(each, sep="\t") for each in (own, theirs))
+    pd.testing.assert_frame_equal(found, expected)
+    expected = dosages[:, np.arange(N) != 4].mean(1) / 2
+    assert found["A1_FREQ"].to_numpy() == pytest.approx(expected, abs=1e-4)
+
+
 def test_what_cannot_be_tested_is_not_offered(panel, state):
     form, coding = panel.form, panel.form.coding
     state.trait = "ill"
