@@ -50,6 +50,8 @@ class RecordColumns:
     n_multiallelic, n_without
         Numbers of records with more than two alleles, which are left out or split, and without
         genotypes.
+    n_unscaled
+        Number of records of X, Y and MT whose DS may be of one copy or two, which are left out.
     n_dosages, n_uncertain
         Numbers of variants with dosages, and of hard calls that are missing because their dosage is
         too far from a whole number.
@@ -69,6 +71,7 @@ class RecordColumns:
     packed: bytearray = field(default_factory=bytearray)
     n_multiallelic: int = 0
     n_without: int = 0
+    n_unscaled: int = 0
     n_dosages: int = 0
     n_uncertain: int = 0
     n_of_kind: np.ndarray = field(default_factory=lambda: np.zeros((4, 4), np.int64))
@@ -143,6 +146,11 @@ class RecordColumns:
         sentences = [
             (self.n_multiallelic, "variant{s} of more than two alleles {are} " + done),
             (self.n_without, "record{s} without genotypes (GT) {are} left out"),
+            (
+                self.n_unscaled,
+                "record{s} of X, Y and MT with DS but without GT {are} left out: DS of a haploid "
+                "genotype is from 0 to 1, and else from 0 to 2",
+            ),
             (n_haploid, "haploid genotype{s} {count} as homozygous"),
             (n_half, "half-call{s}, such as ./1, {count} as missing"),
             (n_polyploid, "genotype{s} of three or more alleles {are} missing"),

@@ -15,6 +15,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -32,6 +33,7 @@ from genoviz.io.genotypes.dosages import (
 from genoviz.io.genotypes.record_columns import RecordColumns
 from genoviz.io.text.encoding import check_whole_text
 from genoviz.io.text.text_file import BGZF_END
+from genoviz.model.genotypes.chromosomes import DIPLOID, chromosome_kinds
 from genoviz.model.genotypes.dosages import MISSING_DOSAGE
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
@@ -40,6 +42,8 @@ _NO_MORE = -2
 # Hard call by first allele (row) and second allele (column), each starting at -2.
 _CALLS = np.array([[-1, -1, -1, -1], [-1, -1, -1, -1], [0, -1, 0, 1], [2, -1, 1, 2]], np.int8)
 _STEP_GENOTYPES = 1 << 22
+# Numbers are those of autosomes, as long as the species is not known.
+MAX_AUTOSOMES = 10**9
 _MAGIC_BYTES = 16
 
 
@@ -67,6 +71,11 @@ class VcfColumns(RecordColumns):
         n_others = max(len(others), 1)
         names = [name for name in DOSAGE_FIELDS if name in fields]
         names = names if n_others == 1 else names[:1] * (names[:1] == ["DS"])
+        if not has_calls and names[:1] == ["DS"] and _has_haploid(record.CHROM):
+            names.remove("DS")
+            if not names:
+                self.n_unscaled += 1
+                return
         if not has_calls and not names:
             self.n_without += 1
             return
@@ -137,6 +146,13 @@ class VcfColumns(RecordColumns):
     def _refuse(self, record, number: int, found: str) -> None:
         where = f"record {number:,}, at {record.CHROM}:{record.POS:,}"
         raise FileFormatError(self.path, f"{where}: {found}")
+
+
+@cache
+def _has_haploid(contig: str) -> bool:
+    """Tell whether some samples have one copy of a contig, by its letters: X, Y and MT."""
+    (kind,) = chromosome_kinds([contig], MAX_AUTOSOMES)
+    return kind not in DIPLOID
 
 
 def read_vcf(

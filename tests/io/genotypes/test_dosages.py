@@ -68,6 +68,25 @@ def test_fields_are_read(tmp_path, fields, wanted, calls):
     np.testing.assert_array_equal(called.dosages(slice(1, 2))[:, 0], calls)
 
 
+@pytest.mark.parametrize(
+    ("contig", "n_read"), [("X", 2), ("chrM", 2), ("chrY", 2), ("23", 3), ("PAR1", 3), ("7", 3)]
+)
+def test_a_dosage_of_one_copy_or_two_is_not_guessed(tmp_path, contig, n_read):
+    """PLINK 2 refuses DS without GT there: it may be from 0 to 1 or from 0 to 2."""
+    rows = ("DS 0.9 0.05 .", "GP:DS 0.1,0.9:0.9 1,0,0:0 .:.", "GT:DS 1:0.9 0/0:0 ./.:.")
+    path = write(tmp_path, *(("G", *row.split()) for row in rows))
+    path.write_text(
+        path.read_text().replace("\n1\t", f"\n{contig}\t").replace("ID=1", f"ID={contig}")
+    )
+    found = read_genotypes(path)
+    assert found.n_variants == n_read
+    assert any("1 record of X, Y and MT with DS" in note for note in found.notes) == (n_read == 2)
+    if n_read == 2:
+        # By GP, the first is of one copy.
+        first = found.exact_dosages(np.array([0]))[:, 0]
+        np.testing.assert_array_equal(first, units(1.8, 0, NONE))
+
+
 def test_a_missing_number_of_htslib_is_read_without_a_warning():
     missing = np.full((1, 1), 0x7F800001, np.uint32).view(np.float32)
     with np.errstate(all="raise"):
