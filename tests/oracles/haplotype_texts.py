@@ -36,6 +36,9 @@ def find_edits(text, start, reference, others, alleles):
     edits = []
     for allele in alleles:
         first, end, bases = start, start + len(reference), others[allele - 1]
+        if len(reference) == 1 and bases.startswith(reference):
+            edits.append((end, end, bases[1:]))
+            continue
         while end > first and bases and text[end - 1] == bases[-1]:
             end, bases = end - 1, bases[:-1]
         while end > first and bases and text[first] == bases[0]:

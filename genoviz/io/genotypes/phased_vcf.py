@@ -336,7 +336,8 @@ class _Reading:
 
 def _trim(contig: int, start: int, reference: str, other: str) -> Edit:
     """Return an allele without the bases shared with REF, trimming the end first."""
-    n = min(len(reference), len(other))
+    # T to TCCT inserts behind T, not before it, where the record before may insert.
+    n = min(len(reference), len(other)) - (reference == other[:1])
     n_last = next((k for k in range(n) if reference[-1 - k] != other[-1 - k]), n)
     reference, other = reference[: len(reference) - n_last], other[: len(other) - n_last]
     n = min(len(reference), len(other))

@@ -106,6 +106,18 @@ def test_the_paths_are_the_haplotypes_written_out(case, tmp_path_factory):
     }
 
 
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [(("TCCT",), "ACAACTCCTCG"), (("TG",), "ACAACTGCG"), (("G",), "ACAACGCG")],
+)
+def test_an_insertion_stays_behind_its_base(tmp_path, second, expected):
+    """As by bcftools consensus; trimmed at its end, the second one is where the first is."""
+    both = [("c", 4, "A", ("AC",), [(1, 1), (0, 0)]), ("c", 5, "T", second, [(1, 1), (0, 0)])]
+    graph = make(tmp_path, {"c": "ACAATCG"}, both)
+    assert paths_of(graph)["a#1#c"] == expected
+    assert not graph.notes
+
+
 def test_copies_samples_and_what_is_left_out_are_as_the_file_says(tmp_path):
     genome = {"chrX": "ACGTACGTAC", "chr2": "GGGG"}
     lines = [
