@@ -26,7 +26,7 @@ _BUFFER_SHARE, _MAX_BUFFERS, MIN_LETTERS = 256, 16, 128
 BYTES_PER_KMER = 48
 """Memory for each distinct k-mer of an input.
 
-On the CPU, up to 22 for tables, and 16 more to sort the result, or 2 for k-mers that wait to be
+On the CPU, up to 19 for tables, and 16 more to sort the result, or 2 for k-mers that wait to be
 counted; on a GPU, 32 to merge runs. The rest is for letters and their k-mers.
 """
 _LETTERS = np.frombuffer(b"ACGT", np.uint8)

@@ -7,8 +7,8 @@ highest bits are the number of a hash table, and only the rest is stored::
     slot of 64 bits              |        rest        | count |
 
 Keys are collected, grouped by table, and counted group by group: a table then fits in a cache, and
-few keys wait for memory. Tables are searched by linear probing (Knuth 1998, 6.4). When three
-quarters of one are taken, all are doubled, or keep only the keys of a part. Threads share pieces of
+few keys wait for memory. Tables are searched by linear probing (Knuth 1998, 6.4). When seven
+eighths of one are taken, all are doubled, or keep only the keys of a part. Threads share pieces of
 the letters, and tables; the result does not depend on their number.
 
 For k = 32, a count has 10 bits. One that becomes too large for its bits begins again at 1, and the
@@ -51,7 +51,7 @@ class Room:
         self.collected = np.empty(n_collected, rest)
         self.n_collected, self.firsts, self.stops = 0, [], []
         self.max_in_table = max(max_keys >> self.table_bits, 1)
-        self.max_bits = max(self.max_in_table * 4 // 3, 1).bit_length()
+        self.max_bits = max(self.max_in_table * 8 // 7, 1).bit_length()
         self.bits = min(self.max_bits, _FIRST_BITS)
         self.slots = np.empty(1 << self.max_bits + self.table_bits, np.uint64)
         self.slots[: 1 << self.bits + self.table_bits] = 0
@@ -89,7 +89,7 @@ def count_collected(room, part, n_parts):
     n_full = np.zeros(firsts.shape, np.int64)
     while True:
         wanted = room.k, room.rest_bits, np.uint64(part), np.uint64(n_parts - 1)
-        limit = room.max_in_table if room.bits == room.max_bits else 3 << room.bits >> 2
+        limit = room.max_in_table if room.bits == room.max_bits else 7 << room.bits >> 3
         starts = firsts.copy()
         tables = room.slots, room.bits, room.n_keys
         is_done = _add_keys(room.collected, firsts, stops, *wanted, limit, n_full, *tables)
