@@ -41,10 +41,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const holder = this.shadow_el.querySelector(".tabulator-tableholder")
     if (holder === null) return  // the table is being rebuilt
     const heights = [...holder.querySelectorAll(".tabulator-row")].map((row) => row.offsetHeight)
-    if (heights.length === 0) return
+    const highest = Math.max(...heights)
+    if (!(highest > 0)) return  // there are no rows, or they are hidden
     this._updating_page_size = true
     try {
-      model.page_size = Math.max(Math.floor(holder.clientHeight / Math.max(...heights)), 1)
+      model.page_size = Math.max(Math.floor(holder.clientHeight / highest), 1)
     } finally {
       this._updating_page_size = false
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# A table with the columns of one of the page, created step by step; returns its row numbers, and
-# errors.
+# A table with the columns of one of the page, created step by step; returns errors, its row
+# numbers, and its page size once hidden.
 MAKE = """async () => {
   const Table = Bokeh.Models.get("panel.models.tabulator.DataTabulator")
   const models = [...Bokeh.documents[0]._all_models.values()]
@@ -43,8 +43,12 @@ MAKE = """async () => {
     }
     counts.push(count())
   }
+  view.el.style.display = "none"
+  view._automatic_page_size = true
+  view.recompute_page_size()  // a hidden row has no height
+  const {page_size} = model
   view.remove()
-  return {failed, counts}
+  return {failed, counts, page_size}
 }"""
 
 
@@ -52,7 +56,7 @@ def test_changes_reach_a_table_that_is_being_made(visit):
     visit.show_tab("Paths")
     visit.until(lambda: visit.page.locator(".tabulator-row").count() > 5)
     made = visit.page.evaluate(MAKE)
-    assert made == {"failed": [], "counts": [3, 2]}
+    assert made == {"failed": [], "counts": [3, 2], "page_size": 20}
     assert visit.errors == []
 
 
