@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import panel as pn
 import panel_material_ui as pmui
@@ -19,6 +19,7 @@ class _Bar:
     """
 
     panel: Any
+    _text_look: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, text_margin: Any, bar_margin: tuple[int, ...]) -> None:
         self._margins = text_margin, bar_margin
@@ -28,7 +29,7 @@ class _Bar:
 
     def _make(self) -> None:
         of_text, of_bar = self._margins
-        self._text = pmui.Typography("", variant="caption", margin=of_text)
+        self._text = pmui.Typography("", variant="caption", margin=of_text, **self._text_look)
         self._bar = pmui.LinearProgress(sizing_mode="stretch_width", margin=of_bar)
         self._button = self._make_button()
         self.panel.objects = [self._text, self._bar, self._button]
@@ -106,6 +107,11 @@ class TaskBar(_Bar):
     panel
         The Panel object.
     """
+
+    _text_look: ClassVar[dict[str, Any]] = {  # a second line would cover what is below
+        "sx": {"whiteSpace": "nowrap"},
+        "styles": {"flex": "none", "max-width": "75%", "overflow": "hidden"},
+    }
 
     def __init__(self, question: Question, *, after_seconds: float = 0.0) -> None:
         super().__init__((4, 8, 0, 8), (13, 4, 0, 4))

@@ -35,3 +35,26 @@ document.addEventListener("DOMContentLoaded", () => {
     })
   }
 })
+
+// A figure has no keys of its own, so it is no stop of the Tab key; screen readers get its name from
+// its title or axes, which may change.
+document.addEventListener("DOMContentLoaded", () => {
+  const viewOf = (name) => Bokeh.Models.get(name).prototype.default_view.prototype
+  const [canvas, plot] = [viewOf("Canvas"), viewOf("Plot")]
+  const {render} = canvas
+  canvas.render = function () {
+    render.call(this)
+    this.events_el.tabIndex = -1
+    this.events_el.setAttribute("role", "img")
+    this.events_el.setAttribute("aria-label", "Chart")
+  }
+
+  const labelOf = (axes) => axes.map((axis) => axis.axis_label).find((label) => label && typeof label === "string")
+  const {_after_layout} = plot
+  plot._after_layout = function () {
+    _after_layout.call(this)
+    const {title, left, below} = this.model
+    const axes = [labelOf(left), labelOf(below)].filter(Boolean).join(" by ")
+    this.canvas_view?.events_el.setAttribute("aria-label", title?.text || axes || "Chart")
+  }
+})

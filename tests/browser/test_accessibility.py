@@ -106,6 +106,8 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     # Text of one line, and room for the chart's curve below; regression test, both were truncated.
     visit.until(lambda: steps.bounding_box()["height"] < 45)
     visit.until(lambda: chart.bounding_box()["height"] > 100)
+    named = page.get_by_role("img", name=re.compile("^Path stress.* by Iteration"))
+    assert named.get_attribute("tabindex") == "-1", "it has no keys"
     box = chart.bounding_box()
     assert box["y"] + box["height"] <= page.locator(".dock-grip").first.bounding_box()["y"]
     for title, is_there in (("Tracks", False), ("Pangenome", True)):

@@ -74,6 +74,12 @@ def test_guides_are_searched_listed_and_looked_at(visit):
     visit.until(lambda: visit.says("30,001-30,023, strand +"))
     visit.until(lambda: visit.says("after base 30,017"))
     assert breaches_at_rest(visit) == {}
+    theme = visit.page.get_by_label("Toggle theme")
+    visit.insist(theme.click, visit.page.locator(".mui-light > .header").is_visible)
+    try:
+        assert breaches_at_rest(visit) == {}
+    finally:
+        visit.insist(theme.click, visit.page.locator(".mui-dark > .header").is_visible)
     assert visit.errors == []
 
 

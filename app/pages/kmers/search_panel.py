@@ -12,7 +12,7 @@ from genoviz.analyses.sequences.kmer_trace import Row, SearchStep, find_step
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.questions import Question, allow
-from genoviz_app.parts.styles import NARROW_WRAPS
+from genoviz_app.parts.styles import NARROW_WRAPS, WRAPS
 
 LONGEST = 2000
 NOTHING = """<div class="steps"><p>Enter a k-mer above to see its search here, base by base.</p>
@@ -103,8 +103,9 @@ def _drawing_svg(step: SearchStep) -> str:
         if row.is_inside and row.before == step.base and row.next_row in right:
             arrows.append(_arrow(left[row.row], right[row.next_row]))
     return (
-        f'<svg width="{RIGHT + BLOCK_WIDTH}" height="{height}" '
-        'role="img" aria-label="Rows before and after the step">'
+        f'<svg viewBox="0 0 {RIGHT + BLOCK_WIDTH} {height}" width="{RIGHT + BLOCK_WIDTH}" '
+        'style="max-width: 100%; height: auto" role="img" '
+        'aria-label="Rows before and after the step">'
         f"{_block(0, step.rows_before, left, len(step.taken), step.base, step.before)}"
         f"{_block(RIGHT, step.rows_after, right, len(step.matched), '', step.after)}"
         f"{''.join(arrows)}</svg>"
@@ -224,7 +225,7 @@ class SearchPanel:
         self.shown: SearchStep | None = None
         self._question = Question(state.session, "a step of a search", self._on_answer)
         self.step = pmui.IntSlider(
-            label="Bases taken", value=1, start=1, end=2, size="small", width=340,
+            label="Bases taken", value=1, start=1, end=2, size="small", width=260,
             margin=(10, 16, 0, 6),
         )  # fmt: skip
         self.back = self._icon("skip_previous", "One base back", -1)
@@ -233,12 +234,14 @@ class SearchPanel:
         self.words = pn.pane.HTML(
             "Number of rows left after each base, on a logarithmic scale",
             sizing_mode="stretch_width",
-            margin=(30, 8, 0, 4),
+            min_width=240,
+            margin=(8, 8, 0, 4),
             stylesheets=[":host { font-size: 12px; opacity: 0.75; }"],
         )
         self.bar = pmui.Row(
             self.back, self.step, self.forward, self.sizes, self.words,
-            sizing_mode="stretch_width", margin=(0, 0, 2, 8), visible=False, sx=NARROW_WRAPS,
+            sizing_mode="stretch_width", margin=(0, 0, 2, 8), visible=False,
+            sx={**NARROW_WRAPS, **WRAPS},
         )  # fmt: skip
         self.drawing = pn.pane.HTML(NOTHING, stylesheets=[STYLE], sizing_mode="stretch_width")
         self.panel = pmui.Column(

@@ -62,9 +62,10 @@ class SpectrumPanel:
         self.figure.figure.on_event(SelectionGeometry, self._on_selection)
         self.k = KField(state)
         self.mode = pmui.Select(
-            label="K-mers of", options={"both strands (canonical)": "canonical",
-                                        "the forward strand": "forward"},
-            value="canonical", size="small", width=240, margin=(8, 8, 0, 0),
+            label="K-mers of",
+            options={"both strands": "canonical", "the forward strand": "forward"},
+            value="canonical", size="small", width=200, margin=(8, 8, 0, 0),
+            description="Both strands: a k-mer and its reverse complement count as one (canonical)",
         )  # fmt: skip
         self.limit = pmui.Select(
             label="Bars up to", options=LIMITS, value=10_000, size="small", width=120,

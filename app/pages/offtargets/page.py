@@ -55,7 +55,7 @@ NO_SEARCH = (
     "their PAM, or use the example, and press Search."
 )
 DESIGNING = "Finding guides, and their other sites on all haplotypes …"
-SEARCHING = "Searching …"
+SEARCHING, OPENING = "Searching …", "Opening the genome …"
 
 
 class OffTargetsPage(Page):
@@ -192,7 +192,9 @@ class OffTargetsPage(Page):
             return nothing_html(DESIGNING)
         if self.state.step is not None:
             return nothing_html(SEARCHING)
-        return nothing_html(NO_GENOME if self.state.genome is None else NO_SEARCH)
+        if self.state.genome is None:
+            return nothing_html(OPENING if self.graph.is_awaited else NO_GENOME)
+        return nothing_html(NO_SEARCH)
 
     def _follow_link(self) -> None:
         """Start the search of a link, unless it would take long."""

@@ -40,7 +40,7 @@ FLANKS = {"± 20 bp": 20, "± 50 bp": 50, "± 100 bp": 100, "± 200 bp": 200, "�
 STYLE = """
 :host { font-size: 12.5px; line-height: 1.45; }
 pre { margin: 6px 0 8px; font-size: 12px; line-height: 1.3; overflow-x: auto; padding-bottom: 4px; }
-pre u { text-decoration: none; opacity: 0.6; } pre i { font-style: normal; opacity: 0.7; }
+pre u { text-decoration: none; opacity: 0.75; } pre i { font-style: normal; opacity: 0.7; }
 .flank { font-family: monospace; font-size: 11.5px; overflow-wrap: anywhere; line-height: 1.5;
   max-height: 108px; overflow-y: auto; opacity: 0.95; }
 .flank b { background: rgba(47, 143, 208, 0.28); border-radius: 2px; }

@@ -14,12 +14,13 @@ from genoviz.analyses.graph.query.path_groups import GROUPINGS, count_node_group
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.choice import GROUP_LABELS, PathRows, list_rows
+from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import FittingTable
 from genoviz_app.parts.styles import TABLE
 from genoviz_app.session.session import Session
 
-PAGE_SIZE, NAME_WIDTH = 40, 130
+PAGE_SIZE = 40
 EMPTY = "Open a graph to see its paths."
 NO_PATHS = "The graph has no paths."
 NO_ROWS = "no path is listed"
@@ -45,6 +46,18 @@ WIDTHS = {
     "length": "11%",
     "steps": "8%",
 }
+LEAST = {
+    "colour": 30,
+    "shown": 56,
+    "name": 92,
+    "sample": 60,
+    "haplotype": 80,
+    "contig": 58,
+    "paths": 52,
+    "length": POSITION,
+    "steps": 56,
+}
+"""Minimum widths of columns, px, with room for the arrow of a sorted one."""
 ALIGNED = {"shown": "center", "length": "right", "steps": "right", "paths": "right"}
 SELECTED = """
 .tabulator .tabulator-row.tabulator-selected, .tabulator .tabulator-row.tabulator-selected:hover {
@@ -84,7 +97,7 @@ class PathList:
         self.colour = pmui.ColorPicker(
             label="Colour",
             value=DARK.categories[0],
-            width=124,
+            width=140,
             disabled=True,
             description="Colour of the selected rows; press Colour first",
             **small,
@@ -178,7 +191,7 @@ class PathList:
             margin=(0, 8, 6, 8),
             visible=False,
         )
-        table.usual_widths = {**dict.fromkeys(TITLES, 36), "name": NAME_WIDTH}
+        table.usual_widths = LEAST
         return table
 
     def _on_grouping(self, _event: Any) -> None:
