@@ -235,6 +235,20 @@ def test_the_saddle_point_is_near_all_permutations(case, backend):
     assert scan.beta[0] / scan.standard_error[0] == pytest.approx(scan.statistic[0])
 
 
+@pytest.mark.parametrize(("n", "n_cases"), [(14, 3), (14, 7), (1000, 200), (600, 31)])
+def test_a_perfect_separation_has_the_probability_of_its_one_outcome(n, n_cases, backend):
+    y = (np.arange(n) < n_cases).astype(float)
+    template = simulate_genotypes(n, 1, seed=1)
+    genotypes = pack_dosages(2 * y[:, None].astype(int), template.samples, template.variants)
+    scan = associate(genotypes, y, model="saddle-point", backend=backend)
+    share = n_cases / n
+    expected = n_cases * np.log10(share) + (n - n_cases) * np.log10(1 - share)
+    # At equal numbers of cases and controls, the reverse outcome is as far from the mean.
+    expected += np.log10(2) * (2 * n_cases == n)
+    assert scan.minus_log10_p[0] == pytest.approx(-expected, rel=2e-3)
+    assert np.isfinite(scan.statistic[0])
+
+
 def test_scores_near_their_mean_are_normal_and_covariates_count(backend):
     genotypes, y, covariates = few_cases(4)
     scan = associate(genotypes, y, covariates=covariates, model="saddle-point", backend=backend)

@@ -32,6 +32,8 @@ from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 MAX_STEPS = 100
 MAX_STEP = 5.0
 CONVERGED = 1e-7
+ROUNDING = 1e-9
+"""Share of the largest dosage, or of the largest score, that is taken for rounding."""
 NORMAL_BELOW = 2.0
 """Scores below this many standard deviations use the normal p, as in SPAtest."""
 Fitted = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -197,13 +199,19 @@ class SaddlePointModel:
         return np.where(np.isnan(tails).any(0), normal, np.minimum(np.logaddexp(*tails), 0.0))
 
     def _log_tail(self, tile: Any, scores: np.ndarray) -> np.ndarray:
-        """Return log P(S >= score) by Lugannani-Rice, in the form of Barndorff-Nielsen."""
+        """Return log P(S >= score) by Lugannani-Rice, in the form of Barndorff-Nielsen.
+
+        The largest score has the probability of its one outcome, which no smaller score has less
+        of: all of positive dosages are cases, all of negative ones controls.
+        """
         from scipy.special import log_ndtr
 
         xp = self._xp
         fitted, mean = self._fitted, tile @ self._fitted
         largest = to_host(xp.maximum(tile, 0).sum(1) - mean)
-        # The probability is 0 beyond the largest score that all cases together can reach.
+        is_some = xp.abs(tile) > ROUNDING * xp.abs(tile).max(1, keepdims=True)
+        chances = xp.log(xp.where(tile > 0, fitted, 1 - fitted))
+        least = to_host(xp.where(is_some, chances, 0.0).sum(1))
         t = self._saddle_points(tile, mean, scores, largest)
         powers = tile * xp.asarray(t)[:, None]
         # log(1 - p + p e^x), without overflow of e^x.
@@ -219,7 +227,8 @@ class SaddlePointModel:
             w = np.sqrt(np.maximum(2 * (t * scores - k0), 0))
             v = t * np.sqrt(k2)
             tail = log_ndtr(-(w + np.log(v / w) / w))
-        return np.where(scores > largest, -np.inf, tail)
+        tail = np.where(scores > largest * (1 - ROUNDING), least, np.fmax(tail, least))
+        return np.where(scores > largest * (1 + ROUNDING), -np.inf, tail)
 
     def _second(self, tile: Any, powers: Any) -> Any:
         tilted = self._tilted(powers)
