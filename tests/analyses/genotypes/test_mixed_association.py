@@ -151,6 +151,18 @@ def test_the_strongest_of_calibrated_tests_are_generalised_least_squares(
     np.testing.assert_allclose(found.p, p, rtol=1e-9)
 
 
+def test_calibrated_tests_refuse_a_trait_without_residual():
+    """A trait of one gene, of fewer variants than samples: all p were 0 by the variances of all."""
+    genotypes = GENOTYPES.take_variants(np.arange(0, M, 3))
+    trait = genotypes.dosages(slice(2, 3))[:, 0].astype(float)
+    trait[trait < 0] = trait[trait >= 0].mean()
+    with pytest.raises(ParameterError, match="explain the trait entirely"):
+        mixed_associate(genotypes, trait, tests="calibrated", backend="cpu")
+    p = mixed_associate(genotypes, trait, tests="exact", backend="cpu").p
+    assert p[2] < 1e-12
+    assert np.nanmedian(p) > 0.05
+
+
 def test_no_more_than_some_are_tested_exactly_beside_calibrated_ones(monkeypatch):
     monkeypatch.setattr(mixed, "MAX_RETESTED", 3)
     found = mixed_associate(GENOTYPES, PHENOTYPE, tests="calibrated", refine_below=0.5)

@@ -44,6 +44,8 @@ from genoviz.model.genotypes.chromosomes import chromosome_names
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]
+MIN_RESIDUAL = 1e-4
+"""Least residual share of the variance for calibrated tests."""
 TESTS = ("auto", "exact", "calibrated")
 LeaveOut = Literal["chromosome", "none"]
 LEAVE_OUT = ("chromosome", "none")
@@ -225,6 +227,7 @@ def _iter_calibrated(
     Returns the variances by chromosome, gamma, and the mask of exactly tested variants.
     """
     model = yield from iter_calibrated_model(chromosomes, design, takes_all, seed)
+    check_residual(model.variances)
     for k, each in enumerate(chromosomes):
         both = np.column_stack([design.basis, model.solution[:, k]])
         products = each.matrix.multiply_transposed(both)
@@ -301,6 +304,18 @@ def _empty_fits(counts: np.ndarray) -> Fits:
     fits.n_samples[:] = counts.sum(1) - counts[:, MISSING_CODE]
     fits.a1_frequency[:] = np.where(fits.n_samples, frequencies_of_counts(counts), np.nan)
     return fits
+
+
+def check_residual(variances: np.ndarray) -> None:
+    """Raise `ParameterError` if one model of all variants explains the trait entirely.
+
+    A chromosome that is left out of it then has nothing but its own effects as residual.
+    """
+    if variances[1] < MIN_RESIDUAL * variances.sum():
+        raise ParameterError(
+            "the variants explain the trait entirely (heritability 1), so that calibrated tests "
+            "have no residual to compare with; needs exact tests (--tests exact, tests='exact')"
+        )
 
 
 def describe_model(shares: np.ndarray, gamma: float, n_exact: int) -> str:

@@ -24,6 +24,7 @@ from genoviz.analyses.genotypes.association.mixed import (
     TESTS,
     LeaveOut,
     Tests,
+    check_residual,
     describe_model,
     split_chromosomes,
 )
@@ -136,6 +137,7 @@ def iter_mixed_associate_sets(
             model = yield from iter_calibrated_model(
                 chromosomes, design, takes_all, seed, candidates
             )
+            check_residual(model.variances)
             notes = yield from _iter_calibrated(
                 model, design.basis, by_chromosome, has_weights, refine_below
             )
