@@ -181,7 +181,7 @@ COMMANDS: Mapping[str, tuple[str, str] | Group] = {
             ),
             "sets": (
                 "genoviz.cli.genotypes.sets",
-                "Test sets of rare variants, such as genes: burden, SKAT, SKAT-O, ACAT.",
+                "Test sets of rare variants, such as genes: burden, SKAT, SKAT-O, ACAT-V, ACAT.",
             ),
             "finemap": (
                 "genoviz.cli.genotypes.finemap",

@@ -70,14 +70,15 @@ def statistics_of(y, design, dosages, max_maf, has_weights, v=None):
     """Return the asymptotic tests of one set.
 
     The number of variants and carriers, burden's beta and error, -log10 p of burden, Q of SKAT,
-    its -log10 p, and -log10 p of burden and SKAT together; then u and s, weighted scores and their
-    covariance. ``v`` is the covariance of y; None for a logistic model.
+    its -log10 p, -log10 p of burden and SKAT together, and that of ACAT-V; then u and s, weighted
+    scores and their covariance. ``v`` is the covariance of y; None for a logistic model.
     """
     g, x = np.array(dosages, float), design
     g[:, np.nanmean(g, 0) > 1] = 2 - g[:, np.nanmean(g, 0) > 1]
     maf = np.nanmean(g, 0) / 2
     g, maf = g[:, (maf > 0) & (maf <= max_maf)], maf[(maf > 0) & (maf <= max_maf)]
     n_carriers = (np.nan_to_num(g) > 0).any(1).sum()
+    mac = np.nansum(g, 0)
     g = np.where(np.isnan(g), 2 * maf, g)
     w = stats.beta.pdf(maf, 1, 25) if has_weights else np.ones(len(maf))
     if v is None:
@@ -99,4 +100,17 @@ def statistics_of(y, design, dosages, max_maf, has_weights, v=None):
     both = stats.cauchy.sf(np.mean(stats.cauchy.isf(p)))
     logs = [-np.log10(each) for each in (*p, both)]
     counts = len(maf), n_carriers, beta, 1 / np.sqrt(s.sum())
-    return [*counts, logs[0], u @ u / 2, logs[1], logs[2]], u, s
+    return [*counts, logs[0], u @ u / 2, logs[1], logs[2], acat_v(u, s, w, maf, mac)], u, s
+
+
+def acat_v(u, s, w, maf, mac):
+    """Return -log10 p of ACAT-V, as section "ACAT-V" of Liu et al. 2019 has it."""
+    total = shares = 0.0
+    rare = [j for j in range(len(mac)) if mac[j] <= 10]
+    for part in [[j] for j in range(len(mac)) if mac[j] > 10] + [rare] * (len(rare) > 0):
+        z = sum(u[j] for j in part) / np.sqrt(sum(s[i, j] for i in part for j in part))
+        weight, f = np.mean([w[j] for j in part]), np.mean([maf[j] for j in part])
+        share = weight**2 * f * (1 - f)
+        total += share * np.tan((0.5 - 2 * stats.norm.sf(abs(z))) * np.pi)
+        shares += share
+    return -np.log10(0.5 - np.arctan(total / shares) / np.pi)

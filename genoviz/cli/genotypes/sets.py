@@ -112,12 +112,13 @@ def sets(
     seed: SeedOption = 0,
     backend: BackendOption = BackendName.auto,
 ) -> None:
-    """Test sets of rare variants, such as genes: burden, SKAT, SKAT-O, ACAT.
+    """Test sets of rare variants, such as genes: burden, SKAT, SKAT-O, ACAT-V, ACAT.
 
     BURDEN_BETA is the effect of one unit of the weighted count of minor alleles. SKATO_RHO is the
-    share of burden with the lowest p. ACAT combines the p values of burden and SKAT. All are score
-    tests: with few cases, p values come from draws of the case status of carriers. A missing
-    genotype counts as the mean. X, Y and MT are not tested. Sets that cannot be tested have NA.
+    share of burden with the lowest p. ACAT combines the p values of burden and SKAT, ACATV those of
+    the variants. All are score tests: with few cases, p values of burden, SKAT and SKAT-O come from
+    draws of the case status of carriers. A missing genotype counts as the mean. X, Y and MT are not
+    tested. Sets that cannot be tested have NA.
     """
     from genoviz.analyses.genotypes.association.mixed_sets import iter_mixed_associate_sets
     from genoviz.analyses.genotypes.association.set_tests import iter_associate_sets

@@ -27,7 +27,7 @@ SETS = {"a": PLACES[0][3:9], "b": PLACES[2][:7], "c": PLACES[0][5:20], "d": PLAC
 OPTIONS = {"covariates": AGE[:, None], "max_maf": 0.45, "backend": "cpu"}
 NAMES = (
     "n_variants", "n_carriers", "beta", "standard_error", "burden_log10_p", "skat_q",
-    "skat_log10_p", "acat_log10_p",
+    "skat_log10_p", "acat_log10_p", "acat_v_log10_p",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from genoviz import (
     sets_of_regions,
 )
 from genoviz.analyses.genotypes.association import set_scores
+from genoviz.analyses.genotypes.association import set_statistics as set_statistics_of
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture
 from genoviz.analyses.genotypes.association.set_statistics import combine_cauchy
 from tests.genotype_sets import genotypes_of
@@ -25,7 +26,7 @@ from tests.oracles import set_tests
 
 VALUES = (
     "n_variants", "n_carriers", "beta", "standard_error", "burden_log10_p", "skat_q",
-    "skat_log10_p", "acat_log10_p",
+    "skat_log10_p", "acat_log10_p", "acat_v_log10_p",
 )  # fmt: skip
 SETS = {
     "gene": np.arange(14),
@@ -53,7 +54,8 @@ def rare_genotypes(n_samples, seed):
 def test_asymptotic_values_are_those_of_a_dense_projection(is_binary, weights, monkeypatch):
     monkeypatch.setattr(set_scores, "_BLOCK_VALUES", 600)
     monkeypatch.setattr(set_scores, "_NORMAL_FROM", 0.0)
-    monkeypatch.setattr(set_scores, "NORMAL_BELOW", np.inf)
+    for module in (set_scores, set_statistics_of):
+        monkeypatch.setattr(module, "NORMAL_BELOW", np.inf)
     genotypes, rng = rare_genotypes(203, 1), np.random.default_rng(2)
     dosages = genotypes.dosages(slice(None)).astype(float)
     dosages[dosages < 0] = np.nan
@@ -147,6 +149,22 @@ def test_skat_o_of_tiny_p_and_of_special_covariances():
         set_statistics(np.zeros(2), np.eye(3))
 
 
+def test_acat_v_of_scores_far_in_the_tail_and_of_none():
+    """A tiny p of one variant of two equal ones is doubled; a p of 1 is Bonferroni's."""
+    known = {"frequencies": np.full(2, 0.01), "counts": np.full(2, 40.0)}
+    for other in (0.5, 0.0):
+        found = set_statistics(np.array([40.0, other]), np.eye(2), **known)
+        wanted = -stats.norm.logsf(40) / np.log(10) - 2 * np.log10(2)
+        assert found.acat_v_log10_p == pytest.approx(wanted, rel=1e-9)
+    assert np.isnan(set_statistics(np.ones(2), np.eye(2)).acat_v_log10_p)
+    # The share of a variant is w^2 f (1 - f); of the rarest ones, of their means.
+    u, s, w = np.array([2.0, 0.3, -1.0, 1.5]), np.diag([1.0, 2.0, 3.0, 4.0]), np.arange(1, 5)
+    known = {"frequencies": np.array([1, 2, 9, 10]) / 100, "counts": np.array([2, 10, 11, 50])}
+    found = set_statistics(u, s, w, **known)
+    wanted = set_tests.acat_v(w * u, w[:, None] * s * w, w, *known.values())
+    assert found.acat_v_log10_p == pytest.approx(wanted, rel=1e-12)
+
+
 def test_permutations_of_a_null_trait_agree():
     genotypes, rng = rare_genotypes(150, 5), np.random.default_rng(6)
     y = rng.normal(size=150)
@@ -174,6 +192,7 @@ def test_of_one_variant_both_are_its_score_test(model):
     assert found.skat_log10_p.max() > 2
     np.testing.assert_allclose(found.skat_log10_p, found.burden_log10_p, rtol=1e-9)
     np.testing.assert_allclose(found.acat_log10_p, found.burden_log10_p, rtol=1e-9)
+    np.testing.assert_allclose(found.acat_v_log10_p, found.burden_log10_p, rtol=1e-9)
     z = found.beta / found.standard_error
     if model == "linear":  # t of a scan without missing genotypes is a function of z
         whole = genotypes_of(np.where((c := codes_of(genotypes)) == 1, 3, c).astype(np.uint8))

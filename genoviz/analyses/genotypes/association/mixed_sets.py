@@ -181,7 +181,8 @@ class _Part:
         """Fill in the tests; left are sums of squares of dosages without fixed effects."""
         weights = self.group.weights(has_weights=has_weights)
         weights = weights * find_varied(left, self.squares)
-        self.found = set_statistics(scores, covariance, weights)
+        known = {"frequencies": self.group.frequencies, "counts": self.group.counts}
+        self.found = set_statistics(scores, covariance, weights, **known)
 
 
 def _iter_exact(

@@ -28,14 +28,13 @@ from genoviz.analyses.genotypes.association.few_cases import (
     SaddlePointModel,
     z_of_log_p,
 )
-from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.association.set_statistics import (
-    RHOS,
+    Comparison,
     SetStatistics,
+    acat_v,
     burden_of,
     log_p_of_kernels,
-    mixtures_of,
     set_statistics,
     with_kernels,
 )
@@ -57,7 +56,7 @@ class Group:
     """The rare variants of a set: indices, packed genotypes, minor allele frequencies, dosages.
 
     ``sign`` is 1 where A1 is the minor allele and -1 where A2 is. ``of_codes`` are the centred
-    dosages of minor alleles of the 2-bit codes.
+    dosages of minor alleles of the 2-bit codes, ``counts`` the numbers of minor alleles.
     """
 
     rows: np.ndarray
@@ -65,6 +64,7 @@ class Group:
     frequencies: np.ndarray
     sign: np.ndarray
     of_codes: np.ndarray
+    counts: np.ndarray
 
     @classmethod
     def of(
@@ -78,7 +78,8 @@ class Group:
         kept = is_varied & (minor <= max_maf)
         sign = np.where(frequencies[kept] > 0.5, -1.0, 1.0)
         values = sign[:, None] * values_of_codes(frequencies[kept])
-        return cls(rows[kept], genotypes.packed[rows[kept]], minor[kept], sign, values)
+        n_minor = np.rint(2 * minor * called.sum(1))[kept]
+        return cls(rows[kept], genotypes.packed[rows[kept]], minor[kept], sign, values, n_minor)
 
     def weights(self, *, has_weights: bool) -> np.ndarray:
         """Return the weights of the variants: 25 (1 - f)^24, or ones."""
@@ -128,10 +129,24 @@ class NullModel:
     def test(self, group: Group, weights: np.ndarray, rng: np.random.Generator) -> SetStatistics:
         """Return the tests of a set."""
         scores, covariance, across = self._scores(group)
+        known = {"frequencies": group.frequencies, "counts": group.counts}
         if self._saddle is None:
-            found = set_statistics(scores, covariance, weights)
+            found = set_statistics(scores, covariance, weights, **known)
             beta, error = self._scale * found.beta, self._scale * found.standard_error
             return replace(found, beta=beta, standard_error=error)
+        found = self._test_cases(group, scores, covariance, across, weights, rng)
+
+        def log_p_of(variants: np.ndarray, part: np.ndarray) -> float:
+            return self._fit_saddle_point(group, part, variants)[3]
+
+        of_variants = acat_v(scores, covariance, weights, **known, log_p_of=log_p_of)
+        return replace(found, acat_v_log10_p=of_variants)
+
+    def _test_cases(
+        self, group: Group, scores: np.ndarray, covariance: np.ndarray, across: np.ndarray,
+        weights: np.ndarray, rng: np.random.Generator,
+    ) -> SetStatistics:  # fmt: skip
+        """Return burden, SKAT and SKAT-O of cases and controls."""
         u, within = weights * scores, weights[:, None] * covariance * weights
         n_varied = np.count_nonzero(np.diagonal(within))
         if not n_varied:
@@ -163,22 +178,25 @@ class NullModel:
         """Return the tests with burden's by saddle-point approximation."""
         if not abs(found.beta) > NORMAL_BELOW * found.standard_error:
             return found
-        n = len(self._residuals)
-        burden = np.zeros(n)
-        for part, tile in group.iter_tiles(n):
-            burden[part] = weights @ tile
-        beta, error, _, log_p = (values[0] for values in self._saddle.fit(burden[None]))
+        beta, error, _, log_p = self._fit_saddle_point(group, weights)
         return replace(found, beta=beta, standard_error=error, burden_log10_p=-log_p / np.log(10))
+
+    def _fit_saddle_point(
+        self, group: Group, weights: np.ndarray, variants: np.ndarray | slice = slice(None)
+    ) -> list[float]:
+        """Return beta, error, z and log p of the weighted sum of some variants."""
+        tiles = group.iter_tiles(len(self._residuals), variants)
+        burden = np.concatenate([weights @ tile for _, tile in tiles])
+        return [float(values[0]) for values in self._saddle.fit(burden[None])]
 
     def _adjust(
         self, group: Group, u: np.ndarray, within: np.ndarray, found: SetStatistics
     ) -> tuple[float, float]:
         """Return log p of SKAT and SKAT-O with variances that fit saddle-point p values."""
-        n, ratios = len(self._residuals), np.ones(len(u))
+        ratios = np.ones(len(u))
         plain = u**2 / np.diagonal(within).clip(1e-300)
         for k in np.flatnonzero(plain > NORMAL_BELOW**2):
-            dosages = np.hstack([tile for _, tile in group.iter_tiles(n, slice(k, k + 1))])
-            z = self._saddle.fit(dosages)[2][0]
+            z = self._fit_saddle_point(group, np.ones(1), slice(k, k + 1))[2]
             ratios[k] = plain[k] / max(z * z, 1e-300)
         root = np.sqrt(ratios)
         within = root[:, None] * within * root
@@ -282,7 +300,7 @@ class _Draws:
         self, u: np.ndarray, within: np.ndarray, beyond: Callable[[], tuple[float, float, float]]
     ) -> tuple[np.ndarray, float]:
         """Return log p of burden, SKAT and SKAT-O, and rho; beyond gives log p below the draws'."""
-        scale = _Comparison(within)
+        scale = Comparison(within)
         observed, rho = scale.observe(u)
         count, top, n, goal = np.zeros(3, np.int64), np.empty((0, 3)), 0, _FIRST_DRAWS
         while True:
@@ -303,45 +321,3 @@ class _Draws:
             tails[1:] = np.maximum(tails[1:], np.log(_ENOUGH / n) * normal)
             log_p[is_below] = tails[is_below]
         return log_p, rho
-
-
-class _Comparison:
-    """Statistics that draws are compared by.
-
-    They are (sum U)^2 for burden, U'U for SKAT, and -log of the lowest p for SKAT-O. This p, of
-    each rho, is that of a chi-square with the mean, variance and kurtosis of the mixture.
-    """
-
-    def __init__(self, within: np.ndarray) -> None:
-        values, vectors = np.linalg.eigh(within)
-        self._values = values = np.maximum(values, 0)
-        mixtures = mixtures_of(values, vectors.sum(0) * np.sqrt(values))
-        is_there = mixtures.max(1) > UNVARIED * values[-1]
-        self._rhos, mixtures = RHOS[is_there], mixtures[is_there]
-        self._means, squares = mixtures.sum(1), (mixtures**2).sum(1)
-        self._deviations = np.sqrt(2 * squares)
-        self._degrees = squares**2 / (mixtures**4).sum(1)
-
-    def _log_p(self, scores: np.ndarray) -> np.ndarray:
-        """Return log p of scores (n, m) for each rho, at least -690: (n, n_rhos)."""
-        from scipy.special import chdtrc
-
-        q = (scores**2).sum(1)[:, None] * (1 - self._rhos)
-        q += scores.sum(1)[:, None] ** 2 * self._rhos
-        x = (q - self._means) / self._deviations * np.sqrt(2 * self._degrees) + self._degrees
-        return np.log(np.maximum(chdtrc(self._degrees, np.maximum(x, 0)), 1e-300))
-
-    def observe(self, scores: np.ndarray) -> tuple[np.ndarray, float]:
-        """Return the statistics of scores (m,), and rho with the lowest p."""
-        log_p = self._log_p(scores[None])[0]
-        rho = float(self._rhos[log_p.argmin()])
-        return np.array([scores.sum() ** 2, scores @ scores, -log_p.min()]), rho
-
-    def statistics(self, scores: np.ndarray) -> np.ndarray:
-        """Return the statistics of scores (n, m): (n, 3)."""
-        lowest = self._log_p(scores).min(1)
-        return np.column_stack([scores.sum(1) ** 2, (scores**2).sum(1), -lowest])
-
-    def log_p(self, statistics: np.ndarray) -> np.ndarray:
-        """Return log p of SKAT for normal scores, and the lowest one over rho."""
-        return np.array([log_p_of_mixture(statistics[1], self._values), -statistics[2]])

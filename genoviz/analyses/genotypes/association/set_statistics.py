@@ -6,6 +6,7 @@ With weights multiplied in::
     burden  (sum U)^2 / sum S              chi-square of 1 degree
     SKAT    Q = U'U / 2                    mixture of chi-squares, weights: eigenvalues of S / 2
     SKAT-O  the minimum over rho of p of   (1 - rho) U'U + rho (sum U)^2
+    ACAT-V  the mean of cot(pi p) of single variants, and of the burden of the rarest ones
 
 The p value of the minimum is that of the normal distribution of U, without approximation: given
 the sum of U, which is normal, U'U is a mixture of noncentral chi-squares. It is integrated over
@@ -14,18 +15,21 @@ the sum. R's SKAT takes the two to be independent instead.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
-from genoviz.analyses.genotypes.association.few_cases import z_of_log_p
+from genoviz.analyses.genotypes.association.few_cases import NORMAL_BELOW, z_of_log_p
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture, log_p_of_z
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.errors import ParameterError
 
 RHOS = np.array([0.0, 0.01, 0.04, 0.09, 0.16, 0.25, 0.5, 1.0])
 """Shares of burden in SKAT-O, as in R's SKAT with method "optimal.adj"."""
+RARE_COUNT = 10
+"""ACAT-V tests variants of at most this many minor alleles together."""
 _SMALL_LOG_P = -34.0
 _NODES, _PIECE, _MAX_STEPS = 12, 1.5, 60
 
@@ -47,6 +51,8 @@ class SetStatistics:
         rho with the lowest p, and -log10 p of SKAT-O.
     acat_log10_p
         -log10 p of burden and SKAT by the Cauchy combination.
+    acat_v_log10_p
+        -log10 p of ACAT-V; NaN also without frequencies.
     """
 
     beta: float = np.nan
@@ -57,12 +63,18 @@ class SetStatistics:
     skat_o_rho: float = np.nan
     skat_o_log10_p: float = np.nan
     acat_log10_p: float = np.nan
+    acat_v_log10_p: float = np.nan
 
 
 def set_statistics(
-    scores: np.ndarray, covariance: np.ndarray, weights: np.ndarray | None = None
+    scores: np.ndarray,
+    covariance: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    frequencies: np.ndarray | None = None,
+    counts: np.ndarray | None = None,
 ) -> SetStatistics:
-    """Return burden, SKAT, SKAT-O and ACAT of a set of variants.
+    """Return burden, SKAT, SKAT-O, ACAT and ACAT-V of a set of variants.
 
     Scores and covariances of several studies can be added up before, which is a meta-analysis.
 
@@ -74,6 +86,9 @@ def set_statistics(
         float64, shape (m, m): of the scores under the null hypothesis.
     weights
         float64, shape (m,); None for ones.
+    frequencies, counts
+        float64, shape (m,): minor allele frequencies, and counts of minor alleles in the samples;
+        ACAT-V needs both.
 
     Raises
     ------
@@ -103,12 +118,16 @@ def set_statistics(
             f"scores have shape {u.shape}, their covariance {within.shape}, weights {w.shape}; "
             "need (m,), (m, m) and (m,)"
         )
+    of_variants = np.nan
+    if frequencies is not None and counts is not None:
+        of_variants = acat_v(u, within, w, frequencies, counts)
     u, within = w * u, w[:, None] * within * w
     if not np.diagonal(within).any():
         return SetStatistics()
     found = burden_of(u, within)
     of_skat, of_both, rho = log_p_of_kernels(u, within)
-    return with_kernels(found, of_skat, of_both, rho)
+    found = with_kernels(found, of_skat, of_both, rho)
+    return replace(found, acat_v_log10_p=of_variants)
 
 
 def burden_of(u: np.ndarray, within: np.ndarray) -> SetStatistics:
@@ -136,16 +155,50 @@ def with_kernels(found: SetStatistics, of_skat: float, of_both: float, rho: floa
     )
 
 
-def combine_cauchy(log_p: np.ndarray) -> float:
-    """Return log p of the mean of Cauchy variables cot(pi p); for p = 1, Bonferroni's."""
+def acat_v(
+    scores: np.ndarray,
+    covariance: np.ndarray,
+    weights: np.ndarray,
+    frequencies: np.ndarray,
+    counts: np.ndarray,
+    log_p_of: Callable[[np.ndarray, np.ndarray], float] | None = None,
+) -> float:
+    """Return -log10 p of ACAT-V, NaN if nothing varies.
+
+    A variant has the share w^2 f (1 - f); variants of at most 10 minor alleles are tested by their
+    burden, with the means of w and f. ``log_p_of`` returns log p of the weighted sum of some
+    variants (indices and weights) where the normal approximation is too rough.
+    """
+    rare = np.flatnonzero((counts <= RARE_COUNT) & (weights > 0))
+    groups = [np.array([k]) for k in np.flatnonzero((counts > RARE_COUNT) & (weights > 0))]
+    groups += [rare] if len(rare) else []
+    log_p, shares = [], []
+    for group in groups:
+        w, within = weights[group], covariance[np.ix_(group, group)]
+        variance, f = w @ within @ w, frequencies[group].mean()
+        if variance > UNVARIED * (w @ np.abs(within) @ w):
+            z = w @ scores[group] / np.sqrt(variance)
+            is_near = log_p_of is None or abs(z) <= NORMAL_BELOW
+            log_p.append(float(log_p_of_z(z)) if is_near else log_p_of(group, w))
+            shares.append(w.mean() ** 2 * f * (1 - f))
+    return -combine_cauchy(np.array(log_p), np.array(shares)) / np.log(10) if log_p else np.nan
+
+
+def combine_cauchy(log_p: np.ndarray, shares: np.ndarray | None = None) -> float:
+    """Return log p of the mean of Cauchy variables cot(pi p); for p = 1, Bonferroni's.
+
+    ``shares`` are positive weights of the mean.
+    """
+    shares = np.ones(len(log_p)) if shares is None else shares
+    shares = shares / shares.sum()
     least = log_p.min()
     if log_p.max() >= 0:
-        return float(min(least + np.log(len(log_p)), 0.0))
+        return float(min((log_p - np.log(shares)).min(), 0.0))
     if least > _SMALL_LOG_P:
-        mean = (1 / np.tan(np.pi * np.exp(log_p))).mean()
+        mean = shares @ (1 / np.tan(np.pi * np.exp(log_p)))
         return float(np.log(np.arctan2(1.0, mean) / np.pi))
     # Of a small p the variable is 1 / (pi p), and p of a large mean is 1 / (pi mean).
-    return float(least - np.log(np.exp(least - log_p).mean()))
+    return float(least - np.log(shares @ np.exp(least - log_p)))
 
 
 def log_p_of_kernels(u: np.ndarray, within: np.ndarray) -> tuple[float, float, float]:
@@ -235,3 +288,45 @@ def _quantiles(log_p: float, mixtures: np.ndarray, q: np.ndarray) -> np.ndarray:
         if (np.abs(now - log_p) <= 1e-10 * max(1.0, -log_p)).all():
             break
     return root**2
+
+
+class Comparison:
+    """Statistics that draws of scores are compared by.
+
+    They are (sum U)^2 for burden, U'U for SKAT, and -log of the lowest p for SKAT-O. This p, of
+    each rho, is that of a chi-square with the mean, variance and kurtosis of the mixture.
+    """
+
+    def __init__(self, within: np.ndarray) -> None:
+        values, vectors = np.linalg.eigh(within)
+        self._values = values = np.maximum(values, 0)
+        mixtures = mixtures_of(values, vectors.sum(0) * np.sqrt(values))
+        is_there = mixtures.max(1) > UNVARIED * values[-1]
+        self._rhos, mixtures = RHOS[is_there], mixtures[is_there]
+        self._means, squares = mixtures.sum(1), (mixtures**2).sum(1)
+        self._deviations = np.sqrt(2 * squares)
+        self._degrees = squares**2 / (mixtures**4).sum(1)
+
+    def _log_p(self, scores: np.ndarray) -> np.ndarray:
+        """Return log p of scores (n, m) for each rho, at least -690: (n, n_rhos)."""
+        from scipy.special import chdtrc
+
+        q = (scores**2).sum(1)[:, None] * (1 - self._rhos)
+        q += scores.sum(1)[:, None] ** 2 * self._rhos
+        x = (q - self._means) / self._deviations * np.sqrt(2 * self._degrees) + self._degrees
+        return np.log(np.maximum(chdtrc(self._degrees, np.maximum(x, 0)), 1e-300))
+
+    def observe(self, scores: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the statistics of scores (m,), and rho with the lowest p."""
+        log_p = self._log_p(scores[None])[0]
+        rho = float(self._rhos[log_p.argmin()])
+        return np.array([scores.sum() ** 2, scores @ scores, -log_p.min()]), rho
+
+    def statistics(self, scores: np.ndarray) -> np.ndarray:
+        """Return the statistics of scores (n, m): (n, 3)."""
+        lowest = self._log_p(scores).min(1)
+        return np.column_stack([scores.sum(1) ** 2, (scores**2).sum(1), -lowest])
+
+    def log_p(self, statistics: np.ndarray) -> np.ndarray:
+        """Return log p of SKAT for normal scores, and the lowest one over rho."""
+        return np.array([log_p_of_mixture(statistics[1], self._values), -statistics[2]])

@@ -55,7 +55,9 @@ class SetTests:
     skat_o_rho, skat_o_log10_p
         float64, shape (n_sets,): share of burden with the lowest p, and -log10 p of SKAT-O.
     acat_log10_p
-        float64, shape (n_sets,): -log10 p of both by the Cauchy combination.
+        float64, shape (n_sets,): -log10 p of burden and SKAT by the Cauchy combination.
+    acat_v_log10_p
+        float64, shape (n_sets,): -log10 p of ACAT-V, the Cauchy combination of the variants.
     n_samples
         Samples with the phenotype and all covariates.
     notes
@@ -73,6 +75,7 @@ class SetTests:
     skat_o_rho: np.ndarray
     skat_o_log10_p: np.ndarray
     acat_log10_p: np.ndarray
+    acat_v_log10_p: np.ndarray
     n_samples: int
     notes: tuple[str, ...] = ()
 
@@ -100,6 +103,7 @@ class SetTests:
             "BURDEN_NEG_LOG10_P": self.burden_log10_p, "SKAT_Q": self.skat_q,
             "SKAT_NEG_LOG10_P": self.skat_log10_p, "SKATO_RHO": self.skat_o_rho,
             "SKATO_NEG_LOG10_P": self.skat_o_log10_p, "ACAT_NEG_LOG10_P": self.acat_log10_p,
+            "ACATV_NEG_LOG10_P": self.acat_v_log10_p,
         }  # fmt: skip
 
 
@@ -121,10 +125,10 @@ def iter_associate_sets(
     All tests are score tests of the model without variants. In the linear model p values are
     asymptotic. In the logistic model burden has a saddle-point approximation, and p of SKAT and
     SKAT-O is the share of up to 1,024,000 draws of the case status of carriers that have a larger
-    statistic; see `set_scores`. Missing genotypes count as the mean, as in the saddle-point and
-    mixed models of `iter_associate`. Frequencies are those in the samples that take part. At a
-    frequency of exactly 0.5, the counted allele is A1. Variants of X, Y and MT are left out, with a
-    note.
+    statistic; see `set_scores`. ACAT-V combines saddle-point p values. Missing genotypes count as
+    the mean, as in the saddle-point and mixed models of `iter_associate`. Frequencies are those in
+    the samples that take part. At a frequency of exactly 0.5, the counted allele is A1. Variants of
+    X, Y and MT are left out, with a note.
 
     Parameters
     ----------
@@ -166,7 +170,7 @@ def iter_associate_sets(
     Li and Leal 2008, Methods for detecting associations with rare variants for common diseases,
     doi:10.1016/j.ajhg.2008.06.024 (burden)
     Liu et al. 2019, ACAT: a fast and powerful p value combination method for rare-variant analysis
-    in sequencing studies, doi:10.1016/j.ajhg.2019.01.002 (Cauchy combination)
+    in sequencing studies, doi:10.1016/j.ajhg.2019.01.002 (Cauchy combination, ACAT-V)
     """
     if model not in MODELS:
         raise ParameterError(f"model is {model!r}, needs one of {', '.join(MODELS)}")
