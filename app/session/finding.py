@@ -12,13 +12,14 @@ import numpy as np
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.find import find, find_prefix
 from genoviz.errors import ParameterError
-from genoviz.model import Intervals, PangenomeGraph, PathName, PathRegion
+from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_files import TrackFile
 from genoviz_app.parts.words import n_words, write_place
+from genoviz_app.session.graph_places import parse_path
 from genoviz_app.session.lit_sets import LitSet
 
 if TYPE_CHECKING:
@@ -304,10 +305,7 @@ def also_here(there: Openings, region: PathRegion) -> str:
 
 def _names_of(graph: PangenomeGraph | None, region: PathRegion) -> Iterator[tuple[str, int, int]]:
     """Yield the notations of a place that a file may use: on the path, or on its contig."""
-    is_path = graph is not None and region.path in graph.path_names
-    parsed = (
-        graph.placed_name(graph.find_path(region.path)) if is_path else PathName.parse(region.path)
-    )
+    parsed = parse_path(graph, region.path)
     for name, first in (
         (region.path, 0),
         (parsed.whole, parsed.start),

@@ -7,7 +7,7 @@ import numpy as np
 from genoviz.analyses.graph.query.placed_intervals import find_nodes_below
 from genoviz.analyses.graph.query.regions import clip_to_paths, resolve_region
 from genoviz.errors import ParameterError
-from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model import PangenomeGraph, PathName, PathRegion
 from genoviz.model.intervals.intervals import aliases
 
 
@@ -29,6 +29,13 @@ def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
         if placed is not None:
             return placed
     return region
+
+
+def parse_path(graph: PangenomeGraph | None, text: str) -> PathName:
+    """Return the parsed name of a path of the graph, placed on its contig, or of another."""
+    if graph is None or text not in graph.path_names:
+        return PathName.parse(text)
+    return graph.placed_name(graph.find_path(text))
 
 
 def _place(graph: PangenomeGraph, region: PathRegion) -> PathRegion | None:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from genoviz.model import PathName
+from genoviz.model import PangenomeGraph
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_files import TrackFile
+from genoviz_app.session.graph_places import parse_path
 
 COLOURS = ("#4fb3e8", "#ffb454", "#7bc96f", "#e88fb4", "#b59cf0", "#5ed0c0", "#e8d35a", "#f0886c")
 HEIGHTS = {TrackKind.READS: 84, TrackKind.SIGNAL: 62, TrackKind.FEATURES: 92}
@@ -86,6 +87,8 @@ class Track:
         The source file, or None for a track of the open graph.
     is_waiting
         Whether data are still to come if there are none.
+    graph
+        The open graph, whose paths are placed on contigs, or None.
     """
 
     title: str
@@ -93,6 +96,7 @@ class Track:
     look: TrackLook
     file: TrackFile | None = None
     is_waiting: bool = True
+    graph: PangenomeGraph | None = None
     _found: dict[str, tuple[str, int] | None] = field(default_factory=dict, repr=False)
 
     def find_contig(self, contig: str) -> tuple[str, int] | None:
@@ -104,11 +108,11 @@ class Track:
         if self.data is None:
             return None
         if contig not in self._found:
-            self._found[contig] = find_contig(self.data, contig)
+            self._found[contig] = find_contig(self.data, contig, self.graph)
         return self._found[contig]
 
     def forget(self) -> None:
-        """Clear cached contig names because the data have changed."""
+        """Clear cached contig names because the data or the graph have changed."""
         self._found = {}
 
 
@@ -123,13 +127,15 @@ def by_title(tracks: Iterable[Track]) -> dict[str, Track]:
     return found
 
 
-def find_contig(data: TrackData, contig: str) -> tuple[str, int] | None:
+def find_contig(
+    data: TrackData, contig: str, graph: PangenomeGraph | None
+) -> tuple[str, int] | None:
     """Like `Track.find_contig`."""
     known = data.counts
     for name in (contig, *aliases(contig)):
         if name in known:
             return name, 0
-    parsed = PathName.parse(contig)
+    parsed = parse_path(graph, contig)
     for name in (parsed.whole, parsed.contig, *aliases(parsed.contig)):
         if name in known and name != contig:
             return name, parsed.start

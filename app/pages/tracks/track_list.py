@@ -124,6 +124,7 @@ class TrackList:
                 look = looks.get((file.source, file.title)) or self._look(file.data.kind)
                 kept.append(Track(file.title, file.data, look, file))
         self.tracks = kept
+        self._place_paths()
         self._changed()
 
     def _follow_graph(self) -> None:
@@ -133,7 +134,14 @@ class TrackList:
         if self.graph is not None:
             self._depth = Track(DEPTH_TITLE, None, self._look(TrackKind.SIGNAL))
             self.tracks.insert(0, self._depth)
+        self._place_paths()
         self._changed()
+
+    def _place_paths(self) -> None:
+        for track in self.tracks:
+            if track.graph is not self.graph:
+                track.graph = self.graph
+                track.forget()
 
     def _follow_annotations(self) -> None:
         placed = self._session.annotations

@@ -115,7 +115,7 @@ class CountFields:
         if where == VIEW:
             if view is None:
                 raise ParameterError("nothing is shown; open a track first")
-            return lambda: count_view(view, counted)
+            return lambda: count_view(view, counted, self._tracks.graph)
         if where in self._named:
             regions = self._named[where].data.intervals
             return lambda: count_regions(first_regions(regions, MAX_REGIONS), counted)

@@ -10,7 +10,7 @@ import numpy as np
 
 from genoviz.analyses.intervals.coverage import coverage_fraction
 from genoviz.analyses.intervals.split_overlaps import count_split_overlaps
-from genoviz.model import Intervals, PathRegion
+from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.intervals.intervals import map_contigs
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.pages.tracks.track import find_contig
@@ -64,12 +64,16 @@ class RegionCounts:
     notes: tuple[str, ...] = ()
 
 
-def count_view(region: PathRegion, tracks: Sequence[tuple[str, TrackData]]) -> RegionCounts:
-    """Return statistics of tracks in one region of a contig or path."""
+def count_view(
+    region: PathRegion,
+    tracks: Sequence[tuple[str, TrackData]],
+    graph: PangenomeGraph | None = None,
+) -> RegionCounts:
+    """Return statistics of tracks in one region of a contig, or of a path of the graph."""
     regions = Intervals.from_columns([region.path], [region.start], [region.end])
     found = []
     for title, data in tracks:
-        own = find_contig(data, region.path)
+        own = find_contig(data, region.path, graph)
         if own is not None:
             name, shift = own
             moved = Intervals.from_columns([name], [region.start + shift], [region.end + shift])

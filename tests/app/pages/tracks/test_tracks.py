@@ -324,6 +324,17 @@ def test_a_shorter_path_of_that_name_in_another_graph_is_shown_whole(session, pa
     assert page.browser.region == PathRegion("path0", 0, 60)
 
 
+def test_tracks_are_at_the_places_of_the_open_graph(session, page, files):
+    open_files(session, page, files["reads.bed"])
+    (track,) = page.tracks
+    assert track.find_contig("s#0#c1:6-16") == ("c1", 6)
+    graph = replace(make_graph([11], [[1]]), path_names=("s#0#c1:6-16",))
+    session.opened = OpenGraph("closed", "closed", graph)
+    assert track.find_contig("s#0#c1:6-16") == ("c1", 5)
+    open_files(session, page, files["signal.bedgraph"])
+    assert all(track.graph is graph for track in page.tracks)
+
+
 def test_a_contig_of_several_paths_offers_each_and_of_one_path_goes_there(session, page):
     graph = make_graph([400, 500], [[1, 2], [2], [1]])
     names = ("A#1#chr6:100-1000", "B#1#chr6", "B#1#chr7:50-450")

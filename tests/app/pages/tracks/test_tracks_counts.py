@@ -134,6 +134,17 @@ def test_a_path_of_a_graph_is_counted_at_its_place_on_the_contig():
     assert found.tracks[0].covered_bases.tolist() == [5]
 
 
+@pytest.mark.parametrize(("name", "first"), [("gi|6:1000-1100", 1000), ("gi|6:1001-1100", 1000)])
+def test_a_path_named_by_a_closed_range_begins_one_base_earlier(name, first):
+    """The second range is one shorter than the path: 1-based and closed, as NCBI's."""
+    graph = replace(make_graph([60, 40], [(1, 2)]), path_names=(name,))
+    data = prepare(Intervals.from_columns(["gi|6"], [first], [first + 9]), "bed")
+    found = count_view(PathRegion(name, 0, 20), [("genes", data)], graph)
+    assert found.tracks[0].covered_bases.tolist() == [9]
+    track = Track("genes", data, new_look(data.kind, 0), graph=graph)
+    assert track.find_contig(name) == ("gi|6", first)
+
+
 def test_the_view_and_the_features_of_a_track_are_counted_on_the_page(session):
     pysam = pytest.importorskip("pysam")
     page = TracksPage(session)
