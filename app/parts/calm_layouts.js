@@ -10,21 +10,24 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const viewOf = (name) => Bokeh.Models.get(name).prototype.default_view.prototype
   const component = viewOf("panel.models.esm.ReactiveESM")
-  const {compute_layout, update_layout} = component
-  const waiting = new Set()
+  const {compute_layout, invalidate_layout, update_layout} = component
+  const waiting = new Set(), stale = new Set()
   let isAsked = false
 
-  const isBelowAnother = (view) => {
+  const isBelow = (view, others) => {
     for (let above = view.parent; above != null; above = above.parent) {
-      if (waiting.has(above)) return true
+      if (others.has(above)) return true
     }
     return false
   }
 
   const settle = () => {
     isAsked = false
-    const views = [...waiting].filter((view) => !view.is_destroyed && !isBelowAnother(view))
+    const views = [...waiting].filter((view) => !view.is_destroyed && !isBelow(view, waiting))
+    const unstyled = [...stale].filter((view) => !view.is_destroyed && !isBelow(view, stale))
     waiting.clear()
+    stale.clear()
+    for (const view of unstyled) view.update_layout()
     for (const view of views) compute_layout.call(view)
   }
 
@@ -34,6 +37,13 @@ document.addEventListener("DOMContentLoaded", () => {
     this._layout_computed = true
     if (!isAsked) document.hidden ? setTimeout(settle) : requestAnimationFrame(settle)
     isAsked = true
+  }
+
+  // A part that is added has the styles of all its neighbours written again.
+  component.invalidate_layout = function () {
+    if (this.is_managed) return invalidate_layout.call(this)
+    stale.add(this)
+    this.compute_layout()
   }
 
   const figure = viewOf("Plot")
