@@ -282,8 +282,8 @@ def _term_rows(scan: AssociationScan, variant: int) -> dict[str, str]:
     rows = {}
     for term in scan.terms:
         p = p_text(-np.log10(term.p[variant]))
-        effect = f"{term.beta[variant]:.4g} ± {term.standard_error[variant]:.2g}"
-        rows[f"β ± SE, {term.name}"] = f"{effect}; p {p}"
+        effect = f"{term.beta[variant]:.3g} ± {term.standard_error[variant]:.2g}"
+        rows |= {f"β, {term.name}": effect, f"p, {term.name}": p}
     has_interactions = scan.joint_p is not None
     tested = "p of the interaction" if has_interactions else "p of both"
     rows[tested] = p_text(float(scan.minus_log10_p[variant]))
