@@ -212,7 +212,7 @@ class GenotypeFiles(OpeningFiles):
         elif self._job is None and self._waiting:
             steps, title = self._waiting.popleft()
             if self.opened is not None:
-                self.begin(steps, title)
+                self.begin(steps, title, keeps_problem=True)
         self.is_waiting = bool(self._waiting or self._arrivals.names)
 
     def keep(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:

@@ -67,10 +67,14 @@ class OpeningFiles(param.Parameterized):
         """Store what was opened."""
         self.opened = opened
 
-    def begin(self, steps: Iterator[Any], title: str) -> None:
-        """Start an opening; the last step has the result."""
+    def begin(self, steps: Iterator[Any], title: str, *, keeps_problem: bool = False) -> None:
+        """Start an opening; the last step has the result.
+
+        It clears the problem that is shown, unless that is of what was opened just before.
+        """
         self.cancel()
-        self._session.forget_problem()
+        if not keeps_problem:
+            self._session.forget_problem()
         self.opening = OpeningProgress(f"Opening {Path(title).name}")
         self._job = self._session.submit(
             steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"

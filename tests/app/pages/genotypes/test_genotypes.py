@@ -818,6 +818,18 @@ def test_a_table_of_strangers_waits_for_a_press(visit, folder, tmp_path):
     assert not visit.page.reading.by_row_order.visible
 
 
+def test_genotypes_that_cannot_be_opened_are_told_though_a_table_follows(visit, folder, tmp_path):
+    bad, table = tmp_path / "bad.vcf", tmp_path / "t.csv"
+    bad.write_text("not a VCF\n")
+    names = read_genotypes(folder / "herd.bed").samples.ids
+    table.write_text("IID,y\n" + "".join(f"{name},{k}\n" for k, name in enumerate(names)))
+    visit.open(folder / "herd.bed")
+    visit.session.genotypes.open(str(bad), phenotypes=str(table))
+    visit.until(lambda: not visit.session.genotypes.is_opening)
+    assert "bad.vcf" in visit.session.problem
+    assert visit.state.table.columns["y"].tolist() == list(range(N_SAMPLES))
+
+
 def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
     values = [0, *(1 + k % 2 for k in range(N_SAMPLES - 1))]
     names = read_genotypes(folder / "herd.bed").samples.ids
