@@ -172,14 +172,14 @@ def _v2(table: HitTable) -> list[TextColumn]:
     letters = hits.aligned_letters()
     columns = [
         text_column(hits.guides, hits.guide_ids),
-        text_column(hits.planes.descriptions, hits.contig_ids, _without_tabs),
+        text_column(hits.planes.descriptions, hits.contig_ids),
         integer_column(hits.starts),
         letter_column(letters.sites, letters.lengths),
         _signs(hits),
         integer_column(hits.mismatches),
     ]
     if table.ids is not None:
-        columns.append(text_column(table.ids, hits.guide_ids, _without_tabs))
+        columns.append(text_column(table.ids, hits.guide_ids))
     return columns
 
 
@@ -190,7 +190,7 @@ def _wrapper(table: HitTable) -> list[TextColumn]:
         text_column(_TYPES, hits.bulge_types),
         letter_column(letters.guides, letters.lengths),
         letter_column(letters.sites, letters.lengths),
-        text_column(hits.planes.descriptions, hits.contig_ids, _without_tabs),
+        text_column(hits.planes.descriptions, hits.contig_ids),
         integer_column(hits.starts),
         _signs(hits),
         integer_column(hits.mismatches),
@@ -200,8 +200,7 @@ def _wrapper(table: HitTable) -> list[TextColumn]:
 
 def _v3(table: HitTable) -> list[TextColumn]:
     names = range(len(table.hits.guides)) if table.ids is None else table.ids
-    names = text_column(names, table.hits.guide_ids, lambda name: _without_tabs(str(name)))
-    return [names, *_wrapper(table)]
+    return [text_column(names, table.hits.guide_ids, str), *_wrapper(table)]
 
 
 def _bed(table: HitTable) -> list[TextColumn]:
@@ -256,10 +255,6 @@ def _signs(hits: OffTargetHits) -> TextColumn:
     return text_column("+-", (hits.strands < 0).astype(np.int64))
 
 
-def _without_tabs(text: str) -> str:
-    return text.replace("\t", " ")
-
-
 def _cell(text: str, mark: str) -> str:
     """Return a text as a cell: quoted for CSV if necessary, without tabs for TSV.
 
@@ -267,7 +262,7 @@ def _cell(text: str, mark: str) -> str:
     apostrophe (https://owasp.org/www-community/attacks/CSV_Injection).
     """
     if mark == "\t":
-        return _without_tabs(text)
+        return text.replace("\t", " ")
     if text.startswith(_BEGIN_FORMULAS):
         text = f"'{text}"
     if any(letter in text for letter in ',"\r\n'):

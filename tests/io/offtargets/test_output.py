@@ -115,8 +115,7 @@ def text_of(hits, form, ids=None, **scores):
 def lines_of(hits, names):
     rows = rows_of(hits)
     assert len(rows) > 10
-    assert any("\t" in row["header"] for row in rows)
-    return ["\t".join(row[name].replace("\t", " ") for name in names.split()) for row in rows]
+    return ["\t".join(row[name] for name in names.split()) for row in rows]
 
 
 def test_rows_of_version_2_are_those_of_the_letters(plain):
