@@ -17,6 +17,12 @@ document.addEventListener("DOMContentLoaded", () => {
   view.hit_test = function (geometry) {
     return this.glyph === undefined ? null : hit_test.call(this, geometry)
   }
+  // A line across the figure has its place when it is first painted.
+  const line = Bokeh.Models.get("Span").prototype.default_view.prototype
+  const {_hit_test} = line
+  line._hit_test = function (sx, sy) {
+    return this.line === undefined ? null : _hit_test.call(this, sx, sy)
+  }
 })
 
 // Keep text changes that arrive while an HTML pane is being created. Panel's pane throws if its
