@@ -122,9 +122,8 @@ def iter_reml(
             for name in names
         }
     trained = np.flatnonzero(training.is_trained)
-    names, is_repeated = tuple(markers), samples is not None
     chosen, places = np.unique(owners[trained], return_inverse=True)
-    basis = training.basis[trained]
+    names, is_repeated, basis = tuple(markers), samples is not None, training.basis[trained]
     if _is_exact(traces, len(trained)):
         matrices = []
         for each in markers.values():
@@ -167,8 +166,9 @@ def iter_reml_of_relationships(
     relationships
         Named matrices, float64 of shape (n_samples, n_samples), symmetric: from
         `relationship_matrix`, of a pedigree, or read from a file.
-    phenotype, covariates, covariate_names, samples, traces, n_probes, tolerance, max_iterations, \
-    seed
+    phenotype, covariates, covariate_names, samples
+        As in `iter_reml`.
+    traces, n_probes, tolerance, max_iterations, seed
         As in `iter_reml`.
 
     Raises
