@@ -81,7 +81,7 @@ class Statistics:
         self.panel = self._arrange()
         self.set_graph(None)
 
-    def _arrange(self) -> pmui.Column:
+    def _arrange(self) -> pmui.Row:
         buttons = pmui.Row(self.copy_button, self.layout_button, margin=0)
         numbers = pmui.Column(self.text, buttons, sizing_mode="stretch_both", margin=(4, 4, 2, 10))
         return pmui.Row(numbers, *self._plots, sizing_mode="stretch_both", margin=0)

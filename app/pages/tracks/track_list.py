@@ -152,6 +152,7 @@ class TrackList:
             self._annotations = Track(ANNOTATIONS_TITLE, None, self._look(TrackKind.FEATURES))
             self.tracks.insert(int(self._depth is not None), self._annotations)
             self._places.ask(annotation_data, placed)
+        self._place_paths()
         self._changed()
 
     def _on_depth(self, answer: TrackData) -> None:
