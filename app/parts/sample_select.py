@@ -30,7 +30,7 @@ from genoviz_app.opening.overviews import (
 from genoviz_app.opening.served_collections import InCollection
 from genoviz_app.parts.picker_fields import WIDE
 from genoviz_app.parts.questions import Question
-from genoviz_app.parts.words import n_words
+from genoviz_app.parts.words import n_words, with_interval
 from genoviz_app.plots.palettes import POSITION, parse_colour, ramp_palette
 from genoviz_app.session.session import Session
 
@@ -299,8 +299,10 @@ def _stress(layout: MemberLayout | None) -> tuple[str, str]:
     if layout is None or layout.stress is None:
         return UNKNOWN
     low, high = layout.stress_low, layout.stress_high
-    interval = "" if low is None or high is None else f"; 95 % between {low:.3g} and {high:.3g}"
-    return f"{layout.stress:.3g}", f"sampled{interval}"
+    if low is None or high is None:
+        return f"{layout.stress:.3g}", "sampled"
+    _, low, high = with_interval(layout.stress, low, high)
+    return f"{layout.stress:.3g}", f"sampled; 95 % between {low} and {high}"
 
 
 def _as_png(picture: np.ndarray) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from html import escape
 
 from genoviz.model import PathRegion
 
 HARMLESS = frozenset(" ,:;'()/")
+MIN_PLAIN = 1e-4
+"""Smaller numbers are written with an exponent."""
 
 
 def n_words(n: int, word: str) -> str:
@@ -19,6 +22,30 @@ def n_words(n: int, word: str) -> str:
     ('1 SNP', '1,200 SNPs')
     """
     return f"{n:,} {word}{'s' * (n != 1)}"
+
+
+def with_interval(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """Format a value and its interval so that the interval's width has two digits.
+
+    Examples
+    --------
+    >>> with_interval(0.32931, 0.32902, 0.33)
+    ('0.32931', '0.32902', '0.33000')
+    >>> with_interval(1234.567, 1200.0, 1280.0)
+    ('1,235', '1,200', '1,280')
+    >>> with_interval(3.1e-7, 3.04e-7, 3.17e-7)
+    ('3.10e-07', '3.04e-07', '3.17e-07')
+    >>> with_interval(0.5, 0.5, 0.5)
+    ('0.5', '0.5', '0.5')
+    """
+    width = high - low
+    if not 0 < width < math.inf or value <= 0:
+        return f"{value:.4g}", f"{low:.4g}", f"{high:.4g}"
+    place = math.floor(math.log10(width))
+    form = f",.{max(1 - place, 0)}f"
+    if value < MIN_PLAIN:
+        form = f".{max(math.floor(math.log10(value)) - place + 1, 0)}e"
+    return f"{value:{form}}", f"{low:{form}}", f"{high:{form}}"
 
 
 def write_place(region: PathRegion) -> str:

@@ -24,6 +24,7 @@ from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.generators import Progress
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.words import with_interval
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.layout_runs import LayoutRuns
 from genoviz_app.session.lit_sets import LitSet
@@ -125,12 +126,12 @@ def say_stress(stress: PathStress) -> str:
     Examples
     --------
     >>> say_stress(PathStress(0.01234, 0.012, 0.0131, 0.001, 9, 0, is_exact=False))
-    '0.01234 (95 %: 0.012 to 0.0131)'
+    '0.0123 (95 %: 0.0120 to 0.0131)'
     >>> say_stress(PathStress(0.5, 0.5, 0.5, float("nan"), 9, 0, is_exact=True))
     '0.5'
     """
-    interval = f" (95 %: {stress.ci_low:.3g} to {stress.ci_high:.3g})"
-    return f"{stress.mean:.4g}{'' if stress.is_exact else interval}"
+    mean, low, high = with_interval(stress.mean, stress.ci_low, stress.ci_high)
+    return mean if stress.is_exact else f"{mean} (95 %: {low} to {high})"
 
 
 def find_reasons(
