@@ -14,7 +14,6 @@ import panel_material_ui as pmui
 from genoviz_app.pages.pangenome.paths.choice import choose_paths
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import NUMBERS
-from genoviz_app.parts.words import with_interval
 from genoviz_app.plots.legend import short_number
 from genoviz_app.session.layout_run import LayoutRun, RunProgress, RunState
 from genoviz_app.session.layout_settings import backend_options
@@ -178,11 +177,12 @@ def _stress_text(progress: RunProgress) -> tuple[str, str]:
     stress = progress.stress
     if stress is None or not math.isfinite(stress.mean):
         return "–", ""
-    _, low, high = with_interval(stress.mean, stress.ci_low, stress.ci_high)
+    half = (stress.ci_high - stress.ci_low) / 2
     return (
-        f"{plain(stress.mean, 3)} ± {plain((stress.ci_high - stress.ci_low) / 2, 2)}",
-        f"Mean of {stress.n_terms:,} sampled terms, in which a path counts by its {stress.weighting};"
-        f" 95 % confidence interval {low} to {high}; median {stress.median:.2g}",
+        f"{plain(stress.mean, 3)} ± {plain(half, 2)}",
+        f"Mean of {stress.n_terms:,} sampled terms, in which a path counts by its"
+        f" {stress.weighting}; 95 % confidence interval {plain(stress.ci_low, 3)} to"
+        f" {plain(stress.ci_high, 3)}; median {stress.median:.2g}",
     )
 
 
