@@ -26,7 +26,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
 from genoviz_app.opening.memory import sequences_bytes
-from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.opening.opening_files import OpeningFile
 
 N_KEPT_GENOMES = 3
 INDEX_ENDING = ".gvfm"
@@ -102,7 +102,7 @@ GENOMES = FileCache(iter_read_genome, N_KEPT_GENOMES, estimate=sequences_bytes(3
 """The genomes of all files and all tabs."""
 
 
-class GenomeFiles(OpeningFiles):
+class GenomeFiles(OpeningFile):
     """The genome that a tab has open for off-target searches."""
 
     opened = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="The genome that is open.")

@@ -25,7 +25,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
 from genoviz_app.opening.memory import MAX_DOSAGE_BYTES, dosages_bytes, genotypes_bytes, table_bytes
-from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.opening.opening_files import OpeningFile
 
 if TYPE_CHECKING:
     from genoviz.model.genotypes.phenotypes import PhenotypeTable
@@ -120,7 +120,7 @@ TABLES = FileCache(_iter_table, N_KEPT_TABLES, estimate=table_bytes)
 """The tables of phenotypes of all tabs."""
 
 
-class GenotypeFiles(OpeningFiles):
+class GenotypeFiles(OpeningFile):
     """The genotypes that a tab has open, and the phenotypes of their samples.
 
     A table with the genotypes' name (``mice.bed``, ``mice.pheno.csv``) is opened with them; without

@@ -25,7 +25,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
 from genoviz_app.opening.memory import sequences_bytes
-from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.opening.opening_files import OpeningFile
 from genoviz_app.server.jobs import JobPool
 from genoviz_app.server.right_of_way import CORES
 
@@ -126,7 +126,7 @@ REPEATS = MadeOnce(_iter_make_repeats, holds_owner=False)
 """The repeats of the indexes of all tabs."""
 
 
-class IndexFiles(OpeningFiles):
+class IndexFiles(OpeningFile):
     """The index that a tab has open, or builds.
 
     Attributes

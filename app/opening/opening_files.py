@@ -1,4 +1,4 @@
-"""Base class for opening files in a tab: one job at a time, with progress and result."""
+"""Base classes for opening files in a tab: one job at a time, with progress and result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_prob
 
 
 class OpeningFiles(param.Parameterized):
-    """Opens one thing at a time; the last opened content is kept until the next.
-
-    Subclasses define the parameter ``opened``.
+    """Opens files one at a time; subclasses keep what was opened.
 
     Parameters
     ----------
@@ -32,11 +30,6 @@ class OpeningFiles(param.Parameterized):
         super().__init__(**params)
         self._session = session
         self._job: Job | None = None
-
-    @property
-    def source(self) -> str:
-        """Source for reopening it; "" if a link cannot name it."""
-        return "" if self.opened is None else self.opened.source
 
     @property
     def is_opening(self) -> bool:
@@ -65,6 +58,25 @@ class OpeningFiles(param.Parameterized):
 
     def keep(self, opened: Any) -> None:
         """Store what was opened."""
+        raise NotImplementedError
+
+    def _submit(self, steps: Iterator[Any], title: str) -> None:
+        self.opening = OpeningProgress(f"Opening {Path(title).name}")
+        self._job = self._session.submit(
+            steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"
+        )
+
+
+class OpeningFile(OpeningFiles):
+    """Opens one file; the content of the last is kept in ``opened``, which subclasses define."""
+
+    @property
+    def source(self) -> str:
+        """Source for reopening it; "" if a link cannot name it."""
+        return "" if self.opened is None else self.opened.source
+
+    def keep(self, opened: Any) -> None:
+        """Store what was opened."""
         self.opened = opened
 
     def begin(self, steps: Iterator[Any], title: str, *, keeps_problem: bool = False) -> None:
@@ -75,7 +87,4 @@ class OpeningFiles(param.Parameterized):
         self.cancel()
         if not keeps_problem:
             self._session.forget_problem()
-        self.opening = OpeningProgress(f"Opening {Path(title).name}")
-        self._job = self._session.submit(
-            steps, title=OPENING, pool=self.pool, follow=self._on_job, about=f"open {title}"
-        )
+        self._submit(steps, title)

@@ -12,7 +12,6 @@ from typing import Any
 import param
 
 from genoviz_app.opening.files import (
-    OPENING,
     FileCache,
     OpeningProgress,
     Tab,
@@ -20,8 +19,9 @@ from genoviz_app.opening.files import (
     iter_open_source,
 )
 from genoviz_app.opening.memory import track_bytes
+from genoviz_app.opening.opening_files import OpeningFiles
 from genoviz_app.opening.track_data import TrackData, iter_read_track
-from genoviz_app.server.jobs import FILES, Job, JobState, describe_problem
+from genoviz_app.server.jobs import Job
 
 N_KEPT_TRACKS = 12
 
@@ -48,8 +48,8 @@ class TrackFile:
     data: TrackData = field(repr=False)
 
 
-class TrackFiles(param.Parameterized):
-    """The list of a tab's track files, and their opening.
+class TrackFiles(OpeningFiles):
+    """The list of a tab's track files, which are opened one after the other.
 
     Parameters
     ----------
@@ -58,14 +58,9 @@ class TrackFiles(param.Parameterized):
     """
 
     files = param.ClassSelector(class_=tuple, default=(), doc="The files, in order of opening.")
-    opening = param.ClassSelector(
-        class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
-    )
 
     def __init__(self, session: Tab, **params: Any) -> None:
-        super().__init__(**params)
-        self._session = session
-        self._job: Job | None = None
+        super().__init__(session, **params)
         self._waiting: deque[tuple[Iterator[Any], str]] = deque()
 
     @property
@@ -76,19 +71,19 @@ class TrackFiles(param.Parameterized):
     @property
     def is_opening(self) -> bool:
         """Whether a file is being opened or queued."""
-        return self._job is not None or bool(self._waiting)
+        return super().is_opening or bool(self._waiting)
 
     def open(self, source: str) -> None:
         """Queue a sample by name, or a file on the server by path."""
         steps = iter_open_source(source, self._session.folders, _iter_open_named)
-        self._begin(steps, Path(source).name or "a track")
+        self._queue(steps, Path(source).name or "a track")
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""
         name = Path(name).name
         path = self._session.upload_path(name)
         steps = iter_after_writing(path, content, iter_open_track(path, title=name))
-        self._begin(steps, name)
+        self._queue(steps, name)
 
     def close(self, file: TrackFile) -> None:
         """Remove a file."""
@@ -97,42 +92,20 @@ class TrackFiles(param.Parameterized):
     def cancel(self) -> None:
         """Cancel the current opening and clear the queue."""
         self._waiting.clear()
-        if self._job is not None:
-            self._job.cancel()
-        self._job = self.opening = None
+        super().cancel()
 
     def _on_job(self, job: Job) -> None:
-        """Store the result of the opening."""
-        if job is not self._job:  # cancelled
-            return
-        if not job.has_ended:
-            if job.snapshot is not None:
-                self.opening = job.snapshot
-            return
-        self._job = None
-        if job.state is JobState.FAILED:
-            self._session.complain(describe_problem(job.error))
-        elif job.state is JobState.FINISHED:
-            self._on_opened(job.snapshot.opened)
-        self._go_on()
+        super()._on_job(job)
+        if self._waiting and self._job is None:
+            self._submit(*self._waiting.popleft())
 
-    def _begin(self, steps: Iterator[Any], title: str) -> None:
+    def _queue(self, steps: Iterator[Any], title: str) -> None:
         self._waiting.append((steps, title))
         if self._job is None:
             self._session.forget_problem()
-            self._go_on()
+            self._submit(*self._waiting.popleft())
 
-    def _go_on(self) -> None:
-        if not self._waiting:
-            self.opening = None
-            return
-        steps, title = self._waiting.popleft()
-        self.opening = OpeningProgress(f"Opening {Path(title).name}")
-        self._job = self._session.submit(
-            steps, title=OPENING, pool=FILES, follow=self._on_job, about=f"open {title}"
-        )
-
-    def _on_opened(self, opened: TrackFile) -> None:
+    def keep(self, opened: TrackFile) -> None:
         """Add a file; a file that is already open is replaced in its position."""
         if not len(opened.data.intervals):
             self._session.complain(f"{opened.title} is open, and has no intervals to show.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import panel_material_ui as pmui
 
-from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.opening.opening_files import OpeningFile
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import (
     UPLOAD_MEGABYTES,
@@ -111,7 +111,7 @@ class SequencePicker(FilePicker):
         Supported formats, in words.
     """
 
-    def __init__(self, session: Session, files: OpeningFiles, formats: str) -> None:
+    def __init__(self, session: Session, files: OpeningFile, formats: str) -> None:
         super().__init__(
             OpeningBar(files, files.cancel),
             files,

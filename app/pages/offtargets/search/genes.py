@@ -43,7 +43,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.opening.index_files import GRAPH_SOURCE
-from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.opening.opening_files import OpeningFile
 from genoviz_app.pages.offtargets.search.query import Pam
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.parts.words import n_words
@@ -134,7 +134,7 @@ GENES = FileCache(iter_read_genes, N_KEPT_FILES)
 """The annotations of all files and all tabs."""
 
 
-class GeneFiles(OpeningFiles):
+class GeneFiles(OpeningFile):
     """The annotation files of a tab, for the genes of hits."""
 
     opened = param.ClassSelector(class_=AnnotationFile, allow_None=True, doc="The file.")
