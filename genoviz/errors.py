@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
@@ -38,6 +39,21 @@ class FileFormatError(GenovizError):
 
 class ParameterError(GenovizError, ValueError):
     """An argument is out of range, or arguments are inconsistent."""
+
+
+def check_choice(name: str, value: object, choices: Iterable[object]) -> None:
+    """Raise `ParameterError` unless a value is one of the choices.
+
+    Examples
+    --------
+    >>> check_choice("strands", "-+", ("both", "+", "-"))
+    Traceback (most recent call last):
+    genoviz.errors.ParameterError: strands is '-+', needs one of both, +, -
+    """
+    choices = tuple(choices)
+    if value not in choices:
+        needed = ", ".join(str(choice) for choice in choices)
+        raise ParameterError(f"{name} is {value!r}, needs one of {needed}")
 
 
 class BackendError(GenovizError, RuntimeError):

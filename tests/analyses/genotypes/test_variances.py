@@ -177,7 +177,7 @@ def test_repeated_records_have_the_dense_likelihood_of_their_rows(sets):
         assert rough.repeatability == pytest.approx(found.repeatability, abs=0.1)
         columns = rng.standard_normal((105, 2))
         matrix, places = relationships(), rows
-        products = estimate._spread_products([matrix.__matmul__], places, True)
+        products = estimate._spread_products([matrix.__matmul__], places)
         for product, each in zip(products, dense, strict=True):
             np.testing.assert_allclose(product(columns), each @ columns, atol=1e-10)
         both = reml_of_relationships(

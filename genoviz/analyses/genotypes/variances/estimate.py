@@ -26,7 +26,7 @@ from genoviz.analyses.genotypes.variances.reml import (
     iter_reml_of,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -107,7 +107,7 @@ def iter_reml(
     using fast variance-components analysis, doi:10.1038/ng.3431 (random traces)
     """
     _check_options(traces, n_probes)
-    owners, training = _train(phenotype, genotypes.n_samples, samples, covariates, covariate_names)
+    values = _Values(phenotype, genotypes.n_samples, samples, covariates, covariate_names)
     n_variants = genotypes.n_variants
     genotypes, kept = take_autosomes(genotypes, contigs)
     if variant_sets is None:
@@ -121,23 +121,20 @@ def iter_reml(
             name: Markers(genotypes.take_variants(np.flatnonzero(sets == name)), backend)
             for name in names
         }
-    trained = np.flatnonzero(training.is_trained)
-    chosen, places = np.unique(owners[trained], return_inverse=True)
-    names, is_repeated, basis = tuple(markers), samples is not None, training.basis[trained]
-    if _is_exact(traces, len(trained)):
+    names = tuple(markers)
+    if values.are_few(traces):
         matrices = []
         for each in markers.values():
-            for matrix in iter_relationships_of(each, chosen):
+            for matrix in iter_relationships_of(each, values.samples):
                 if matrix is None:
-                    yield _nothing_yet(names, training)
+                    yield _nothing_yet(names, values.training)
             matrices.append(matrix)
-        covariance = _dense(_spread(matrices, places, is_repeated), basis)
+        covariance = values.dense_covariance(matrices)
     else:
-        yield _nothing_yet(names, training)
-        products = [product_with_relationships(each, chosen) for each in markers.values()]
-        products = _spread_products(products, places, is_repeated)
-        covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
-    yield from _fit(covariance, training, chosen, names, is_repeated, tolerance, max_iterations)
+        yield _nothing_yet(names, values.training)
+        products = [product_with_relationships(each, values.samples) for each in markers.values()]
+        covariance = values.probed_covariance(products, n_probes, seed)
+    yield from values.iter_fit(names, covariance, tolerance, max_iterations)
 
 
 @in_one_go(iter_reml)
@@ -185,24 +182,21 @@ def iter_reml_of_relationships(
             raise ParameterError(
                 f"relationships {name!r} have shape {matrix.shape}, need ({n}, {n})"
             )
-    owners, training = _train(phenotype, n, samples, covariates, covariate_names)
-    trained = np.flatnonzero(training.is_trained)
-    chosen, places = np.unique(owners[trained], return_inverse=True)
-    matrices = [each[np.ix_(chosen, chosen)] for each in relationships.values()]
+    values = _Values(phenotype, n, samples, covariates, covariate_names)
+    among = np.ix_(values.samples, values.samples)
+    matrices = [each[among] for each in relationships.values()]
     for name, matrix in zip(relationships, matrices, strict=True):
         if not np.isfinite(matrix).all():
             raise ParameterError(
                 f"relationships {name!r} have values that are not numbers, as of samples that "
                 "share no genotype; leave such samples out"
             )
-    names, is_repeated, basis = tuple(relationships), samples is not None, training.basis[trained]
-    if _is_exact(traces, len(trained)):
-        covariance = _dense(_spread(matrices, places, is_repeated), basis)
+    if values.are_few(traces):
+        covariance = values.dense_covariance(matrices)
     else:
         products = [matrix.__matmul__ for matrix in matrices]
-        products = _spread_products(products, places, is_repeated)
-        covariance = ProbedCovariance(products, basis, n_probes=n_probes, seed=seed)
-    yield from _fit(covariance, training, chosen, names, is_repeated, tolerance, max_iterations)
+        covariance = values.probed_covariance(products, n_probes, seed)
+    yield from values.iter_fit(tuple(relationships), covariance, tolerance, max_iterations)
 
 
 @in_one_go(iter_reml_of_relationships)
@@ -240,83 +234,89 @@ def iter_relationships_of(markers: Markers, samples: np.ndarray) -> Iterator[np.
         yield None
 
 
-def _train(
-    phenotype: np.ndarray,
-    n: int,
-    samples: np.ndarray | None,
-    covariates: np.ndarray | None,
-    names: Sequence[str] | None,
-) -> tuple[np.ndarray, Training]:
-    """Return the sample of each value, and the training values."""
-    values, records, _ = make_records(
-        phenotype, n, animals=samples, weights=None, heritability=0.5, repeatability=None,
-        what="samples",
-    )  # fmt: skip
-    if records is None:
-        return np.arange(n), Training(values, covariates, covariate_names=names)
-    training = Training(values, covariates, "records", covariate_names=names)
-    if np.bincount(records.owners[training.is_trained]).max() < 2:
-        raise ParameterError(
-            "no sample has two records; without these permanent effects are not told from the "
-            "residual"
+class _Values:
+    """The values of a trait, one or more for each of some samples.
+
+    ``samples`` are those with values, ascending, int64; ``training`` has values and covariates.
+    """
+
+    def __init__(
+        self,
+        phenotype: np.ndarray,
+        n: int,
+        samples: np.ndarray | None,
+        covariates: np.ndarray | None,
+        covariate_names: Sequence[str] | None,
+    ) -> None:
+        values, records, _ = make_records(
+            phenotype, n, animals=samples, weights=None, heritability=0.5, repeatability=None,
+            what="samples",
+        )  # fmt: skip
+        self._are_repeated = records is not None
+        what = "records" if self._are_repeated else "samples"
+        self.training = Training(values, covariates, what, covariate_names=covariate_names)
+        owners = records.owners if self._are_repeated else np.arange(n)
+        owners = owners[self.training.is_trained]
+        if self._are_repeated and np.bincount(owners).max() < 2:
+            raise ParameterError(
+                "no sample has two records; without these permanent effects are not told from the "
+                "residual"
+            )
+        self.samples, self._owners = np.unique(owners, return_inverse=True)
+        self._basis = self.training.basis[self.training.is_trained]
+
+    def are_few(self, traces: str) -> bool:
+        """Return whether traces are exact, of dense matrices."""
+        return traces == "exact" or (traces == "auto" and len(self._owners) <= MAX_EXACT)
+
+    def dense_covariance(self, matrices: list[np.ndarray]) -> Covariance:
+        """Return the covariance of the values, from relationships of their samples."""
+        if self._are_repeated:
+            each, other = self._owners[:, None], self._owners
+            permanent = (each == other).astype(np.float64)
+            matrices = [*(matrix[each, other] for matrix in matrices), permanent]
+        if len(matrices) == 1:
+            return DiagonalCovariance(matrices[0], self._basis)
+        return DenseCovariance(matrices, self._basis)
+
+    def probed_covariance(
+        self, products: list[Multiply], n_probes: int, seed: int
+    ) -> ProbedCovariance:
+        """Return the same from products with these relationships."""
+        if self._are_repeated:
+            products = _spread_products(products, self._owners)
+        return ProbedCovariance(products, self._basis, n_probes=n_probes, seed=seed)
+
+    def iter_fit(
+        self, names: tuple[str, ...], covariance: Covariance, tolerance: float, max_iterations: int
+    ) -> Iterator[VarianceSnapshot]:
+        """Estimate the variances of components, to which repeated values add permanent effects."""
+        return iter_reml_of(
+            covariance,
+            self.training.phenotype[self.training.is_trained],
+            (*names, PERMANENT) if self._are_repeated else names,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            notes=(*self.training.notes, *note_few_samples(len(self.samples))),
+            is_repeated=self._are_repeated,
         )
-    return records.owners, training
 
 
-def _spread(matrices: list[np.ndarray], places: np.ndarray, is_repeated: bool) -> list[np.ndarray]:
-    """Expand relationships of samples to their records, and append that of permanent effects."""
-    if not is_repeated:
-        return matrices
-    same = (places[:, None] == places).astype(np.float64)
-    return [*(each[np.ix_(places, places)] for each in matrices), same]
-
-
-def _spread_products(
-    products: list[Multiply], places: np.ndarray, is_repeated: bool
-) -> list[Multiply]:
-    """Expand products with relationships of samples to their records."""
-    if not is_repeated:
-        return products
+def _spread_products(products: list[Multiply], owners: np.ndarray) -> list[Multiply]:
+    """Expand products with relationships of samples to their records, and add the identity."""
     from scipy.sparse import csr_array
 
-    n_records = len(places)
-    owners = csr_array((np.ones(n_records), (np.arange(n_records), places)))
-    across = owners.T.tocsr()
+    n_records = len(owners)
+    of_records = csr_array((np.ones(n_records), (np.arange(n_records), owners)))
+    across = of_records.T.tocsr()
     return [
-        lambda columns, each=each: owners @ each(across @ columns)
+        lambda columns, each=each: of_records @ each(across @ columns)
         for each in (*products, np.asarray)
     ]
 
 
-def _dense(matrices: list[np.ndarray], basis: np.ndarray) -> Covariance:
-    if len(matrices) == 1:
-        return DiagonalCovariance(matrices[0], basis)
-    return DenseCovariance(matrices, basis)
-
-
-def _fit(
-    covariance: Covariance,
-    training: Training,
-    samples: np.ndarray,
-    names: tuple[str, ...],
-    is_repeated: bool,
-    tolerance: float,
-    max_iterations: int,
-) -> Iterator[VarianceSnapshot]:
-    return iter_reml_of(
-        covariance,
-        training.phenotype[training.is_trained],
-        (*names, PERMANENT) if is_repeated else names,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        notes=(*training.notes, *note_few_samples(len(samples))),
-        is_repeated=is_repeated,
-    )
-
-
 def _check_options(traces: str, n_probes: int) -> None:
-    if traces not in TRACES:
-        raise ParameterError(f"traces is {traces!r}, needs one of {', '.join(TRACES)}")
+    check_choice("traces", traces, TRACES)
     if n_probes < 2:
         raise ParameterError(f"n_probes is {n_probes}, needs at least 2")
 
@@ -326,10 +326,6 @@ def _check_sets(variant_sets: np.ndarray, n_variants: int) -> np.ndarray:
     if sets.shape != (n_variants,):
         raise ParameterError(f"variant_sets has shape {sets.shape}, needs ({n_variants},)")
     return sets
-
-
-def _is_exact(traces: str, n: int) -> bool:
-    return traces == "exact" or (traces == "auto" and n <= MAX_EXACT)
 
 
 def _nothing_yet(names: tuple[str, ...], training: Training) -> VarianceSnapshot:
