@@ -97,7 +97,7 @@ class Job:
         self.n_snapshots = 0
         self.error: Exception | None = None
         self._steps = steps
-        self.pool = self._pool = pool
+        self.pool = pool
         self._state = JobState.WAITING
         self._is_cancelled = False
         self._is_paused = False
@@ -119,8 +119,8 @@ class Job:
     @property
     def is_held(self) -> bool:
         """Whether a pause has taken effect, after the end of the running slice."""
-        with self._pool.changed:
-            return self._is_paused and not self._pool.is_running(self)
+        with self.pool.changed:
+            return self._is_paused and not self.pool.is_running(self)
 
     @property
     def n_before(self) -> int:
@@ -128,29 +128,29 @@ class Job:
         waits = self._state is JobState.WAITING and not self._is_cancelled
         if not waits or time.perf_counter() - self._waits_since < PATIENCE:
             return 0
-        return self._pool.count_others(self.owner)
+        return self.pool.count_others(self.owner)
 
     def pause(self) -> None:
         """Pause after the running slice (`is_held`); `resume` continues."""
-        with self._pool.changed:
+        with self.pool.changed:
             if not self.has_ended:
                 self._is_paused = True
                 self._state = JobState.PAUSED
 
     def resume(self) -> None:
         """Continue after `pause`."""
-        with self._pool.changed:
+        with self.pool.changed:
             if self._is_paused and not self.has_ended:
                 self._is_paused = False
                 self._state = JobState.WAITING
-                self._pool.enqueue(self)
+                self.pool.enqueue(self)
 
     def cancel(self) -> None:
         """Cancel the job after the running slice; its last snapshot is kept."""
-        with self._pool.changed:
+        with self.pool.changed:
             if not self.has_ended:
                 self._is_cancelled = True
-                self._pool.enqueue(self)
+                self.pool.enqueue(self)
 
     def cancel_unbegun(self) -> None:
         """Cancel a job that will never be run."""
@@ -163,8 +163,8 @@ class Job:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the job has ended; return whether it has."""
-        with self._pool.changed:
-            return self._pool.changed.wait_for(lambda: self.has_ended, timeout)
+        with self.pool.changed:
+            return self.pool.changed.wait_for(lambda: self.has_ended, timeout)
 
     def run_slice(self, seconds: float) -> None:
         """Run the generator for about ``seconds``; for pool threads only."""
@@ -175,7 +175,7 @@ class Job:
         _TURN.owner = self.owner
         try:
             while True:
-                with self._pool.way.long():
+                with self.pool.way.long():
                     snapshot = self._take_step()
                 if snapshot is None:
                     time.sleep(IDLE_SECONDS)
@@ -217,9 +217,9 @@ class Job:
                 close()
         except BaseException:
             log.exception("job %r failed while it was ended", self.about)
-        with self._pool.changed:
+        with self.pool.changed:
             self._state = state
-            self._pool.changed.notify_all()
+            self.pool.changed.notify_all()
 
     def set_running(self, is_running: bool) -> None:
         """Record whether a slice is running; for pool threads only."""
@@ -419,11 +419,9 @@ class JobPool:
 
 
 KERNELS = JobPool("genoviz-kernels", way=CORES, steps_back=True)
-
 """Layouts and other computations of all tabs: one at a time, as each uses all cores or the GPU."""
 
 FILES = JobPool("genoviz-files", n_threads=N_FILE_THREADS)
-
 """Reading, writing and answers to questions, which would delay the kernels."""
 
 

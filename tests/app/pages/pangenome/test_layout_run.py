@@ -82,7 +82,7 @@ def test_a_paused_run_stands_still_and_goes_on(run):
     run.pause()
     poll_until(run.poll, lambda: run.state is RunState.PAUSED)
     version = run.version
-    assert run._job._pool.submit(iter([1])).wait(PATIENCE)
+    assert run._job.pool.submit(iter([1])).wait(PATIENCE)
     for _ in range(5):
         run.poll()
     assert run.version == version
