@@ -18,7 +18,7 @@ from typing import Any
 from genoviz.analyses.graph.layout.multilevel import QUALITIES
 from genoviz.collection.members import GraphCollection, GraphMember
 from genoviz.collection.overview import GraphFacts
-from genoviz.errors import ParameterError
+from genoviz.errors import check_choice
 from genoviz.io.files.file_source import Source
 from genoviz.io.files.replace_file import replace_file
 
@@ -55,8 +55,7 @@ class LayoutPlan:
     stress_samples: int | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ParameterError(f"method is {self.method!r}, needs one of {', '.join(METHODS)}")
+        check_choice("method", self.method, METHODS)
 
     def as_json(self) -> dict[str, Any]:
         """Return the options that determine a layout, as plain values.

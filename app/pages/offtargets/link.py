@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from genoviz.analyses.offtargets.differences import SEED_LENGTH
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model.offtargets.protospacer import BulgeType
 from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.pages.offtargets.hits.bulge_kinds import KIND_SIZES, kinds_of
@@ -180,8 +180,7 @@ def _parse_kind(text: str, query: OffTargetQuery) -> int:
     if not text:
         return -1
     known = {_write_kind(kind): kind for kind in kinds_of(query)}
-    if text not in known:
-        raise ParameterError(f"bulge is {text!r}, needs one of {', '.join(known)}")
+    check_choice("bulge", text, known)
     return known[text]
 
 

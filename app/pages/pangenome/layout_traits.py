@@ -9,7 +9,7 @@ import numpy as np
 import traitlets as t
 
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.pages.pangenome.layout_view import SHAPES
 from genoviz_app.pages.pangenome.picture.colour_bar import lacking_modes, offered_groups
@@ -88,17 +88,13 @@ class LayoutTraits(anywidget.AnyWidget):
     def _check_mode(self, proposal: Any) -> str:
         lacking = lacking_modes(self.graph, self._picture.colourings) | {"table"}
         offered = [mode for modes in offered_groups(lacking).values() for mode in modes.values()]
-        if proposal.value not in offered:
-            raise ParameterError(
-                f"colour_by is {proposal.value!r}, needs one of {', '.join(offered)}"
-            )
+        check_choice("colour_by", proposal.value, offered)
         return proposal.value
 
     @t.validate("shape")
     def _check_shape(self, proposal: Any) -> str:
         known = [shape.value for shape in Shape]
-        if proposal.value not in known:
-            raise ParameterError(f"shape is {proposal.value!r}, needs one of {', '.join(known)}")
+        check_choice("shape", proposal.value, known)
         return proposal.value
 
     @t.validate("height")

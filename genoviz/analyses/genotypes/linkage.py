@@ -13,7 +13,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, in_one_go, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -219,8 +219,7 @@ def check_linkage_options(max_distance: int, min_r2: float, measure: str) -> Non
         raise ParameterError(f"max_distance is {max_distance}, needs to be at least 0")
     if not 0 <= min_r2 <= 1:
         raise ParameterError(f"min_r2 is {min_r2}, needs to be 0 to 1")
-    if measure not in MEASURES:
-        raise ParameterError(f"measure is {measure!r}, needs one of {', '.join(MEASURES)}")
+    check_choice("measure", measure, MEASURES)
 
 
 def has_position(genotypes: Genotypes) -> np.ndarray:

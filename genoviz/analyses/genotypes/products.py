@@ -23,7 +23,7 @@ from genoviz.analyses.genotypes.matrix_parts import (
 )
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks, variants_at_a_time
 from genoviz.backend import Backend, Scheduler, load_kernel, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
@@ -141,10 +141,8 @@ class GenotypeMatrix:
         devices: Sequence[int] | None = None,
         backend: Backend = "auto",
     ) -> None:
-        if missing not in MISSING:
-            raise ParameterError(f"missing is {missing!r}, needs one of {', '.join(MISSING)}")
-        if packing not in PACKINGS:
-            raise ParameterError(f"packing is {packing!r}, needs one of {', '.join(PACKINGS)}")
+        check_choice("missing", missing, MISSING)
+        check_choice("packing", packing, PACKINGS)
         self.dtype = np.dtype(dtype)
         if self.dtype not in (np.float64, np.float32):
             raise ParameterError(f"dtype is {self.dtype}, needs float64 or float32")

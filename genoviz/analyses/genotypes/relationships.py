@@ -21,7 +21,7 @@ from genoviz.analyses.genotypes.sample_statistics import IS_CALLED
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend, Scheduler
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, in_one_go, last_of, report_steps
 from genoviz.model.genotypes.genotypes import (
     Genotypes,
@@ -204,8 +204,7 @@ def iter_relationship_matrix(
     Yang et al. 2011, GCTA: a tool for genome-wide complex trait analysis,
     doi:10.1016/j.ajhg.2010.11.011.
     """
-    if method not in METHODS:
-        raise ParameterError(f"method is {method!r}, needs one of {', '.join(METHODS)}")
+    check_choice("method", method, METHODS)
     genotypes, _ = take_autosomes(genotypes, contigs)
     if samples is not None:
         genotypes = select_samples(genotypes, samples)

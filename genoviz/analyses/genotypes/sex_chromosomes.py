@@ -14,7 +14,7 @@ import numpy as np
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model.genotypes.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -41,8 +41,7 @@ def take_autosomes(
     ParameterError
         If ``contigs`` is unknown, or there are variants but none is autosomal.
     """
-    if contigs not in CONTIGS:
-        raise ParameterError(f"contigs is {contigs!r}, needs one of {', '.join(CONTIGS)}")
+    check_choice("contigs", contigs, CONTIGS)
     kept = slice(None) if contigs == "all" else _of_kinds(genotypes, DIPLOID)
     if isinstance(kept, slice) and kept == slice(None):
         return genotypes, kept

@@ -12,11 +12,10 @@ from genoviz.analyses.intervals.linear_coordinates import (
     LinearPair,
     Strand,
     ZeroLength,
-    check_option,
     ordered_pair,
 )
 from genoviz.backend import Backend, Scheduler, load_kernel
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import finish, in_one_go
 from genoviz.kernels.interval_count import MAX_PACKED_BITS, packed_bits
 from genoviz.model.intervals.intervals import Intervals
@@ -69,7 +68,7 @@ def iter_count_overlaps(
 
     ``"sweep"`` runs in one step.
     """
-    check_option("method", method, get_args(Method))
+    check_choice("method", method, get_args(Method))
     pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     if scheduler is not None:
         return iter_progress(_count_on_cluster(pair, zero_length, method, scheduler, backend))

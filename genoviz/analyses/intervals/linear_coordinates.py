@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from genoviz.analyses.intervals import linear_loops
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model.intervals.coordinates import as_float64
 from genoviz.model.intervals.intervals import Intervals
 
@@ -84,7 +84,7 @@ def linear_pair(
         If an option is unknown, an interval starts before its contig or is reversed, or strands
         are requested but unknown.
     """
-    check_option("zero_length", zero_length, get_args(ZeroLength))
+    check_choice("zero_length", zero_length, get_args(ZeroLength))
     check_strands(queries, subjects, strand)
     for name, intervals in (("queries", queries), ("subjects", subjects)):
         check_intervals(intervals, name)
@@ -114,7 +114,7 @@ def linear_pair(
 
 def check_strands(queries: Intervals, subjects: Intervals, strand: Strand | None) -> None:
     """Raise `ParameterError` if strands are requested but unknown."""
-    check_option("strand", strand, (None, *get_args(Strand)))
+    check_choice("strand", strand, (None, *get_args(Strand)))
     for name, intervals in (("queries", queries), ("subjects", subjects)):
         if strand is not None and intervals.strands is None:
             raise ParameterError(f"the {name} have no strands, needs them for strand {strand!r}")
@@ -189,13 +189,6 @@ def group_offsets(sizes: np.ndarray) -> np.ndarray:
             f"the contigs have {total:,} bp in all, needs fewer than 2^62 ({MAX_TOP:,})"
         )
     return 2 * MARGIN + np.concatenate([[0], np.cumsum(sizes + 2 * MARGIN)]).astype(np.int64)
-
-
-def check_option(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Raise `ParameterError` unless a value is allowed."""
-    if value not in allowed:
-        choices = ", ".join(str(choice) for choice in allowed)
-        raise ParameterError(f"{name} is {value!r}, needs one of {choices}")
 
 
 def check_intervals(intervals: Intervals, name: str) -> None:

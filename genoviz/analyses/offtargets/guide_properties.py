@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import check_choice
 
 CONTEXT_BEFORE, CONTEXT_BEHIND = 4, 3
 """Flanking bases of a 20 nt protospacer with its 3 nt PAM that efficiency depends on."""
@@ -181,8 +181,7 @@ def edited_places(guides: Sequence[str], editor: str) -> list[str]:
     editor
         A key of `EDITS`.
     """
-    if editor not in EDITS:
-        raise ParameterError(f"the editor is {editor!r}, needs one of {', '.join(EDITS)}")
+    check_choice("the editor", editor, EDITS)
     letter, first, last = EDITS[editor]
     return [
         ",".join(str(k) for k in range(first, last + 1) if guide[k - 1].upper() == letter)

@@ -18,7 +18,6 @@ from genoviz.analyses.offtargets.request import (
     PLACEMENTS,
     OffTargetRequest,
     SearchOptions,
-    check_choice,
     make_request,
 )
 from genoviz.analyses.sequences.shared_stretches import (
@@ -29,7 +28,7 @@ from genoviz.analyses.sequences.shared_stretches import (
 )
 from genoviz.analyses.sequences.stretch_text import spell_stretches
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import in_one_go
 from genoviz.model import PangenomeGraph
 from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits

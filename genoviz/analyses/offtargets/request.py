@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.offtargets.bulges import GuideVariants, iter_variants, reverse_masks
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.backend import Backend, Scheduler, resolve_backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
 
@@ -143,12 +143,6 @@ def make_request(
     planes = make_genome_planes(genome) if isinstance(genome, Sequences) else genome
     signs = {"both": (1, -1), "+": (1,), "-": (-1,)}[options.strands]
     return OffTargetRequest(guides, pattern, planes, limits, variants, signs, options)
-
-
-def check_choice(name: str, value: str, known: Sequence[str]) -> None:
-    """Raise ParameterError for an option that is none of the known ones."""
-    if value not in known:
-        raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
 
 
 def _check(guides: Sequence[str], pattern: str, options: SearchOptions) -> np.ndarray:

@@ -8,22 +8,22 @@ from typing import get_args
 
 import numpy as np
 
-from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import REVERSE, iter_branches
 from genoviz.analyses.sequences.kmer_packing import Kmers, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import in_one_go
 from genoviz.model.sequences.fm_index import FMIndex
 from genoviz.model.sequences.index_text import IndexText
 
 _SLICE_ROWS = 1 << 20
 MAX_SORTED = 50_000_000
-LETTERS_AT_ONCE = 1 << 20
 """If a k-mer has more hits than this, a page of them is in suffix array order."""
+LETTERS_AT_ONCE = 1 << 20
+"""Letters of contexts that are cut out at once."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,6 +142,12 @@ def locate_kmer(
     )
 
 
+def check_page(limit: int | None, offset: int) -> None:
+    """Raise `ParameterError` if a page of hits begins before the first, or has fewer than none."""
+    if offset < 0 or (limit is not None and limit < 0):
+        raise ParameterError(f"limit is {limit} and offset {offset}, need to be 0 or more")
+
+
 def iter_locate_kmers(
     index: FMIndex,
     kmers: Kmers,
@@ -153,9 +159,8 @@ def iter_locate_kmers(
     backend: Backend = "auto",
 ) -> Generator[float, None, KmerHits]:
     """Return the result of `locate_kmers`; yields the share done, 0 to 1."""
-    check_option("strand", strand, get_args(KmerStrands))
-    if offset < 0 or (limit is not None and limit < 0):
-        raise ParameterError(f"limit is {limit} and offset {offset}, need 0 or more")
+    check_choice("strand", strand, get_args(KmerStrands))
+    check_page(limit, offset)
     found = yield from _iter_find_ranges(index, kmers, strand, max_branches, backend)
     n_hits = int(found.sizes.sum())
     last = n_hits if limit is None else min(offset + limit, n_hits)

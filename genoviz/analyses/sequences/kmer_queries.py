@@ -8,12 +8,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import iter_branches
 from genoviz.analyses.sequences.kmer_packing import KmerGroup, Kmers, pack_one, pack_queries
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
 from genoviz.analyses.sequences.kmers import MAX_BRANCHES, Kmer
 from genoviz.backend import Backend
+from genoviz.errors import check_choice
 from genoviz.generators import last_of
 from genoviz.model.sequences.fm_index import FMIndex
 
@@ -65,7 +65,7 @@ def count_kmers(
     >>> count_kmers(index, ["TA", "GAT", "TRT"], backend="cpu").tolist()
     [2, 1, 2]
     """
-    check_option("strand", strand, get_args(KmerStrands))
+    check_choice("strand", strand, get_args(KmerStrands))
     if isinstance(kmers, str | bytes):
         kmers = [kmers]
     if len(kmers) == 1 or isinstance(kmers, str | bytes):
@@ -103,7 +103,7 @@ def iter_count_kmers(
     backend: Backend = "auto",
 ) -> Iterator[KmerCountProgress]:
     """Yield the progress of `count_kmers`; the last report has the counts."""
-    check_option("strand", strand, get_args(KmerStrands))
+    check_choice("strand", strand, get_args(KmerStrands))
     queries = pack_queries(kmers)
     counts = np.zeros(queries.n, np.int64)
     searcher, n_done = searcher_of(index, backend, queries.n), 0

@@ -37,7 +37,7 @@ from genoviz.analyses.sequences.kmer_spectrum import (
 from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, MultiplicityTrack
 from genoviz.analyses.sequences.suffix_array import common_prefixes
 from genoviz.backend import Backend, load_kernel
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import finish, last_of
 from genoviz.model.sequences.index_text import IndexText
 
@@ -129,8 +129,7 @@ class KmerRepeats:
 
     def _check(self, k: int, strand: str) -> None:
         self.check_k(k)
-        if strand not in STRANDS:
-            raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")
+        check_choice("strand", strand, STRANDS)
 
     @cached_property
     def _segment_lengths(self) -> np.ndarray:

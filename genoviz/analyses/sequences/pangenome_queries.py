@@ -20,14 +20,14 @@ from genoviz.analyses.graph.query.path_places import (
     fill_places,
     units_of,
 )
-from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.kmer_branches import iter_branches
+from genoviz.analyses.sequences.kmer_hits import check_page
 from genoviz.analyses.sequences.kmer_packing import Kmers, PackedQueries, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import Searcher, searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import in_one_go
 from genoviz.model.columns import expand_counts
 from genoviz.model.sequences.bases import reverse_complement
@@ -120,7 +120,7 @@ def iter_count_per_path(
     backend: Backend = "auto",
 ) -> Generator[int, None, np.ndarray]:
     """Return the result of `count_per_path`; yield the number of places of each batch."""
-    check_option("strand", strand, get_args(KmerStrands))
+    check_choice("strand", strand, get_args(KmerStrands))
     kmers = [kmers] if isinstance(kmers, str | bytes) else kmers
     counts = np.zeros((len(kmers), pangenome.graph.n_paths), np.int64)
     paths = pangenome.unit_paths
@@ -174,9 +174,8 @@ def iter_locate_on_paths(
     backend: Backend = "auto",
 ) -> Generator[int, None, PathHits]:
     """Return the result of `locate_on_paths`; yield the number of places of each batch."""
-    check_option("strand", strand, get_args(KmerStrands))
-    if offset < 0 or (limit is not None and limit < 0):
-        raise ParameterError(f"limit is {limit} and offset {offset}, need to be 0 or more")
+    check_choice("strand", strand, get_args(KmerStrands))
+    check_page(limit, offset)
     letters = kmer.letters if isinstance(kmer, Kmer) else kmer
     k = len(letters)
     if strand == "canonical":

@@ -20,7 +20,7 @@ from genoviz.analyses.graph.query.path_places import (
 )
 from genoviz.analyses.sequences.kmers import MAX_BRANCHES, STRANDS, Kmer
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import check_choice
 from genoviz.model.sequences.bases import reverse_complement
 from genoviz.model.sequences.pangenome_index import PangenomeIndex
 
@@ -54,8 +54,7 @@ def locate_sequence(
 
     if len(letters) <= pangenome.max_k:
         return locate_on_paths(pangenome, letters, strand=strand, limit=limit, **options)
-    if strand not in STRANDS:
-        raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")
+    check_choice("strand", strand, STRANDS)
     one = letters.upper().replace("U", "T")
     other = reverse_complement(np.frombuffer(one.encode("latin-1", "replace"), np.uint8))
     one, other = one, other.tobytes().decode("latin-1")

@@ -11,13 +11,12 @@ from typing import get_args
 
 import numpy as np
 
-from genoviz.analyses.intervals.linear_coordinates import check_option
 from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.analyses.sequences.kmer_packing import Kmers
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands, count_kmers
 from genoviz.analyses.sequences.kmers import read_kmer_sets
 from genoviz.backend import Backend, Scheduler
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import finish
 from genoviz.model.sequences.sequences import Sequences
 
@@ -59,7 +58,7 @@ def iter_shared_counts(
     """
     from genoviz.cluster.sums import iter_sum
 
-    check_option("strand", strand, get_args(KmerStrands))
+    check_choice("strand", strand, get_args(KmerStrands))
     if isinstance(kmers, str | bytes):
         kmers = [kmers]
     if isinstance(kmers, list | tuple):

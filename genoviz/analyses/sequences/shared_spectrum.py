@@ -15,7 +15,7 @@ from genoviz.analyses.sequences.canonical_kmers import MAX_SORTED_K
 from genoviz.analyses.sequences.kmer_groups import mark_short, n_chunks
 from genoviz.analyses.sequences.kmer_spectrum import STRANDS, KmerSpectrum, KmerStrand
 from genoviz.backend import Scheduler
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import finish
 from genoviz.model.sequences.index_text import IndexText
 
@@ -52,8 +52,7 @@ def iter_shared_spectrum(
     """
     from genoviz.cluster.blocks import iter_results
 
-    if strand not in STRANDS:
-        raise ParameterError(f"strand is {strand!r}, needs one of {', '.join(STRANDS)}")
+    check_choice("strand", strand, STRANDS)
     longest = int((np.diff(text.exceptions, prepend=-1) - 1).max(initial=0))
     if not 1 <= k <= min(longest, MAX_SORTED_K):
         raise ParameterError(

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 
 CHROMOSOME_LENGTHS: Mapping[str, int] = MappingProxyType(
     {
@@ -120,8 +120,7 @@ def iter_chromosome_sizes(
     >>> len(sizes), sizes[0].name, sizes[0].n_nodes
     (24, 'chr1', 6374)
     """
-    if shape not in GENOME_SHAPES:
-        raise ParameterError(f"shape is {shape!r}, needs one of {', '.join(GENOME_SHAPES)}")
+    check_choice("shape", shape, GENOME_SHAPES)
     if not 0 < scale <= 1:
         raise ParameterError(f"scale is {scale}, needs more than 0 and at most 1")
     whole = GENOME_SHAPES[shape]

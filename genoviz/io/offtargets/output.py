@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.offtargets.hit_table import HitTable
@@ -132,8 +132,7 @@ def iter_rows(tables: Iterable[HitTable], format: HitFormat) -> Iterator[bytes]:
         As :func:`write_offtargets`.
     """
     known = [name for name in FORMATS if name != "parquet"]
-    if format not in known:
-        raise ParameterError(f"the format is {format!r}, needs one of {', '.join(known)}")
+    check_choice("the format", format, known)
     return _iter_rows(tables, format)
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 
 TraitType = Literal["auto", "quantitative", "case-control"]
 TRAIT_TYPES = ("auto", "quantitative", "case-control")
@@ -81,8 +81,7 @@ def read_trait(values: np.ndarray, name: str = "the trait", kind: TraitType = "a
     >>> read_trait(np.array([1.0, 2.0, 0.0]), kind="quantitative").values.tolist()
     [1.0, 2.0, 0.0]
     """
-    if kind not in TRAIT_TYPES:
-        raise ParameterError(f"the type is {kind!r}, needs one of {', '.join(TRAIT_TYPES)}")
+    check_choice("the type", kind, TRAIT_TYPES)
     levels = np.unique(values[~np.isnan(values)])
     notes: tuple[str, ...] = ()
     if kind != "quantitative" and 2 in levels and np.isin(levels, (0, 1, 2)).all():

@@ -38,7 +38,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.chromosomes import chromosome_names
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
@@ -135,9 +135,8 @@ def iter_mixed_associate(
     Loh et al. 2015, Efficient Bayesian mixed-model analysis increases association power in large
     cohorts, doi:10.1038/ng.3190
     """
-    for name, value, known in (("leave_out", leave_out, LEAVE_OUT), ("tests", tests, TESTS)):
-        if value not in known:
-            raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
+    check_choice("leave_out", leave_out, LEAVE_OUT)
+    check_choice("tests", tests, TESTS)
     if not 0 <= refine_below <= 1:
         raise ParameterError(f"refine_below is {refine_below}, needs a p from 0 to 1")
     n_samples, n_variants = genotypes.n_samples, genotypes.n_variants

@@ -48,7 +48,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import check_choice
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -101,9 +101,8 @@ def iter_mixed_associate_sets(
     traits in large-scale whole-genome sequencing studies, doi:10.1016/j.ajhg.2018.12.012
     """
     check_options(genotypes, sets, max_maf, weights, min_variants)
-    for name, value, known in (("leave_out", leave_out, LEAVE_OUT), ("tests", tests, TESTS)):
-        if value not in known:
-            raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(known)}")
+    check_choice("leave_out", leave_out, LEAVE_OUT)
+    check_choice("tests", tests, TESTS)
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
     design.check_unexplained()
     yield Progress(FITTING, 0.0)

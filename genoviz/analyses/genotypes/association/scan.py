@@ -30,7 +30,7 @@ from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks
 from genoviz.backend import Backend, Scheduler
-from genoviz.errors import ParameterError
+from genoviz.errors import check_choice
 from genoviz.generators import Progress, finish, in_one_go, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -193,10 +193,8 @@ def iter_associate(
     Kraft et al. 2007, Exploiting gene-environment interaction to detect genetic associations,
     doi:10.1159/000099183 (joint test of effect and interaction)
     """
-    if model not in SCANS:
-        raise ParameterError(f"model is {model!r}, needs one of {', '.join(SCANS)}")
-    if x_model not in X_MODELS:
-        raise ParameterError(f"x_model is {x_model!r}, needs one of {', '.join(X_MODELS)}")
+    check_choice("model", model, SCANS)
+    check_choice("x_model", x_model, X_MODELS)
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
     is_binary = model in CASE_MODELS
     if is_binary:

@@ -23,7 +23,7 @@ from genoviz.analyses.genotypes.association.set_statistics import SetStatistics
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import note_left_out, variants_of
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -172,8 +172,7 @@ def iter_associate_sets(
     Liu et al. 2019, ACAT: a fast and powerful p value combination method for rare-variant analysis
     in sequencing studies, doi:10.1016/j.ajhg.2019.01.002 (Cauchy combination, ACAT-V)
     """
-    if model not in MODELS:
-        raise ParameterError(f"model is {model!r}, needs one of {', '.join(MODELS)}")
+    check_choice("model", model, MODELS)
     check_options(genotypes, sets, max_maf, weights, min_variants)
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
     design = design.of_cases() if model == "logistic" else design
@@ -229,8 +228,7 @@ def check_options(
     min_variants: int,
 ) -> None:
     """Raise `ParameterError` for options out of range."""
-    if weights not in WEIGHTS:
-        raise ParameterError(f"weights is {weights!r}, needs one of {', '.join(WEIGHTS)}")
+    check_choice("weights", weights, WEIGHTS)
     if not 0 < max_maf <= 0.5:
         raise ParameterError(f"max_maf is {max_maf:g}, needs to be above 0 and at most 0.5")
     if min_variants < 1:

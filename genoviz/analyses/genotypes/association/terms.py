@@ -21,7 +21,7 @@ import numpy as np
 from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.regressions import UNVARIED, eliminate
 from genoviz.backend import Backend, array_module, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 
 GENETIC_MODELS = {
     "additive": ("ADD",),
@@ -79,10 +79,7 @@ class Terms:
     interactions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.genetic_model not in GENETIC_MODELS:
-            raise ParameterError(
-                f"genetic_model is {self.genetic_model!r}, needs one of {', '.join(GENETIC_MODELS)}"
-            )
+        check_choice("genetic_model", self.genetic_model, GENETIC_MODELS)
 
     @property
     def mains(self) -> tuple[str, ...]:

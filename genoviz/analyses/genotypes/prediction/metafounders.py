@@ -15,7 +15,7 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
 )
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -155,8 +155,7 @@ def base_share(
     ----------
     Legarra et al. 2015, doi:10.1534/genetics.115.177014
     """
-    if base not in BASES:
-        raise ParameterError(f"base is {base!r}, needs one of {', '.join(BASES)}")
+    check_choice("base", base, BASES)
     if pedigree.gamma is None:
         raise ParameterError("the pedigree has no metafounders; see Pedigree.with_gamma")
     if base == "founders":

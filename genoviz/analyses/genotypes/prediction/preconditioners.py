@@ -17,7 +17,7 @@ from genoviz.analyses.genotypes.matrix_parts import KERNEL
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.backend import load_kernel, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -43,9 +43,7 @@ _LARGEST_RESIDUAL = 1e-20
 
 def check_preconditioner(name: str) -> None:
     """Refuse what is not the name of a preconditioner."""
-    if name not in PRECONDITIONERS:
-        needed = ", ".join(PRECONDITIONERS)
-        raise ParameterError(f"preconditioner is {name!r}, needs one of {needed}")
+    check_choice("preconditioner", name, PRECONDITIONERS)
 
 
 def variant_preconditioner(

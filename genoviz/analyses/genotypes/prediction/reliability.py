@@ -29,7 +29,7 @@ from genoviz.analyses.genotypes.variances.estimate import (
     iter_relationships_of,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
@@ -141,8 +141,7 @@ def iter_reliability(
     Monte Carlo sampling methods using different formulations of the prediction error variance,
     doi:10.1186/1297-9686-41-23
     """
-    if method not in TRACES:
-        raise ParameterError(f"method is {method!r}, needs one of {', '.join(TRACES)}")
+    check_choice("method", method, TRACES)
     if n_draws < 2:
         raise ParameterError(f"n_draws is {n_draws}, needs at least 2")
     if not 0 < polygenic_weight < 1:

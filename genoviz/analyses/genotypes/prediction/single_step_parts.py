@@ -18,7 +18,7 @@ from genoviz.analyses.genotypes.prediction.preconditioners import (
     read_values,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -31,8 +31,7 @@ FORMS = ("ssSNPBLUP", "ssGTABLUP")
 
 def check_form(form: str) -> None:
     """Refuse what is not the name of a form of equations."""
-    if form not in FORMS:
-        raise ParameterError(f"form is {form!r}, needs one of {', '.join(FORMS)}")
+    check_choice("form", form, FORMS)
 
 
 class SingleStepParts:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.graph.layout.run import check_range
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.kernels.path_sgd import ZETA_STEP
 
 EXACT_SPACE = 1000
@@ -108,12 +108,10 @@ class LayoutOptions:
             check_range("space", self.space, 1, 2**40)
         if self.n_threads is not None:
             check_range("n_threads", self.n_threads, 1, 4096)
-        if self.window is not None and self.window not in (1, 2, 4, 8, 16, MAX_WINDOW):
-            raise ParameterError(f"window is {self.window}, needs one of 1, 2, 4, 8, 16, 32")
+        if self.window is not None:
+            check_choice("window", self.window, (1, 2, 4, 8, 16, MAX_WINDOW))
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                needed = ", ".join(choices)
-                raise ParameterError(f"{name} is {getattr(self, name)!r}, needs one of {needed}")
+            check_choice(name, getattr(self, name), choices)
         check_range("data_reuse", self.data_reuse, 1, MAX_REUSE)
         check_range("step_reduction", self.step_reduction, 1, 1e6)
 

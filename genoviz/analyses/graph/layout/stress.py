@@ -12,14 +12,14 @@ import numpy as np
 
 from genoviz.analyses.graph.layout.path_records import build_path_records
 from genoviz.analyses.graph.layout.stress_results import (
+    WEIGHTINGS,
     PathStress,
     StressProgress,
     Weighting,
-    check_weighting,
 )
 from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler, term_weights
 from genoviz.backend import Backend, load_kernel, to_device
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import iter_slices, last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -101,7 +101,7 @@ def iter_path_stress(
         path has weight by its steps, as in the paper's sampled stress.
     """
     check_layout(graph, layout)
-    check_weighting(weighting)
+    check_choice("weighting", weighting, WEIGHTINGS)
     records = build_path_records(graph)
     kernel = load_kernel("path_stress", backend)
     arrays = [

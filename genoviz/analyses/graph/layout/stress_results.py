@@ -24,8 +24,6 @@ from typing import Literal
 
 import numpy as np
 
-from genoviz.errors import ParameterError
-
 Weighting = Literal["pairs", "steps"]
 WEIGHTINGS = ("pairs", "steps")
 Z_95 = 1.959964
@@ -183,15 +181,3 @@ def t_quantile(freedom: float) -> float:
         + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * nu**2)
         + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * nu**3)
     )
-
-
-def check_weighting(weighting: str) -> None:
-    """Check a weighting.
-
-    Raises
-    ------
-    ParameterError
-        If it is neither ``"pairs"`` nor ``"steps"``.
-    """
-    if weighting not in WEIGHTINGS:
-        raise ParameterError(f"weighting is {weighting!r}, needs one of {', '.join(WEIGHTINGS)}")

@@ -16,16 +16,16 @@ import numpy as np
 
 from genoviz.analyses.graph.layout.path_records import PathRecords
 from genoviz.analyses.graph.layout.stress_results import (
+    WEIGHTINGS,
     PathStress,
     StratumMoments,
     StressProgress,
     Weighting,
-    check_weighting,
     interval,
     shape_of,
 )
 from genoviz.backend import Backend, array_module, load_kernel, to_device, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import iter_slices
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 
@@ -165,7 +165,7 @@ class StressSampler:
     def __init__(
         self, records: PathRecords, *, weighting: Weighting = "steps", backend: Backend = "auto"
     ) -> None:
-        check_weighting(weighting)
+        check_choice("weighting", weighting, WEIGHTINGS)
         xp, self._kernel = array_module(backend), load_kernel("path_stress", backend)
         self._as_array = xp.asarray
         self._weighting = weighting

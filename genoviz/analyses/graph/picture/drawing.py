@@ -21,14 +21,13 @@ from genoviz.analyses.graph.picture.legend import (
     HOWS,
     MAX_INDEX,
     How,
-    check_choice,
     check_range,
     count_levels,
     value_levels,
 )
 from genoviz.analyses.graph.picture.viewport import LastImage, Viewport
 from genoviz.backend import Backend, load_kernel
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 from genoviz.kernels.segment_raster import (
     PixelGrid,

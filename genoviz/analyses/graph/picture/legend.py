@@ -235,12 +235,6 @@ def value_levels(
     return Levels(numbers, values, n_used)
 
 
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise `ParameterError` if a value is not among the choices."""
-    if value not in choices:
-        raise ParameterError(f"{name} is {value!r}, needs one of {', '.join(choices)}")
-
-
 def check_range(value_range: tuple[float, float] | None) -> tuple[float, float] | None:
     """Return a range as two floats; ParameterError if it is empty or not finite."""
     if value_range is None:

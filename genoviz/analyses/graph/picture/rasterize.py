@@ -9,7 +9,7 @@ import numpy as np
 from genoviz.analyses.graph.picture.drawing import BYS, By, LayoutDrawing
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import Backend, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_choice
 from genoviz.kernels.segment_raster import key_values
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def rasterize(
             "rasterize returns an xarray.DataArray, and xarray is not installed: "
             "pip install 'genoviz[app]'"
         ) from error
-    if agg not in BYS:
-        raise ParameterError(f"agg is {agg!r}, needs one of {', '.join(BYS)}")
+    check_choice("agg", agg, BYS)
     array, glyph = _read(data, glyph)
     if glyph == "line" and agg != "count":
         raise ParameterError(f"a line is counted, and agg is {agg!r}; segments have values")
