@@ -20,8 +20,14 @@ from genoviz.backend import (
     use_device,
 )
 from genoviz.collection.members import GraphCollection, GraphMember
-from genoviz.collection.one_layout import LayoutStep, explain, iter_lay_out, lay_out_at_worker
-from genoviz.collection.reading import MemberReader
+from genoviz.collection.one_layout import (
+    LayoutStep,
+    explain,
+    iter_lay_out,
+    lay_out_at_worker,
+    reader_for_layouts,
+)
+from genoviz.collection.overview import keep_overview
 from genoviz.collection.records import (
     LayoutPlan,
     MemberLayout,
@@ -155,7 +161,7 @@ class _Work:
         self.waiting = [m for m in collection.largest_first if m.name not in self.done]
         self.weights = {member.name: max(member.weight, 1.0) for member in self.waiting}
         self._lock = threading.Lock()
-        self._reader = MemberReader(sequences=False, cache=cache)
+        self._reader = reader_for_layouts(cache)
 
     def run(self, device: int | None) -> Iterator[LayoutStep]:
         """Lay out one graph after another until none is left."""
@@ -190,12 +196,14 @@ class _Work:
         found: MemberLayout,
         layout: GraphLayout,
     ) -> MemberLayout:
-        """Write a layout and its record, unless the graph's file has changed meanwhile."""
+        """Write a layout, its record and overview, unless the graph's file has changed."""
         if Source.of(member.path) != source:
             raise FileFormatError(member.path, "changed while it was laid out; do that again")
         found = replace(found, path=file)
         write_lay(layout, file)
         write_record(member, source, self.plan, found)
+        if self.cache and member.part is None and found.facts is not None:
+            keep_overview(member.path, file, found.facts, layout)
         return found
 
 

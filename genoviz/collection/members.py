@@ -255,7 +255,8 @@ def _listed(path: Path, name: str, entry: Any) -> GraphMember:
 
 def _read_parts(path: Path, cache: bool) -> Generator[CollectionProgress, None, list[GraphMember]]:
     graph = None
-    for progress in iter_read_graph(path, sequences=False, cache=cache):
+    # With sequences in the cache, as those who read its parts want them.
+    for progress in iter_read_graph(path, sequences=cache, cache=cache):
         graph = progress.graph
         yield CollectionProgress(progress.stage, progress.n_bytes_done, progress.n_bytes_total)
     yield CollectionProgress("Finding chromosomes", 0, 1)

@@ -46,6 +46,15 @@ def slice_seconds(n_nodes: int, n_threads: int | None) -> float | None:
     return None if n_threads == 1 else max(0.2, n_nodes * 5e-7)
 
 
+def reader_for_layouts(cache: bool) -> MemberReader:
+    """Return a reader of graphs that are laid out.
+
+    A cached graph has its sequences, because a page that opens it next shows them; without them
+    the page would have to parse the file again.
+    """
+    return MemberReader(sequences=cache, cache=cache)
+
+
 def iter_lay_out(
     member: GraphMember, plan: LayoutPlan, reader: MemberReader, backend: Backend
 ) -> Generator[LayoutStep, None, tuple[MemberLayout, GraphLayout]]:
@@ -59,6 +68,8 @@ def iter_lay_out(
     for progress in reader.iter_read(member):
         graph = progress.graph
         yield say("Reading", progress.n_bytes_done, progress.n_bytes_total)
+    del progress
+    graph = replace(graph, node_sequences=None)
     options = dict(plan.options)
     snapshots = _ITERATORS[plan.method](
         graph,
@@ -114,7 +125,7 @@ def lay_out_at_worker(
             raise FileFormatError(
                 member.path, "is another file for a worker, needs one place that all see"
             )
-        reader = MemberReader(sequences=False, cache=cache)
+        reader = reader_for_layouts(cache)
         found, layout = finish(iter_lay_out(member, plan, reader, backend))
     except Exception as error:  # of one graph, and the others go on
         return MemberLayout(member.name, Path(), problem=explain(error)), None

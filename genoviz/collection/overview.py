@@ -205,16 +205,27 @@ def iter_overview(
         picture = draw_small(read_lay(layout))
     if facts is None or not facts.is_whole:
         graph = None
-        for progress in iter_read_graph(path, sequences=False):
+        for progress in iter_read_graph(path):  # with sequences, so that it opens from the cache
             graph = progress.graph
             share = progress.n_bytes_done / max(progress.n_bytes_total, 1)
             yield OverviewProgress(progress.stage, share)
         facts = measure_graph(graph)
     if _wanted(path, layout) == kept:  # nobody has changed the files meanwhile
-        arrays = {} if picture is None else {"picture": picture}
-        folder = entry_folder(GROUP, path.resolve())
-        finish(store_entry(folder, Entry(kept | {"facts": asdict(facts)}, arrays)))
+        _store(path, kept, facts, picture)
     yield OverviewProgress("Done", 1.0, GraphOverview(facts, picture))
+
+
+def keep_overview(path: Path, layout: Path, facts: GraphFacts, placed: GraphLayout) -> None:
+    """Store the overview of a graph whose layout was just written, if the cache has room."""
+    _store(path, _wanted(path, layout), facts, draw_small(placed))
+
+
+def _store(
+    path: Path, wanted: dict[str, Any], facts: GraphFacts, picture: np.ndarray | None
+) -> None:
+    arrays = {} if picture is None else {"picture": picture}
+    folder = entry_folder(GROUP, path.resolve())
+    finish(store_entry(folder, Entry(wanted | {"facts": asdict(facts)}, arrays)))
 
 
 def load_overview(path: Path, layout: Path | None = None) -> GraphOverview | None:

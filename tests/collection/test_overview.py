@@ -21,13 +21,16 @@ from genoviz.collection.overview import (
     draw_small,
     iter_overview,
     karyotype_order,
+    load_overview,
     measure_graph,
 )
 from genoviz.collection.records import LayoutPlan, find_layout_files, read_record
 from genoviz.errors import FileFormatError
+from genoviz.io.files import file_source
+from genoviz.io.graph import gfa
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
-from genoviz.io.graph.lay import write_lay
+from genoviz.io.graph.lay import read_lay, write_lay
 from genoviz.model import GraphLayout
 
 GFA = """S\ts1\tACGT
@@ -150,6 +153,27 @@ def test_facts_of_a_record_save_the_reading(place, monkeypatch):
     beside.write_text(json.dumps(content))
     old = read_record(collection["chr7"], file, plan)
     assert (old.facts, old.n_nodes) == (None, graph.n_nodes)
+
+
+def test_a_page_opens_from_the_cache_what_was_laid_out(place, monkeypatch):
+    """With its sequences, and with its picture: neither the text nor the layout is read again."""
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
+    Path("genome").mkdir()
+    graph = simulate_pangenome(60, 4, contig="chr7", sequences=True)
+    write_gfa(graph, "genome/chr7.gfa")
+    collection = read_collection("genome")
+    plan = LayoutPlan(options={"n_rounds": 2}, stress_samples=0)
+    (made,) = layout_collection(collection, "layouts", plan, backend="cpu")
+    with monkeypatch.context() as patch:
+        patch.setattr(gfa, "parse_gfa", None)
+        opened = read_gfa("genome/chr7.gfa")
+    assert list(opened.node_sequences) == list(graph.node_sequences)
+    known = load_overview(collection["chr7"].path, made.path)
+    assert known.facts == made.facts
+    np.testing.assert_array_equal(known.picture, draw_small(read_lay(made.path)))
+    # Without the cache nothing is kept.
+    (made,) = layout_collection(collection, "others", plan, backend="cpu", cache=False)
+    assert load_overview(collection["chr7"].path, made.path) is None
 
 
 def test_what_cannot_be_read_is_said(place):
