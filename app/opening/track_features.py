@@ -99,13 +99,18 @@ class FeatureTable:
         return len(self.intervals)
 
     def rows_within(self, contig: str, start: int, end: int) -> np.ndarray:
-        """Return the features that touch a region; int64, sorted by start."""
+        """Return the features that overlap a region; int64, sorted by start.
+
+        An empty feature overlaps the regions that it lies in or at an end of.
+        """
         rank = self.intervals.find_contig(contig)
         first, stop = int(self.bounds[rank]), int(self.bounds[rank + 1])
         low = first + int(np.searchsorted(self.reach[first:stop], start, "left"))
         high = first + int(np.searchsorted(self.intervals.starts[first:stop], end, "right"))
         rows = np.arange(low, max(low, high))
-        return rows[self.intervals.ends[rows] >= start]
+        starts, ends = self.intervals.starts[rows], self.intervals.ends[rows]
+        is_empty = (starts == ends) & (ends >= start)
+        return rows[is_empty | ((starts < end) & (ends > start))]
 
     def count_within(self, contig: str, start: int, end: int) -> int:
         """Return the number of features that overlap a region."""

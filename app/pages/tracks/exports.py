@@ -53,7 +53,7 @@ FORMATS = {
 EXPLAINED = {
     PICTURE: "The view on white, with names, scales and a caption.",
     VALUES: "Depth of reads and features, or the signal: exact, without scaling.",
-    FEATURES: "Whole features that touch the region, with exons and colours.",
+    FEATURES: "Whole features that overlap the region, with exons and colours.",
     BINS: "Mean, minimum and maximum of each track in each bin.",
 }
 VIEW, CONTIG = "The view", "The whole contig"

@@ -11,7 +11,6 @@ from genoviz_app.pages.tracks.drawing.summaries import value_at
 from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
 
 TITLE_LETTERS, FIRST_LETTERS = 21, 5
-MAX_NAMES = 50
 FEATURE_PIXELS = 3
 
 
@@ -62,11 +61,11 @@ def describe_value(row: TrackRow, contig: str, position: int | None) -> str:
 
 def _describe_features(row: TrackRow, contig: str, position: int) -> str:
     table = row.track.data.features
-    rows = table.rows_within(contig, position, position + 1)[:MAX_NAMES]
-    names = [table.name_of(r) or "1 feature" for r in rows.tolist()
-             if table.intervals.starts[r] <= position < table.intervals.ends[r]]  # fmt: skip
-    more = f" and {len(names) - 2:,} more" if len(names) > 2 else ""
-    return ", ".join(names[:2]) + more
+    rows = table.rows_within(contig, position, position + 1)
+    rows = rows[table.intervals.starts[rows] < table.intervals.ends[rows]]
+    names = [table.name_of(row) or "1 feature" for row in rows[:2].tolist()]
+    more = f" and {len(rows) - 2:,} more" if len(rows) > 2 else ""
+    return ", ".join(names) + more
 
 
 def row_at(drawing: Drawing | None, y: float) -> TrackRow | None:

@@ -125,6 +125,11 @@ def test_the_features_of_a_base_are_named_and_the_rest_counted():
     (row,) = draw([Track("g", data, new_look(data.kind, 0))]).rows
     said = [describe_value(row, "c", place) for place in (0, 9, 10, 19, 20, 30, 39, 40)]
     assert said == ["p", "p", "p, q", "p, q", "p, q and 1 more", *2 * ["p, q and 2 more"], ""]
+    names = [*("ended" for _ in range(60)), *(f"n{i}" for i in range(70))]
+    starts = [0] * 60 + [10] * 70
+    many = Intervals.from_columns(["c"] * 130, starts, [10] * 60 + [20] * 70, names=names)
+    row.track = Track("g", prepare(many, "bed"), new_look("features", 0))
+    assert describe_value(row, "c", 10) == "n0, n1 and 68 more"
 
 
 @pytest.mark.parametrize(

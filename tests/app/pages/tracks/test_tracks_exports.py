@@ -124,8 +124,11 @@ def test_features_keep_names_strands_colours_and_blocks(tmp_path):
     track = track_of(features_of(read_annotations(tmp_path / "in.bed")))
     run_all(iter_write_features(tmp_path / "out.bed", track, PathRegion("chr9", 0, 1000)))
     assert (tmp_path / "out.bed").read_text() == BED12
-    run_all(iter_write_features(tmp_path / "out.bed", track, PathRegion("chr9", 250, 300)))
-    assert (tmp_path / "out.bed").read_text() == BED12.splitlines(keepends=True)[1]
+    for region in (PathRegion("chr9", 250, 300), PathRegion("chr9", 200, 300)):
+        run_all(iter_write_features(tmp_path / "out.bed", track, region))
+        assert (tmp_path / "out.bed").read_text() == BED12.splitlines(keepends=True)[1]
+    run_all(iter_write_features(tmp_path / "out.bed", track, PathRegion("chr9", 90, 100)))
+    assert (tmp_path / "out.bed").read_text() == ""
 
 
 def test_a_track_of_values_has_no_features(signal, tmp_path):
