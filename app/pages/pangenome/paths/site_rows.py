@@ -153,21 +153,28 @@ def site_detail(
 ) -> SiteDetail:
     """Return the detail of a site, or of an interval if ``site`` is -1."""
     name = graph.placed_name(sites.reference)
-    place = f"{name.contig}:{start + name.start:,}-{end + name.start:,}"
+    place = _place_words(name.contig, start + name.start, end + name.start)
     length = int(graph.path_lengths[sites.reference])
     around = (start, end) if end > start else (max(start - 1, 0), min(end + 1, length))
     region = PathRegion(graph.path_names[sites.reference], *around)
     if site < 0:
         wider = PathRegion(region.path, max(start - 1, 0), min(end + 1, length))
         nodes = np.unique(find_region_steps(graph, wider).nodes)
-        return SiteDetail(f"No site at {place}", region, nodes)
+        return SiteDetail(f"No site {place}", region, nodes)
     alleles = site_alleles(graph, sites, site, max_bases=SHOWN_BASES + 1)
     bounds = np.array([sites.sources[site], sites.sinks[site]], np.uint32)
     walks = [walk for own in alleles.walks for walk in own]
     nodes = np.unique(np.concatenate([bounds, *walks]) >> 1).astype(np.int64)
     kind = SiteKind(sites.kinds[site]).label
-    title = f"{kind[0].upper()}{kind[1:]} at {place}"
+    title = f"{kind[0].upper()}{kind[1:]} {place}"
     return SiteDetail(title, region, nodes, alleles, allele_rows(graph, alleles))
+
+
+def _place_words(contig: str, start: int, end: int) -> str:
+    """Return an interval as 1-based text; one without bases lies after a base."""
+    if end <= start:
+        return f"after {contig}:{start:,}"
+    return f"at {contig}:{start + 1:,}-{end:,}"
 
 
 def allele_rows(graph: PangenomeGraph, alleles: SiteAlleles) -> TableRows:

@@ -17,7 +17,13 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import ByteStrings, PathRegion
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths import site_rows as site_rows_module
-from genoviz_app.pages.pangenome.paths.site_rows import ALL_KINDS, NO_SITE, kind_options, site_rows
+from genoviz_app.pages.pangenome.paths.site_rows import (
+    ALL_KINDS,
+    NO_SITE,
+    kind_options,
+    site_detail,
+    site_rows,
+)
 from genoviz_app.pages.pangenome.paths.variation import (
     ALLELE_COLOUR,
     NO_GRAPH,
@@ -92,7 +98,7 @@ def test_a_click_zooms_publishes_the_region_and_shows_the_alleles(opened):
     assert opened.session.region == PathRegion("R#1#c:1000-1053", 10, 40)
     assert opened.looked_at == [[3, 5, 6]]
     mark = marks_of(opened)[SITE_COLOUR]
-    assert (mark.nodes.tolist(), mark.label) == ([3, 5, 6], "Deletion at c:1,010-1,040")
+    assert (mark.nodes.tolist(), mark.label) == ([3, 5, 6], "Deletion at c:1,011-1,040")
     frame = opened.panel.alleles.table.value
     assert frame["Allele"].tolist() == ["reference", "2"]
     assert frame["Length (bp)"].tolist() == [30, 0]
@@ -100,6 +106,8 @@ def test_a_click_zooms_publishes_the_region_and_shows_the_alleles(opened):
     assert frame["Names of the paths"].tolist() == ["R#1#c:1000-1053", "A#1#c, B#1#c"]
     assert "Walks" in opened.panel.alleles.table.hidden_columns
     assert "2 alleles in 3 traversals" in opened.panel.about.object
+    between = site_detail(opened.graph, opened.panel.sites, -1, 8, 8)
+    assert between.title == "No site after c:1,008"
 
 
 def test_an_allele_is_pointed_out_until_another_site_is_chosen(opened):
