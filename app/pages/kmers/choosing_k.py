@@ -104,7 +104,8 @@ class ChooseKPanel:
             self.said.object = self._repeats.text
         elif (id(repeats), self.max_k.value) != self._asked:
             self._asked = (id(repeats), self.max_k.value)
-            self._question.ask(repeats.iter_distinct, self.max_k.value)
+            most = min(self.max_k.value, repeats.longest_stretch)
+            self._question.ask(repeats.iter_distinct, most or None)
 
     def _follow_index(self, *_events: Any) -> None:
         self._question.drop()
@@ -140,7 +141,8 @@ def describe_k(distinct: np.ndarray, unique: np.ndarray, k: int) -> str:
         share = 100 * once / max(n, 1)
         words += f"<b>k = {k:,}</b>: {n:,} distinct k-mers, {once:,} of them unique ({share:.2f} %)"
     if len(distinct):
-        is_enough = unique >= 0.95 * np.maximum(distinct, 1)
-        if is_enough.any() and distinct[np.argmax(is_enough)] > 1:
-            words += f". From k = {int(np.argmax(is_enough)) + 1:,} on, 95 % are unique"
+        too_few = np.flatnonzero(unique < 0.95 * np.maximum(distinct, 1))
+        first = int(too_few[-1]) + 1 if len(too_few) else 0
+        if first < len(distinct) and distinct[first] > 1:
+            words += f". From k = {first + 1:,} on, 95 % are unique"
     return words

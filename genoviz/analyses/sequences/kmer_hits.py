@@ -8,7 +8,8 @@ from typing import get_args
 
 import numpy as np
 
-from genoviz.analyses.sequences.kmer_branches import REVERSE, iter_branches
+from genoviz.analyses.graph.query.path_places import FORWARD, REVERSE
+from genoviz.analyses.sequences.kmer_branches import iter_branches
 from genoviz.analyses.sequences.kmer_packing import Kmers, pack_queries
 from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
@@ -167,8 +168,6 @@ def iter_locate_kmers(
     first = min(offset, last)
     located = _iter_locate(index, found, first, last, backend)
     kmer_ids, positions, strands, is_sorted = yield from located
-    if strand == "canonical":
-        strands = np.where(found.is_turned[kmer_ids], -strands, strands).astype(np.int8)
     places = index.text.locate(positions)
     return KmerHits(
         n_hits,
@@ -242,8 +241,7 @@ def cut_around(
 class _Ranges:
     """Row ranges of k-mers, (n, 2), in k-mer order, with the k-mer and strand of each.
 
-    ``sizes`` are the numbers of hits of the k-mers. ``is_turned`` marks those whose reverse
-    complement is lexicographically smaller.
+    ``sizes`` are the numbers of hits of the k-mers.
     """
 
     rows: np.ndarray
@@ -251,7 +249,6 @@ class _Ranges:
     strands: np.ndarray
     sizes: np.ndarray
     lengths: np.ndarray
-    is_turned: np.ndarray
 
 
 def _iter_find_ranges(
@@ -259,37 +256,40 @@ def _iter_find_ranges(
 ) -> Generator[float, None, _Ranges]:
     queries = pack_queries(kmers)
     searcher = searcher_of(index, backend, queries.n)
-    is_turned = np.zeros(queries.n, bool)
     parts = []
     for group in queries.groups:
         numbers = np.arange(queries.n)[group.numbers]
-        parts.append((searcher.find_row_ranges(group.words, group.lengths), numbers, 1))
+        signs = np.ones(len(numbers), np.int8)
+        if strand == "canonical":
+            signs[_is_less(group.turned(), group.words)] = -1
+        parts.append((searcher.find_row_ranges(group.words, group.lengths), numbers, signs))
         if strand != "forward":
             turned = group.turned()
             ranges = searcher.find_row_ranges(turned, group.lengths)
             ranges[(turned == group.words).all(axis=1)] = 0
-            parts.append((ranges, numbers, -1))
-            is_turned[numbers] = _is_less(turned, group.words)
+            parts.append((ranges, numbers, -signs))
     both_strands = strand != "forward"
+    is_turned = np.zeros(queries.n, bool)
+    if strand == "canonical":
+        is_turned[queries.ambiguous.numbers] = queries.ambiguous.is_turned()
     for found in iter_branches(
         searcher, queries.ambiguous, max_branches, both_strands=both_strands
     ):
-        signs = np.where(found.sides == REVERSE, -1, 1).astype(np.int8)
+        # A sequence that the k-mer and its reverse complement match is forward.
+        reverse = np.where(is_turned[found.numbers], FORWARD, REVERSE)
+        signs = np.where(found.sides == reverse, -1, 1).astype(np.int8)
         parts.append((found.rows, found.numbers, signs))
         yield 0.0
-    is_turned[queries.ambiguous.numbers] = queries.ambiguous.is_turned()
     rows = np.concatenate([np.empty((0, 2), np.int64), *(part[0] for part in parts)])
     kmer_ids = np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
-    strands = np.concatenate(
-        [np.empty(0, np.int8), *(np.broadcast_to(np.int8(part[2]), len(part[0])) for part in parts)]
-    )
+    strands = np.concatenate([np.empty(0, np.int8), *(part[2] for part in parts)])
     kept = rows[:, 0] < rows[:, 1]
     rows, kmer_ids, strands = rows[kept], kmer_ids[kept], strands[kept]
     order = np.argsort(kmer_ids, kind="stable")
     rows, kmer_ids, strands = rows[order], kmer_ids[order], strands[order]
     sizes = np.zeros(queries.n, np.int64)
     np.add.at(sizes, kmer_ids, rows[:, 1] - rows[:, 0])
-    return _Ranges(rows, kmer_ids, strands, sizes, queries.lengths, is_turned)
+    return _Ranges(rows, kmer_ids, strands, sizes, queries.lengths)
 
 
 def _is_less(words: np.ndarray, others: np.ndarray) -> np.ndarray:

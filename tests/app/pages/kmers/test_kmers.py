@@ -25,6 +25,7 @@ from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.index_data import BlockSizes, BuildReport
 from genoviz_app.pages.kmers import KmersPage
+from genoviz_app.pages.kmers.choosing_k import describe_k
 from genoviz_app.pages.kmers.counting import iter_count_text
 from genoviz_app.pages.kmers.genome_bins import (
     GenomeView,
@@ -342,6 +343,16 @@ def test_every_k_is_offered_and_a_click_chooses_one(opened):
     panel._on_tap(Click)
     assert opened.state.k == 12
     assert "k = 12" in panel.said.object
+    panel.max_k.value = 10_000
+    wait(opened, lambda: len(panel.curves.ks) > 100)
+    assert len(panel.curves.ks) == max(len(run) for run in CHR1.split("N"))
+
+
+def test_the_k_from_which_most_are_unique_holds_for_all_larger_ones():
+    distinct, unique = np.array([[4, 20, 40, 41], [4, 20, 30, 41]])
+    assert "From k = 4 on" in describe_k(distinct, unique, 2)
+    assert "From" not in describe_k(distinct, np.minimum(unique, 30), 2)
+    assert "From k = 1 on" in describe_k(distinct[:2], unique[:2], 2)
 
 
 def test_counts_on_contigs_are_a_matrix(opened, tmp_path):
