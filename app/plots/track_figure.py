@@ -30,7 +30,7 @@ DEPTH_COLOUR, MEAN_COLOUR, VIEW_COLOUR = "#4fb3e8", "#bfe4fa", "#ffffff"
 STRAND_PALETTE = ("#3b4a5e", "#5d5c55", "#806d4b", "#a27e41", "#c48f38", "#e69f00")
 NAME_SIZE = "11px"
 COLUMNS = {
-    "bins": "left right bottom top depth depth_min depth_max reverse",
+    "bins": "left right bottom top first last depth depth_min depth_max reverse",
     "curve": "x base low mean high",
     "strand": "left right top bottom reverse",
     "view": "left right top bottom floor",
@@ -140,7 +140,7 @@ def _add_tooltips(plot: Any, depths: Any, boxes: Any, marks: Any) -> None:
             mode="vline",
             point_policy="follow_mouse",
             tooltips=[
-                ("Position", "@left{0,0} to @right{0,0} bp"),
+                ("Position", "@first{0,0} to @last{0,0} bp"),
                 ("Depth", "@depth{0,0.[0]} steps (@depth_min{0,0} to @depth_max{0,0})"),
                 ("Reverse", "@reverse{0.[0]} %"),
             ],
@@ -199,13 +199,15 @@ def max_rows(height: float) -> int:
 
 
 def depth_data(bins: PathBins, places: Places) -> Columns:
-    """Return an invisible box for each bin, with the numbers of its tooltip."""
+    """Return an invisible box for each bin, with the numbers of its tooltip; positions from 1."""
     n = len(bins.depth_mean)
     return {
         "left": bins.edges[:-1],
         "right": bins.edges[1:],
         "bottom": np.full(n, places.floor),
         "top": np.full(n, places.height),
+        "first": np.floor(bins.edges[:-1]) + 1,
+        "last": np.ceil(bins.edges[1:]),
         "depth": bins.depth_mean,
         "depth_min": bins.depth_min,
         "depth_max": bins.depth_max,

@@ -84,6 +84,7 @@ class WorstPlaces:
             self.table.clear(self._waits)
             return
         frame = measured.worst.reset_index(drop=True)
+        frame["Position"] += 1  # on pages from 1, in files from 0
         self.nodes = measured.worst.index.to_numpy()
         words = np.char.lower((frame["Node"] + " " + frame["Path"]).to_numpy(str))
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=torn_words(measured)))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
 from genoviz_app.plots.path_track import PathTrack, TrackContent
-from genoviz_app.plots.track_figure import Places, view_data
+from genoviz_app.plots.track_figure import Places, depth_data, view_data
 from genoviz_app.server.setup import prepare_server
 from tests.graphs import make_graph
 
@@ -85,6 +85,13 @@ def test_stretches_that_a_pixel_parts_are_drawn_as_one():
     data = view_data(stretches, places, (40, 840), 40)
     assert (data["left"].tolist(), data["right"].tolist()) == ([0, 300], [100, 301])
     assert len(view_data(stretches[:0], places, (0, 1), 40)["left"]) == 0
+
+
+def test_positions_of_a_bin_count_from_1():
+    profile = PathProfile.of(make_graph([4, 3, 6], [[1, 2, 3]]), 0)
+    for view, expected in (((0, 13), [(1, 4), (5, 7), (8, 13)]), ((2.5, 5), [(3, 4), (5, 5)])):
+        data = depth_data(profile.bins(*view, n_bins=9), Places.in_height(150, 0))
+        assert list(zip(data["first"], data["last"], strict=True)) == expected
 
 
 def test_without_a_path_nothing_is_drawn(track):
