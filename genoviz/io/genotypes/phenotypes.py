@@ -152,7 +152,8 @@ def read_phenotypes(
 
     Numeric columns become float64; all others are categories. ``NA``, ``nan``, ``.``, empty fields,
     infinite numbers and, as in PLINK, -9 are missing values. In columns of sex (``sex``, ``SEX``)
-    0 is missing too. `genoviz.model.genotypes.traits.read_trait` decides for all formats which
+    0 is missing too, unless it has the values 0 and 1 only and the file is neither ``.fam`` nor
+    ``.psam``. `genoviz.model.genotypes.traits.read_trait` decides for all formats which
     columns are case-control traits.
 
     Parameters
@@ -190,7 +191,8 @@ def read_phenotypes(
         notes.append(f"{path.name}: {told}; columns are named {', '.join(frame.columns[:4])}...")
     for title in frame.columns:
         if title not in left_out:
-            columns[title] = _values(title, frame[title], notes)
+            has_codes = path.name.removesuffix(".gz").endswith(".psam")
+            columns[title] = _values(title, frame[title], notes, has_codes=has_codes)
             if columns[title].dtype.kind != "f":
                 notes += _words_among_numbers(title, columns[title], lines)
     return PhenotypeTable(
@@ -228,7 +230,9 @@ def _read_fam(path: Path) -> PhenotypeTable:
     n_fields = lines.starts.shape[1]
     places = {f"phenotype {k - 4}" if k > 5 else "phenotype": k for k in range(5, n_fields)}
     columns = {
-        name: _values(name, polars.Series(lines.texts(k).tolist(), dtype=polars.String), notes)
+        name: _values(
+            name, polars.Series(lines.texts(k).tolist(), dtype=polars.String), notes, has_codes=True
+        )
         for name, k in (*places.items(), ("sex", 4))
     }
     return PhenotypeTable(lines.texts(1), tuple(columns), columns, lines.texts(0), tuple(notes))
@@ -284,8 +288,11 @@ def _words_among_numbers(title: str, values: np.ndarray, lines: np.ndarray) -> l
     ]
 
 
-def _values(title: str, fields: polars.Series, notes: list[str]) -> np.ndarray:
-    """Return a column as numbers, or as categories."""
+def _values(title: str, fields: polars.Series, notes: list[str], *, has_codes: bool) -> np.ndarray:
+    """Return a column as numbers, or as categories.
+
+    ``has_codes`` is whether a sex has PLINK's codes whatever its values: 0 is unknown.
+    """
     import polars
 
     fields = fields.fill_null("").str.strip_chars()
@@ -302,6 +309,14 @@ def _values(title: str, fields: polars.Series, notes: list[str]) -> np.ndarray:
         n = int(is_infinite.sum())
         notes.append(f"{title}: {n:,} infinite value{'s are' if n > 1 else ' is'} left out.")
     if title.lower() == "sex":
-        is_code |= values == 0
+        is_sex = has_codes or not _is_binary(values[~is_code])
+        is_code |= is_sex & (values == 0)
+        if not is_sex:
+            notes.append(f"{title}: 0 and 1 are two sexes; with a 2, 0 would be unknown.")
     values[is_code | is_infinite] = np.nan
     return values
+
+
+def _is_binary(values: np.ndarray) -> bool:
+    """Return whether values are 0 and 1, both and no others."""
+    return np.unique(values[~np.isnan(values)]).tolist() == [0, 1]

@@ -184,6 +184,24 @@ def test_missing_values_are_noted(tmp_path):
     assert table.notes == ("y: -9 stands for a missing value, 2 times.",)
 
 
+@pytest.mark.parametrize(
+    ("name", "sexes", "expected"),
+    [
+        ("x.tsv", "0 1 -9", [0, 1, "-"]),
+        ("x.tsv", "0 1 2", ["-", 1, 2]),
+        ("x.tsv", "0 2 2", ["-", 2, 2]),
+        ("x.tsv", "0 0 NA", ["-", "-", "-"]),
+        ("x.psam", "0 1 1", ["-", 1, 1]),
+    ],
+)
+def test_a_sex_of_0_is_unknown_beside_codes_of_plink_only(tmp_path, name, sexes, expected):
+    first = "#IID" if name.endswith("psam") else "IID"
+    rows = "".join(f"{i}\t{sex}\n" for i, sex in zip("abc", sexes.split(), strict=True))
+    table = read(tmp_path, f"{first}\tSEX\n{rows}", name)
+    assert values(table) == {"SEX": expected}
+    assert any("0 and 1 are two sexes" in note for note in table.notes) == (0 in expected)
+
+
 def test_phenotypes_of_cases_and_controls_may_be_missing(tmp_path):
     fam = "f a 0 0 1 0\nf b 0 0 2 1\nf c 0 0 0 2\n"
     found = read(tmp_path, fam, "x.fam")
