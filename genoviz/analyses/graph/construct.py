@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.graph.phase_sets import PathMarks, PossiblePaths, find_phase_clusters
+from genoviz.analyses.graph.phase_sets import (
+    PathMarks,
+    PhaseCluster,
+    PossiblePaths,
+    find_phase_clusters,
+)
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model import ByteStrings, PangenomeGraph, Sequences
@@ -51,27 +56,8 @@ def iter_construct_graph(
             used[np.concatenate(copies)] = True
     cuts = [_Cut(genome, variants, contig, used) for contig in range(len(genome))]
     firsts = np.cumsum([0, *(cut.n_nodes for cut in cuts)])
-    owners = list(_owners(variants))
-    paths = [(f"{reference}#0#{name}", contig, -1) for contig, name in enumerate(genome.names)]
-    paths += [
-        (f"{sample}#{copy}#{genome.names[contig]}", contig, number)
-        for sample, copy, number, contigs in owners
-        for contig in contigs
-    ]
-    n_steps = sum(len(cuts[contig].of_reference) for _, contig, _ in paths)
-    n_possible = sum(len(each.combinations) * len(each.combinations[0]) for each in clusters)
-    n_paths = len(paths) + n_possible
-    if n_steps > MAX_STEPS:
-        raise ParameterError(
-            f"{len(paths):,} paths would have some {n_steps:,} steps, and a graph is made with "
-            f"{MAX_STEPS:,} at most; choose samples, or cut the file to a region"
-        )
-    if n_possible > MAX_POSSIBLE:
-        raise ParameterError(
-            f"alleles whose phase is not known have {n_possible:,} combinations in "
-            f"{len(clusters):,} places, and {MAX_POSSIBLE:,} are searched at most; choose samples, "
-            "or cut the file to a region"
-        )
+    paths = _whole_paths(genome, variants, reference)
+    n_paths = len(paths) + _count_possible(paths, cuts, clusters)
     steps: list[np.ndarray] = []
     edges, marks = _Edges(), PathMarks(variants, clusters, window)
     for n_done, (_, contig, number) in enumerate(paths):
@@ -108,6 +94,39 @@ def iter_construct_graph(
         walks=np.ones(len(names), bool),
     )
     yield ConstructProgress(n_paths, n_paths, graph, marks.found() if clusters else None)
+
+
+def _whole_paths(
+    genome: Sequences, variants: PhasedVariants, reference: str
+) -> list[tuple[str, int, int]]:
+    """Return name, contig and haplotype of each path; the haplotype is -1 for the genome's own."""
+    paths = [(f"{reference}#0#{name}", contig, -1) for contig, name in enumerate(genome.names)]
+    paths += [
+        (f"{sample}#{copy}#{genome.names[contig]}", contig, number)
+        for sample, copy, number, contigs in _owners(variants)
+        for contig in contigs
+    ]
+    return paths
+
+
+def _count_possible(
+    paths: list[tuple[str, int, int]], cuts: list[_Cut], clusters: list[PhaseCluster]
+) -> int:
+    """Return the number of paths that combine phase sets; refuse a graph that is too large."""
+    n_steps = sum(len(cuts[contig].of_reference) for _, contig, _ in paths)
+    if n_steps > MAX_STEPS:
+        raise ParameterError(
+            f"{len(paths):,} paths would have some {n_steps:,} steps, and a graph is made with "
+            f"{MAX_STEPS:,} at most; choose samples, or cut the file to a region"
+        )
+    n_possible = sum(len(each.combinations) * len(each.combinations[0]) for each in clusters)
+    if n_possible > MAX_POSSIBLE:
+        raise ParameterError(
+            f"alleles whose phase is not known have {n_possible:,} combinations in "
+            f"{len(clusters):,} places, and {MAX_POSSIBLE:,} are searched at most; choose samples, "
+            "or cut the file to a region"
+        )
+    return n_possible
 
 
 @in_one_go(iter_construct_graph)

@@ -323,7 +323,7 @@ def test_a_trait_informs_the_other_and_iterates_are_told():
         ({"weights": np.ones(3)}, "weights have shape"),
         ({"weights": np.zeros(len(PEDIGREE))}, "weights have values that are not more than 0"),
         ({"animals": np.full(len(PEDIGREE), 10**6)}, "animals have numbers that are not from 0"),
-        ({"covariates": np.ones(3)}, "covariates have 3 rows"),
+        ({"covariates": np.ones(3)}, r"covariates have shape \(3, 1\), need"),
         ({"polygenic_weight": 0.0}, "polygenic_weight is 0.0"),
         ({"form": "GBLUP"}, "form is 'GBLUP', needs one of ssSNPBLUP, ssGTABLUP"),
         ({"genotypes": None, "pedigree": None}, "needs genotypes, a pedigree, or both"),

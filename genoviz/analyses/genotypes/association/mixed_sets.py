@@ -117,14 +117,7 @@ def iter_mixed_associate_sets(
     for rows in sets.values():
         found = np.unique(places[np.asarray(rows, np.int64)])
         parts.append(_Part(taken, counts, found[found >= 0], max_maf))
-    owners = np.empty(taken.n_variants, np.int64)
-    for k, each in enumerate(chromosomes):
-        owners[each.rows] = k
-    is_tested = np.array([len(part.rows) >= min_variants for part in parts])
-    is_spread = is_tested & [len({*owners[part.rows].tolist()}) > 1 for part in parts]
-    by_chromosome: list[list[_Part]] = [[] for _ in chromosomes]
-    for k in np.flatnonzero(is_tested & ~is_spread):
-        by_chromosome[owners[parts[k].rows[0]]].append(parts[k])
+    by_chromosome, is_spread = _split_parts(parts, chromosomes, taken.n_variants, min_variants)
     notes = ()
     if any(by_chromosome):
         takes_all, has_weights = leave_out == "none", weights == "beta"
@@ -182,6 +175,21 @@ class _Part:
         weights = weights * find_varied(left, self.squares)
         known = {"frequencies": self.group.frequencies, "counts": self.group.counts}
         self.found = set_statistics(scores, covariance, weights, **known)
+
+
+def _split_parts(
+    parts: list[_Part], chromosomes: list[Chromosome], n_variants: int, min_variants: int
+) -> tuple[list[list[_Part]], np.ndarray]:
+    """Return the sets to test of each chromosome, and whether a large set is on several: bool."""
+    owners = np.empty(n_variants, np.int64)
+    for k, each in enumerate(chromosomes):
+        owners[each.rows] = k
+    is_large = np.array([len(part.rows) >= min_variants for part in parts])
+    is_spread = is_large & [len({*owners[part.rows].tolist()}) > 1 for part in parts]
+    by_chromosome: list[list[_Part]] = [[] for _ in chromosomes]
+    for k in np.flatnonzero(is_large & ~is_spread):
+        by_chromosome[owners[parts[k].rows[0]]].append(parts[k])
+    return by_chromosome, is_spread
 
 
 def _iter_exact(

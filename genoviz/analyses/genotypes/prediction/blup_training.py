@@ -94,7 +94,7 @@ class Training:
         records: Records | None = None,
     ) -> None:
         values = np.asarray(phenotype, np.float64)
-        columns = _as_columns(covariates, len(values), what)
+        columns = as_columns(covariates, len(values), what)
         is_used = ~np.isnan(values) & ~np.isnan(columns).any(axis=1)
         if records is not None:
             is_used &= ~np.isnan(records.weights)
@@ -272,7 +272,8 @@ def variance_ratio(heritability: float) -> float:
     return (1 - heritability) / heritability
 
 
-def _as_columns(covariates: np.ndarray | None, n: int, what: str) -> np.ndarray:
+def as_columns(covariates: np.ndarray | None, n: int, what: str) -> np.ndarray:
+    """Return covariates as float64 of shape (n, c)."""
     if covariates is None:
         return np.empty((n, 0))
     columns = np.asarray(covariates, np.float64)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from genoviz.analyses.genotypes.prediction.blup_training import as_columns
 from genoviz.analyses.genotypes.prediction.metafounders import note_lost_groups
 from genoviz.analyses.genotypes.prediction.mixed_model import (
     MixedSolution,
@@ -160,30 +162,8 @@ def iter_multi_trait(
         raise ParameterError("needs genotypes, a pedigree, or both")
     n_animals = genotypes.n_samples if pedigree is None else len(pedigree)
     n_groups = 0 if pedigree is None else len(pedigree.groups)
-    values = np.asarray(phenotypes, np.float64)
-    if values.ndim != 2 or (animals is None and len(values) != n_animals):
-        needed = f"({n_animals}, n_traits)" if animals is None else "(n_records, n_traits)"
-        raise ParameterError(f"phenotypes have shape {values.shape}, need {needed}")
-    owners = np.arange(n_animals) if animals is None else np.asarray(animals)
-    columns = _columns(covariates, len(values))
-    shares = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
-    for name, found in (("animals", owners), ("weights", shares)):
-        if found.shape != (len(values),):
-            raise ParameterError(f"{name} have shape {found.shape}, need ({len(values)},)")
-    if owners.dtype.kind not in "iu":
-        raise ParameterError(f"animals are {owners.dtype}, need integers, one a record")
-    if len(owners) and not (0 <= owners.min() and owners.max() < n_animals):
-        raise ParameterError(f"animals have numbers that are not from 0 to {n_animals - 1}")
-    if (shares <= 0).any():
-        raise ParameterError("weights have values that are not more than 0")
-    n_traits = values.shape[1]
-    has_all = ~np.isnan(columns).any(axis=1) & ~np.isnan(shares)
-    is_used = has_all & ~np.isnan(values).all(axis=1)
-    empty = np.flatnonzero(np.isnan(values[is_used]).all(axis=0))
-    if len(empty) or not is_used.any():
-        raise ParameterError(f"trait {int(empty[0]) + 1 if len(empty) else 1} has no value")
-    values, owners, columns = values[is_used], owners[is_used], columns[is_used]
-    _check_values(values)
+    records = _used_records(phenotypes, animals, weights, covariates, n_animals)
+    n_traits = records.values.shape[1]
     given = {"genetic": genetic, "residual": residual, "permanent": permanent}
     matrices = {
         name: _check_covariance(name, matrix, n_traits)
@@ -192,20 +172,13 @@ def iter_multi_trait(
     }
     # The stopping criterion covers all traits together, so each is scaled to unit residual.
     scales = np.sqrt(np.diag(matrices["residual"]))
-    values = values / scales
     matrices = {name: matrix / (scales[:, None] * scales) for name, matrix in matrices.items()}
+    columns = records.columns
     means, deviations = columns.mean(axis=0), columns.std(axis=0)
     deviations[deviations == 0] = 1.0
-    columns = (columns - means) / deviations
-
-    def repeat(level: np.ndarray) -> np.ndarray:
-        return np.repeat(level[:, None], n_traits, axis=1)
-
-    none = np.zeros(len(values), np.int64)
-    effects = [ModelEffect(repeat(none), 1)]
-    effects += [ModelEffect(repeat(none), 1, repeat(column)) for column in columns.T]
-    first = len(effects)
-    effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals + n_groups))
+    records = records._replace(
+        values=records.values / scales, columns=(columns - means) / deviations
+    )
     if genotypes is None:
         n_variants, kept, structure = 0, slice(None), PedigreeRelationships(pedigree)
     else:
@@ -214,18 +187,13 @@ def iter_multi_trait(
         structure = MarkerEffects(genotypes)
         if pedigree is not None:
             structure = SingleStep(pedigree, genotypes, polygenic_weight, form)
-    random = [RandomEffects((first,), matrices["genetic"], structure)]
-    if permanent is not None:
-        effects.append(ModelEffect(repeat(owners.astype(np.int64)), n_animals))
-        random.append(RandomEffects((first + 1,), matrices["permanent"]))
-    weighted = shares[is_used]
-    model = MixedModel(values, tuple(effects), tuple(random), matrices["residual"], weighted)
+    model = _make_model(records, matrices, structure, n_animals, n_groups)
     is_free = pedigree is not None and has_free_level(pedigree)
-    notes = _note_groups(pedigree, values, owners, columns) if n_groups else ()
+    notes = _note_groups(pedigree, records) if n_groups else ()
     for solution in iter_solve_mixed_model(
         model, tolerance=tolerance, max_iterations=max_iterations, backend=backend
     ):
-        fixed = np.vstack([solution.of_effect(k, n_traits) for k in range(first)])
+        fixed = np.vstack([solution.of_effect(k, n_traits) for k in range(1 + len(means))])
         fixed[1:] /= deviations[:, None]
         fixed[0] -= means @ fixed[1:]
         snapshot = _read(solution, fixed, scales, n_animals, is_free)
@@ -237,6 +205,74 @@ def iter_multi_trait(
 def multi_trait(last: MultiTraitSnapshot) -> MultiTraitSnapshot:
     """Return the last snapshot of `iter_multi_trait`."""
     return last
+
+
+class _Records(NamedTuple):
+    """Records that are used, a row each: their values, animals, covariates and weights."""
+
+    values: np.ndarray
+    animals: np.ndarray
+    columns: np.ndarray
+    weights: np.ndarray
+
+
+def _used_records(
+    phenotypes: np.ndarray,
+    animals: np.ndarray | None,
+    weights: np.ndarray | None,
+    covariates: np.ndarray | None,
+    n_animals: int,
+) -> _Records:
+    """Return the records with a value, all covariates and a weight; refuse what allows no model."""
+    values = np.asarray(phenotypes, np.float64)
+    if values.ndim != 2 or (animals is None and len(values) != n_animals):
+        n = n_animals if animals is None else "n_records"
+        raise ParameterError(f"phenotypes have shape {values.shape}, need ({n}, n_traits)")
+    owners = np.arange(n_animals) if animals is None else np.asarray(animals)
+    columns = as_columns(covariates, len(values), "records")
+    shares = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
+    for name, found in (("animals", owners), ("weights", shares)):
+        if found.shape != (len(values),):
+            raise ParameterError(f"{name} have shape {found.shape}, need ({len(values)},)")
+    if owners.dtype.kind not in "iu":
+        raise ParameterError(f"animals are {owners.dtype}, need integers, one a record")
+    if len(owners) and not (0 <= owners.min() and owners.max() < n_animals):
+        raise ParameterError(f"animals have numbers that are not from 0 to {n_animals - 1}")
+    if (shares <= 0).any():
+        raise ParameterError("weights have values that are not more than 0")
+    has_all = ~np.isnan(columns).any(axis=1) & ~np.isnan(shares)
+    is_used = has_all & ~np.isnan(values).all(axis=1)
+    empty = np.flatnonzero(np.isnan(values[is_used]).all(axis=0))
+    if len(empty) or not is_used.any():
+        raise ParameterError(f"trait {int(empty[0]) + 1 if len(empty) else 1} has no value")
+    _check_values(values[is_used])
+    return _Records(*(each[is_used] for each in (values, owners.astype(np.int64), columns, shares)))
+
+
+def _make_model(
+    records: _Records,
+    matrices: Mapping[str, np.ndarray],
+    structure: PedigreeRelationships | MarkerEffects | SingleStep,
+    n_animals: int,
+    n_groups: int,
+) -> MixedModel:
+    """Return the model of a mean, covariates, breeding values and perhaps permanent effects."""
+    n_records, n_traits = records.values.shape
+
+    def repeat(level: np.ndarray) -> np.ndarray:
+        return np.repeat(level[:, None], n_traits, axis=1)
+
+    none, animals = repeat(np.zeros(n_records, np.int64)), repeat(records.animals)
+    effects = [ModelEffect(none, 1)]
+    effects += [ModelEffect(none, 1, repeat(column)) for column in records.columns.T]
+    random = [RandomEffects((len(effects),), matrices["genetic"], structure)]
+    effects.append(ModelEffect(animals, n_animals + n_groups))
+    if "permanent" in matrices:
+        random.append(RandomEffects((len(effects),), matrices["permanent"]))
+        effects.append(ModelEffect(animals, n_animals))
+    return MixedModel(
+        records.values, tuple(effects), tuple(random), matrices["residual"], records.weights
+    )
 
 
 def _check_values(values: np.ndarray) -> None:
@@ -254,21 +290,19 @@ def _check_values(values: np.ndarray) -> None:
             )
 
 
-def _note_groups(
-    pedigree: Pedigree, values: np.ndarray, owners: np.ndarray, columns: np.ndarray
-) -> tuple[str, ...]:
+def _note_groups(pedigree: Pedigree, records: _Records) -> tuple[str, ...]:
     """Return sentences on groups that the records of a trait cannot distinguish."""
     if pedigree.gamma is not None:
         return ()
-    shares, found = group_shares(pedigree)[owners], {}
-    for number, trait in enumerate(values.T, start=1):
+    shares, found = group_shares(pedigree)[records.animals], {}
+    for number, trait in enumerate(records.values.T, start=1):
         has = ~np.isnan(trait)
-        design = np.column_stack([np.ones(has.sum()), columns[has]])
+        design = np.column_stack([np.ones(has.sum()), records.columns[has]])
         own = shares[has]
         rest = own - design @ np.linalg.lstsq(design, own, rcond=None)[0]
         for note in note_lost_groups(pedigree, rest.T @ rest, (own**2).sum(axis=0)):
             found.setdefault(note, []).append(number)
-    of_all = range(1, values.shape[1] + 1)
+    of_all = range(1, records.values.shape[1] + 1)
     return tuple(
         note if numbers == [*of_all] else f"Trait {', '.join(map(str, numbers))}: {note}"
         for note, numbers in found.items()
@@ -285,16 +319,6 @@ def _check_covariance(name: str, matrix: np.ndarray, n_traits: int) -> np.ndarra
     if np.linalg.eigvalsh(found)[0] <= 0:
         raise ParameterError(f"{name} is not positive definite")
     return found
-
-
-def _columns(covariates: np.ndarray | None, n: int) -> np.ndarray:
-    """Return covariates as columns."""
-    if covariates is None:
-        return np.empty((n, 0))
-    columns = np.asarray(covariates, np.float64).reshape(len(covariates), -1)
-    if len(columns) != n:
-        raise ParameterError(f"covariates have {len(columns):,} rows, need {n:,}")
-    return columns
 
 
 def _read(
