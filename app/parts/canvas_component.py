@@ -25,6 +25,7 @@ from panel.custom import JSComponent
 from panel.io.state import set_curdoc
 
 SHARED_SCRIPTS = Path(__file__).parent / "canvas"
+SHARED_NAMES = ("arrays", "canvas_gestures", "painted")
 COMPRESSION_LEVEL = 1
 WORTH_PACKING = 4096
 LOST_FRAME_SECONDS = 4.0
@@ -43,6 +44,13 @@ def join_scripts(paths: Sequence[Path], *, is_default: bool = False) -> str:
     parts = [_as_function(path.stem, path.read_text()) for path in paths]
     start, end = ("default { render:", " }") if is_default else ("const render =", "")
     return "\n".join([*parts, f"export {start} ${paths[-1].stem}.render{end};"])
+
+
+def join_canvas(folder: Path, names: Sequence[str], *, is_default: bool = False) -> str:
+    """Join the modules of a canvas, after those that all canvases share."""
+    shared = [SHARED_SCRIPTS / f"{name}.js" for name in SHARED_NAMES]
+    own = [folder / f"{name}.js" for name in names]
+    return join_scripts([*shared, *own], is_default=is_default)
 
 
 def _as_function(name: str, text: str) -> str:

@@ -13,7 +13,7 @@ export function placeIn(element, event) {
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
-// A page implements: isReady, isOnThing, kindOf, zoom, pan, pinch, pointAgain, showBox, takeBox and
+// A page implements: isReady, isOnThing, kindOf, zoom, pan, pinch, pointAgain, showBox, onBox and
 // keys.
 export class CanvasGestures {
   constructor(canvas, picture) {
@@ -21,16 +21,16 @@ export class CanvasGestures {
     this.picture = picture;
     this.pointers = new Map();
     this.drag = null;
-    const listen = (name, take, options) =>
-      canvas.addEventListener(name, (event) => take.call(this, event), options);
-    listen("pointerdown", this._takeDown);
-    listen("pointermove", this._takeMove);
-    listen("pointerup", this._takeUp);
-    listen("pointercancel", this._takeCancel);
-    listen("pointerleave", this._takeLeave);
-    listen("dblclick", this._takeDoubleClick);
-    listen("wheel", this._takeWheel, { passive: false });
-    listen("keydown", this._takeKey);
+    const listen = (name, handle, options) =>
+      canvas.addEventListener(name, (event) => handle.call(this, event), options);
+    listen("pointerdown", this._onDown);
+    listen("pointermove", this._onMove);
+    listen("pointerup", this._onUp);
+    listen("pointercancel", this._onCancel);
+    listen("pointerleave", this._onLeave);
+    listen("dblclick", this._onDoubleClick);
+    listen("wheel", this._onWheel, { passive: false });
+    listen("keydown", this._onKey);
     listen("keyup", this._showCursor);
     this._showCursor({ shiftKey: false });
   }
@@ -67,7 +67,7 @@ export class CanvasGestures {
     this.canvas.style.cursor = cursor;
   }
 
-  _takeDown(event) {
+  _onDown(event) {
     if (event.button !== 0 || !this.isReady) {
       return;
     }
@@ -79,7 +79,7 @@ export class CanvasGestures {
     this._showCursor(event);
   }
 
-  _takeMove(event) {
+  _onMove(event) {
     const place = placeIn(this.canvas, event);
     const { drag, pointers, picture } = this;
     const last = pointers.get(event.pointerId);
@@ -103,7 +103,7 @@ export class CanvasGestures {
     this._showCursor(event);
   }
 
-  _takeUp(event) {
+  _onUp(event) {
     const wasPinch = this.pointers.size === 2;
     this.pointers.delete(event.pointerId);
     const { drag, picture } = this;
@@ -117,7 +117,7 @@ export class CanvasGestures {
     if (drag?.kind === "box") {
       picture.showBox(null);
       if (drag.isMoved) {
-        this.takeBox(drag.start, place);
+        this.onBox(drag.start, place);
       }
     } else if (drag?.kind === "pan" && !drag.isMoved && event.detail < 2) {
       picture.click(...place);
@@ -126,25 +126,25 @@ export class CanvasGestures {
     this._showCursor(event);
   }
 
-  _takeCancel(event) {
+  _onCancel(event) {
     this.pointers.delete(event.pointerId);
     this.drag = null;
     this.picture.showBox(null);
   }
 
-  _takeLeave(event) {
+  _onLeave(event) {
     if (this.drag === null) {
       this.picture.leave();
     }
     this.pointers.delete(event.pointerId);
   }
 
-  _takeDoubleClick(event) {
+  _onDoubleClick(event) {
     const factor = event.shiftKey ? 1 / DOUBLE_CLICK_FACTOR : DOUBLE_CLICK_FACTOR;
     this.zoom(factor, ...placeIn(this.canvas, event));
   }
 
-  _takeWheel(event) {
+  _onWheel(event) {
     if (!this.isReady) {
       return;
     }
@@ -156,7 +156,7 @@ export class CanvasGestures {
     this.pointAgain(...place);
   }
 
-  _takeKey(event) {
+  _onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.isReady) {
       return;
     }

@@ -16,14 +16,12 @@ import param
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz_app.parts.canvas_component import (
-    SHARED_SCRIPTS,
     CanvasComponent,
     Listening,
     Message,
-    join_scripts,
+    join_canvas,
 )
 
-SHARED_NAMES = ("arrays", "canvas_gestures")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "view", "frame", "detail", "labels", "furniture", "gestures", "picture", "main",
@@ -35,9 +33,7 @@ NO_GRAPH = "LayoutWidget(graph) shows a graph"
 def canvas_script(*, is_widget: bool = False) -> str:
     """Return the browser code as a single module, for a page or for a notebook widget."""
     names = (*SCRIPT_NAMES, "widget") if is_widget else SCRIPT_NAMES
-    shared = [SHARED_SCRIPTS / f"{name}.js" for name in SHARED_NAMES]
-    paths = [*shared, *(SCRIPTS / f"{name}.js" for name in names)]
-    return join_scripts(paths, is_default=is_widget)
+    return join_canvas(SCRIPTS, names, is_default=is_widget)
 
 
 class GraphView(Listening):

@@ -20,16 +20,14 @@ from genoviz_app.pages.tracks.drawing.summaries import Summary
 from genoviz_app.pages.tracks.drawing.track_drawer import Drawing
 from genoviz_app.pages.tracks.track import Track
 from genoviz_app.parts.canvas_component import (
-    SHARED_SCRIPTS,
     CanvasComponent,
     Message,
-    join_scripts,
+    join_canvas,
     pack_arrays,
 )
 from genoviz_app.plots.legend import length_text, short_number
 from genoviz_app.plots.lit_stretches import LitAlong
 
-SHARED_NAMES = ("arrays", "canvas_gestures")
 SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "span", "theme", "axis", "values", "features", "overview", "margin", "tip", "gestures",
@@ -42,8 +40,7 @@ Arrays = dict[str, np.ndarray]
 
 def canvas_script() -> str:
     """Return the browser code as a single module."""
-    shared = [SHARED_SCRIPTS / f"{name}.js" for name in SHARED_NAMES]
-    return join_scripts([*shared, *(SCRIPTS / f"{name}.js" for name in SCRIPT_NAMES)])
+    return join_canvas(SCRIPTS, SCRIPT_NAMES)
 
 
 class TrackCanvas(CanvasComponent):

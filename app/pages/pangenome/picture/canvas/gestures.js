@@ -49,7 +49,7 @@ export class Gestures extends CanvasGestures {
     this.picture.showBox([...start, ...place]);
   }
 
-  takeBox(start, place) {
+  onBox(start, place) {
     this.picture.selectBox([...start, ...place]);
   }
 
@@ -79,16 +79,16 @@ export class Gestures extends CanvasGestures {
     }
   }
 
-  _takeDown(event) {
-    super._takeDown(event);
+  _onDown(event) {
+    super._onDown(event);
     if (this.drag?.kind === "map") {
       this.picture.centreFromMap(...this.drag.start);
     }
   }
 
-  _takeDoubleClick(event) {
+  _onDoubleClick(event) {
     if (!this.picture.map.contains(...placeIn(this.canvas, event))) {
-      super._takeDoubleClick(event);
+      super._onDoubleClick(event);
     }
   }
 }

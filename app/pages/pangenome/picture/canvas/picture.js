@@ -2,6 +2,7 @@
 // locally and reported to the server, whose next frame is sharp.
 
 import { readArrays } from "../../../../parts/canvas/arrays.js";
+import { tellPainted } from "../../../../parts/canvas/painted.js";
 import { Detail } from "./detail.js";
 import { Bitmap, Palette } from "./frame.js";
 import { SmallMap, drawHint, drawNotice, drawScaleBars } from "./furniture.js";
@@ -196,14 +197,14 @@ export class Picture {
   // Handle a message of the server.
   async take(message) {
     if (message.kind === "frame") {
-      await this._takeFrame(message);
+      await this._onFrame(message);
     } else if (message.kind === "view") {
       this._lookAt(message);
       if (message.sizes !== this.nSizes) {
         this._tell("resize"); // the last report of the size had the old view
       }
     } else if (message.kind === "hover") {
-      this._takeHover(message.hover);
+      this._onHover(message.hover);
     }
     this.requestDraw();
   }
@@ -219,11 +220,11 @@ export class Picture {
     this.view = new View(...bounds, ...known).resized(view.width, view.height);
   }
 
-  _takeHover(hover) {
+  _onHover(hover) {
     this.hover = this.pointer === null ? null : hover;
   }
 
-  async _takeFrame(message) {
+  async _onFrame(message) {
     const arrays = await readArrays(message);
     if (arrays.palette) {
       this.palette = new Palette(arrays.palette);
@@ -243,7 +244,7 @@ export class Picture {
     this.labelPlaces = arrays.label_places ?? new Float32Array(0);
     this.labelOrigin = origin;
     if (message.hover !== undefined) {
-      this._takeHover(message.hover);
+      this._onHover(message.hover);
     }
     if (message.follows) {
       this._lookAt(message);
@@ -279,7 +280,7 @@ export class Picture {
       this._drawAll(context, view);
     }
     this._note();
-    this._tellPainted();
+    tellPainted(this);
   }
 
   // The displayed state, for tests and scripts.
@@ -385,21 +386,5 @@ export class Picture {
     context.lineWidth = 1;
     context.fillRect(x0, y0, x1 - x0, y1 - y0);
     context.strokeRect(x0, y0, x1 - x0, y1 - y0);
-  }
-
-  // Acknowledge a frame after it was painted, so that the server sends the next one.
-  _tellPainted() {
-    if (this.painted === null) {
-      return;
-    }
-    const n = this.painted;
-    this.painted = null;
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => {
-      channel.port1.close();
-      this.canvas.dataset.painted = Number(this.canvas.dataset.painted ?? 0) + 1;
-      this.send({ kind: "painted", n });
-    };
-    channel.port2.postMessage(null);
   }
 }

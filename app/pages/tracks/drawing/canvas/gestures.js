@@ -39,7 +39,7 @@ export class Gestures extends CanvasGestures {
     this.picture.point(...place);
   }
 
-  takeBox(start, place) {
+  onBox(start, place) {
     this.picture.showBetween(start[0], place[0]);
   }
 

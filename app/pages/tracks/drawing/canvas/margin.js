@@ -22,9 +22,9 @@ export class Margin {
     this.drag = null;
     this.told = 0;
     this.mark = make("div", "mark");
-    root.addEventListener("pointerdown", (event) => this._takeDown(event));
-    root.addEventListener("pointermove", (event) => this._takeMove(event));
-    root.addEventListener("pointerup", (event) => this._takeUp(event));
+    root.addEventListener("pointerdown", (event) => this._onDown(event));
+    root.addEventListener("pointermove", (event) => this._onMove(event));
+    root.addEventListener("pointerup", (event) => this._onUp(event));
     root.addEventListener("pointercancel", () => this._endDrag());
   }
 
@@ -126,7 +126,7 @@ export class Margin {
     return this.lanes.find((lane) => Math.abs(lane.bottom - 2 - y) < EDGE_PIXELS / 2 + 1) ?? null;
   }
 
-  _takeDown(event) {
+  _onDown(event) {
     const line = event.target.closest(".track");
     if (event.button !== 0 || event.target.closest("button") !== null) {
       return;
@@ -144,7 +144,7 @@ export class Margin {
     event.preventDefault();
   }
 
-  _takeMove(event) {
+  _onMove(event) {
     const y = this._place(event);
     const { drag } = this;
     if (drag === null) {
@@ -195,7 +195,7 @@ export class Margin {
     this.mark.style.height = `${onto === undefined ? 2 : height}px`;
   }
 
-  _takeUp(event) {
+  _onUp(event) {
     const { drag } = this;
     if (drag === null) {
       return;

@@ -2,6 +2,7 @@
 // locally and reported to the server, whose next frame supplies what is missing.
 
 import { readArrays } from "../../../../parts/canvas/arrays.js";
+import { tellPainted } from "../../../../parts/canvas/painted.js";
 import { drawAxis, drawPosition } from "./axis.js";
 import { Features } from "./features.js";
 import { Span } from "./span.js";
@@ -132,11 +133,11 @@ export class Picture {
   // Handle a message of the server.
   async take(message) {
     if (message.kind === "frame") {
-      await this._takeFrame(message);
+      await this._onFrame(message);
     } else if (message.kind === "view") {
       this._lookAt(message);
     } else if (message.kind === "values") {
-      this._takeValues(message);
+      this._onValues(message);
     } else if (message.kind === "card") {
       this.tip.pin(message.tip, this.span.toPixel(message.position), message.y);
     }
@@ -156,14 +157,14 @@ export class Picture {
     }
   }
 
-  _takeValues({ values, tip }) {
+  _onValues({ values, tip }) {
     if (this.pointer !== null) {
       this.margin.showValues(values);
       this.tip.show(tip, ...this.pointer);
     }
   }
 
-  async _takeFrame(message) {
+  async _onFrame(message) {
     const arrays = await readArrays(message);
     const { origin } = message;
     for (const lane of message.lanes) {
@@ -225,7 +226,7 @@ export class Picture {
     this._drawLit(context, span, theme, frame);
     this._drawPointer(context, span, theme, frame.height);
     this._note();
-    this._tellPainted();
+    tellPainted(this);
   }
 
   _drawHead(span, theme) {
@@ -302,21 +303,5 @@ export class Picture {
     dataset.draws = this.nDraws;
     dataset.tip = this.tip.text;
     dataset.lit = JSON.stringify(this.frame.lit.map(({ title, ends }) => [title, ends.length / 2]));
-  }
-
-  // Acknowledge a frame after it was painted, so that the server sends the next one.
-  _tellPainted() {
-    if (this.painted === null) {
-      return;
-    }
-    const n = this.painted;
-    this.painted = null;
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => {
-      channel.port1.close();
-      this.canvas.dataset.painted = Number(this.canvas.dataset.painted ?? 0) + 1;
-      this.send({ kind: "painted", n });
-    };
-    channel.port2.postMessage(null);
   }
 }
