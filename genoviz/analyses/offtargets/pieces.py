@@ -23,6 +23,7 @@ from genoviz.analyses.offtargets.search import (
     iter_search,
     make_parts,
     split_words,
+    whole_units,
 )
 from genoviz.analyses.offtargets.tiles import iter_tiles
 from genoviz.backend import resolve_backend
@@ -105,7 +106,7 @@ def _piece_words(requests: Sequence[OffTargetRequest]) -> int:
     )
     least, most = PIECE_WORDS
     n_words = PIECE_COMPARISONS[resolve_backend(requests[0].options.backend)]
-    n_words = n_words // (BASES_PER_WORD * max(n_rows, 1)) // UNIT_WORDS * UNIT_WORDS
+    n_words = whole_units(n_words // (BASES_PER_WORD * max(n_rows, 1)))
     return min(max(n_words, least), most)
 
 
@@ -309,8 +310,7 @@ def iter_spooled(
             if n_words > UNIT_WORDS and spool.n_new > CROWDED_HITS:
                 steps.close()
                 spool.drop_piece()
-                middle = piece.first + n_words // 2 // UNIT_WORDS * UNIT_WORDS
-                middle = max(middle, piece.first + UNIT_WORDS)
+                middle = piece.first + whole_units(n_words // 2)
                 pieces += [WordRange(middle, piece.stop), WordRange(piece.first, middle)]
                 n_done = n_before
                 break
@@ -325,8 +325,7 @@ def _cut_pieces(request: OffTargetRequest) -> list[WordRange]:
     """Return pieces of the genome sized so that their expected hits fit into memory."""
     n_all = max(request.planes.n_words, 1)
     expected = BASES_PER_WORD * sum(map(expected_hits, request.iter_searches()))
-    n_words = min(_piece_words([request]), int(PIECE_HITS / max(expected, 1e-9)))
-    n_words = max(n_words // UNIT_WORDS * UNIT_WORDS, UNIT_WORDS)
+    n_words = whole_units(min(_piece_words([request]), int(PIECE_HITS / max(expected, 1e-9))))
     return [
         WordRange(first, min(first + n_words, request.planes.n_words))
         for first in range(0, n_all, n_words)

@@ -20,18 +20,24 @@ from genoviz.errors import ParameterError
 from genoviz.generators import iter_side_by_side
 from genoviz.kernels.offtarget import ANY, MAX_SPAN, Hits, Planes, padding_words
 from genoviz.kernels.offtarget.plan import find_span
+from genoviz.model.offtargets.genome_planes import BASES_PER_WORD
 
 MAX_BUFFER_BYTES = 128 << 20
+"""Memory for the hits or counts of a kernel call, shared by all devices."""
 BLOCKS_AT_ONCE = {"cpu": 32, "cuda": 512}
-_MAX_BLOCK_WORDS = 1 << 14
+"""Maximum number of blocks of a kernel call; each has a buffer of its own."""
 UNIT_WORDS = 32
 """Pieces, tiles and blocks of a genome are multiples of this many words."""
-_MIN_BLOCKS = {"cpu": 16, "cuda": 64}
+_MIN_BLOCKS, _MAX_BLOCK_WORDS = {"cpu": 16, "cuda": 64}, 1 << 14
+"""A part has about so many blocks or more, so that all cores work on it; none is longer."""
 _HIT_BYTES = 13
+"""An int64 position, an int32 row and uint8 mismatches."""
 _SPLIT = 16
-_PAM_FIRST_GUIDES = 5
-_PAM_FIRST_DENSITY = 0.25
+"""Number of parts in which a block with too many hits is searched again."""
+_PAM_FIRST_GUIDES, _PAM_FIRST_DENSITY = 5, 0.25
+"""With so many guides, and a PAM at so few windows, finding the PAMs first is faster."""
 _N_BASES = np.array([bin(mask).count("1") for mask in range(16)])
+"""Number of bases in each set of A 1, C 2, G 4 and T 8."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,18 @@ class Found:
     counts: np.ndarray | None = None
 
 
+def whole_units(n_words: int) -> int:
+    """Return the multiple of `UNIT_WORDS` up to a number of words; at least one unit."""
+    return max(n_words // UNIT_WORDS, 1) * UNIT_WORDS
+
+
 def split_words(
     n_words: int, devices: Sequence[int | None], *, first: int = 0
 ) -> tuple[WordRange, ...]:
     """Split a range of genome words evenly among the devices."""
-    unit = UNIT_WORDS
-    n_units = -(-n_words // unit)
-    edges = [min(n_units * k // len(devices) * unit, n_words) for k in range(len(devices) + 1)]
-    edges[-1] = n_words
+    n_units = -(-n_words // UNIT_WORDS)
+    edges = [min(n_units * k // len(devices) * UNIT_WORDS, n_words) for k in range(len(devices))]
+    edges.append(n_words)
     return tuple(
         WordRange(first + start, first + stop, device)
         for start, stop, device in zip(edges[:-1], edges[1:], devices, strict=True)
@@ -154,8 +164,7 @@ class _PartSearch:
         """Yield the hits of a search, and their counts if requested."""
         n_words = self._part.stop - self._part.first
         if not n_words or not len(search.masks):
-            n_bases = min(64 * self._part.stop, self._planes.n_bases) - 64 * self._part.first
-            yield self._join(search, max(n_bases, 0), [], None)
+            yield self._join(search, self._count_bases(0, n_words), [], None)
             return
         block_words = -(-n_words // self._n_blocks // UNIT_WORDS) * UNIT_WORDS
         block_words = min(max(block_words, UNIT_WORDS), _MAX_BLOCK_WORDS)
@@ -169,26 +178,30 @@ class _PartSearch:
         if self._n_levels:
             count_bytes = 8 * self._n_levels * len(search.masks)
             return 0, max(1, min(self._budget // count_bytes, self._n_at_once))
-        expected = expected_hits(search) * block_words * 64
+        expected = expected_hits(search) * block_words * BASES_PER_WORD
         capacity = int(min(256 + 2 * expected, self._budget // _HIT_BYTES))
         n_at_once = max(1, self._budget // (_HIT_BYTES * capacity))
         return capacity, min(n_at_once, self._n_at_once)
+
+    def _count_bases(self, first: int, stop: int) -> int:
+        """Return the number of bases in words of the part."""
+        start, end = (BASES_PER_WORD * (self._part.first + word) for word in (first, stop))
+        return max(min(end, self._planes.n_bases) - start, 0)
 
     def _iter_stretch(
         self, search: StrandSearch, first: int, stop: int, block_words: int, capacity: int
     ) -> Iterator[Found]:
         """Yield the hits of a word range; blocks that overflow their buffer follow later."""
         pieces, n_found, counts = self._run(search, first, stop, block_words, capacity)
-        start = 64 * (self._part.first + first)
-        n_bases = min(64 * (self._part.first + stop), self._planes.n_bases) - start
+        n_bases = self._count_bases(first, stop)
         too_many = np.flatnonzero(n_found > capacity).tolist() if not self._n_levels else []
-        yield self._join(search, 0 if too_many else max(n_bases, 0), pieces, counts)
+        yield self._join(search, 0 if too_many else n_bases, pieces, counts)
         for block in too_many:
             begin = first + block * block_words
             end = min(begin + block_words, stop)
             yield from self._iter_crowded(search, begin, end, int(n_found[block]))
         if too_many:
-            yield self._join(search, max(n_bases, 0), [], None)
+            yield self._join(search, n_bases, [], None)
 
     def _iter_crowded(
         self, search: StrandSearch, first: int, stop: int, n_found: int
@@ -244,7 +257,7 @@ class _PartSearch:
             columns = [np.empty(0, dtype) for dtype in (np.int64, np.int32, np.uint8)]
         else:
             columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
-        columns[0] += 64 * self._part.first
+        columns[0] += BASES_PER_WORD * self._part.first
         return Found(search, n_bases, *columns, counts)
 
 

@@ -20,6 +20,7 @@ from genoviz.analyses.offtargets.search import (
     expected_hits,
     iter_search,
     split_words,
+    whole_units,
 )
 from genoviz.backend import size_of_task
 from genoviz.model.offtargets.genome_planes import BASES_PER_WORD, PADDING_WORDS, GenomePlanes
@@ -87,8 +88,7 @@ def _make_blocks(request: OffTargetRequest, searches: list[StrandSearch]) -> lis
         at_once = max(1, n_guides * n_words // MIN_WORDS)
     n_words = min(max(n_words, MIN_WORDS), MAX_WORDS)
     of_word = BASES_PER_WORD * sum(map(expected_hits, searches)) * at_once / max(1, n_guides)
-    n_words = min(n_words, int(TASK_HITS / max(of_word, 1e-9)))
-    n_words = max(n_words // UNIT_WORDS * UNIT_WORDS, UNIT_WORDS)
+    n_words = whole_units(min(n_words, int(TASK_HITS / max(of_word, 1e-9))))
     longest = max((len(variant.pattern) for variant in request.variants), default=1)
     blocks = []
     for first in range(0, planes.n_words, n_words):
