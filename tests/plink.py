@@ -12,7 +12,6 @@ import pytest
 from genoviz import Genotypes, read_genotypes
 from tests.conftest import real_data
 
-PROGRAMS = ("plink1.9", "plink2")
 COMMON = ("--allow-no-sex", "--threads", "1", "--memory", "2000")
 
 

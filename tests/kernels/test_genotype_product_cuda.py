@@ -9,7 +9,6 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not cuda_is_available(), reason="no NVIDIA GPU can be used here"),
 ]
-CENTRED = np.array([2.0, 0.6, 1.0, 0.0]) - 0.6
 
 
 def make_packed(n_samples, n_variants, seed, missing=0):

@@ -12,7 +12,6 @@ from tests.genotype_sets import assert_same
 from tests.plink import Plink, plink_files
 
 pytest.importorskip("pgenlib")
-NOT_SAME = ("centimorgans",)
 
 
 def export(files: Path, folder: Path, *arguments: str) -> Path:

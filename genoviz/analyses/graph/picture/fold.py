@@ -163,11 +163,6 @@ class Fold:
         rows = self.row_of(points[..., 0]) if rows is None else rows
         return points - np.stack([rows * self.row_width, rows * self.row_pitch], axis=-1)
 
-    def to_layout(self, x: float, y: float) -> tuple[float, float]:
-        """Return the layout point at a point of the plane, using the row at its y."""
-        x_shift, y_shift = self.row_shift(self.row_at(y))
-        return x + x_shift, y + y_shift
-
     def row_at(self, y: float) -> int:
         """Return the row at this y of the plane, clipped to the first and last row."""
         if self.n_rows == 1:

@@ -41,16 +41,8 @@ class Superbubbles:
     places: np.ndarray
 
 
-def find_superbubbles(handles: HandleGraph, root: int) -> Superbubbles:
-    """Return all superbubbles that can be reached from ``root``; see `iter_find_superbubbles`."""
-    for found in iter_find_superbubbles(handles, root):
-        if isinstance(found, Superbubbles):
-            return found
-    raise AssertionError("the search ends with its result")
-
-
 def iter_find_superbubbles(handles: HandleGraph, root: int) -> Iterator[int | Superbubbles]:
-    """Yield the number of handles searched; the last item is the result.
+    """Yield the number of handles searched; the last item is what ``root`` reaches.
 
     Handles ``s`` (source) and ``t`` (sink) bound a superbubble with the set of handles U if
 
