@@ -45,9 +45,13 @@ log = logging.getLogger(__name__)
 PRELOADED = "genoviz_app.opening.loaded_readers"
 
 _PATIENCE = 0.005
+"""Seconds that a step waits for a message of the process."""
 _LAST_SECONDS = 0.1
+"""Time for a process that has sent everything to end by itself; then it is killed."""
 _PAUSES = (0.05, 0.5, 2.0)
+"""Seconds between attempts to start the fork server."""
 _ALIGNMENT = 64
+"""Arrays begin at multiples of this many bytes of the file."""
 
 Steps = Callable[[Path], Iterator[Any]]
 

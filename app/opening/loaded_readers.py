@@ -23,6 +23,7 @@ from genoviz_app.opening import (
 )
 
 OPENERS = (genome_files, genotype_files, index_files, overviews, track_files)
+"""Modules whose import loads the readers of other files."""
 
 
 def read_samples() -> None:

@@ -30,6 +30,7 @@ from genoviz_app.server.right_of_way import CORES, RightOfWay, step_back
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.002
+"""Pause of a thread after a job that had to wait, lest it takes all of a core to ask again."""
 N_FILE_THREADS = 4
 """Long steps can occupy all but one of these, so that short questions are still answered."""
 PATIENCE = 0.5

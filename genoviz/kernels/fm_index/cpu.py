@@ -53,10 +53,10 @@ __all__ = [
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 THIRTY_ONE = np.uint64(31)
-BATCH = 128
-WALKS = 256
-BLOCK = 4096
-FEW = 2048
+BATCH = 128  # k-mers that advance together
+WALKS = 256  # rows that are located together
+BLOCK = 4096  # k-mers or rows that one thread takes
+FEW = 2048  # up to so many, one thread is faster than all
 MAX_FLAGGED = 1 << (FLAG_BITS - 2)
 NO_COUNTS = np.empty(0, np.int64)
 NO_RANGES = {np.dtype(t): np.empty((0, 2), t) for t in (np.uint32, np.int64)}

@@ -168,4 +168,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: 443315e12eea0857
+# Compiled with cpu_order.py, cpu_seeds.py: ed8d2d0c1ca6988c

@@ -37,18 +37,18 @@ from genoviz.kernels.instructions import count_ones, leading_zeros, prefetch
 LOW_BITS = np.uint64(0x5555555555555555)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
-COUNTS = 8
-FEW = 16
-MANY = 64
-GROUPS, FETCHED = 64, 192
+COUNTS = 8  # columns of what `find_seeds` counts
+FEW = 16  # up to so many pairs are sorted by insertion
+MANY = 64  # groups of so many seeds may be tandem repeats
+GROUPS, FETCHED = 64, 192  # groups, and their seeds, whose ranks are prefetched together
 DIGIT_BITS = 11
 DIGIT = (1 << DIGIT_BITS) - 1
-ALL_HEADS = np.uint64(0x0101010101010101)
+ALL_HEADS = np.uint64(0x0101010101010101)  # eight times HEAD
 HEAD, TIED, NEW_HEAD = 1, 0, 2
-SLOT_BITS = 16
-MANY_NAMES, SEEDS_PER_NAME = 1024, 16
+SLOT_BITS = 16  # of the hash table of names
+MANY_NAMES, SEEDS_PER_NAME = 1024, 16  # with more names, and fewer seeds each, naming is slower
 FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(64 - SLOT_BITS)
-STEP_NAMES = 1 << 23
+STEP_NAMES = 1 << 23  # names induced between two chances to cancel
 
 
 @njit(nogil=True, cache=True)

@@ -40,23 +40,24 @@ from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
-MIN_SLICE = STRIP_RECORDS  # slices are multiples of it
-
+MIN_SLICE = STRIP_RECORDS
+"""Slices are multiples of this many records."""
 FIRST_SLICE_RECORDS = 400 * MIN_SLICE
-
+"""Records of the first slice; the time that it took decides on the next."""
 QUICK_RECORDS = 1_000_000
-
+"""A graph with fewer, on all levels, is shown after each round, and its stress is sampled."""
 SAMPLING_SHARE = 0.2
-
+"""Share of the time that a larger graph may spend on samples of its stress."""
 QUALITIES = {
     "draft": {"n_rounds": 6},
     "normal": {"n_rounds": 12},
     "converged": {"n_rounds": 12, "max_passes": 10},
 }
-
+"""Options by name."""
 ESTIMATE_PER_STEP, MAX_ESTIMATE = 20, 10**7
-
+"""Terms of the stress that is compared between passes, for each step and at most."""
 MIN_FALL, MIN_TORN = 0.01, 10
+"""Passes go on while the stress falls by this share, or the torn joints by more than these few."""
 
 
 @dataclass(frozen=True)
