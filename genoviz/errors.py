@@ -56,6 +56,12 @@ def check_choice(name: str, value: object, choices: Iterable[object]) -> None:
         raise ParameterError(f"{name} is {value!r}, needs one of {needed}")
 
 
+def check_least(name: str, value: float, least: float) -> None:
+    """Raise `ParameterError` unless a value is at least so large."""
+    if value < least:
+        raise ParameterError(f"{name} is {value}, needs at least {least}")
+
+
 class BackendError(GenovizError, RuntimeError):
     """The requested backend cannot run on this machine."""
 

@@ -209,7 +209,7 @@ def test_names_become_names_of_files(genome):
 
 
 def test_wrong_options_are_refused(genome):
-    with pytest.raises(ParameterError, match="n_workers is 0, needs one at least"):
+    with pytest.raises(ParameterError, match="n_workers is 0, needs at least 1"):
         lay_out(genome, n_workers=0)
     with pytest.raises(ParameterError, match="devices are numbers of GPUs"):
         lay_out(genome, devices=[0])

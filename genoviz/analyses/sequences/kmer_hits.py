@@ -15,7 +15,7 @@ from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, check_least
 from genoviz.generators import in_one_go
 from genoviz.model.sequences.fm_index import FMIndex
 from genoviz.model.sequences.index_text import IndexText
@@ -207,8 +207,7 @@ def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitConte
     ParameterError
         If ``flank`` is negative.
     """
-    if flank < 0:
-        raise ParameterError(f"flank is {flank}, needs 0 or more")
+    check_least("flank", flank, 0)
     lengths = hits.ends - hits.starts
     pieces: list[tuple[str, str, str]] = [("", "", "")] * len(lengths)
     for length in np.unique(lengths).tolist():

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, check_least
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gfa_lines, gfa_parser
@@ -98,8 +98,7 @@ def iter_read_gfa(
     path = Path(path)
     if n_threads is None:
         n_threads = numba.config.NUMBA_NUM_THREADS
-    if n_threads < 1:
-        raise ParameterError(f"n_threads is {n_threads}, needs at least 1")
+    check_least("n_threads", n_threads, 1)
     source = find_source(path) if cache else None
     if source:
         stage = "Opening the saved graph"

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, check_least
 from genoviz.io.sequences import fasta_loops
 from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.text_file import write_text
@@ -50,8 +50,7 @@ def write_fasta(
     FileFormatError
         If the file cannot be written.
     """
-    if line_width < 0:
-        raise ParameterError(f"line_width is {line_width}, needs to be 0 or more")
+    check_least("line_width", line_width, 0)
     write_text(path, _render(records, line_width))
 
 

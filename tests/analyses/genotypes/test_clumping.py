@@ -119,7 +119,7 @@ def test_numbers_out_of_range_are_told():
         (np.full(4, 1.5), {}, "p has 1.5, needs to be 0 to 1"),
         (np.ones(4), {"index_p": 2}, "index_p is 2, needs to be 0 to 1"),
         (np.ones(4), {"min_r2": -1}, "min_r2 is -1, needs to be 0 to 1"),
-        (np.ones(4), {"max_distance": -1}, "max_distance is -1, needs to be at least 0"),
+        (np.ones(4), {"max_distance": -1}, "max_distance is -1, needs at least 0"),
         (np.ones(4), {"measure": "phase"}, "measure is 'phase', needs one of dosage, haplotype"),
     ):
         with pytest.raises(ParameterError, match=words):

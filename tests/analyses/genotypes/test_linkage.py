@@ -209,11 +209,11 @@ def test_numbers_out_of_range_are_told():
     genotypes = genotypes_of(linked_codes(5, 4))
     with pytest.raises(ParameterError, match="window is 1, needs to be at least 2 variants"):
         prune_by_linkage(genotypes, window=1)
-    with pytest.raises(ParameterError, match="step is 0, needs to be at least 1"):
+    with pytest.raises(ParameterError, match="step is 0, needs at least 1"):
         prune_by_linkage(genotypes, step=0)
     with pytest.raises(ParameterError, match="max_r2 is 2, needs to be 0 to 1"):
         prune_by_linkage(genotypes, max_r2=2)
-    with pytest.raises(ParameterError, match="max_distance is -1, needs to be at least 0"):
+    with pytest.raises(ParameterError, match="max_distance is -1, needs at least 0"):
         linked_pairs(genotypes, max_distance=-1)
     with pytest.raises(ParameterError, match="window is 1, needs to be at least 2 variants"):
         linked_pairs(genotypes, window=1)

@@ -295,7 +295,7 @@ def test_regions_and_ids_name_sets():
         ({"model": "firth"}, "model is 'firth', needs one of linear, logistic"),
         ({"weights": "x"}, "weights is 'x', needs one of beta, none"),
         ({"max_maf": 0}, "max_maf is 0, needs to be above 0"),
-        ({"min_variants": 0}, "min_variants is 0, needs to be 1"),
+        ({"min_variants": 0}, "min_variants is 0, needs at least 1"),
         ({"sets": {}}, "there are no sets of variants"),
         ({"sets": {"a": np.array([22])}}, "set a has an index beyond the 22 variants"),
         ({"sets": {"a": np.array([0.5])}}, "set a is float64 of 1 dimensions, needs integers"),

@@ -164,6 +164,6 @@ def test_sequences_that_are_not_there_are_named(call, message):
 def test_what_cannot_be_written_leaves_no_file(tmp_path):
     with pytest.raises(ParameterError, match=r"a sequence is named 'a\\nb', needs a name on one"):
         write_fasta([("s", as_array("A")), ("a\nb", as_array("A"))], tmp_path / "a.fa")
-    with pytest.raises(ParameterError, match="line_width is -1, needs to be 0 or more"):
+    with pytest.raises(ParameterError, match="line_width is -1, needs at least 0"):
         write_fasta([], tmp_path / "a.fa", line_width=-1)
     assert list(tmp_path.iterdir()) == []

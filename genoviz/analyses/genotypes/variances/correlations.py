@@ -27,7 +27,7 @@ from genoviz.analyses.genotypes.variances.correlation_results import (
 from genoviz.analyses.genotypes.variances.covariances import DiagonalCovariance, check_distinct
 from genoviz.analyses.genotypes.variances.estimate import iter_relationships_of
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, check_least
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -314,8 +314,7 @@ def _iter_fit(
 ) -> Iterator[CorrelationSnapshot]:
     if not tolerance > 0:
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
-    if max_iterations < 1:
-        raise ParameterError(f"max_iterations is {max_iterations}, needs at least 1")
+    check_least("max_iterations", max_iterations, 1)
     start = time.perf_counter()
     basis = training.basis[training.is_trained]
     scales = trait_scales(values, basis)

@@ -26,7 +26,7 @@ from genoviz.analyses.genotypes.variances.reml import (
     iter_reml_of,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, check_least
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -317,8 +317,7 @@ def _spread_products(products: list[Multiply], owners: np.ndarray) -> list[Multi
 
 def _check_options(traces: str, n_probes: int) -> None:
     check_choice("traces", traces, TRACES)
-    if n_probes < 2:
-        raise ParameterError(f"n_probes is {n_probes}, needs at least 2")
+    check_least("n_probes", n_probes, 2)
 
 
 def _check_sets(variant_sets: np.ndarray, n_variants: int) -> np.ndarray:
