@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from genoviz.model import Annotations, ByteStrings, Intervals, PathRegion
+from genoviz.model.intervals.annotations import is_gene_type
 
-GENE_TYPES, TRANSCRIPT_TYPES = ("gene", "pseudogene", "ncRNA_gene"), ("transcript", "mRNA")
+TRANSCRIPT_TYPES = ("transcript", "mRNA")
 EXON_TYPES = ("exon", "CDS")
 NO_BLOCKS = np.empty((0, 2), np.int64)
 PRIME, GENE_PRIME = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
@@ -61,7 +63,7 @@ class FeatureTable:
     @classmethod
     def of_annotations(cls, annotations: Annotations) -> FeatureTable:
         """Return a table of annotations: genes with their exons, if there are genes."""
-        rows = _chosen_rows(annotations)
+        rows = drawn_rows(annotations)
         ids = np.asarray(annotations.contigs.codes, np.int32)
         table, order = cls._sorted(
             Intervals(
@@ -169,17 +171,17 @@ class FeatureTable:
         return None if self.intervals.names is None else FeatureNames.of(self.intervals.names)
 
 
-def _chosen_rows(annotations: Annotations) -> np.ndarray:
-    """Return the rows to draw: genes, or else transcripts, or else all."""
-    for types in (GENE_TYPES, TRANSCRIPT_TYPES):
-        rows = _rows_of_types(annotations, types)
+def drawn_rows(annotations: Annotations) -> np.ndarray:
+    """Return the rows to draw: genes and rows of BED, or else transcripts, or else all; int64."""
+    for is_wanted in (lambda name: not name or is_gene_type(name), TRANSCRIPT_TYPES.__contains__):
+        rows = _rows_of_types(annotations, is_wanted)
         if len(rows):
             return rows
     return np.arange(len(annotations))
 
 
-def _rows_of_types(annotations: Annotations, types: tuple[str, ...]) -> np.ndarray:
-    wanted = [code for code, name in enumerate(annotations.types.names) if name in types]
+def _rows_of_types(annotations: Annotations, is_wanted: Callable[[str], bool]) -> np.ndarray:
+    wanted = [code for code, name in enumerate(annotations.types.names) if is_wanted(name)]
     return np.flatnonzero(np.isin(annotations.types.codes, wanted))
 
 
@@ -190,7 +192,7 @@ def _find_blocks(
     if len(annotations.blocks):
         return _take_blocks(annotations.block_offsets, annotations.blocks, rows)
     exons = next(
-        (found for kind in EXON_TYPES if len(found := _rows_of_types(annotations, (kind,)))),
+        (found for kind in EXON_TYPES if len(found := _rows_of_types(annotations, kind.__eq__))),
         np.empty(0, np.int64),
     )
     if len(exons) == 0 or len(rows) == len(annotations):

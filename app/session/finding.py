@@ -16,7 +16,9 @@ from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.graph.path_region import split_region
+from genoviz.model.intervals.annotations import is_gene_type
 from genoviz.model.intervals.intervals import aliases
+from genoviz_app.opening.track_features import drawn_rows
 from genoviz_app.opening.track_files import TrackFile
 from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.graph_places import parse_path
@@ -291,7 +293,10 @@ def also_here(there: Openings, region: PathRegion) -> str:
     if placed is not None and region.path in placed.graph.path_names:
         path = placed.graph.path_names.index(region.path)
         is_here = (placed.paths == path) & (placed.starts < region.end)
-        counts.append((int((is_here & (placed.ends > region.start)).sum()), "gene"))
+        rows = np.unique(placed.rows[is_here & (placed.ends > region.start)])
+        drawn, types = drawn_rows(placed.annotations), placed.annotations.types
+        is_gene = len(drawn) > 0 and (not types[drawn[0]] or is_gene_type(types[drawn[0]]))
+        counts.append((int(np.isin(rows, drawn).sum()), "gene" if is_gene else "annotation"))
     if there.variants is not None:
         n_variants = max(len(there.variants.in_region(*place)) for place in places)
         counts.append((n_variants, "SNP"))

@@ -13,6 +13,7 @@ from genoviz.analyses.intervals.coverage import coverage_fraction
 from genoviz.analyses.intervals.pairs import nearest_intervals
 from genoviz.model import Annotations, ByteStrings, Intervals
 from genoviz.model.columns import expand_counts
+from genoviz.model.intervals.annotations import is_gene_type
 from genoviz.model.intervals.intervals import map_contigs
 from genoviz.model.offtargets.hits import OffTargetHits
 
@@ -57,7 +58,7 @@ def find_gene_parts(annotations: Annotations) -> GeneParts:
         _rows_of(annotations, types, lambda name, kind=kind: name == kind)
         for kind in ("exon", "CDS")
     )
-    genes = _rows_of(annotations, types, lambda name: name.lower().endswith("gene"))
+    genes = _rows_of(annotations, types, is_gene_type)
     if len(genes) == 0:
         genes = _rows_of(annotations, types, lambda name: name in ("transcript", "mRNA"))
     rows = np.concatenate([genes, of_bed])

@@ -13,6 +13,17 @@ from genoviz.model.byte_strings import ByteStrings
 NO_COLOUR = -1
 
 
+def is_gene_type(name: str) -> bool:
+    """Return whether rows of this type are genes.
+
+    Examples
+    --------
+    >>> [is_gene_type(name) for name in ("gene", "tRNA_gene", "pseudogene", "mRNA")]
+    [True, True, True, False]
+    """
+    return name.lower().endswith("gene")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Categories(Sequence):
     """A text column with few distinct values; items are texts.

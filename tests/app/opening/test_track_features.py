@@ -7,7 +7,13 @@ import pytest
 
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import ByteStrings
-from genoviz_app.opening.track_features import FeatureNames, FeatureTable, hash_names
+from genoviz.model.intervals.annotations import join_annotations
+from genoviz_app.opening.track_features import (
+    FeatureNames,
+    FeatureTable,
+    drawn_rows,
+    hash_names,
+)
 from tests.conftest import real_data
 
 
@@ -59,6 +65,16 @@ def test_exons_without_the_name_of_their_gene_are_found_by_their_parents(tmp_pat
     (tmp_path / "a.gff3").write_text("".join(lines))
     table = FeatureTable.of_annotations(read_annotations(tmp_path / "a.gff3"))
     assert [table.blocks_of(table.find(name)).tolist() for name in "AB"] == [[[0, 20]], [[70, 80]]]
+
+
+def test_genes_of_rna_and_rows_of_bed_are_drawn_beside_genes(tmp_path):
+    kinds = ("gene", "mRNA", "tRNA_gene", "exon", "pseudogene")
+    rows = [f"c\tx\t{kind}\t{i}\t{i}\t.\t+\t.\tID={kind}\n" for i, kind in enumerate(kinds, 1)]
+    (tmp_path / "a.gff3").write_text("".join(rows))
+    (tmp_path / "a.bed").write_text("c\t8\t9\trepeat\n")
+    both = join_annotations([read_annotations(tmp_path / name) for name in ("a.gff3", "a.bed")])
+    assert drawn_rows(both).tolist() == [0, 2, 4, 5]
+    assert len(FeatureTable.of_annotations(both)) == 4
 
 
 def test_the_exons_of_real_genes_are_found():

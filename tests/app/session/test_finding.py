@@ -162,6 +162,23 @@ def test_what_else_is_at_a_place_is_counted_on_the_path_and_on_its_contig(there)
     assert also_here(there, PathRegion(PATHS[0], 9, 10)) == ""
 
 
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ("gene mRNA exon exon tRNA_gene", "2 genes"),
+        ("mRNA exon exon", "1 annotation"),
+        ("repeat_region repeat_region", "2 annotations"),
+    ],
+)
+def test_genes_at_a_place_are_counted_without_their_other_rows(there, tmp_path, kinds, expected):
+    rows = [f"a#1#chr1\tx\t{kind}\t102\t109\t.\t+\t.\tID=r{i}\n"
+            for i, kind in enumerate(kinds.split())]  # fmt: skip
+    (tmp_path / "x.gff3").write_text("##gff-version 3\n" + "".join(rows))
+    placed = place_annotations(there.graph, read_annotations(tmp_path / "x.gff3"))
+    only = Openings(there.graph, placed, (), None, (), ())
+    assert also_here(only, PathRegion(PATHS[0], 0, 5)) == expected
+
+
 def test_the_likeliest_is_gone_to_and_the_others_are_choices(session, there):
     session.opened = OpenGraph("two", "two", there.graph)
     gone = []
