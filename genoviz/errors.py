@@ -7,9 +7,17 @@ from os import PathLike
 from pathlib import Path
 
 
-def n_columns(n: int) -> str:
-    """Return how many columns a line has, in words."""
-    return f"{n:,} column{'' if n == 1 else 's'}"
+def n_words(n: int, one: str, many: str = "") -> str:
+    """Return a count with its noun, and its verb if the noun has one.
+
+    ``many`` is for several of them, if that is not ``one`` with an s.
+
+    Examples
+    --------
+    >>> n_words(1, "SNP"), n_words(1200, "SNP"), n_words(2, "node has", "nodes have")
+    ('1 SNP', '1,200 SNPs', '2 nodes have')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 class GenovizError(Exception):

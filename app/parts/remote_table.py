@@ -17,6 +17,7 @@ from bokeh.models.widgets.tables import NumberFormatter
 from genoviz_app.parts.column_widths import share_width
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.styles import COUNT, TABLE
+from genoviz_app.parts.words import n_words
 
 MAX_ROWS = 100_000
 
@@ -332,9 +333,8 @@ class RemoteTable:
                 self.place.objects = [self.table]
             if is_first:  # when it has its rows: those that come while it is made may be lost
                 self.place.objects = [self.table]
-            total = len(rows.frame)
-            count = f"{total:,}" if len(found) == total else f"{len(found):,} of {total:,}"
-            words = f"{count} row{'' if total == 1 else 's'}"
+            of = "" if len(found) == len(rows.frame) else f"{len(found):,} of "
+            words = f"{of}{n_words(len(rows.frame), 'row')}"
             self._say(f"<p>{words}{f'; {rows.note}' if rows.note else ''}</p>")
 
     def _on_sorters(self, event: Any) -> None:

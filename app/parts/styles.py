@@ -162,6 +162,7 @@ TABLE = """
 .tabulator-row .tabulator-cell { font-size: 12px !important; height: 25px !important;
   min-height: 0 !important; padding: 3px 5px !important; font-variant-numeric: tabular-nums; }
 .tabulator-row .tabulator-cell > div { overflow: hidden; text-overflow: ellipsis; }
+.tabulator .tabulator-tableholder { scrollbar-color: rgba(128, 145, 170, 0.7) transparent; }
 .tabulator-tooltip { color: #14181f; font-weight: normal; }
 .tabulator .tabulator-footer { padding: 0 4px !important; min-height: 30px; }
 .tabulator .tabulator-footer .tabulator-footer-contents { padding: 1px 4px !important; }

@@ -6,22 +6,12 @@ import math
 from collections.abc import Iterable
 from html import escape
 
+from genoviz.errors import n_words as n_words  # the pages' words are here
 from genoviz.model import PathRegion
 
 HARMLESS = frozenset(" ,:;'()/")
 MIN_PLAIN = 1e-4
 """Smaller numbers are written with an exponent."""
-
-
-def n_words(n: int, word: str) -> str:
-    """Return a count with its word.
-
-    Examples
-    --------
-    >>> n_words(1, "SNP"), n_words(1200, "SNP")
-    ('1 SNP', '1,200 SNPs')
-    """
-    return f"{n:,} {word}{'s' * (n != 1)}"
 
 
 def with_interval(value: float, low: float, high: float) -> tuple[str, str, str]:

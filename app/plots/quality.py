@@ -25,6 +25,7 @@ from bokeh.models import (
 from genoviz.analyses.graph.layout.near_stress import DistanceStress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.picture.rasterize import rasterize
+from genoviz.errors import n_words
 from genoviz_app.plots.empty_note import LETTERS, EmptyNote
 from genoviz_app.plots.graph_picture import SMALL_TEXT, log_limits, plain_figure
 from genoviz_app.plots.legend import short_number
@@ -289,5 +290,5 @@ def say_bin(found: DistanceStress, k: int) -> str:
     return (
         f"{low:,.0f} to {high:,.0f} bp along the path: stress {found.mean[k]:.3g} "
         f"± {1.96 * found.error[k]:.2g}; in the layout {found.ratio[k]:.3g} times as far apart "
-        f"(median of {found.n_terms[k]:,} pairs)"
+        f"(median of {n_words(found.n_terms[k], 'pair')})"
     )

@@ -24,6 +24,7 @@ from weakref import WeakSet
 
 from genoviz.backend import explain_gpu_failure
 from genoviz.errors import BackendError, GenovizError
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.limits import too_long
 from genoviz_app.server.right_of_way import CORES, RightOfWay, step_back
 
@@ -105,7 +106,7 @@ class Job:
         self._waits_since = time.perf_counter()
 
     def __repr__(self) -> str:
-        return f"Job({self.title!r}, {self.state}, {self.n_snapshots} snapshots)"
+        return f"Job({self.title!r}, {self.state}, {n_words(self.n_snapshots, 'snapshot')})"
 
     @property
     def state(self) -> JobState:

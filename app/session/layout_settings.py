@@ -11,6 +11,7 @@ from genoviz.analyses.graph.layout.path_records import INITIALISATIONS
 from genoviz.backend import cuda_is_available, describe_backend
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
+from genoviz_app.parts.words import n_words
 
 
 def backend_options() -> dict[str, str]:
@@ -142,7 +143,7 @@ class LayoutSettings(param.Parameterized):
         """The method and its most important options, in a few words."""
         if self.method == "multilevel":
             return f"From coarse to fine, {self.quality}, seed {self.seed}"
-        return f"Path-guided SGD, {self.n_iterations:,} iterations, seed {self.seed}"
+        return f"Path-guided SGD, {n_words(self.n_iterations, 'iteration')}, seed {self.seed}"
 
     def options(self, graph: PangenomeGraph, method: str) -> dict[str, Any]:
         """Return the keyword arguments of a method for the layout of ``graph``."""

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from genoviz.errors import GenovizError, ParameterError
+from genoviz.errors import GenovizError, ParameterError, n_words
 
 SOCKET, MEMORY = 3, 4
 OF_MATRIX = ("centre", "standardise", "missing", "packing", "dtype", "backend")
@@ -142,7 +142,7 @@ class Service:
         if name not in TAKEN:
             raise ParameterError(f"nothing is called {name!r}; there are {', '.join(TAKEN)}")
         if n_columns != 1 and name not in OF_COLUMNS and n_rows:
-            raise ParameterError(f"{name} has {n_columns:,} columns, needs 1")
+            raise ParameterError(f"{name} has {n_words(n_columns, 'column')}, needs 1")
         self._put.pop(name, None)
         if n_rows:
             values = self._share(0, (n_rows, n_columns)).copy()
@@ -309,7 +309,7 @@ def make_pedigree(
     if len(genotyped) != genotypes.n_samples:
         raise ParameterError(
             f"genotyped has {len(genotyped):,} numbers, needs one for each of "
-            f"{genotypes.n_samples:,} samples"
+            f"{n_words(genotypes.n_samples, 'sample')}"
         )
     wrong = genotyped[(genotyped < 1) | (genotyped > len(ids))]
     if len(wrong):

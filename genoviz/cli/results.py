@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from genoviz.cli.stopping import tidied
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.defects import LayoutDefects
@@ -155,9 +156,9 @@ def describe_graph(graph: PangenomeGraph) -> tuple[dict[str, int], str]:
         "n_steps": graph.n_steps,
         "total_length": graph.total_length,
     }
-    nouns = ("nodes", "edges", "paths", "steps", "bp")
-    words = (f"{size:,} {noun}" for size, noun in zip(sizes.values(), nouns, strict=True))
-    return sizes, ", ".join(words)
+    nouns = ("node", "edge", "path", "step")
+    words = [n_words(size, noun) for size, noun in zip(sizes.values(), nouns, strict=False)]
+    return sizes, ", ".join([*words, f"{graph.total_length:,} bp"])
 
 
 def describe_stress(stress: PathStress) -> str:
@@ -166,10 +167,10 @@ def describe_stress(stress: PathStress) -> str:
         return "path stress: none, for no path has two ends at a distance"
     name = f"path stress by {stress.weighting}"
     if stress.is_exact:
-        return f"{name} {stress.mean:.6g} (exact, {stress.n_terms:,} terms)"
+        return f"{name} {stress.mean:.6g} (exact, {n_words(stress.n_terms, 'term')})"
     return (
         f"{name} {stress.mean:.4g}, 95 % interval {stress.ci_low:.4g} to "
-        f"{stress.ci_high:.4g}, median {stress.median:.4g} ({stress.n_terms:,} samples)"
+        f"{stress.ci_high:.4g}, median {stress.median:.4g} ({n_words(stress.n_terms, 'sample')})"
     )
 
 
@@ -178,7 +179,7 @@ def describe_defects(defects: LayoutDefects) -> str:
     crossings = "not counted" if defects.n_crossings is None else f"{defects.n_crossings:,}"
     return (
         f"torn joints {defects.n_torn:,} of {defects.n_joints:,}, "
-        f"folds {defects.n_folds:,} of {defects.n_turns:,} turns, crossings {crossings}"
+        f"folds {defects.n_folds:,} of {n_words(defects.n_turns, 'turn')}, crossings {crossings}"
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,7 +88,7 @@ class ByteStrings:
         return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"ByteStrings({len(self):,} strings, {len(self.data):,} bytes)"
+        return f"ByteStrings({n_words(len(self), 'string')}, {n_words(len(self.data), 'byte')})"
 
     @property
     def lengths(self) -> np.ndarray:

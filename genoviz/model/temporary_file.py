@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, GenovizError
+from genoviz.errors import FileFormatError, GenovizError, n_words
 
 
 class TemporaryFile:
@@ -104,7 +104,9 @@ class TemporaryFile:
             variable = "TMPDIR" if self._folder is None else "GENOVIZ_CACHE_DIR"
             why = f"{folder}: {error.strerror or error}; {variable} names another folder"
             if self._path is None:
-                raise GenovizError(f"{n_bytes:,} bytes do not fit in {why}") from error
+                raise GenovizError(
+                    f"{n_words(n_bytes, 'byte does', 'bytes do')} not fit in {why}"
+                ) from error
             raise FileFormatError(
-                self._path, f"needs {n_bytes:,} bytes, which do not fit in {why}"
+                self._path, f"needs {n_words(n_bytes, 'byte')}, which do not fit in {why}"
             ) from error

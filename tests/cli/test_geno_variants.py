@@ -13,6 +13,7 @@ import pytest
 
 import genoviz
 from genoviz.cli.main import main
+from genoviz.errors import n_words
 from tests.conftest import ROOT, real_data
 from tests.genotype_sets import assert_same
 from tests.plink import Plink
@@ -255,7 +256,7 @@ def test_score_multiplies_weights_of_alleles(run, made):
         ("ID A1\nx A\n", "w: has no column behind A1, needs one of weights"),
         ("ID w\nx 1\n", "w: has columns ID, w, needs A1, effect_allele"),
         ("ID A1 w\nx A NA\n", "w, line 2: has a weight that is missing or infinite"),
-        ("ID A1 w\nx A 1\n", "none of 1 rows counts"),
+        ("ID A1 w\nx A 1\n", "none of 1 row counts"),
     ],
 )
 def test_weights_that_cannot_be_used_are_told(run, made, text, words):
@@ -378,8 +379,8 @@ def test_convert_takes_column_6_of_the_fam_file_along(run, made):
     fam.write_text("\n".join(lines) + "\n")
     Path("keep.txt").write_text("".join(f"{row[0]} {row[1]}\n" for row in rows[1:]))
     code, _, err = run("convert g --keep keep.txt -o small")
-    n_words = values[1:].count("word")
-    assert (code, f"column 6 of g.fam has {n_words} words, which become -9" in err) == (0, True)
+    told = n_words(values[1:].count("word"), "word")
+    assert (code, f"column 6 of g.fam has {told}, read as -9" in err) == (0, True)
     wanted = [{"NA": "-9", "word": "-9"}.get(value, value) for value in values[1:]]
     assert [line.split()[5] for line in Path("small.fam").read_text().splitlines()] == wanted
 

@@ -38,6 +38,7 @@ from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.samples.relationship_view import RelationshipView, degree_of
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import file_button, file_stem
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.legend import RampLegend
 from genoviz_app.plots.samples import print_components
 
@@ -185,7 +186,7 @@ def write_scatter(
         names,
         (labels[0], labels[1]),
         title,
-        f"{n:,} samples{f', coloured by {by}' if by else ''}.",
+        f"{n_words(n, 'sample')}{f', coloured by {by}' if by else ''}.",
     )
     path.write_bytes(track_figure_bytes(figure, path.suffix))
 
@@ -218,7 +219,10 @@ def write_heat_map(path: Path, view: RelationshipView, title: str) -> None:
     """Write the heat map of a matrix; the file extension selects the format."""
     n = len(view.samples)
     cells, _ = view.cells((0, n, 0, n), PRINTED_CELLS)
-    caption = f"{n:,} samples, {view.matrix.n_variants:,} variants; {view.matrix.method}."
+    caption = (
+        f"{n_words(n, 'sample')}, {n_words(view.matrix.n_variants, 'variant')}; "
+        f"{view.matrix.method}."
+    )
     figure = print_matrix(cells, view.ends, n, title, caption)
     path.write_bytes(track_figure_bytes(figure, path.suffix))
 

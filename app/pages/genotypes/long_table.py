@@ -14,6 +14,7 @@ import panel_material_ui as pmui
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NARROW_WRAPS, WORDS_BELOW
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.session import Session
 
 BLOCK = 1_000
@@ -26,7 +27,7 @@ class Rows(Protocol):
     Attributes
     ----------
     noun
-        Name of the rows, plural.
+        Name of a row.
     """
 
     noun: str
@@ -197,7 +198,7 @@ class LongTable:
         block = rows[self._first : self._first + BLOCK]
         frame = source.frame(block)
         n, total, last = len(rows), len(source), self._first + len(block)
-        words = f"{n:,} {source.noun}" if n == total else f"{n:,} of {total:,} {source.noun}"
+        words = f"{'' if n == total else f'{n:,} of '}{n_words(total, source.noun)}"
         if n > BLOCK:
             words = f"{self._first + 1:,} to {last:,} of {words}"
         nothing = (np.empty(0, np.str_), np.zeros(len(block), np.int64))

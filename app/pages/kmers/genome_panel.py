@@ -19,6 +19,7 @@ from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.kmer_genome import (
     FORWARD_COLOUR,
     MAX_COLOUR,
@@ -250,7 +251,7 @@ class GenomePanel:
         if answer is not None and len(answer.kmers) > 1 and hits is not None:
             words = f"{shorten_kmer(hits.kmer.letters)} on {words}"
         if hits is not None and hits.is_cut:
-            words += f"; the first {len(hits):,} of {hits.n_hits:,} hits"
+            words += f"; the first {len(hits):,} of {n_words(hits.n_hits, 'hit')}"
         if self._repeats.is_making:
             words += f" · {self._repeats.text}"
         keys = [(FORWARD_COLOUR, "forward"), (REVERSE_COLOUR, "reverse")]

@@ -19,6 +19,7 @@ from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz_app.opening.index_data import BuiltIndex
 from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import Column, TableRows
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
@@ -208,7 +209,7 @@ def iter_write_hits(path: Path, hits: HitSet, axis: GenomeAxis) -> Iterator[int]
     """
     with path.open("w", encoding="utf-8") as file:
         if hits.is_cut:
-            file.write(f"# the first {len(hits)} of {hits.n_hits} hits\n")
+            file.write(f"# the first {len(hits)} of {n_words(hits.n_hits, 'hit')}\n")
         if path.suffix == ".tsv":
             file.write(HEAD)
         for lines in iter_lines(hits, axis, is_bed=path.suffix == ".bed"):

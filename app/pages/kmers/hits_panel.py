@@ -30,6 +30,7 @@ from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NARROW_WRAPS
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
 NO_HITS, NO_KMER = "no hits", "Enter a k-mer above to list its hits."
@@ -206,9 +207,9 @@ class HitsPanel:
             allow(self.before, "" if self._first else "this is the first page")
             allow(self.after, "" if last < len(hits) else "this is the last page")
             if hits.n_hits > len(rows.frame):
-                words = f"showing {self._first + 1:,} to {last:,} of {hits.n_hits:,} hits"
+                words = f"showing {self._first + 1:,} to {last:,} of {n_words(hits.n_hits, 'hit')}"
             else:
-                words = f"all {hits.n_hits:,} hits" if hits.n_hits > 1 else "1 hit"
+                words = f"all {n_words(hits.n_hits, 'hit')}" if hits.n_hits > 1 else "1 hit"
             if self._state.answer is not None and len(self._state.answer.kmers) > 1:
                 words += f" of {shorten_kmer(hits.kmer.letters)}"
             if hits.is_cut:

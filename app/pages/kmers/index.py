@@ -279,7 +279,7 @@ def _stages_html(report: BuildReport) -> str:
     building = total - report.seconds.get(READING, 0.0)
     is_done = not report.stage and not report.is_read
     if is_done and report.n_symbols and building > 1e-6:
-        speed = f" for {report.n_symbols:,} bases"
+        speed = f" for {n_words(report.n_symbols, 'base')}"
         if total >= LONG_SECONDS:  # start-up dominates short jobs
             speed += f", built at {report.n_symbols / building / 1e6:.2f} million a second"
     verb = "Read" if report.is_read else "Time by stage"
@@ -293,10 +293,10 @@ def _blocks_html(report: BuildReport) -> str:
     blocks = report.blocks
     if blocks is None:
         return ""
-    words = f"{blocks.n_suffixes:,} suffixes were sorted in "
+    words = f"{n_words(blocks.n_suffixes, 'suffix was', 'suffixes were')} sorted in "
     if blocks.n_blocks > 1:
         sizes = f"{blocks.median:,} in the median one, {blocks.largest:,} in the largest"
-        words += f"{blocks.n_blocks:,} blocks: {sizes}"
+        words += f"{n_words(blocks.n_blocks, 'block')}: {sizes}"
     else:
         words += "1 block"
     if blocks.n_suffixes < report.n_symbols:

@@ -24,6 +24,7 @@ from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.kmer_matrix import MatrixFigure
 
 MAX_KMERS, MAX_CELLS, MAX_HITS = 500, 1 << 22, 1 << 24
@@ -208,7 +209,7 @@ class PathsPanel:
             row, column = self._pointer
             n_hits = int(matrix.counts[row, column])
             kmer, path = escape(matrix.rows[row][:NAME_LETTERS]), escape(matrix.columns[column])
-            self.said.object = f"<b>{n_hits:,} hit{_s(n_hits)}</b> of {kmer} on {path}"
+            self.said.object = f"<b>{n_words(n_hits, 'hit')}</b> of {kmer} on {path}"
             return
         n_rows, n_columns = matrix.counts.shape
         noun = self._noun
@@ -219,15 +220,15 @@ class PathsPanel:
             )
             return
         has = int(np.count_nonzero(matrix.counts))
-        words = f"{n_rows:,} k-mer{_s(n_rows)} × {n_columns:,}"
+        words = f"{n_words(n_rows, 'k-mer')} × {n_words(n_columns, noun)}"
         if (n_rows, n_columns) != (matrix.n_kmers, matrix.n_columns):
             words = (
-                f"showing {n_rows:,} of {matrix.n_kmers:,} k-mers × "
-                f"{n_columns:,} of {matrix.n_columns:,}"
+                f"showing {n_rows:,} of {n_words(matrix.n_kmers, 'k-mer')} × "
+                f"{n_columns:,} of {n_words(matrix.n_columns, noun)}"
             )
         cells = max(matrix.counts.size, 1)
         self.said.object = (
-            f"{words} {noun}{_s(matrix.n_columns)}; {has:,} pair{_s(has)} with hits "
+            f"{words}; {n_words(has, 'pair')} with hits "
             f"({100 * has / cells:.1f} %). "
             "Point at a cell for its count; click to see its hits."
         )
@@ -269,7 +270,7 @@ def where_html(matrix: Matrix, noun: str) -> str:
     """Return on how many paths the first k-mer is; they are listed below."""
     n, n_there = len(matrix.columns), int(np.count_nonzero(matrix.counts[0]))
     share = {0: "none", n: "all"}.get(n_there, f"{n_there:,}")
-    return f"is on {share} of {n:,} {noun}{_s(n)}"
+    return f"is on {share} of {n_words(n, noun)}"
 
 
 def lists_html(matrix: Matrix, noun: str) -> str:
@@ -277,15 +278,11 @@ def lists_html(matrix: Matrix, noun: str) -> str:
     counts = matrix.counts[0]
     there, others = np.flatnonzero(counts), np.flatnonzero(counts == 0)
     parts = []
-    for title, columns in ((f"On {len(there):,}", there), (f"Not on {len(others):,}", others)):
+    for title, columns in (("On", there), ("Not on", others)):
         if len(columns):
             names = ((matrix.columns[column], int(counts[column])) for column in columns.tolist())
             items = "".join(
                 f"<li>{escape(name)}{f' × {n:,}' if n > 1 else ''}</li>" for name, n in names
             )
-            parts.append(f"<h3>{title} {noun}{_s(len(columns))}</h3><ul>{items}</ul>")
+            parts.append(f"<h3>{title} {n_words(len(columns), noun)}</h3><ul>{items}</ul>")
     return "".join(parts)
-
-
-def _s(n: int) -> str:
-    return "" if n == 1 else "s"

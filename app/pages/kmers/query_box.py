@@ -14,6 +14,7 @@ from genoviz_app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_secon
 from genoviz_app.pages.kmers.state import STRANDS, KmerState
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.words import n_words
 
 REST_SECONDS = 0.12
 EXAMPLE_LENGTH = 21
@@ -149,5 +150,5 @@ def readout_html(answer: CountAnswer) -> str:
         if answer.strand != "forward"
         else "forward strand only"
     )
-    what = f"{n_hits:,} hit{'' if n_hits == 1 else 's'}"
+    what = n_words(n_hits, "hit")
     return f'<p class="hits"><span>{what}</span><small>{took}</small></p><p>{parts}</p>'

@@ -13,6 +13,7 @@ from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.styles import NARROW_WRAPS, WRAPS
+from genoviz_app.parts.words import n_words
 
 LONGEST = 2000
 NOTHING = """<div class="steps"><p>Enter a k-mer above to see its search here, base by base.</p>
@@ -75,14 +76,17 @@ def _query_html(step: SearchStep, kmer: str) -> str:
 def _words_html(step: SearchStep) -> str:
     n_before, n_after = (last - first for first, last in (step.before, step.after))
     if step.taken:
-        start = f"{n_before:,} suffixes begin with {_short(step.taken)}: they are neighbours"
+        start = (
+            f"{n_words(n_before, 'suffix begins', 'suffixes begin')} with {_short(step.taken)}: "
+            "they are neighbours"
+        )
     else:
         start = f"All {n_before:,} suffixes of the genome, sorted"
     if n_after:
         end = (
             f"The last column, the <b>BWT</b>, has the base before each. Its {step.base}s, in "
             f"order, lead to the rows that begin with {_short(step.matched)}: "
-            f"<b>{n_after:,} {'row' if n_after == 1 else 'rows'}</b>"
+            f"<b>{n_words(n_after, 'row')}</b>"
         )
     else:
         end = f"None has {step.base} before it: {_short(step.matched)} is not in the genome"
@@ -153,7 +157,7 @@ def _block(
             n = row.row - last - 1
             parts.append(
                 f'<text class="faint" x="{first_column}" y="{y - ROW + 3}" '
-                f'style="font-size:10px">⋮ {n:,} more {"row" if n == 1 else "rows"}</text>'
+                f'style="font-size:10px">⋮ {n_words(n, "more row")}</text>'
             )
         parts.append(_row(row, y, x, first_column, last_column, n_matched, base))
         last = row.row
@@ -204,7 +208,7 @@ def sizes_svg(sizes: tuple[int, ...], step: int) -> str:
         bars.append(
             f'<rect x="{place * width:.1f}" y="{SIZES_HEIGHT - height:.1f}" '
             f'width="{max(width - 1, 0.6):.1f}" height="{height:.1f}" fill="{colour}">'
-            f"<title>after {place:,} bases: {size:,} rows</title></rect>"
+            f"<title>after {n_words(place, 'base')}: {n_words(size, 'row')}</title></rect>"
         )
     return (
         f'<svg width="{SIZES_WIDTH}" height="{SIZES_HEIGHT}" role="img" '

@@ -12,6 +12,7 @@ from genoviz_app.opening.index_files import BUILDERS, REPEATS, OpenIndex
 from genoviz_app.pages.kmers.counting import CountAnswer, iter_count_text
 from genoviz_app.pages.kmers.hits import MAX_LOCATED, HitSet, iter_find_hits
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.address import MAX_K
 from genoviz_app.session.session import Session
@@ -173,6 +174,7 @@ def stored_words(index: OpenIndex | None) -> str:
         return ""
     n = index.built.pangenome.max_k - 1
     return (
-        f"; in the index, not on the paths: what they share is there once, and up to {n:,} bases "
+        "; in the index, not on the paths: what they share is there once, and up to "
+        f"{n_words(n, 'base')} "
         "again beside each difference"
     )

@@ -43,6 +43,8 @@ PILED: dict[str, Any] = {
     }
 }  # fmt: skip
 """Style of two figures, which are stacked on a narrow page."""
+MORE_TABLE = "@media (max-width: 1180px) { :host { flex-grow: 23 !important; } }"
+"""Style of the table of guides, which needs its width more than the figures beside it."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
     "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. "
@@ -252,7 +254,7 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
             guides,
             **paper,
             styles={"flex": "15 1 0", "min-width": "0"},
-            stylesheets=in_narrow_window("320px", or_page=True),
+            stylesheets=[MORE_TABLE, *in_narrow_window("320px", or_page=True)],
         ),
         pmui.Paper(
             pmui.Row(places, kinds, sizing_mode="stretch_both", margin=0, sx={**STACKS, **PILED}),

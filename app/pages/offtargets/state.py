@@ -24,6 +24,7 @@ from genoviz_app.pages.offtargets.search.running import (
     iter_search_graph,
 )
 from genoviz_app.parts.questions import Question
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.session import Session
@@ -93,7 +94,7 @@ class OffTargetState(param.Parameterized):
             return
         self.session.forget_problem()
         self._next_filter = chosen or HitFilter()
-        title = f"off-targets of {len(query.guides):,} guides"
+        title = f"off-targets of {n_words(len(query.guides), 'guide')}"
         if self.genome.is_graph:
             most = self.session.max_rows(MAX_SITES)
             steps = iter_search_graph(self.genome, query, self.reference, max_sites=most)

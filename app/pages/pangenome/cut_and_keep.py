@@ -30,6 +30,7 @@ from genoviz_app.pages.pangenome.paths.annotations import annotation_name
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.file_button import Writer, file_button, file_stem
 from genoviz_app.parts.questions import Question, allow
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.session import Session
 
 MAX_COUNTED_VISITS = 5_000_000
@@ -92,12 +93,8 @@ class KeptPart:
     n_paths: int | None
 
     def __str__(self) -> str:
-        paths = "" if self.n_paths is None else f", of {_count(self.n_paths, 'path')}"
-        return f"{_count(len(self.nodes), 'node')}, {self.length:,} bp{paths}"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+        paths = "" if self.n_paths is None else f", of {n_words(self.n_paths, 'path')}"
+        return f"{n_words(len(self.nodes), 'node')}, {self.length:,} bp{paths}"
 
 
 def measure_part(

@@ -26,6 +26,7 @@ from genoviz_app.opening.served_files import GRAPH_ENDING
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.file_button import ExportMenu, Writer
 from genoviz_app.parts.questions import allow
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.layout_run import LayoutRun
 from genoviz_app.session.session import Session
 
@@ -94,7 +95,7 @@ class Downloads:
             raise ParameterError("there is no layout yet")
         if layout.n_nodes > MAX_DOWNLOAD_NODES:
             raise ParameterError(
-                f"a layout of {layout.n_nodes:,} nodes is too large for a browser; "
+                f"a layout of {n_words(layout.n_nodes, 'node')} is too large for a browser; "
                 "`genoviz layout` writes it on the server"
             )
         with tempfile.TemporaryDirectory(prefix="genoviz-download-") as folder:

@@ -39,6 +39,7 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
     region_nodes,
     region_parts,
 )
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.layout_run import LayoutRun, RunState
 from genoviz_app.session.layout_settings import LayoutSettings
@@ -334,7 +335,8 @@ def _make_run(
     if layout is not None and (graph is None or len(layout.coordinates) != graph.n_nodes):
         n_nodes = 0 if graph is None else graph.n_nodes
         raise ParameterError(
-            f"the layout has {len(layout.coordinates):,} nodes, needs the {n_nodes:,} of the graph"
+            f"the layout has {n_words(len(layout.coordinates), 'node')}, needs the {n_nodes:,} of "
+            "the graph"
         )
     run.set_graph(graph)
     if layout is not None:

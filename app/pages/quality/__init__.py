@@ -22,6 +22,7 @@ from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views, slug_of
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
@@ -158,8 +159,11 @@ class QualityPage(Page):
         if measured is None:
             self.said.object = ""
             return
-        words = [f"Sampled: <b>{say_stress(measured.sampled)}</b>, of {measured.sampled.n_terms:,}"
-                 f" pairs. The median pair has {measured.sampled.median:.3g}."]  # fmt: skip
+        sampled = measured.sampled
+        words = [f"Sampled: <b>{say_stress(sampled)}</b>, of {n_words(sampled.n_terms, 'pair')}. "
+                 f"The median pair has {sampled.median:.3g}."]  # fmt: skip
         if exact is not None:
-            words.append(f"Exact: <b>{say_stress(exact)}</b>, of all {exact.n_terms:,} pairs.")
+            words.append(
+                f"Exact: <b>{say_stress(exact)}</b>, of all {n_words(exact.n_terms, 'pair')}."
+            )
         self.said.object = "".join(f"<p>{text}</p>" for text in words)

@@ -163,7 +163,7 @@ def find_reasons(
                     wrong,
                     f"{length:,} bp drawn {_bp(length_drawn)} long",
                 ),
-                (n_times > 1, f"the path comes {n_times:,} times"),
+                (n_times > 1, f"the path visits it {n_times:,} times"),
             )
             if is_so
         )

@@ -18,6 +18,7 @@ from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NARROW_WRAPS, STACKS, WORDS_BELOW
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.quality import DistanceFigures
 from genoviz_app.session.lit_sets import Highlight
 
@@ -131,7 +132,7 @@ def table_file(name: str, frame: pd.DataFrame | None) -> tuple[str, Writer]:
 
 def torn_words(measured: Measured) -> str:
     """Return the number of torn joints as text."""
-    return f"{measured.near.n_torn:,} of {measured.near.n_joints:,} joints are torn"
+    return f"{measured.near.n_torn:,} of {n_words(measured.near.n_joints, 'joint')} are torn"
 
 
 class PathRanking:

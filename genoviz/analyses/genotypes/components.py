@@ -12,7 +12,7 @@ from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, spread_rows, take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -238,7 +238,8 @@ def iter_principal_components(
     n_varied = int(((p > 0) & (p < 1)).sum())
     if not n_varied:
         raise ParameterError(
-            f"none of {genotypes.n_variants:,} variants varies among {genotypes.n_samples:,} "
+            f"none of {n_words(genotypes.n_variants, 'variant')} varies among "
+            f"{genotypes.n_samples:,} "
             "samples; components need one that does"
         )
     products = BlockProducts(genotypes, counts, backend)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.traits import category_levels
 
 COLLINEAR = 1e-8
@@ -55,7 +55,8 @@ def covariate_columns(
     levels = category_levels(values)
     if max_categories is not None and len(levels) > max_categories:
         raise ParameterError(
-            f"{name} has {len(levels):,} categories; a covariate can have {max_categories}"
+            f"{name} has {n_words(len(levels), 'category', 'categories')}; a covariate can have "
+            f"{max_categories}"
         )
     is_missing = values == ""
     if len(levels) < 2:

@@ -11,7 +11,7 @@ from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.selection import iter_select_samples
 from genoviz.analyses.genotypes.statistics import iter_variant_statistics
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.generators import Progress, in_one_go, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -100,8 +100,8 @@ def iter_filter_genotypes(
     if not is_kept.all():
         left = left.take_variants(np.flatnonzero(is_kept))
     counts = (
-        f"{left.n_samples:,} of {genotypes.n_samples:,} samples and "
-        f"{left.n_variants:,} of {genotypes.n_variants:,} variants"
+        f"{left.n_samples:,} of {n_words(genotypes.n_samples, 'sample')} and "
+        f"{left.n_variants:,} of {n_words(genotypes.n_variants, 'variant')}"
     )
     sentence = "; ".join([f"{counts} are kept", *reasons, *variant_reasons]) + "."
     if not left.n_samples or not left.n_variants:

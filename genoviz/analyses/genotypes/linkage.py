@@ -13,7 +13,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
-from genoviz.errors import ParameterError, check_choice, check_least
+from genoviz.errors import ParameterError, check_choice, check_least, n_words
 from genoviz.generators import Progress, in_one_go, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -232,7 +232,7 @@ def has_position(genotypes: Genotypes) -> np.ndarray:
     is_known = genotypes.variants.positions >= 0
     if len(is_known) and not is_known.any():
         raise ParameterError(
-            f"none of {len(is_known):,} variants has a position, and distances need them"
+            f"none of {n_words(len(is_known), 'variant')} has a position, and distances need them"
         )
     return is_known
 

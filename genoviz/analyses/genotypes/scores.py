@@ -14,7 +14,7 @@ from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.variant_blocks import product_blocks
 from genoviz.backend import Backend, array_module, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.generators import Progress, in_one_go, report_last
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -101,7 +101,7 @@ def iter_score(
     taken, _ = take_autosomes(genotypes, contigs)
     rows, variants, is_a1, notes = _match(genotypes, taken, ids, alleles, backend)
     if not len(rows):
-        raise ParameterError(f"none of {len(ids):,} rows counts: {'; '.join(notes)}")
+        raise ParameterError(f"none of {n_words(len(ids), 'row')} counts: {'; '.join(notes)}")
     part = taken.take_variants(variants)
     signed = weights[rows] * np.where(is_a1, 1.0, -1.0)[:, None]
     n = genotypes.n_samples
@@ -240,5 +240,5 @@ def _match(
         (int((counts & is_ambiguous).sum()),
          "count at variants of A and T or C and G, whose strand cannot be checked"),
     )  # fmt: skip
-    notes = tuple(f"{n:,} of {len(ids):,} rows {what}." for n, what in sentences if n)
+    notes = tuple(f"{n:,} of {n_words(len(ids), 'row')} {what}." for n, what in sentences if n)
     return rows[counts], variants[counts], is_a1[counts], notes

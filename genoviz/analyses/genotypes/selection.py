@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model import Intervals, packing_loops
 from genoviz.model.genotypes.chromosomes import Kind, chromosome_numbers
@@ -100,7 +100,7 @@ def _check_indices(indices: np.ndarray, n: int) -> np.ndarray:
     if indices.size == 0:
         return np.empty(0, np.int64)
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
-        found = f"indices are {indices.dtype} of {indices.ndim} dimensions"
+        found = f"indices are {indices.dtype} of {n_words(indices.ndim, 'dimension')}"
         raise ParameterError(f"{found}, need integers of 1")
     low, high = int(indices.min()), int(indices.max())
     if low < 0 or high >= n:
@@ -140,7 +140,11 @@ def condition_columns(
     for name in ids:
         rows = np.flatnonzero(genotypes.variants.ids == name)
         if len(rows) != 1:
-            found = f"is the ID of {len(rows):,} variants" if len(rows) else "is not a variant's ID"
+            found = (
+                f"is the ID of {n_words(len(rows), 'variant')}"
+                if len(rows)
+                else "is not a variant's ID"
+            )
             raise ParameterError(f"{name!r} {found}; a scan is conditional on one by its ID")
         dosages = genotypes.exact_dosages(rows)[:, 0]
         if x_model == "haploid" and genotypes.kinds[rows[0]] == Kind.X:

@@ -14,7 +14,7 @@ import numpy as np
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.model.genotypes.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -48,7 +48,8 @@ def take_autosomes(
     taken = genotypes.take_variants(kept)
     if not taken.n_variants:
         raise ParameterError(
-            f"all {genotypes.n_variants:,} variants are of X, Y or mitochondria, and autosomes "
+            f"all {n_words(genotypes.n_variants, 'variant is', 'variants are')} of X, Y or "
+            "mitochondria, and autosomes "
             'alone are taken; contigs "all" takes these too'
         )
     return replace(taken, notes=genotypes.notes), kept
@@ -164,7 +165,7 @@ def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
     species = ""
     if is_by_number:
         n = genotypes.n_autosomes or HUMAN_AUTOSOMES
-        species = f"; numbers are read as of {n} autosomes"
+        species = f"; numbers are read as of {n_words(n, 'autosome')}"
         species += ", as in humans" if genotypes.n_autosomes is None else ""
     return (f"{', '.join(said)}{species}; samples: {who}.",)
 
@@ -181,7 +182,7 @@ def note_counted(genotypes: Genotypes, *, nonfounders: bool = False) -> tuple[st
     if not nonfounders and n_founders < genotypes.n_samples:
         said.append(
             f"Hardy-Weinberg tests are of the {n_founders:,} founders among "
-            f"{genotypes.n_samples:,} samples, those without a known parent."
+            f"{n_words(genotypes.n_samples, 'sample')}, those without a known parent."
         )
     return tuple(said)
 
@@ -192,8 +193,10 @@ def note_left_out(genotypes: Genotypes, contigs: Contigs = "autosomes") -> tuple
     if not n:
         return ()
     if contigs == "all":
-        return (f"{n:,} variants of X, Y or MT are taken as they are in the file.",)
-    return (f"{n:,} variants of X, Y or MT are left out: autosomes and XY alone are taken.",)
+        how = "is taken as it is" if n == 1 else "are taken as they are"
+        return (f"{n_words(n, 'variant')} of X, Y or MT {how} in the file.",)
+    are = n_words(n, "variant of X, Y or MT is", "variants of X, Y or MT are")
+    return (f"{are} left out: autosomes and XY alone are taken.",)
 
 
 def _of_kinds(genotypes: Genotypes, kinds: tuple[Kind, ...]) -> slice | np.ndarray:

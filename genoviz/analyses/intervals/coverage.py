@@ -21,7 +21,7 @@ from genoviz.analyses.intervals.linear_coordinates import (
     linear_pair,
 )
 from genoviz.backend import Backend, Scheduler, load_kernel, resolve_backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.generators import finish, in_one_go
 from genoviz.model.intervals.intervals import Intervals
 
@@ -158,7 +158,8 @@ def check_sum(starts: np.ndarray, ends: np.ndarray) -> None:
         total = float(np.subtract(ends, starts).sum(dtype=np.float64))
         if total >= 2**62:
             raise ParameterError(
-                f"{len(starts):,} intervals have more than 2^62 bases together, too many to add up"
+                f"{n_words(len(starts), 'interval has', 'intervals have')} more than 2^62 bases "
+                "together, too many to add up"
             )
 
 

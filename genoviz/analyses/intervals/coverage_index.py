@@ -12,7 +12,7 @@ from genoviz.analyses.intervals import depth_loops
 from genoviz.analyses.intervals.coverage import check_sum, without_empty
 from genoviz.analyses.intervals.linear_coordinates import contig_ends, linear_intervals, on_contigs
 from genoviz.backend import load_kernel
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.kernels.sorted_keys import BLOCK, block_sums
 from genoviz.model.intervals.intervals import Intervals
 
@@ -136,7 +136,10 @@ class CoverageIndex:
         )
 
     def __repr__(self) -> str:
-        return f"CoverageIndex({self.n_intervals:,} intervals on {len(self.contigs):,} contigs)"
+        return (
+            f"CoverageIndex({n_words(self.n_intervals, 'interval')} on "
+            f"{n_words(len(self.contigs), 'contig')})"
+        )
 
     @property
     def n_intervals(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from genoviz.analyses.graph.query.hit_nodes import find_nodes
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.analyses.offtargets.path_places import PathPlaces, SiteMembers, expand_rows
+from genoviz.errors import n_words
 from genoviz.model import PangenomeGraph
 from genoviz.model.columns import expand_counts
 from genoviz.model.offtargets.hits import OffTargetHits
@@ -56,8 +57,9 @@ class PathOffTargets:
 
     def __repr__(self) -> str:
         return (
-            f"PathOffTargets({len(self):,} sites of {len(self.hits.guides):,} guides on "
-            f"{self.graph.n_paths:,} paths)"
+            f"PathOffTargets({n_words(len(self), 'site')} of "
+            f"{n_words(len(self.hits.guides), 'guide')} on "
+            f"{n_words(self.graph.n_paths, 'path')})"
         )
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.offtargets.bulges import GuideVariants, iter_variants, reverse_masks
 from genoviz.analyses.offtargets.genome_planes import make_genome_planes
 from genoviz.backend import Backend, Scheduler, resolve_backend
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
 
@@ -148,7 +148,9 @@ def make_request(
 def _check(guides: Sequence[str], pattern: str, options: SearchOptions) -> np.ndarray:
     """Return the mismatch limit of each guide."""
     if not 1 <= len(pattern) <= MAX_LENGTH:
-        raise ParameterError(f"the pattern has {len(pattern)} letters, needs 1 to {MAX_LENGTH}")
+        raise ParameterError(
+            f"the pattern has {n_words(len(pattern), 'letter')}, needs 1 to {MAX_LENGTH}"
+        )
     wrong = sorted({*pattern} - {*"ACGTRYSWKMBDHVN"})
     if wrong:
         raise ParameterError(
@@ -157,7 +159,8 @@ def _check(guides: Sequence[str], pattern: str, options: SearchOptions) -> np.nd
     for guide in guides:
         if len(guide) != len(pattern):
             raise ParameterError(
-                f"guide {guide!r} has {len(guide)} letters and the pattern {len(pattern)}; "
+                f"guide {guide!r} has {n_words(len(guide), 'letter')} and the pattern "
+                f"{len(pattern)}; "
                 "they need to be as long as each other, with N where the PAM is"
             )
     for name in ("dna_bulge", "rna_bulge"):

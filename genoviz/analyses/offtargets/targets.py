@@ -15,7 +15,7 @@ from genoviz.analyses.offtargets.annotation import (
 )
 from genoviz.analyses.offtargets.path_hits import PathPlanes, annotations_on_paths
 from genoviz.analyses.offtargets.reference import find_reference_paths
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import Annotations
 from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.intervals import map_contigs
@@ -262,5 +262,7 @@ def find_gene_target(
         return None, notes
     gene = min(found, key=lambda gene: gene.contig not in preferred)
     if len(found) > 1:
-        notes += (f"{len(found):,} genes are named {name}; taken is {gene.label}",)
+        notes += (
+            f"{n_words(len(found), 'gene is', 'genes are')} named {name}; taken is {gene.label}",
+        )
     return Target(gene.contig, letters_of(planes, gene.contig), gene.start, gene.end, gene), notes

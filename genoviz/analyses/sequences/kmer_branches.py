@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.graph.query.path_places import BOTH, REVERSE
 from genoviz.analyses.sequences.kmer_packing import AmbiguousKmers
 from genoviz.analyses.sequences.kmer_search import Searcher
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 _SLICE_BRANCHES = 1 << 17
 
@@ -111,7 +111,7 @@ def _check_width(
     if len(too_wide):
         i = int(too_wide[0])
         raise ParameterError(
-            f"k-mer {kmers.numbers[i] + 1:,}: its last {n_taken[i]:,} letters stand for "
-            f"{widths[i]:,} sequences that occur, more than the {max_branches:,} allowed "
+            f"k-mer {kmers.numbers[i] + 1:,}: its last {n_words(n_taken[i], 'letter')} stand for "
+            f"{n_words(widths[i], 'sequence')} that occur, more than the {max_branches:,} allowed "
             f"(max_branches); needs fewer IUPAC codes, or more bases after them"
         )

@@ -15,7 +15,7 @@ from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice, check_least
+from genoviz.errors import ParameterError, check_choice, check_least, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.sequences.fm_index import FMIndex
 from genoviz.model.sequences.index_text import IndexText
@@ -65,7 +65,7 @@ class KmerHits:
         return len(self.starts)
 
     def __repr__(self) -> str:
-        return f"KmerHits({len(self):,} of {self.n_hits:,} hits)"
+        return f"KmerHits({len(self):,} of {n_words(self.n_hits, 'hit')})"
 
     @property
     def ends(self) -> np.ndarray:

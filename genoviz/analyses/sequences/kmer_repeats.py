@@ -37,7 +37,7 @@ from genoviz.analyses.sequences.kmer_spectrum import (
 from genoviz.analyses.sequences.multiplicity_track import MultiplicityBins, MultiplicityTrack
 from genoviz.analyses.sequences.suffix_array import common_prefixes
 from genoviz.backend import Backend, load_kernel
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.generators import finish, last_of
 from genoviz.model.sequences.index_text import IndexText
 
@@ -123,7 +123,8 @@ class KmerRepeats:
             raise ParameterError(f"{name} is {k:,}, needs to be 1 or more")
         if not 1 <= k <= longest:
             raise ParameterError(
-                f"{name} is {k:,}, and the longest stretch of A C G T has {longest:,} bases; needs "
+                f"{name} is {k:,}, and the longest stretch of A C G T has "
+                f"{n_words(longest, 'base')}; needs "
                 f"{f'1 to {longest:,}' if longest else 'a text with bases'}"
             )
 

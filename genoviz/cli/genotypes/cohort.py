@@ -25,6 +25,7 @@ from genoviz.cli.genotypes.tables import (
 )
 from genoviz.cli.output_kinds import TableOption, choose_kind, table_only
 from genoviz.cli.results import name_of_output, print_notes, print_results, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.relationships import RelationshipMatrix
@@ -90,7 +91,8 @@ def grm(
         matrix = io.last_result(steps, bar)
         write_relationships(matrix.values, matrix.samples, matrix.pair_variants, output)
     sentences = [
-        f"{len(matrix.samples):,} samples, {matrix.n_variants:,} variants{_shared(matrix)}",
+        f"{n_words(len(matrix.samples), 'sample')}, "
+        f"{n_words(matrix.n_variants, 'variant')}{_shared(matrix)}",
         f"wrote {name_of_output(output)}",
     ]
     if pairs is not None:
@@ -99,7 +101,8 @@ def grm(
         columns = {"#IID1": ids[related.first], "IID2": ids[related.second]}
         write_table(columns | {"RELATIONSHIP": related.relationship}, pairs)
         sentences.append(
-            f"{len(related.first):,} pairs of at least {at_least:g} in {name_of_output(pairs)}"
+            f"{n_words(len(related.first), 'pair')} of at least {at_least:g} in "
+            f"{name_of_output(pairs)}"
         )
     print_results({}, sentences, as_json=False)
 
@@ -176,7 +179,7 @@ def king(
     if unrelated is not None:
         kept = unrelated_samples(pairs, found.n_samples, at_least=at_least)
         write_table(sample_columns(samples.take(kept)), unrelated)
-        print_notes(f"{len(kept):,} of {found.n_samples:,} samples are in "
+        print_notes(f"{len(kept):,} of {n_words(found.n_samples, 'sample')} are in "
                     f"{name_of_output(unrelated)}")  # fmt: skip
 
 

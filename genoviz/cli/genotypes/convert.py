@@ -11,6 +11,7 @@ from genoviz.cli.common_options import option, with_examples
 from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.output_kinds import choose_kind
 from genoviz.cli.results import print_notes, print_results, refuse_standard_output, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,20 +80,20 @@ def convert(
         found = io.open_genotypes(genotypes, bar, filters, split_alleles=split_alleles)
         found = _with_ids(found, new_ids)
         bar.update("Writing", 0, None, "")
-        phenotype, n_words = _read_phenotype(genotypes, found)
+        phenotype, n_told = _read_phenotype(genotypes, found)
         if kind == "PLINK":
-            if n_words:
+            if n_told:
                 fam = plink_paths(genotypes)[2].name
-                print_notes(f"column 6 of {fam} has {n_words:,} words, which become -9")
+                print_notes(f"column 6 of {fam} has {n_words(n_told, 'word')}, read as -9")
             written = [path.name for path in write_plink(found, output, phenotype=phenotype)]
         else:
             (write_vcf if kind == "VCF" else write_dosages)(found, output)
             written = [output.name]
-            _tell_lost(found, kind, phenotype, n_words)
+            _tell_lost(found, kind, phenotype, n_told)
     print_results({}, [f"wrote {', '.join(written)}: {found!r}"], as_json=False)
 
 
-def _tell_lost(genotypes: Genotypes, kind: str, phenotype: np.ndarray | None, n_words: int) -> None:
+def _tell_lost(genotypes: Genotypes, kind: str, phenotype: np.ndarray | None, n_told: int) -> None:
     """Tell what is known of samples and variants and has no place in a kind of file."""
     import numpy as np
 
@@ -108,7 +109,7 @@ def _tell_lost(genotypes: Genotypes, kind: str, phenotype: np.ndarray | None, n_
     if kind == "VCF" and genotypes.variants.centimorgans.any():
         lost.append("centimorgans")
     is_missing = phenotype is None or np.isnan(phenotype) | np.isin(phenotype, (0, -9))
-    if n_words or not np.all(is_missing):
+    if n_told or not np.all(is_missing):
         lost.append("phenotypes")
     if lost:
         print_notes(f"{kind} files have no place for {', '.join(lost)}, which are left out")
@@ -126,8 +127,9 @@ def _with_ids(genotypes: Genotypes, new_ids: NewIds) -> Genotypes:
         ids[row] = variants.full_name(row)
     n_repeated = len(ids) - len({*ids})
     if n_repeated:
-        print_notes(f"{n_repeated:,} variants have an ID that another one before has, too")
-    print_notes(f"{int(is_named_anew.sum()):,} of {len(ids):,} variants are named anew")
+        has = n_words(n_repeated, "variant has", "variants have")
+        print_notes(f"{has} an ID that another one before has, too")
+    print_notes(f"named anew: {int(is_named_anew.sum()):,} of {n_words(len(ids), 'variant')}")
     return replace(genotypes, variants=replace(variants, ids=np.array(ids, np.str_)))
 
 
@@ -149,10 +151,10 @@ def _read_phenotype(path: Path, genotypes: Genotypes) -> tuple[np.ndarray | None
     of_sample = dict(zip(keys, lines.texts(5).tolist(), strict=True))
     samples = genotypes.samples
     kept = zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True)
-    phenotype, n_words = np.full(len(samples), np.nan), 0
+    phenotype, n_told = np.full(len(samples), np.nan), 0
     for row, key in enumerate(kept):
         try:
             phenotype[row] = float(of_sample[key])
         except ValueError:
-            n_words += of_sample[key].upper() not in ("NA", "NAN", ".")
-    return phenotype, n_words
+            n_told += of_sample[key].upper() not in ("NA", "NAN", ".")
+    return phenotype, n_told

@@ -11,6 +11,7 @@ from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_covariates, take_trait
 from genoviz.cli.output_kinds import TableOption, table_only
 from genoviz.cli.results import print_notes, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.fine_mapping import FineMapping
@@ -83,7 +84,8 @@ def finemap(
     n, n_iterations = len(mapping.credible_sets), len(mapping.bounds)
     print_notes(*mapping.notes)
     io.tell_end(
-        f"trait {name}: {mapping.n_samples:,} samples, {found.n_variants:,} variants, {n} credible "
+        f"trait {name}: {n_words(mapping.n_samples, 'sample')}, "
+        f"{n_words(found.n_variants, 'variant')}, {n} credible "
         f"set{'s' * (n != 1)} after {n_iterations} iteration{'s' * (n_iterations != 1)}",
         is_converged=mapping.is_converged,
         remedy="raise --max-iterations",

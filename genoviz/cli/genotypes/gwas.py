@@ -27,6 +27,7 @@ from genoviz.cli.genotypes.trait_options import (
 )
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.model.genotypes.genotypes import Genotypes
@@ -204,7 +205,8 @@ def gwas(
     if covariates is not None:
         has_all &= np.isfinite(covariates).all(axis=1)
     print_notes(
-        f"trait {name}: {int(has_all.sum()):,} samples, {n_tested:,} of {found.n_variants:,} "
+        f"trait {name}: {n_words(int(has_all.sum()), 'sample')}, {n_tested:,} of "
+        f"{found.n_variants:,} "
         f"variant{'s' * (found.n_variants != 1)} tested, " + _inflation(n_tested, scan.lambda_gc)
     )
     if pcs and not components.is_converged:

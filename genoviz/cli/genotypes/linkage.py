@@ -14,6 +14,7 @@ from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.intervals.options import OutputOption, write_output
 from genoviz.cli.output_kinds import TABLE, TableOption, choose_kind, table_only
 from genoviz.cli.results import print_notes, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +98,7 @@ def ld(
         )
         pairs = io.last_result(steps, bar)
     write_table(_pair_columns(found, pairs), output)
-    print_notes(f"{len(pairs):,} pairs with r² of at least {min_r2:g}")
+    print_notes(f"{n_words(len(pairs), 'pair')} with r² of at least {min_r2:g}")
 
 
 def _make_matrix(genotypes: Genotypes, measure: str, bar: ProgressBar) -> np.ndarray:
@@ -136,7 +137,8 @@ def _open(path: Path, bar: ProgressBar, filters: io.Filters, *, founders: bool) 
         return found
     if not founders:
         print_notes(
-            f"r² is of all {found.n_samples:,} samples; --founders takes the {n:,} without a "
+            f"r² is of all {n_words(found.n_samples, 'sample')}; --founders takes the {n:,} "
+            "without a "
             "known parent alone, as PLINK does"
         )
         return found
@@ -155,7 +157,8 @@ def _find_variants(genotypes: Genotypes, names: list[str]) -> np.ndarray:
         of_name = np.flatnonzero(genotypes.variants.ids == name)
         if len(of_name) != 1:
             raise ParameterError(
-                f"--variant {name} is the ID of {len(of_name):,} variants, needs to be of one"
+                f"--variant {name} is the ID of {n_words(len(of_name), 'variant')}, needs to be "
+                "of one"
             )
         rows.append(int(of_name[0]))
     return np.array(rows)
@@ -215,7 +218,7 @@ def prune(
     write_output([f"{name}\n".encode() for name in kept], output)
     if removed is not None:
         write_output([f"{name}\n".encode() for name in others], removed)
-    print_notes(f"{len(kept):,} of {len(ids):,} variants stay")
+    print_notes(f"{len(kept):,} of {n_words(len(ids), 'variant')} stay")
 
 
 @with_examples(
@@ -277,7 +280,7 @@ def clump(
         )
         clumps = io.last_result(steps, bar)
     write_table(_clump_columns(found, clumps, p, member_p), output)
-    print_notes(f"{len(clumps):,} clumps of p up to {index_p:g}")
+    print_notes(f"{n_words(len(clumps), 'clump')} of p up to {index_p:g}")
 
 
 def _read_p(
@@ -313,7 +316,7 @@ def _p_of_variants(
     both = np.array([p_of.get(name, (np.nan, np.nan)) for name in ids]).reshape(-1, 2)
     named = [name for name in ids if name in p_of]
     if not named:
-        raise FileFormatError(path, f"has a p of none of the {len(ids):,} variants")
+        raise FileFormatError(path, f"has a p of none of the {n_words(len(ids), 'variant')}")
     if len(set(named)) < len(named):
         twice = max(named, key=Counter(named).get)
         raise ParameterError(f"{twice!r} is the ID of several variants, needs to be of one")
@@ -321,7 +324,8 @@ def _p_of_variants(
     if absent:
         lowest = min({*p_of} - {*named}, key=p_of.get)
         print_notes(
-            f"{absent:,} of {len(p_of):,} variants of {path.name} have no genotypes, such as "
+            f"{absent:,} of {n_words(len(p_of), 'variant')} of {path.name} have no genotypes, "
+            "such as "
             f"{lowest} with the lowest p of these, {p_of[lowest][0]:g}"
         )
     return both[:, 0], -both[:, 1]

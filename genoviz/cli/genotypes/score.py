@@ -12,6 +12,7 @@ from genoviz.cli.genotypes import inputs as io
 from genoviz.cli.genotypes.tables import sample_columns, write_table
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
+from genoviz.errors import n_words
 
 
 @with_examples(
@@ -91,4 +92,8 @@ def score(
     columns |= {f"{name}_AVG": scores.averages[:, k] for k, name in enumerate(names)}
     columns |= {f"{name}_SUM": scores.sums[:, k] for k, name in enumerate(names)}
     write_table(columns, output)
-    print_notes(*scores.notes, f"{scores.n_variants:,} variants count, with {', '.join(names)}")
+    print_notes(
+        *scores.notes,
+        f"{n_words(scores.n_variants, 'variant counts', 'variants count')}, with "
+        f"{', '.join(names)}",
+    )

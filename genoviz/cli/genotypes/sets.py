@@ -27,6 +27,7 @@ from genoviz.cli.genotypes.trait_options import (
 )
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,7 +151,8 @@ def sets(
     print_notes(*result.notes)
     n_tested = int((result.skat_log10_p >= 0).sum())
     print_notes(
-        f"trait {name} ({model}): {result.n_samples:,} samples, {n_tested:,} of {len(named):,} "
+        f"trait {name} ({model}): {n_words(result.n_samples, 'sample')}, {n_tested:,} of "
+        f"{len(named):,} "
         f"set{'s' * (len(named) != 1)} tested"
     )
 
@@ -183,9 +185,9 @@ def _read_sets(
         named, n_unknown = sets_of_ids(variants, listed)
         if n_unknown:
             n = len({each for ids in listed.values() for each in ids})
-            print_notes(f"{n_unknown:,} of {n:,} IDs of {path.name} are of no variant")
+            print_notes(f"{n_unknown:,} of {n_words(n, 'ID')} of {path.name} are of no variant")
     if not any(map(len, named.values())):
-        raise FileFormatError(path, f"has none of the {len(variants):,} variants in a set")
+        raise FileFormatError(path, f"has none of the {n_words(len(variants), 'variant')} in a set")
     return named
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from genoviz.cli.common_options import ignores, option
 from genoviz.cli.results import print_notes
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -237,7 +238,7 @@ class Recorded:
             sums = np.bincount(self.animals[is_there], values[is_there], n)
             means = np.divide(sums, counts, out=np.full(n, np.nan), where=counts > 0)
             columns |= {"PHENOTYPE": means, "RECORDS": counts}
-            told = f"{counts.sum():,} records of {np.count_nonzero(counts):,} of {n:,}"
+            told = f"{n_words(counts.sum(), 'record')} of {np.count_nonzero(counts):,} of {n:,}"
             print_notes(f"{told}; PHENOTYPE is their mean")
         columns["BREEDING_VALUE"] = last.breeding_values
         if last.permanent_effects is not None:

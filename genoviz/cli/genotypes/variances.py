@@ -21,6 +21,7 @@ from genoviz.cli.genotypes.tables import write_table
 from genoviz.cli.genotypes.trait_options import TraitOptions, take_records, take_together
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import print_notes, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,7 +212,10 @@ def _read_all(paths: list[Path]) -> tuple[dict[str, np.ndarray], SampleTable]:
     if not kept:
         raise FileFormatError(paths[-1], f"has none of the samples of {paths[0].name}")
     if len(kept) < max(map(len, keys)):
-        print_notes(f"{len(kept):,} samples are in all files of relationships, and taken")
+        print_notes(
+            f"{n_words(len(kept), 'sample is', 'samples are')} in all files of relationships, and "
+            "taken"
+        )
     relationships = {}
     for path, each, names in zip(paths, stored, keys, strict=True):
         place = {name: number for number, name in enumerate(names)}
@@ -247,8 +251,10 @@ def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
     sets = np.array([by_id.get(name, "") for name in genotypes.variants.ids.tolist()])
     n_in = int((sets != "").sum())
     if not n_in:
-        raise FileFormatError(path, f"names none of the {len(sets):,} variants")
-    print_notes(f"{n_in:,} of {len(sets):,} variants are in {len({*sets.tolist()} - {''})} sets")
+        raise FileFormatError(path, f"names none of the {n_words(len(sets), 'variant')}")
+    print_notes(
+        f"{n_in:,} of {n_words(len(sets), 'variant')} are in {len({*sets.tolist()} - {''})} sets"
+    )
     return sets
 
 

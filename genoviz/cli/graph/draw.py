@@ -33,6 +33,7 @@ from genoviz.cli.graph.reading import (
 )
 from genoviz.cli.output_kinds import check_output
 from genoviz.cli.results import name_of_output, print_notes, print_results, show_progress
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.figures import Figure
@@ -286,7 +287,8 @@ def _note_of_pixels(ending: str, figure: Figure, max_lines: int) -> str:
     if ending == ".png" or figure.lines is not None:
         return ""
     return (
-        f"The view has more than {max_lines:,} nodes, so the graph is pixels in this file; a "
+        f"The view has more than {n_words(max_lines, 'node')}, so the graph is pixels in this "
+        "file; a "
         "--region of it can be lines."
     )
 

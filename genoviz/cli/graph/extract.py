@@ -39,6 +39,7 @@ from genoviz.cli.results import (
     refuse_standard_output,
     show_progress,
 )
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -169,7 +170,7 @@ def extract(
             results, words = _write(pangenome, picked, part, file, kind, fasta)
     files = [str(file) for file in outputs]
     if split:
-        results, words = {"n_regions": len(files)}, f"{len(files):,} regions"
+        results, words = {"n_regions": len(files)}, n_words(len(files), "region")
     sentences = [words, *(f"wrote {name_of_output(file)}" for file in outputs)]
     print_results(results | {"files": files}, sentences, as_json=as_json)
 
@@ -327,12 +328,12 @@ def _write(
 
     if kind == "list":
         write_node_list(graph, picked, output)
-        return {"n_nodes": len(picked)}, f"{len(picked):,} nodes"
+        return {"n_nodes": len(picked)}, n_words(len(picked), "node")
     if kind in ("graph", "gbz"):
         part = graph if len(picked) == graph.n_nodes else extract_nodes(graph, picked)
         n_left_out = write_gbz(part, output) if kind == "gbz" else write_gfa(part, output)
         if n_left_out:
-            print_notes(f"{n_left_out:,} links that no path takes are left out: a GBZ has none.")
+            print_notes(f"{n_words(n_left_out, 'link')} on no path left out: a GBZ has none.")
         sizes, words = describe_graph(part)
         return {"graph": sizes}, words
     if fasta is FastaOf.nodes:

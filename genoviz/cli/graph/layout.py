@@ -38,7 +38,7 @@ from genoviz.cli.results import (
     refuse_standard_output,
     show_progress,
 )
-from genoviz.errors import GenovizError
+from genoviz.errors import GenovizError, n_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -502,7 +502,7 @@ def _describe(
     rate = quantity(final.updates_per_second, "updates")
     sentences = [
         size_words,
-        f"{final.n_updates:,} updates in {final.seconds:.2f} s ({rate}/s) on {device}",
+        f"{n_words(final.n_updates, 'update')} in {final.seconds:.2f} s ({rate}/s) on {device}",
         *(f"wrote {name_of_output(path)}" for path in outputs.values()),
     ]
     return results, sentences
@@ -567,7 +567,8 @@ def _layout_all(
     failed = [made.name for made in layouts if made.problem]
     if failed:
         raise GenovizError(
-            f"{len(failed):,} of {len(layouts):,} graphs could not be laid out: {', '.join(failed)}"
+            f"{len(failed):,} of {n_words(len(layouts), 'graph')} could not be laid out: "
+            f"{', '.join(failed)}"
         )
 
 
@@ -578,4 +579,7 @@ def _notes(made: MemberLayout) -> Sequence[str]:
 def _describe_layout(made: MemberLayout) -> str:
     stress = "" if made.stress is None else f", path stress {made.stress:.4g}"
     how = f"laid out in {made.seconds:.2f} s" if made.is_new else "was laid out before"
-    return f"{made.name}: {made.n_nodes:,} nodes, {made.n_steps:,} steps, {how}{stress}"
+    return (
+        f"{made.name}: {n_words(made.n_nodes, 'node')}, {n_words(made.n_steps, 'step')}, "
+        f"{how}{stress}"
+    )

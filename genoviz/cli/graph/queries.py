@@ -26,6 +26,7 @@ from genoviz.cli.results import (
     print_results,
     show_progress,
 )
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.sites.results import VariationSites
@@ -330,11 +331,12 @@ def _write(path: Path, blocks: Iterable[str]) -> None:
 def _sentences(results: dict) -> list[str]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in results["kinds"].items())
     sentences = [
-        f"{results['n_sites']:,} sites along {results['reference']}"
-        f" ({results['n_top_level']:,} not within another), {results['n_alleles']:,} alleles",
+        f"{n_words(results['n_sites'], 'site')} along {results['reference']}"
+        f" ({results['n_top_level']:,} not within another), "
+        f"{n_words(results['n_alleles'], 'allele')}",
         kinds,
-        f"{results['n_gaps']:,} stretches ({results['gap_length']:,} bp) have variation,"
-        " but no site: cycles, inversions, tips",
+        f"{n_words(results['n_gaps'], 'stretch has', 'stretches have')} variation "
+        f"({results['gap_length']:,} bp), but no site: cycles, inversions, tips",
         f"{results['seconds']:.2f} s",
     ]
     sentences += [f"wrote {name_of_output(path)}" for path in results["files"]]

@@ -31,6 +31,7 @@ from genoviz.cli.results import (
     print_results,
     show_progress,
 )
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.near_stress import NearStress
@@ -166,8 +167,8 @@ def stress(
     sentences = [describe_stress(found), describe_defects(defects)]
     if links is not None:
         results["link_stress"] = links
-        sentences.append(f"no paths: measured along {measured.n_paths:,} guides")
-        sentences.append(f"link stress {links.mean:.6g} (exact, {links.n_terms:,} terms)")
+        sentences.append(f"no paths: measured along {n_words(measured.n_paths, 'guide')}")
+        sentences.append(f"link stress {links.mean:.6g} (exact, {n_words(links.n_terms, 'term')})")
     print_results(results, sentences, as_json=as_json)
 
 
@@ -192,7 +193,7 @@ def _print_places(
         measured = graph_to_measure(pangenome)
         found = near_stress(measured, placed, backend=backend.value)
     rows = _path_rows(measured, found) if worst is None else _worst_rows(measured, found, worst)
-    print_notes(placed.note, f"{found.n_torn:,} of {found.n_joints:,} joints are torn")
+    print_notes(placed.note, f"{found.n_torn:,} of {n_words(found.n_joints, 'joint')} are torn")
     results = {"rows": rows, "n_torn": found.n_torn, "n_joints": found.n_joints}
     lines = ["#" + "\t".join(rows[0])] if rows else []
     lines += ["\t".join(map(_cell, row.values())) for row in rows]

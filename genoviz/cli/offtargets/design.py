@@ -25,7 +25,7 @@ from genoviz.cli.offtargets.query import EnzymeName, open_genome, protect_genome
 from genoviz.cli.output_kinds import TableOption
 from genoviz.cli.results import ProgressBar, as_file, print_notes, print_results, show_progress
 from genoviz.cli.sequences.kmer_index import is_graph, read_sequences
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.offtargets.protospacer import ENZYMES
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def design(
                 start=part.start,
                 end=part.end,
             )
-            bar.update(f"Searching {len(found):,} guides", 0, None, "")
+            bar.update(f"Searching {n_words(len(found), 'guide')}", 0, None, "")
             designed = design_guides(
                 found,
                 planes.graph if graph else planes,

@@ -14,7 +14,7 @@ import typer
 from genoviz.backend import cuda_is_available
 from genoviz.cli.intervals.options import as_file
 from genoviz.cli.results import ProgressBar, print_notes
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.offtargets.protospacer import ENZYMES
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def run_searches(
 
     answers = []
     for search in query.searches:
-        stage = f"Searching {len(search.guides):,} guides of {len(search.pattern)} nt"
+        stage = f"Searching {n_words(len(search.guides), 'guide')} of {len(search.pattern)} nt"
         asked = search.guides, planes, search.pattern
         options = replace(options, max_mismatches=search.max_mismatches)
         # The best of several placements is known only once there are hits.

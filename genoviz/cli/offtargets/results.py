@@ -21,6 +21,7 @@ from genoviz.cli.offtargets.paths import (
 from genoviz.cli.offtargets.query import Answer, Query, Search
 from genoviz.cli.output_kinds import TABLE, choose_kind
 from genoviz.cli.results import ProgressBar, print_notes
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -337,7 +338,7 @@ def print_summary(found: dict[str, Any]) -> None:
     what = "site" if found["is_graph"] else "hit"
     sizes = (("n_hits", what), ("n_guides", "guide"), ("n_contigs", where))
     counts = [(found[name], noun) for name, noun in sizes]
-    hits, guides, contigs = (f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
+    hits, guides, contigs = (n_words(n, noun) for n, noun in counts)
     typer.echo(
         f"{hits} of {guides} in {contigs} of {found['n_bases']:,} bp; genome "
         f"{seconds['genome']:.2f} s, search {seconds['search']:.2f} s, writing "

@@ -20,7 +20,7 @@ from genoviz.cli.results import (
     show_progress,
 )
 from genoviz.cli.sequences import kmer_index as io
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 if TYPE_CHECKING:
     from genoviz.analyses.sequences.copy_spectrum import CopySpectrum
@@ -89,8 +89,10 @@ def assess(
         written += [] if output is None else [output]
     results = {"k": k, "n_places": found.n_places, "n_absent": found.n_absent}
     results["error_rate"], results["quality"] = found.error_rate, found.quality
-    sentences = [f"QV {found.quality:.2f}: {found.n_absent:,} of {found.n_places:,} k-mers of the "
-                 "assembly are in no read"]  # fmt: skip
+    sentences = [
+        f"QV {found.quality:.2f}: {found.n_absent:,} of {n_words(found.n_places, 'k-mer')} of the "
+        "assembly are in no read"
+    ]
     try:
         solid = found.find_solid() if solid is None else solid
     except ParameterError as error:

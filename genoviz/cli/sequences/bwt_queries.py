@@ -25,6 +25,7 @@ from genoviz.cli.intervals.options import OutputOption, as_file, write_output
 from genoviz.cli.output_kinds import BED, TABLE, TableOption, choose_kind
 from genoviz.cli.results import ProgressBar, print_notes, print_results, show_progress
 from genoviz.cli.sequences import kmer_index as io
+from genoviz.errors import n_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -256,7 +257,7 @@ def locate(
             opened = io.open_index(index, bar, backend=backend.value, check=check)
             hits = locate_kmers(opened, queries, limit=limit, **options)
             if len(hits) < hits.n_hits:
-                print_notes(f"{len(hits):,} of {hits.n_hits:,} hits are given (--limit)")
+                print_notes(f"{len(hits):,} of {n_words(hits.n_hits, 'hit')} are given (--limit)")
             lines = _hit_lines(opened, queries, hits, context, form == "bed")
     write_output(io.iter_encoded(lines), output)
 
@@ -315,7 +316,7 @@ def _path_hit_lines(
         n_left = None if n_left is None else n_left - len(hits.starts)
     n_given = sum(len(hits.starts) for hits in found)
     if n_given < n_hits:
-        print_notes(f"{n_given:,} of {n_hits:,} hits are given (--limit)")
+        print_notes(f"{n_given:,} of {n_words(n_hits, 'hit')} are given (--limit)")
     if form == "gaf":
         from genoviz.analyses.graph.query.hit_nodes import iter_gaf_lines
 

@@ -21,7 +21,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.files.content import open_raw
 from genoviz.io.files.optional import import_reader
 from genoviz.io.genotypes.dosages import WRONG_DOSAGE, read_copies, read_triples
@@ -80,7 +80,7 @@ def read_bgen(
                 yield "Reading variants", data.n_bytes - data.n_left, data.n_bytes
         if data.n_left:
             noun = "byte" if data.n_left == 1 else "bytes"
-            found = f"has {data.n_left:,} {noun} behind its {header.n_variants:,} variants"
+            found = f"has {data.n_left:,} {noun} behind its {n_words(header.n_variants, 'variant')}"
             raise FileFormatError(path, f"{found}, needs none")
     return columns.genotypes(notes)
 
@@ -186,7 +186,7 @@ def _read_ids(data: _Bytes, header: BgenHeader) -> np.ndarray:
     data.where = "the block of samples"
     n_bytes, n = data.number(), data.number()
     if n != header.n_samples:
-        data.refuse(f"has {n:,} samples, needs {header.n_samples:,} as the header says")
+        data.refuse(f"has {n_words(n, 'sample')}, needs {header.n_samples:,} as the header says")
     before = data.n_left
     # Each takes two bytes at least, so a wrong number ends at the end of the file.
     ids = [data.text() for _ in range(n)]
@@ -207,7 +207,7 @@ def _find_samples(
         return SampleTable.from_ids(names), ()
     samples = read_sample_file(table)
     if len(samples) != n_samples:
-        found = f"has {len(samples):,} samples, needs {n_samples:,} as {path.name} has"
+        found = f"has {n_words(len(samples), 'sample')}, needs {n_samples:,} as {path.name} has"
         raise FileFormatError(table, found)
     families = samples.family_ids.astype(object)
     same = (samples.ids, samples.family_ids, families + "_" + samples.ids.astype(object))
@@ -221,7 +221,7 @@ def _add_variant(data: _Bytes, header: BgenHeader, columns: RecordColumns) -> No
     """Read a variant, and add it if it has two alleles at most."""
     n = header.n_samples
     if header.layout == 1 and (found := data.number()) != n:
-        data.refuse(f"has {found:,} samples, needs {n:,} as the header says")
+        data.refuse(f"has {n_words(found, 'sample')}, needs {n:,} as the header says")
     other_id, name, contig = (data.text() for _ in range(3))
     position = data.number()
     n_alleles = data.number(2) if header.layout == 2 else 2
@@ -282,7 +282,7 @@ def _layout2_dosages(
         data.refuse(f"has {len(content):,} bytes of genotypes, needs {10 + n:,} or more")
     found = int.from_bytes(content[:4], "little"), int.from_bytes(content[4:6], "little")
     if found != (n, n_alleles):
-        data.refuse(f"has genotypes of {found[0]:,} samples and {found[1]} alleles, needs "
+        data.refuse(f"has genotypes of {n_words(found[0], 'sample')} and {found[1]} alleles, needs "
                     f"{n:,} and {n_alleles}")  # fmt: skip
     flags = np.frombuffer(content, np.uint8, n, 8)
     is_phased, n_bits = content[8 + n : 10 + n]

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import protect_more
 from genoviz.io.genotypes.arrays import read_digits
 from genoviz.io.genotypes.instructions import (
@@ -199,7 +199,9 @@ class _Reader:
         section = self._once["OBSERVATION(S)"]
         words = section.words
         if len(words) != self._n_traits:
-            self._refuse(f"has {n_columns(len(words))} for {self._n_traits} traits", section.line)
+            self._refuse(
+                f"has {n_words(len(words), 'column')} for {self._n_traits} traits", section.line
+            )
         columns = [self._column(word, line) for line, word in words]
         if min(columns) < 0:
             self._refuse("OBSERVATION(S) names column 0", section.line)
@@ -224,7 +226,9 @@ class _Reader:
     def _take_effects(self, n_effects: int) -> tuple[ModelEffect, ...]:
         section = self._once["EFFECTS"]
         if len(section.rows) != n_effects:
-            self._refuse(f"has {len(section.rows)} effects, not {n_effects}", section.line)
+            self._refuse(
+                f"has {n_words(len(section.rows), 'effect')}, not {n_effects}", section.line
+            )
         effects = [self._take_effect(line, words) for line, words in section.rows]
         if effects[-1].is_part_of_next:
             self._refuse("the last effect has 0 levels, needs more", section.rows[-1][0])
@@ -237,7 +241,8 @@ class _Reader:
         nested = words[n_traits + 2 :]
         if kind not in ("cross", "cov") or len(nested) not in (0, n_traits * (kind == "cov")):
             self._refuse(
-                f"has {' '.join(words)!r}, needs {n_columns(n_traits)}, how many levels, and "
+                f"has {' '.join(words)!r}, needs {n_words(n_traits, 'column')}, how many levels, "
+                "and "
                 "cross or cov, this with the columns that it is nested in or none",
                 line,
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.genotypes.instructions import iter_lines, name_row
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.text_file import read_bytes
@@ -37,7 +37,7 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
     for number, line in enumerate(lines[1:], start=2):
         fields = line.split("\t")
         if len(fields) != len(header):
-            needed = f"has {len(fields)} fields, needs {len(header)}"
+            needed = f"has {n_words(len(fields), 'field')}, needs {len(header)}"
             raise FileFormatError(path, needed, line=number)
         component, first, second, text = (fields[place] for place in places)
         if component not in known:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import protect_more
 from genoviz.io.genotypes.covariance_files import LowerTriangles
 from genoviz.io.genotypes.instructions import (
@@ -181,7 +181,7 @@ class _Reader:
         rows = [(number, words) for number, words in rows if words]
         for number, words in rows:
             if len(words) < len(kinds):
-                found = f"has {len(words)} fields, {self._path.name} has {len(kinds)}"
+                found = f"has {n_words(len(words), 'field')}, {self._path.name} has {len(kinds)}"
                 raise FileFormatError(path, found, line=number)
         self._kinds, self._labels, self._values = kinds, {}, {}
         for place, (name, kind) in enumerate(kinds.items()):
@@ -248,8 +248,9 @@ class _Reader:
                 self._values[trait] = np.where(is_missing, np.nan, self._values[trait])
             n = before - np.count_nonzero(~np.isnan(self._values[trait]))
             if n:
-                self._notes.append(f"{n:,} observations of {trait} are left out: a covariate is "
-                                   "missing")  # fmt: skip
+                self._notes.append(
+                    f"{n_words(n, 'observation')} of {trait} left out: a covariate is missing"
+                )
 
     def _name_levels(self, term: Term) -> np.ndarray:
         if term.level is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.genotypes.sample_tables import read_fam
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import read_numbers
@@ -126,7 +126,11 @@ def _find_line(error: str, ids: list[str], numbers: list[int]) -> int | None:
 def _note_both_sexes(both: list[str]) -> list[str]:
     if not both:
         return []
-    who = f"{both[0]} is" if len(both) == 1 else f"{len(both):,} animals, such as {both[0]}, are"
+    who = (
+        f"{both[0]} is"
+        if len(both) == 1
+        else f"{n_words(len(both), 'animal')}, such as {both[0]}, are"
+    )
     return [f"{who} both sire and dam, as only plants can be."]
 
 
@@ -208,14 +212,16 @@ def read_descent(
     data = read_numbers(path)
     needed = 4 if kind in ("add_an_upg", "add_an_upginb") else 3
     if data.shape[1] < needed:
-        raise FileFormatError(path, f"has {n_columns(data.shape[1])}, {kind} needs {needed}")
+        raise FileFormatError(
+            path, f"has {n_words(data.shape[1], 'column')}, {kind} needs {needed}"
+        )
     numbers = data[:, :3]
     if (numbers % 1 != 0).any() or (numbers < 0).any() or (numbers[:, 0] < 1).any():
         raise FileFormatError(
             path, "needs whole numbers of animals and parents, 0 for unknown ones"
         )
     if numbers.max() > n_levels:
-        found = f"has animal {int(numbers.max()):,}, and the effect {n_levels:,} levels"
+        found = f"has animal {int(numbers.max()):,}, and the effect {n_words(n_levels, 'level')}"
         raise FileFormatError(path, found)
     animals, parents = numbers[:, 0].astype(np.int64) - 1, numbers[:, 1:].astype(np.int64) - 1
     names, counts = np.unique(animals, return_counts=True)

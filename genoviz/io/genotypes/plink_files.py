@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.generators import report
 from genoviz.io.files.content import changed, file_state, missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
@@ -131,7 +131,7 @@ def _check_shape(
         raise FileFormatError(
             path,
             f"has {n_bytes:,} bytes, needs {needed:,} for {n_variants:,} variants (.bim) of "
-            f"{n_samples:,} samples (.fam)",
+            f"{n_words(n_samples, 'sample')} (.fam)",
         )
     return n_rows, width
 

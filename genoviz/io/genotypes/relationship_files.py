@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import is_open_stream, replace_file
 from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes
@@ -84,7 +84,9 @@ def _read_samples(path: Path) -> SampleTable:
     for number, line in enumerate(lines, 1):
         fields = line.split()
         if len(fields) < 2:
-            raise FileFormatError(path, f"has {len(fields)} fields, needs FID and IID", line=number)
+            raise FileFormatError(
+                path, f"has {n_words(len(fields), 'field')}, needs FID and IID", line=number
+            )
         first = seen.setdefault(tuple(fields[:2]), number)
         if first != number:
             found = f"sample {' '.join(fields[:2])} is there already on line {first}"

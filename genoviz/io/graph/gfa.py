@@ -15,7 +15,7 @@ from typing import TypeVar
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, check_least
+from genoviz.errors import FileFormatError, check_least, n_words
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gfa_lines, gfa_parser
@@ -308,7 +308,8 @@ def _read_links(
     n_overlaps = sum(n for _, n, _ in results)
     if n_overlaps:
         text.notes.append(
-            f"{n_overlaps:,} of {len(lines):,} links overlap (neither 0M nor *); nodes keep their "
+            f"{n_overlaps:,} of {n_words(len(lines), 'link')} overlap (neither 0M nor *); nodes "
+            "keep their "
             "whole length, and positions along paths count overlapping bases twice."
         )
     has_tags = any(n for *_, n in results)

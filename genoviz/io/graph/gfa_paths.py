@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.graph import gfa_lines, gfa_parser
 from genoviz.io.graph.gfa_threads import Progress, TextTasks
 from genoviz.io.text import line_errors
@@ -149,7 +149,8 @@ def _note_paths(text: TextTasks, names: tuple[str, ...], n_overlapping: int) -> 
         text.notes.append(NO_PATHS_NOTE)
     if n_overlapping:
         text.notes.append(
-            f"{n_overlapping:,} of {len(names):,} paths state overlaps other than 0M and *; their "
+            f"{n_overlapping:,} of {n_words(len(names), 'path')} state overlaps other than 0M and "
+            "*; their "
             "steps are laid end to end, as if they did not overlap."
         )
 

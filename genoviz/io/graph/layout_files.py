@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import is_open_stream
 from genoviz.io.graph.lay import read_lay, write_lay
 from genoviz.io.graph.layout_tsv import read_layout_tsv, write_layout_tsv
@@ -71,7 +71,7 @@ def read_layout(path: str | PathLike[str], graph: PangenomeGraph | None = None) 
     if graph is not None and layout.n_nodes != graph.n_nodes:
         raise FileFormatError(
             path,
-            f"lays out {layout.n_nodes:,} nodes, but the graph has {graph.n_nodes:,}; "
+            f"lays out {n_words(layout.n_nodes, 'node')}, but the graph has {graph.n_nodes:,}; "
             "it belongs to another graph",
         )
     return layout if graph is None else _check_places(path, layout, graph)
@@ -179,7 +179,9 @@ def _iter_tsv(path: Path) -> Iterator[tuple[str, list[list[float]], int]]:
         fields = row.split("\t")
         if len(fields) != 3:
             needs = "3 (name, x, y), or an odgi header 'idx X Y' in line 1"
-            raise FileFormatError(path, f"has {n_columns(len(fields))}, needs {needs}", line=line)
+            raise FileFormatError(
+                path, f"has {n_words(len(fields), 'column')}, needs {needs}", line=line
+            )
         try:
             point = [float(fields[1]), float(fields[2])]
         except ValueError:
@@ -218,7 +220,8 @@ def _place_nodes(
         name = graph.node_names[int(np.argmax(is_missing))]
         raise FileFormatError(
             path,
-            f"lays out {graph.n_nodes - is_missing.sum():,} of the graph's {graph.n_nodes:,} nodes,"
+            f"lays out {graph.n_nodes - is_missing.sum():,} of the graph's "
+            f"{n_words(graph.n_nodes, 'node')},"
             f" needs all; {name!r} is missing",
         )
     return GraphLayout(coordinates, note=note)

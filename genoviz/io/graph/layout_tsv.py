@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import GraphLayout
@@ -155,7 +155,9 @@ def _parse_row(path: Path, row: bytes, line: int, columns: tuple[str, ...]) -> l
         raise FileFormatError(path, f"is longer than {MAX_LINE - 1} bytes", line=line)
     if len(fields) != len(columns):
         needs = f"{len(columns)} ({', '.join(columns)})"
-        raise FileFormatError(path, f"has {n_columns(len(fields))}, needs {needs}", line=line)
+        raise FileFormatError(
+            path, f"has {n_words(len(fields), 'column')}, needs {needs}", line=line
+        )
     values: list[float] = []
     for name, field in zip(columns, fields, strict=True):
         limit = _INTEGER_LIMITS.get(name)
@@ -189,7 +191,9 @@ def _order_points(path: Path, indices: np.ndarray) -> np.ndarray:
     if (counts == 0).any():
         index = int(np.argmax(counts == 0))
         raise FileFormatError(
-            path, f"idx {index} is missing, needs each of 0 to {n_points - 1} in {n_points:,} rows"
+            path,
+            f"idx {index} is missing, needs each of 0 to {n_points - 1} in "
+            f"{n_words(n_points, 'row')}",
         )
     if n_points % 2:
         raise FileFormatError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.graph.node_list import find_nodes
 from genoviz.io.text.tables import drop_empty_rows, is_number, read_fields, strip_comments
 from genoviz.io.text.text_file import read_bytes
@@ -96,7 +96,8 @@ def _check_nodes(
     if len(unknown) == len(nodes):
         raise FileFormatError(path, f"the graph has no node {names[row]!r}", line=int(lines[row]))
     return (
-        f"{path.name}: {len(unknown):,} of {len(nodes):,} rows name nodes that the graph lacks, "
+        f"{path.name}: {len(unknown):,} of {n_words(len(nodes), 'row')} name nodes that the graph "
+        "lacks, "
         f"the first {names[row]!r} in line {lines[row]}.",
     )
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, n_columns
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.intervals.tables import find_genes
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Annotations, ByteStrings, Categories
@@ -150,7 +150,7 @@ def _explain(row: dict, dialect: Dialect) -> str:
     if row["n_columns"] < dialect.n_needed:
         needed = ", ".join(dialect.columns[: dialect.n_needed])
         return (
-            f"{dialect.name} feature has {n_columns(row['n_columns'])}, "
+            f"{dialect.name} feature has {n_words(row['n_columns'], 'column')}, "
             f"needs {dialect.n_needed} at least ({needed})"
         )
     if not row["contig"]:
@@ -331,7 +331,7 @@ def _read_blocks(table: pl.DataFrame, notes: list[str]) -> tuple[np.ndarray, np.
     counts[rows[is_outside | (bounds[:, 1] < begins)]] = 0
     n_wrong = int((is_given & (counts == 0)).sum())
     if n_wrong:
-        notes.append(f"{n_wrong:,} features have block columns that do not fit; they are left out.")
+        notes.append(f"Block columns of {n_words(n_wrong, 'feature')} do not fit: left out.")
     return np.append(0, np.cumsum(counts)), bounds[counts[rows] > 0]
 
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, n_columns
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.intervals.file_loops import copy_fields, copy_words, count_blocks, fill_blocks
 from genoviz.io.intervals.parser import MAX_DIGITS, Columns, Rows
 from genoviz.io.text import line_errors
@@ -223,7 +223,9 @@ class RowColumns:
         """Note that ``n`` values of a column are invalid; return whether all are."""
         n_rows = len(self._read.starts)
         if n:
-            self.notes.append(f"Column {column + 1} of {n:,} of {n_rows:,} rows is no {what}.")
+            self.notes.append(
+                f"Column {column + 1} of {n:,} of {n_words(n_rows, 'row')} is no {what}."
+            )
         return n > 0 and n == n_rows
 
     def _read_odd_scores(self) -> None:
@@ -290,7 +292,7 @@ def explain_row(line: bytes, rows: RowFormat, *, any_blank: bool) -> str:
     fields = line.split() if any_blank else line.split(b"\t")
     if len(fields) < rows.n_needed:
         by = "" if any_blank or len(line.split()) < 3 else ", set apart by tabs"
-        return f"has {n_columns(len(fields))}, {rows.title} needs {rows.n_needed}{by}"
+        return f"has {n_words(len(fields), 'column')}, {rows.title} needs {rows.n_needed}{by}"
     if not fields[0]:
         return "has an empty contig, needs a name"
     start, end = fields[rows.start], fields[rows.end]

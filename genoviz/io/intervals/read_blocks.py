@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.intervals.index_files import READ_ENDINGS, check_index, find_index
@@ -261,7 +261,7 @@ class _Taken:
         )
         rules.append("mates not merged")
         n_taken = len(self.starts)
-        taken = f"{n_taken:,} of {self.n_seen:,} reads are taken"
+        taken = f"{n_taken:,} of {n_words(self.n_seen, 'read')} are taken"
         if n_without_base:
             if n_without_base == 1:
                 have, count_as = "has", "covers nothing" if self.blocks else "is an empty interval"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.offtargets.genome_sequences import iter_read_genome, read_genome
 from genoviz.io.offtargets.guide_files import GuideList, read_guides
 from genoviz.io.text.line_errors import show
@@ -106,8 +106,9 @@ def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True
     n_left = sum(bool(line) for line in lines[stop:])
     notes = ()
     if n_left:
-        notes = (f"line {stop + 1} of {path.name} is blank and ends the guides; {n_left:,} lines "
-                 "behind it are passed over",)  # fmt: skip
+        lines_are = n_words(n_left, "line behind it is", "lines behind it are")
+        notes = (f"line {stop + 1} of {path.name} is blank and ends the guides; {lines_are} "
+                 "passed over",)  # fmt: skip
     return OffTargetInput(
         genome,
         pattern,
@@ -142,7 +143,7 @@ def _find_genome(path: Path, line: str, needed: bool) -> Path:
 def _read_pattern(path: Path, line: str) -> tuple[str, tuple[int, int] | None]:
     words = line.split()
     if len(words) not in (1, 3):
-        found = f"has {len(words)} words" if words else "is blank"
+        found = f"has {n_words(len(words), 'word')}" if words else "is blank"
         raise FileFormatError(
             path, f"{found}, needs a pattern, with the largest DNA and RNA bulge or alone", line=2
         )
@@ -170,12 +171,15 @@ def _check_guide(path: Path, line: int, row: list[str], n_columns: int, pattern:
     if len(row) == 1:
         found = "has a guide alone, needs how many mismatches it may have behind it"
     elif len(row) > 3:
-        found = f"has {len(row)} columns, needs 2 or 3: guide, mismatches and perhaps an id"
+        found = (
+            f"has {n_words(len(row), 'column')}, needs 2 or 3: guide, mismatches and perhaps an id"
+        )
     elif not _PRINTABLE.fullmatch(row[0]):
         found = f"the guide {row[0]!r} has a letter that is not ASCII, needs letters of IUPAC"
     elif len(row[0]) != len(pattern):
         found = (
-            f"guide {row[0]} has {len(row[0])} letters and the pattern {len(pattern)}; they need "
+            f"guide {row[0]} has {n_words(len(row[0]), 'letter')} and the pattern {len(pattern)}; "
+            "they need "
             "to be as long as each other, with N where the PAM is"
         )
     elif not _is_count(row[1]):

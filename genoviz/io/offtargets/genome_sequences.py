@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.sequences.reader import SequencesProgress, iter_read_sequences
 from genoviz.io.sequences.two_bit import is_two_bit
 from genoviz.io.text.text_file import read_start
@@ -46,7 +46,8 @@ def find_genome_files(path: str | PathLike[str]) -> tuple[list[Path], tuple[str,
     skipped = [file.name for file in inside if file not in {*files}]
     if not files:
         raise FileFormatError(
-            path, f"none of the {len(inside):,} files of the folder is FASTA or 2bit, needs one"
+            path,
+            f"none of the {n_words(len(inside), 'file')} of the folder is FASTA or 2bit, needs one",
         )
     if not skipped:
         return files, ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.offtargets.hits import OffTargetHits
 
 ROWS_AT_ONCE = 1 << 16
@@ -40,7 +40,7 @@ class HitTable:
     def __post_init__(self) -> None:
         if self.ids is not None and len(self.ids) != len(self.hits.guides):
             raise ParameterError(
-                f"there are {len(self.ids):,} ids for {len(self.hits.guides):,} guides"
+                f"there are {len(self.ids):,} ids for {n_words(len(self.hits.guides), 'guide')}"
             )
         for name, values in self.scores.items():
             if np.shape(values) != (len(self.hits),):

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, check_least
+from genoviz.errors import FileFormatError, ParameterError, check_least, n_words
 from genoviz.io.sequences import fasta_loops
 from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.text_file import write_text
@@ -195,12 +195,13 @@ def name_sequences(words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     names = [word or f"sequence_{rank + 1}" for rank, word in enumerate(words)]
     if nameless:
         notes.append(
-            f"{len(nameless):,} of {len(names):,} sequences have no name; the first of them is "
+            f"{len(nameless):,} of {n_words(len(names), 'sequence')} have no name; the first of "
+            "them is "
             f"called {names[nameless[0]]}"
         )
     repeated = [name for name, n in Counter(names).items() if n > 1]
     if repeated:
-        which = "1 name is that" if len(repeated) == 1 else f"{len(repeated):,} names are those"
+        which = n_words(len(repeated), "name is that", "names are those")
         notes.append(
             f"{which} of several sequences, which are kept apart; the first is {repeated[0]}"
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.generators import report
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.sequences.fm_index import (
@@ -192,7 +192,9 @@ def _check_units(
         or (offsets[0], offsets[-1]) != (0, len(shared.stand_steps))
         or graph.node_names.offsets[0] != 0
     ):
-        raise ParameterError(f"{n:,} units of paths do not fit the {graph.n_steps:,} steps")
+        raise ParameterError(
+            f"{n_words(n, 'unit')} of paths do not fit the {n_words(graph.n_steps, 'step')}"
+        )
 
 
 def _is_other(column: np.ndarray, shape: tuple[int, ...], limit: int) -> bool:

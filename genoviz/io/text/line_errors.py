@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.graph.gfa_lines import MAX_NODE_LENGTH
 
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
@@ -59,7 +59,7 @@ def explain_segment(line: bytes) -> str:
     """Return why an S line was rejected."""
     fields = line.split(b"\t")
     if len(fields) < 3:
-        return f"segment has {len(fields)} fields, needs 3 (S, name, sequence)"
+        return f"segment has {n_words(len(fields), 'field')}, needs 3 (S, name, sequence)"
     name, sequence = fields[1:3]
     wrong_name = explain_name(name, "segment")
     if wrong_name:
@@ -80,7 +80,7 @@ def explain_segment(line: bytes) -> str:
                 )
             if length and int(stated) != length:
                 return (
-                    f"segment {show(name)} has {length:,} bases and the tag {show(tag)}, "
+                    f"segment {show(name)} has {n_words(length, 'base')} and the tag {show(tag)}, "
                     f"needs one length"
                 )
             length = int(stated)
@@ -107,7 +107,7 @@ def explain_link(line: bytes, is_segment: Callable[[bytes], bool]) -> str:
     fields = line.split(b"\t")
     what = "jump" if line[:1] == b"J" else "link"
     if len(fields) < 5:
-        return f"{what} has {len(fields)} fields, needs 5 or 6"
+        return f"{what} has {n_words(len(fields), 'field')}, needs 5 or 6"
     for name, sign in (fields[1:3], fields[3:5]):
         if sign not in (b"+", b"-"):
             return f"{what} has the orientation {show(sign)}, needs + or -"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, n_words
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.text_file import read_bytes
 
@@ -58,7 +58,7 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
         row = int(wrong[0])
         raise FileFormatError(
             path,
-            f"has {n_fields[row]} fields, and the first row has {n_fields[0]}",
+            f"has {n_words(int(n_fields[row]), 'field')}, and the first row has {n_fields[0]}",
             line=int(numbers[row]) + n_before,
         )
     return int(n_fields[0])
@@ -166,7 +166,9 @@ def _refuse_line(path: Path, text: bytes) -> None:
             continue
         n = n or len(words)
         if len(words) != n:
-            raise FileFormatError(path, f"has {len(words)} numbers, others have {n}", line=number)
+            raise FileFormatError(
+                path, f"has {n_words(len(words), 'number')}, others have {n}", line=number
+            )
         for word in words:
             try:
                 float(word)

@@ -15,7 +15,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 HUMAN_AUTOSOMES = 22
 MAX_DIGITS = 9
@@ -183,7 +183,7 @@ def _kind_of(contig: str, n_autosomes: int, is_default: bool) -> Kind:
     if beyond <= 0:
         return Kind.AUTOSOME
     if beyond > len(_KINDS_OF_CODES):
-        whose = "humans" if is_default else f"a species of {n_autosomes} autosomes"
+        whose = "humans" if is_default else f"a species of {n_words(n_autosomes, 'autosome')}"
         raise ParameterError(
             f"contig {contig!r} is not a chromosome of {whose}, whose numbers end with "
             f"{n_autosomes + len(_KINDS_OF_CODES)} (MT): needs the species' number of autosomes "

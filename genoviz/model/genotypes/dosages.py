@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 COPY = 1 << 14
 """Units of a stored dosage for one copy of allele A1."""
@@ -35,10 +35,13 @@ class StoredDosages:
 
     def __post_init__(self) -> None:
         if self.values.ndim != 2 or self.values.dtype != np.uint16:
-            found = f"{self.values.dtype} of {self.values.ndim} dimensions"
+            found = f"{self.values.dtype} of {n_words(self.values.ndim, 'dimension')}"
             raise ParameterError(f"stored dosages are {found}, need uint16 of 2")
         if len(self.rows) and int(self.rows.max()) >= len(self.values):
-            found = f"{len(self.values):,} rows, and a variant has row {int(self.rows.max()):,}"
+            found = (
+                f"{n_words(len(self.values), 'row')}, and a variant has row "
+                f"{int(self.rows.max()):,}"
+            )
             raise ParameterError(f"stored dosages have {found}")
 
     @property

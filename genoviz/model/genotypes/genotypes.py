@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.chromosomes import (
     check_autosomes,
     chromosome_kinds,
@@ -204,7 +204,8 @@ class Genotypes:
         if self.packed.shape != shape or self.packed.dtype != np.uint8:
             raise ParameterError(
                 f"packed genotypes are {self.packed.dtype} of shape {self.packed.shape}, need "
-                f"uint8 of shape {shape} for {shape[0]} variants of {len(self.samples)} samples"
+                f"uint8 of shape {shape} for {shape[0]} variants of "
+                f"{n_words(len(self.samples), 'sample')}"
             )
         if (stored := self.stored_dosages) is not None:
             found, needed = (len(stored.rows), stored.n_samples), (shape[0], len(self.samples))

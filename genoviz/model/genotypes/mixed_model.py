@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -222,4 +222,7 @@ class MixedModel:
 
     def __repr__(self) -> str:
         n, n_traits = self.observations.shape
-        return f"MixedModel({n:,} records of {n_traits} traits, {len(self.effects)} effects)"
+        return (
+            f"MixedModel({n_words(n, 'record')} of {n_words(n_traits, 'trait')}, "
+            f"{n_words(len(self.effects), 'effect')})"
+        )

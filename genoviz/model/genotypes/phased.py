@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.byte_strings import ByteStrings
 from genoviz.model.columns import check_arrays, freeze_arrays
 
@@ -75,10 +75,14 @@ class PhasedVariants:
             expected["phase_sets"] = (np.int64, (len(self.carriers),))
         check_arrays(self, expected)
         if len(self.inserted) != n:
-            raise ParameterError(f"{n:,} edits have bases for {len(self.inserted):,}")
+            raise ParameterError(
+                f"{n_words(n, 'edit has', 'edits have')} bases for {len(self.inserted):,}"
+            )
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def __repr__(self) -> str:
-        return f"PhasedVariants({len(self):,} edits, {len(self.samples):,} samples)"
+        return (
+            f"PhasedVariants({n_words(len(self), 'edit')}, {n_words(len(self.samples), 'sample')})"
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.genotypes import SampleTable
 
 
@@ -68,9 +68,13 @@ class PhenotypeTable:
             raise ParameterError(f"names are {list(self.names)}, columns {list(self.columns)}")
         for name, values in self.columns.items():
             if len(values) != len(self):
-                raise ParameterError(f"column {name!r} has {len(values)} of {len(self)} samples")
+                raise ParameterError(
+                    f"column {name!r} has {len(values)} of {n_words(len(self), 'sample')}"
+                )
         if self.family_ids is not None and len(self.family_ids) != len(self):
-            raise ParameterError(f"family_ids has {len(self.family_ids)} of {len(self)} samples")
+            raise ParameterError(
+                f"family_ids has {len(self.family_ids)} of {n_words(len(self), 'sample')}"
+            )
 
     def __len__(self) -> int:
         return len(self.sample_ids)
@@ -117,7 +121,7 @@ class PhenotypeTable:
         """
         rows = self._find_rows(samples)
         n_found = int(np.count_nonzero(rows >= 0))
-        note = f"{n_found:,} of {len(samples):,} samples are in the table."
+        note = f"{n_found:,} of {n_words(len(samples), 'sample')} are in the table."
         if n_found == 0 and len(self) > 0 and len(samples) > 0:
             said = _explain_strangers(self.sample_ids, samples.ids)
             if len(self) != len(samples):
@@ -169,7 +173,7 @@ class PhenotypeTable:
                 "IDs"
             )
         verb = "is" if n_strange == 1 else "are"
-        note = f"{n_strange:,} of {len(self):,} records {verb} of no sample."
+        note = f"{n_strange:,} of {n_words(len(self), 'record')} {verb} of no sample."
         taken = replace(
             self,
             sample_ids=self.sample_ids[rows],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 BLOCK_BITS = 5
 FEW_STEPS, FEW_PLACES = 1 << 21, 1 << 10
@@ -47,7 +47,7 @@ class Incidence:
         return len(self.offsets) - 1
 
     def __repr__(self) -> str:
-        return f"Incidence({len(self.items):,} items of {len(self):,} nodes)"
+        return f"Incidence({len(self.items):,} items of {n_words(len(self), 'node')})"
 
     @property
     def counts(self) -> np.ndarray:

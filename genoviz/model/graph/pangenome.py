@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.byte_strings import ByteStrings
 from genoviz.model.graph.indexes import (
     Incidence,
@@ -130,10 +130,9 @@ class PangenomeGraph:
             raise ParameterError("path_offsets must rise from 0 to the number of steps")
 
     def __repr__(self) -> str:
-        return (
-            f"PangenomeGraph({self.n_nodes:,} nodes, {self.n_links:,} edges, "
-            f"{self.n_paths:,} paths, {self.n_steps:,} steps, {self.total_length:,} bp)"
-        )
+        sizes = (self.n_nodes, "node"), (self.n_links, "edge"), (self.n_paths, "path")
+        words = ", ".join(n_words(*each) for each in (*sizes, (self.n_steps, "step")))
+        return f"PangenomeGraph({words}, {self.total_length:,} bp)"
 
     @property
     def n_nodes(self) -> int:
@@ -329,7 +328,7 @@ class GraphLayout:
                 array.flags.writeable = False
 
     def __repr__(self) -> str:
-        return f"GraphLayout({self.n_nodes:,} nodes)"
+        return f"GraphLayout({n_words(self.n_nodes, 'node')})"
 
     @property
     def n_nodes(self) -> int:

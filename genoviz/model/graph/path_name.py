@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 
 _COLON = re.compile(r"^(?P<name>.+):(?P<start>\d{1,18})-(?P<end>\d{1,18})$")
 _BRACKET = re.compile(r"^(?P<name>.+)\[(?P<start>\d{1,18})(?:-(?P<end>\d{1,18}))?\]$")
@@ -179,7 +179,10 @@ class PathDirectory:
 
     def explain(self, name: str, wholes: Sequence[str]) -> str:
         """Return the message for an ambiguous name."""
-        return f"{name!r} could be any of {len(wholes):,} contigs, needs one of {_some(wholes)}"
+        return (
+            f"{name!r} could be any of {n_words(len(wholes), 'contig')}, needs one of "
+            f"{_some(wholes)}"
+        )
 
     def _sample_of(self, whole: str) -> str | None:
         return self._names[self._contigs[whole][0]].sample

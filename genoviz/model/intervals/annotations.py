@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.byte_strings import ByteStrings
 
 NO_COLOUR = -1
@@ -120,7 +120,7 @@ class Annotations:
         return len(self.starts)
 
     def __repr__(self) -> str:
-        return f"Annotations({len(self):,} on {len(self.contigs.names):,} contigs)"
+        return f"Annotations({len(self):,} on {n_words(len(self.contigs.names), 'contig')})"
 
     def blocks_of(self, row: int) -> np.ndarray:
         """Return start and end of each block of a row; int64, shape (n_blocks, 2)."""

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from genoviz.errors import n_words
 from genoviz.model.columns import fill_column, freeze_arrays, is_on_disk, iter_slices
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import (
@@ -77,7 +78,7 @@ class OffTargetHits:
         return len(self.positions)
 
     def __repr__(self) -> str:
-        return f"OffTargetHits({len(self):,} hits of {len(self.guides):,} guides)"
+        return f"OffTargetHits({n_words(len(self), 'hit')} of {n_words(len(self.guides), 'guide')})"
 
     @cached_property
     def contig_ids(self) -> np.ndarray:

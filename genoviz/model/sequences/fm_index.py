@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.columns import check_arrays, freeze_arrays
 from genoviz.model.sequences.index_text import IndexText
 
@@ -71,8 +71,9 @@ class FMIndex:
 
     def __repr__(self) -> str:
         return (
-            f"FMIndex({self.text.n_bases:,} bases of {self.text.n_contigs:,} contigs, "
-            f"every {self.sample_rate}. row located, {self.n_bytes:,} bytes)"
+            f"FMIndex({n_words(self.text.n_bases, 'base')} of "
+            f"{n_words(self.text.n_contigs, 'contig')}, "
+            f"every {self.sample_rate}. row located, {n_words(self.n_bytes, 'byte')})"
         ).replace("every 1. row", "every row")
 
     @property

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.columns import check_arrays, freeze_arrays
 
 EXCEPTION = 4
@@ -104,8 +104,9 @@ class IndexText:
 
     def __repr__(self) -> str:
         return (
-            f"IndexText({self.n_bases:,} bases and {len(self.exceptions):,} exceptions "
-            f"of {self.n_contigs:,} contigs)"
+            f"IndexText({n_words(self.n_bases, 'base')} and "
+            f"{n_words(len(self.exceptions), 'exception')} "
+            f"of {n_words(self.n_contigs, 'contig')})"
         )
 
     @property

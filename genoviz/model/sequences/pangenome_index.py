@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from genoviz.errors import n_words
 from genoviz.model.graph.pangenome import PangenomeGraph
 from genoviz.model.sequences.fm_index import FMIndex
 
@@ -91,7 +92,7 @@ class PangenomeIndex:
 
     def __repr__(self) -> str:
         return (
-            f"PangenomeIndex({self.graph.n_paths:,} paths, {self.n_path_bases:,} bp as "
+            f"PangenomeIndex({n_words(self.graph.n_paths, 'path')}, {self.n_path_bases:,} bp as "
             f"{self.n_stored_bases:,}, k up to {self.max_k:,})"
         )
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.columns import check_arrays, freeze_arrays
 
 LETTERS = b"ACGTRYSWKMBDHVN"
@@ -82,7 +82,8 @@ class Sequences:
             raise ParameterError("offsets need to ascend")
         if self.descriptions and len(self.descriptions) != len(self.names):
             raise ParameterError(
-                f"there are {len(self.descriptions):,} descriptions for {len(self.names):,} names"
+                f"there are {n_words(len(self.descriptions), 'description')} for "
+                f"{n_words(len(self.names), 'name')}"
             )
 
     @classmethod
@@ -122,7 +123,7 @@ class Sequences:
         return len(self.names)
 
     def __repr__(self) -> str:
-        return f"Sequences({len(self):,} sequences, {self.total_length:,} bp)"
+        return f"Sequences({n_words(len(self), 'sequence')}, {self.total_length:,} bp)"
 
     @cached_property
     def _ranks(self) -> dict[str, int]:

@@ -195,7 +195,7 @@ def test_a_perfect_variant_has_a_height():
         ({"phenotype": np.ones(90)}, "the phenotype is 1 for all 89 samples"),
         ({"phenotype": np.ones(9)}, r"the phenotype has shape \(9,\), needs \(90,\)"),
         ({"covariates": np.ones((9, 2))}, r"covariates have shape \(9, 2\), need \(90, count\)"),
-        ({"covariate_names": ["a"]}, "1 names are given for 3 covariates"),
+        ({"covariate_names": ["a"]}, "1 name is given for 3 covariates"),
         ({"model": "logistic"}, "the phenotype has 87 values; a logistic model needs two"),
         ({"model": "probit"}, "model is 'probit', needs one of linear, logistic"),
     ],

@@ -177,7 +177,7 @@ def test_populations_lie_apart():
 
 
 def test_what_has_no_components_says_so():
-    with pytest.raises(ParameterError, match="none of 1 variants varies among 3 samples"):
+    with pytest.raises(ParameterError, match="none of 1 variant varies among 3 samples"):
         principal_components(genotypes_of([[3], [3], [1]]))
     with pytest.raises(ParameterError, match="n_components is 0, needs to be 1 or more"):
         principal_components(genotypes_of([[3], [0]]), n_components=0)

@@ -82,14 +82,14 @@ def test_variants_in_too_few_files_are_counted_and_left_out():
     found = meta_analyse(tables(*files))
     wanted = [row for row in oracle.meta_analyse(files) if row["N_FILES"] >= 2]
     assert found.frame.height == len(wanted)
-    assert any("are in fewer than 2 files and are left out; " in note for note in found.notes)
+    assert any("are in fewer than 2 files, and left out; " in note for note in found.notes)
     other = ROW | {"a2": "C"}
     place = ROW | {"position": 9}
     found = meta_analyse(tables([ROW, place], [other, place | {"a1": "C", "a2": "T"}]))
     assert found.frame["DIRECTION"].to_list() == ["+-"]
     assert found.notes == (
-        "b.tsv: 1 variants have the alleles of the other strand",
-        "2 variants are in fewer than 2 files and are left out; 2 of them have the position, but "
+        "b.tsv: 1 variant has the alleles of the other strand",
+        "2 variants are in fewer than 2 files, and left out; 2 of them have the position, but "
         "not the alleles, of another variant",
     )
 
@@ -98,9 +98,7 @@ def test_ambiguous_alleles_match_as_written_and_are_told():
     row = ROW | {"a1": "A", "a2": "T"}
     found = meta_analyse(tables([row], [row | {"a1": "T", "a2": "A"}]))
     assert found.frame["DIRECTION"].to_list() == ["+-"]
-    assert found.notes == (
-        "1 variants are A/T or C/G, so that their strand is unknown; they match as written",
-    )
+    assert found.notes == ("1 variant is A/T or C/G, of unknown strand, and matched as written",)
 
 
 def test_p_values_below_all_numbers_have_a_logarithm():
@@ -121,10 +119,10 @@ def test_rows_that_cannot_be_used_are_counted():
     found = meta_analyse(tables([ROW, *bad], [ROW]))
     assert found.frame.height == 1
     assert [note for note in found.notes if note.startswith("a.tsv")] == [
-        "a.tsv: 2 rows have no position and are left out",
-        "a.tsv: 2 rows have no alleles and are left out",
-        "a.tsv: 1 rows have no effect and are left out",
-        "a.tsv: 3 rows have no standard error above 0 and are left out",
+        "a.tsv: 2 rows have no position; left out",
+        "a.tsv: 2 rows have no alleles; left out",
+        "a.tsv: 1 row has no effect; left out",
+        "a.tsv: 3 rows have no standard error above 0; left out",
     ]
 
 

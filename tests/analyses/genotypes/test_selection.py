@@ -40,7 +40,7 @@ def test_samples_are_selected_by_truth_values_too():
         ([0, 6], "sample 6 is not there, needs to be from 0 to 5"),
         ([-1], "sample -1 is not there, needs to be from 0 to 5"),
         ([1, 2, 1], "sample 1 is named twice, needs to be named once"),
-        ([0.5], "indices are float64 of 1 dimensions, need integers of 1"),
+        ([0.5], "indices are float64 of 1 dimension, need integers of 1"),
         (np.ones(5, bool), r"indices are bool of shape \(5,\), need \(6,\)"),
     ],
 )

@@ -298,7 +298,7 @@ def test_regions_and_ids_name_sets():
         ({"min_variants": 0}, "min_variants is 0, needs at least 1"),
         ({"sets": {}}, "there are no sets of variants"),
         ({"sets": {"a": np.array([22])}}, "set a has an index beyond the 22 variants"),
-        ({"sets": {"a": np.array([0.5])}}, "set a is float64 of 1 dimensions, needs integers"),
+        ({"sets": {"a": np.array([0.5])}}, "set a is float64 of 1 dimension, needs integers"),
         ({"model": "logistic"}, "a logistic model needs two"),
     ],
 )

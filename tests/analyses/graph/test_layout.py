@@ -230,7 +230,7 @@ def test_base_resolution_is_kept_a_billion_bases_out(backend):
         ({"first_iteration": 30}, "first_iteration is 30, needs a value from 0 to 29"),
         ({"paths": ["nobody"]}, "no path is named 'nobody'; the graph has path0"),
         ({"paths": [7]}, "path 7 is not one of the graph's 4"),
-        ({"start": GraphLayout(np.zeros((1, 2, 2)))}, "has 1 nodes and the graph 40"),
+        ({"start": GraphLayout(np.zeros((1, 2, 2)))}, "has 1 node and the graph 40"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

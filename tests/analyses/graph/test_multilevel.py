@@ -379,7 +379,7 @@ def test_a_subset_of_paths_guides_alone():
         ({"seed": -1}, "seed is -1"),
         ({"n_threads": 0}, "n_threads is 0"),
         ({"initialisation": "x"}, "initialisation is 'x', needs one of 'd'"),
-        ({"start": GraphLayout(np.zeros((1, 2, 2)))}, "has 1 nodes and the graph 40"),
+        ({"start": GraphLayout(np.zeros((1, 2, 2)))}, "has 1 node and the graph 40"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

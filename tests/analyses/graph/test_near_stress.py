@@ -109,7 +109,7 @@ def test_bad_options_are_refused():
     graph, layout = torn_graph()
     with pytest.raises(ParameterError, match="reach is 0, needs at least 1 step"):
         near_stress(graph, layout, reach=0)
-    with pytest.raises(ParameterError, match="the layout has 1 nodes and the graph 10"):
+    with pytest.raises(ParameterError, match="the layout has 1 node and the graph 10"):
         near_stress(graph, GraphLayout(np.zeros((1, 2, 2))))
 
 

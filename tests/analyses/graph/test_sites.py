@@ -239,7 +239,7 @@ def test_sites_and_gaps_are_on_the_contig_where_positions_are(name, first):
 def test_edges_that_only_paths_have_count_and_are_noted():
     graph = make_graph([5, 1, 1, 5], SNP, [(0, 2), (2, 6)])
     assert find_sites(graph, 0).notes == (
-        "2 edges that paths take are not in the graph; they count as edges.",
+        "2 edges that paths take are not in the graph, and counted as well.",
     )
     assert find_sites(graph, 0).count_kinds() == {"SNP": 1}
 

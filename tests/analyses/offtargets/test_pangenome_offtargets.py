@@ -213,7 +213,7 @@ def test_progress_rises_and_tells_of_stages():
     assert [report.result is None for report in reports] == [True] * (len(reports) - 1) + [False]
     stages = list(dict.fromkeys(report.stage for report in reports))
     assert stages == list(reports[-1].result.seconds)
-    assert "sites of 1 guides on 2 paths" in repr(reports[-1].result)
+    assert "sites of 1 guide on 2 paths" in repr(reports[-1].result)
 
 
 def test_what_cannot_be_searched_is_said():

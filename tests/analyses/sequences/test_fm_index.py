@@ -137,7 +137,7 @@ def test_memory_is_that_of_the_arrays():
     assert index.n_bytes == sum(index.bytes_of_parts.values())
     assert index.lines.ctypes.data % 64 == 0
     assert not index.lines.flags.writeable
-    assert repr(index).startswith("FMIndex(100,000 bases of 1 contigs, every row located")
+    assert repr(index).startswith("FMIndex(100,000 bases of 1 contig, every row located")
     assert build_fm_index(genome("ACGT"), sample_rate=8, backend="cpu").suffix_array is None
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from html import unescape
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import panel as pn
 import pytest
@@ -11,7 +14,12 @@ import pytest
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.parts.words import plain_text
 from tests.app.conftest import poll_until
+from tests.conftest import ROOT
 
+NOUNS = re.compile(
+    " (hits?|sites|nodes|edges|paths|steps|rows|columns|guides|letters|haplotypes|samples|variants|"
+    "animals|genes|regions|intervals|features|pairs|places|k-mers|contigs|blocks|files)\\b"
+)
 HOSTILE = '<img src=x onerror="window.hit=1">.gfa'
 
 
@@ -79,3 +87,24 @@ def test_a_long_text_that_is_not_found_is_told_shortly():
         assert len(dashboard.session.problem) < 400
     finally:
         dashboard.close()
+
+
+def test_the_pages_count_with_words_of_the_right_number():
+    found = []
+    for path in (ROOT / "app").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            parts = node.values if isinstance(node, ast.JoinedStr) else ()
+            for number, words in pairwise(parts):
+                if is_count(number) and re.match(NOUNS, str(getattr(words, "value", ""))):
+                    found.append(f"{path.name}:{number.lineno}: {ast.unparse(number)}{words.value}")
+    assert found == [], "n_words writes '1 hit' and '2 hits'"
+
+
+def is_count(part):
+    """Return whether a part of an f-string is a number that may be 1."""
+    spec = isinstance(part, ast.FormattedValue) and part.format_spec
+    return (
+        bool(spec)
+        and ast.unparse(spec) in ("f','", "','")
+        and not ast.unparse(part.value).isupper()
+    )

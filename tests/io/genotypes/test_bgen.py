@@ -215,7 +215,7 @@ def test_samples_are_those_of_the_table(tmp_path):
         ("", "x.sample: "),
         ("ID_1 ID_2 missing\na a 0\nb b 0\n", "needs a line of titles"),
         ("ID_1 ID_2 missing\n0 0\na a 0\n", "needs a line of titles"),
-        ("ID_1 ID_2 missing\n0 0 0\na a 0\n", "has 1 samples, needs 2 as x.bgen has"),
+        ("ID_1 ID_2 missing\n0 0 0\na a 0\n", "has 1 sample, needs 2 as x.bgen has"),
         ("ID_1 ID_2 missing\n0 0 0\na a 0\nb b\n", "line 4: has 2 fields, needs 3"),
         ("ID_1 ID_2 missing\n0 0 0\na a 0\na a 0\n", "line 4: sample 'a' of family 'a' is there"),
     ],
@@ -256,7 +256,7 @@ def test_damaged_files_are_one_sentence(tmp_path, compression):
     ("variant", "words"),
     [
         (Variant(((200, 56), (0, 0))), "variant 1 of 1 has probabilities of sample s0 that are"),
-        (Variant(((0, 0),)), "variant 1 of 1 has genotypes of 1 samples and 2 alleles, needs 2"),
+        (Variant(((0, 0),)), "variant 1 of 1 has genotypes of 1 sample and 2 alleles, needs 2"),
         (Variant(((0, 0), (0, 0)), alleles=("A",)), "variant 1 of 1 has 4 bytes of probabilities"),
     ],
 )

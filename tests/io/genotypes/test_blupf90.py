@@ -609,5 +609,5 @@ def test_inbred_parents_are_refused_with_genotypes(tmp_path):
     options = ("SNP_file snp.txt index.txt", *GENOMIC[1:])
     (tmp_path / "model.par").write_text(parameters(["2 5 cross"], "2.0", groups, options=options))
     asked = read_blupf90(tmp_path / "model.par")
-    with pytest.raises(ParameterError, match="1 parents are inbred, such as 4: "):
+    with pytest.raises(ParameterError, match="1 parent is inbred, such as 4: "):
         solve_mixed_model(asked.model)

@@ -276,7 +276,7 @@ def test_all_kinds_of_effects_are_as_in_a_file_of_blupf90(write, tmp_path):
 def test_a_missing_covariate_takes_the_observation_out(write):
     text = WEANING.replace("Sire A", "age R", 1).replace("~ Sex", "~ Sex age", 1)
     asked, _ = solve(write(text, WEANING_DATA.replace("Male 1", "Male 0")))
-    assert "1 observations of WWG are left out: a covariate is missing" in asked.notes
+    assert "1 observation of WWG left out: a covariate is missing" in asked.notes
     assert np.isnan(asked.model.observations[:, 0]).tolist() == [True, *[False] * 4]
 
 

@@ -54,7 +54,7 @@ def put(folder, names, n_numbers):
     ("names", "n_numbers", "message"),
     [
         ("a\ta\nb\tb\n", 4, "g.grm.bin: has 16 bytes, needs 12 for the 2 samples of its .grm.id"),
-        ("a\ta\nb\n", 3, "g.grm.id, line 2: has 1 fields, needs FID and IID"),
+        ("a\ta\nb\n", 3, "g.grm.id, line 2: has 1 field, needs FID and IID"),
         ("a\ta\nb\ta\na\ta\n", 6, "line 3: sample a a is there already on line 1, needs one"),
     ],
 )

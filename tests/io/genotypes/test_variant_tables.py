@@ -44,7 +44,7 @@ def test_fields_and_comments_of_any_kind(tmp_path, separator, before):
         ("ID\tP\trs1\n", "has no row below its header"),
         ("\n\n", "has no row below its header"),
         ("ID\tP\n\n", "has no row below its header"),
-        ("\n#a=b\n\nID\tP\nrs1\n", "line 5: has 1 fields, and the first row has 2"),
+        ("\n#a=b\n\nID\tP\nrs1\n", "line 5: has 1 field, and the first row has 2"),
         ("ID\tID\nrs1\t2\n", "line 1: column 'ID' is there twice"),
         ("ID\tP\nrs1\t2\t3\n", "line 2: has 3 fields, and the first row has 2"),
     ],

@@ -97,7 +97,7 @@ def test_rows_of_other_nodes_are_counted(read):
         ("", "table.csv: is empty|table.csv: .*empty"),
         ("1\n2\n", "table.csv, line 1: has one column, needs at least two"),
         ("node,v\n", "table.csv: has no rows below its header"),
-        ("node,v\n1,2\n2\n", "table.csv, line 3: has 1 fields, and the first row has 2"),
+        ("node,v\n1,2\n2\n", "table.csv, line 3: has 1 field, and the first row has 2"),
         ("##x\nnode,v\n1,2\n\n2,3,4\n", "table.csv, line 5: has 3 fields"),
         ('node,v\n"1",2\n2,"3",4\n', "table.csv, line 3: has 3 fields"),
         ("s1,5\ns2,6\n", "table.csv, line 1: the graph has no node 's1'"),

@@ -111,7 +111,7 @@ def test_columns_that_are_no_bed12_are_left_out(write):
     text = "c\t1\t9\tn\t0\t+\t1\t9\t0\t2\t4\t0\nc\t1\t9\tn\t0\t+\t1\t9\t0\tx\ty\tz\n"
     read = read_annotations(write("a.bed", text))
     assert len(read.blocks) == 0
-    assert read.notes == ("2 features have block columns that do not fit; they are left out.",)
+    assert read.notes == ("Block columns of 2 features do not fit: left out.",)
 
 
 def test_blocks_that_reach_beyond_their_row_are_left_out(write):
@@ -120,7 +120,7 @@ def test_blocks_that_reach_beyond_their_row_are_left_out(write):
     read = read_annotations(write("a.bed", text + row.format("fits", 10, 5)))
     assert read.block_offsets.tolist() == [0, 2, 2, 2, 4]
     assert read.blocks.tolist() == [[100, 110], [180, 200], [105, 115], [180, 190]]
-    assert read.notes == ("2 features have block columns that do not fit; they are left out.",)
+    assert read.notes == ("Block columns of 2 features do not fit: left out.",)
 
 
 def real_text(name):

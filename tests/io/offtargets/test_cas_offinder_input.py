@@ -248,7 +248,7 @@ def test_folders_without_sequences_are_told(tmp_path):
     with pytest.raises(FileFormatError, match="no such file or folder"):
         read_genome(tmp_path / "gone")
     (tmp_path / "a.txt").write_text("nothing")
-    with pytest.raises(FileFormatError, match="none of the 1 files of the folder is FASTA"):
+    with pytest.raises(FileFormatError, match="none of the 1 file of the folder is FASTA"):
         read_genome(tmp_path)
     (tmp_path / "b.fa").write_text(">x\nAC!\n")
     with pytest.raises(FileFormatError, match=r"b\.fa, line 2"):

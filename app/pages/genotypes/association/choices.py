@@ -132,7 +132,8 @@ def iter_components(subject: Genotypes) -> Iterator[Any]:
     n = min(N_COMPONENTS, subject.n_samples - 1, subject.n_variants)
     if n < 2:
         raise ParameterError(
-            f"{subject.n_samples:,} samples and {subject.n_variants:,} variants have no two "
+            f"{n_words(subject.n_samples, 'sample')} and "
+            f"{n_words(subject.n_variants, 'variant has', 'variants have')} no two "
             "principal components; at least 3 samples and 2 variants are needed"
         )
     return iter_principal_components(subject, n_components=n)

@@ -70,7 +70,7 @@ class ScanRows:
 
     variants: VariantTable
     scan: AssociationScan
-    noun = "variants"
+    noun = "variant"
 
     @property
     def hidden(self) -> tuple[str, ...]:

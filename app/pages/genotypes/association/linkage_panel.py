@@ -187,7 +187,7 @@ def region_figure(
         levels=() if scan is None else LEVELS, colours=(*SHADES, LIGHT.other),
     )  # fmt: skip
     title = f"Association with {trait} around {name}" if scan is not None else f"Around {name}"
-    caption = f"{len(near.rows):,} variants, coloured by r² with {name}; below, r² of all pairs."
+    caption = f"{n_words(len(near.rows), 'variant')}, coloured by r² with {name}; below, all pairs."
     return track_figure_bytes(print_region(plot, near.r2, genes, title, caption), ending)
 
 

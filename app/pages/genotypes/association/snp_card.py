@@ -78,7 +78,10 @@ class SnpCard:
         self._facts = Question(state.session, "facts of a variant", self._on_facts)
         self._alleles = Question(state.session, "alleles on the graph", self._on_alleles)
         self._nodes = Question(state.session, "nodes of a variant", self._on_nodes)
-        html: dict[str, Any] = {"stylesheets": [NUMBERS, STYLE], "sizing_mode": "stretch_width"}
+        html: dict[str, Any] = {
+            "stylesheets": [NUMBERS, STYLE], "sizing_mode": "stretch_width",
+            "styles": {"flex": "none"},  # long facts scroll; otherwise they run over the buttons
+        }  # fmt: skip
         self.head = pn.pane.HTML(NOTHING, margin=(8, 12, 0, 12), **html)
         self.text = pn.pane.HTML("", margin=(4, 12, 0, 12), visible=False, **html)
         self.paths = pn.pane.HTML("", margin=(4, 12, 8, 12), visible=False, **html)
@@ -103,8 +106,9 @@ class SnpCard:
         self.tracks_button.on_click(lambda _: self.show_tracks())
         self.layout_button.on_click(lambda _: self.show_layout())
         self.tools = pmui.FlexBox(
-            self.tracks_button, self.layout_button, self.light, margin=(0, 12), visible=False
-        )
+            self.tracks_button, self.layout_button, self.light, margin=(0, 12), visible=False,
+            styles={"flex": "none"},
+        )  # fmt: skip
         self.panel = pmui.Column(
             self.head, self.pane, self.text, self.tools, self.paths,
             sizing_mode="stretch_both", margin=0,

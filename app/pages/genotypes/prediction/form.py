@@ -39,6 +39,7 @@ from genoviz_app.pages.genotypes.prediction.request_text import SHARE, TOLERANCE
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.picker_fields import UploadButton
 from genoviz_app.parts.questions import Question, allow
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import KERNELS
 
 BUTTON: dict[str, Any] = {"size": "small", "margin": (10, 6, 0, 0)}
@@ -320,7 +321,7 @@ class PredictionForm:
         if self._pedigree is None:
             return escape(f"Single-step needs a pedigree; {self._why_none}.")
         name = " ".join(filter(None, ("Pedigree", self._pedigree_title)))
-        words = [f"{name} of {len(self._pedigree.ids):,} animals.", *self._pedigree.notes]
+        words = [f"{name} of {n_words(len(self._pedigree.ids), 'animal')}.", *self._pedigree.notes]
         if not (self._is_own_pedigree or self.pedigree_source):
             words.append("Links to this page do not include it, because it is an upload.")
         return " ".join(map(escape, words))

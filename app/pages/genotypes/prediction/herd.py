@@ -12,6 +12,7 @@ import numpy as np
 from genoviz.analyses.genotypes.association.design import Design
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import SampleTable
+from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
     from genoviz.model.genotypes.pedigree import Pedigree
@@ -107,7 +108,7 @@ def find_animals(pedigree: Pedigree, samples: SampleTable) -> np.ndarray:
     missing = np.flatnonzero(rows < 0)
     if len(missing):
         raise ParameterError(
-            f"{len(missing):,} of {len(samples):,} samples, such as "
+            f"{len(missing):,} of {n_words(len(samples), 'sample')}, such as "
             f"{samples.ids[missing[0]]!s}, are not in the pedigree; it needs all of them"
         )
     return rows

@@ -100,7 +100,7 @@ class BreedingRows:
     numbers: dict[str, np.ndarray]
     ranked: str
     is_genotyped: np.ndarray
-    noun = "samples"
+    noun = "sample"
 
     @classmethod
     def of(cls, run: BlupRun, values: np.ndarray, shown: int) -> BreedingRows:

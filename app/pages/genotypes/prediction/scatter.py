@@ -30,6 +30,7 @@ from genoviz_app.pages.genotypes.prediction.numbers import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.prediction import PredictionFigure, padded_ends
 
 FITTED, CHECKED = "All data", "Cross-validation"
@@ -127,7 +128,7 @@ def prediction_figure(
     title = f"{run.request.method} of {trait}"
     assumed = f"{run.request.assumed}; ".capitalize() * bool(run.request.assumed)
     caption = (
-        f"{assumed}{agreement.n:,} samples; correlation "
+        f"{assumed}{n_words(agreement.n, 'sample')}; correlation "
         f"{agreement.correlation:.3f}; effects are of one copy of A1."
     )
     return track_figure_bytes(print_plots([printed_track(track), scatter], title, caption), ending)

@@ -21,16 +21,18 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import allow
-from genoviz_app.parts.styles import NARROW, NARROW_WRAPS, WRAPS
+from genoviz_app.parts.styles import NARROW, NARROW_PAGE, NARROW_WRAPS, WRAPS
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.histograms import Bins, QualityHistogram, bin_values
 
 BY_TWOS = {
-    NARROW: {
+    at: {
         "display": "grid",
         "gridTemplateColumns": "1fr 1fr",
         "& > .child-wrapper > *": {"minWidth": "0 !important"},
     }
+    for at in (NARROW, NARROW_PAGE)
 }
 STYLE = ":host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }"
 FIELDS = {
@@ -188,8 +190,8 @@ class ThresholdBar:
             n_samples, n_variants = kept.n_samples, kept.n_variants
         verb = "Analysed" if is_applied else "Would pass"
         self.said.object = (
-            f"{verb}: {n_variants:,} of {genotypes.n_variants:,} variants<br>"
-            f"and {n_samples:,} of {genotypes.n_samples:,} samples"
+            f"{verb}: {n_variants:,} of {n_words(genotypes.n_variants, 'variant')}<br>"
+            f"and {n_samples:,} of {n_words(genotypes.n_samples, 'sample')}"
         )
 
 

@@ -63,7 +63,7 @@ class VariantRows:
     variants: VariantTable
     statistics: Any
     is_kept: np.ndarray
-    noun = "variants"
+    noun = "variant"
     hidden = ()
 
     def __len__(self) -> int:
@@ -140,7 +140,7 @@ class SampleRows:
     samples: SampleTable
     statistics: Any
     is_kept: np.ndarray
-    noun = "samples"
+    noun = "sample"
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -17,6 +17,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.styles import LEGEND, WRAPS
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.legend import Legend, NamedLegend, RampLegend, legend_html
 from genoviz_app.plots.palettes import POSITION, ramp_palette
 from genoviz_app.plots.samples import ScatterFigure
@@ -236,7 +237,8 @@ class ComponentsPanel:
 
     def _refuse(self, n: int) -> None:
         self._state.session.problem = (
-            f"{n:,} points are more than a browser draws; keep {MAX_POINTS:,} samples or fewer."
+            f"{n_words(n, 'point is', 'points are')} more than a browser draws; keep "
+            f"{MAX_POINTS:,} samples or fewer."
         )
 
     def _draw_scores(self, components: Any) -> None:

@@ -24,11 +24,13 @@ from genoviz_app.session.lit_sets import Highlight
 N_SCORES = 4
 SCORES = tuple(f"PC{number + 1}" for number in range(N_SCORES))
 GROUP = "Group"
+SCORE = 54
+"""Width in which ``-0.1234`` is readable, px; all columns fit in half of a page at 1024 px."""
 COLUMNS = (
     Column("Sample", share=110, least=IDENTIFIER),
     Column("Family", share=80),
-    Column(GROUP, share=90),
-    *(Column(name, is_number=True, share=70, format="0.0000") for name in SCORES),
+    Column(GROUP, share=90, least=52),
+    *(Column(name, is_number=True, share=70, format="0.0000", least=SCORE) for name in SCORES),
 )
 SMALL: dict[str, Any] = {
     "size": "small", "variant": "outlined", "margin": (0, 6, 0, 0),
@@ -56,7 +58,7 @@ class SubjectRows:
     family_ids: np.ndarray
     groups: np.ndarray | None
     scores: np.ndarray | None
-    noun = "samples"
+    noun = "sample"
 
     def __len__(self) -> int:
         return len(self.ids)

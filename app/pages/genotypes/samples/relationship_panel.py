@@ -26,6 +26,7 @@ from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.histograms import Bins, QualityHistogram
 from genoviz_app.plots.samples import MAX_CELLS, MatrixFigure
 
@@ -57,7 +58,7 @@ class PairRows:
 
     pairs: RelatedPairs
     ids: np.ndarray
-    noun = "pairs"
+    noun = "pair"
     hidden = ()
 
     def __len__(self) -> int:
@@ -213,9 +214,12 @@ class RelationshipPanel:
             self.said.object = ""
         else:
             n, total = len(view.samples), self._state.subject.n_samples
-            of = f"{n:,} samples" if n == total else f"{n:,} of {total:,} samples"
+            of = n_words(n, "sample") if n == total else f"{n:,} of {n_words(total, 'sample')}"
             self.said.object = (
-                f"{of}, {view.matrix.n_variants:,} variants that vary; a click picks a pair."
+                f"{of}, "
+                f"{n_words(view.matrix.n_variants, 'variant that varies', 'variants that vary')}; "
+                "a click picks a "
+                "pair."
             )
             self._bounds = (0, n, 0, n)
             self.minimum = view.minimum

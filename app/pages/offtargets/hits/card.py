@@ -102,6 +102,7 @@ class HitCard:
             sizing_mode="stretch_height",
             margin=0,
             styles={"min-height": "0"},
+            stylesheets=["@media (max-width: 1180px) { :host { width: 262px !important; } }"],
         )
         state.param.watch(self._follow, ["hit", "result", "genes"])
         state.param.watch(self._pick_nodes, "hit")
@@ -285,6 +286,7 @@ def haplotypes_html(result: SearchResult, row: int) -> str:
         words = sites.reference_words(np.array([row]))[0]
         reference = f"<br>{escape(sites.reference.name)}: {words}"
     return (
-        f'<p class="has"><b>In {n_with:,} of {int(sites.n_of_chromosome[row]):,} haplotypes</b>, '
+        f'<p class="has"><b>In {n_with:,} of '
+        f"{n_words(int(sites.n_of_chromosome[row]), 'haplotype')}</b>, "
         f"{n_words(n, 'place')}{more}{reference}</p><ul>{''.join(lines)}</ul>"
     )

@@ -209,7 +209,7 @@ def caption_of(found: FoundHits) -> str:
     """Return a caption on how the hits were found and how many are drawn."""
     query, n, total = found.result.query, len(found), len(found.result)
     bulges = f", DNA bulge {query.dna_bulge} and RNA bulge {query.rna_bulge} nt"
-    listed = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
+    listed = n_words(n, "hit") if n == total else f"{n:,} of {n_words(total, 'hit')}"
     place = "" if found.result.sites is None else "; each at its first position on the paths"
     lost = lost_words(found.result)
     words = found.result.searched_words

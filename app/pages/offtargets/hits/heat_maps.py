@@ -289,7 +289,8 @@ class Differences:
         total, others = int(self.counts.sum()), self.kinds.n_others
         more = f", and {others:,} with N or IUPAC letters" if others else ""
         return (
-            f"{total:,} mismatches{more} in {self.kinds.n_hits:,} listed hits: base of the "
+            f"{n_words(total, 'mismatch', 'mismatches')}{more} in {self.kinds.n_hits:,} listed "
+            "hits: base of the "
             "guide → base of the genome on the guide's strand."
         )
 

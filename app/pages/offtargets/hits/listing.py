@@ -297,7 +297,7 @@ class HitTable:
 
     def _words(self, found: FoundHits, last: int) -> str:
         n, total = len(found), len(found.result)
-        words = n_words(n, "hit") if n == total else f"{n:,} of {total:,} hits"
+        words = n_words(n, "hit") if n == total else f"{n:,} of {n_words(total, 'hit')}"
         if n > BLOCK:
             words = f"{self._first + 1:,} to {last:,} of {words}"
         if found.result.searched_words:

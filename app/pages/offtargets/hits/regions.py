@@ -10,6 +10,7 @@ from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PathRegion
 from genoviz_app.pages.offtargets.hits.filter import HitFilter
 from genoviz_app.pages.offtargets.search.running import SearchResult
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
 MAX_PLACES = 20_000_000
@@ -75,7 +76,7 @@ def highlight_of(result: SearchResult, rows: np.ndarray) -> Highlight:
     """Return hits as a highlight; on a graph, at all their places unless there are too many."""
     hits, names = result.hits, tuple(result.genome.planes.names)
     guides = np.unique(hits.guide_ids[rows]).tolist()
-    title = f"{len(guides):,} guides"
+    title = n_words(len(guides), "guide")
     if len(guides) == 1:
         guide = result.query.guides[guides[0]]
         title = f"{guide.name} {guide.letters}"

@@ -216,7 +216,8 @@ def _find_best(
         raise ParameterError(f"{text} has no guide of {DESIGN_LENGTH} nt with the PAM {pam}")
     if len(found) > MOST_CANDIDATES:
         raise ParameterError(
-            f"{text} has {len(found):,} guides, needs {MOST_CANDIDATES:,} at most: take a part"
+            f"{text} has {n_words(len(found), 'guide')}, needs {MOST_CANDIDATES:,} at most: take "
+            "a part"
         )
     is_graph = isinstance(planes, PathPlanes)
     designed = design_guides(
@@ -258,7 +259,7 @@ def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
     if designed.of_haplotypes:
         by = "by haplotypes that have the target, then by "
         n_with = int(designed.n_haplotypes[best])
-        says.append(f"target in {n_with:,} of {designed.of_haplotypes:,} haplotypes")
+        says.append(f"target in {n_with:,} of {n_words(designed.of_haplotypes, 'haplotype')}")
     if not np.isnan(worst):
         where = " in any of them" if designed.of_haplotypes else ""
         says.append(f"highest CFD elsewhere{where} {worst:.3g}")

@@ -16,6 +16,7 @@ from genoviz.model import PathName
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import LETTER_MASKS
 from genoviz_app.pages.offtargets.search.guide_groups import GuideGroup
+from genoviz_app.parts.words import n_words
 
 LETTERS = frozenset("ACGTURYSWKMBDHVN")
 MAX_MISMATCHES, MAX_BULGE = 10, 2
@@ -64,7 +65,9 @@ class Pam:
             return cls("")
         _check_letters(letters, "the PAM")
         if len(letters) > MAX_LETTERS:
-            raise ParameterError(f"the PAM has {len(letters):,} letters, needs {MAX_LETTERS} most")
+            raise ParameterError(
+                f"the PAM has {n_words(len(letters), 'letter')}, needs {MAX_LETTERS} most"
+            )
         return cls(letters, text.endswith("-"))
 
 
@@ -260,7 +263,9 @@ def _check_guides(guides: Sequence[Guide]) -> None:
     if not guides:
         raise ParameterError("no guides; enter one per line")
     if len(guides) > MAX_GUIDES:
-        raise ParameterError(f"there are {len(guides):,} guides; the page takes {MAX_GUIDES:,}")
+        raise ParameterError(
+            f"there are {n_words(len(guides), 'guide')}; the page takes {MAX_GUIDES:,}"
+        )
     for guide in guides:
         n_letters = len(guide.letters)
         if n_letters > MAX_LETTERS:

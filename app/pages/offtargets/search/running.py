@@ -248,7 +248,7 @@ def iter_search_graph(
     for progress in iter_hits_on_graph(genome.planes.graph, guides, pattern, query.options):
         if progress.n_found > max_sites:
             raise ParameterError(
-                f"there are more than {max_sites:,} hits on stretches of paths; "
+                f"there are more than {n_words(max_sites, 'hit')} on stretches of paths; "
                 "allow fewer mismatches or bulges, or take fewer guides"
             )
         found, n_found = progress.result, progress.n_found

@@ -56,7 +56,7 @@ def left_out_words(result: SearchResult) -> str:
     if result.left_out is None:
         return ""
     n, most = int(result.left_out.sum()), n_words(result.most_differences, "difference")
-    more = f"{n:,} more {'is' if n == 1 else 'are'} counted"
+    more = f"{n_words(n, 'more is', 'more are')} counted"
     if result.query.dna_bulge or result.query.rna_bulge:
         more = f"{n_words(n, 'alignment')} more, with bulges at all places, are counted"
     return (

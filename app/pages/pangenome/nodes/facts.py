@@ -15,6 +15,7 @@ from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.model import PangenomeGraph
 from genoviz_app.pages.pangenome.nodes.visits_table import visit_rows
 from genoviz_app.parts.remote_table import MAX_ROWS, TableRows
+from genoviz_app.parts.words import n_words
 
 MAX_COUNTED_VISITS = 5_000_000
 FACTS = """
@@ -136,7 +137,7 @@ def facts_html(graph: PangenomeGraph, facts: NodeFacts, ends: np.ndarray | None)
     is_one = len(facts.nodes) == 1
     rows = [("Length", f"{facts.length:,} bp")]
     if is_one:
-        rows.append(("Depth", _count(facts.n_visits, "step")))
+        rows.append(("Depth", n_words(facts.n_visits, "step")))
     else:
         rows.insert(0, ("Nodes", f"{len(facts.nodes):,}"))
         rows.append(("Depth", f"{facts.n_visits / len(facts.nodes):,.1f} steps a node"))
@@ -195,7 +196,3 @@ def _names(graph: PangenomeGraph, nodes: Sequence[int]) -> str:
     names = ", ".join(graph.node_names[int(node)] for node in nodes[:LISTED_NODES])
     n_more = len(nodes) - LISTED_NODES
     return f"{names} and {n_more:,} more" if n_more > 0 else names
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

@@ -9,6 +9,7 @@ from genoviz.analyses.graph.query.path_positions import NodeVisits
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, TableRows
+from genoviz_app.parts.words import n_words
 
 COLUMNS = (
     Column("Node", share=10),
@@ -56,7 +57,7 @@ def visit_rows(
     )
     words = np.array([name.lower() for name in names], dtype=np.str_)
     n_more = n_visits - len(frame)
-    note = f"the first of {n_visits:,} visits" if n_more > 0 else ""
+    note = f"the first of {n_words(n_visits, 'visit')}" if n_more > 0 else ""
     tells_nothing = has_nodes or n_more > 0 or (copies == 1).all()
     hidden = ["Copies"] if tells_nothing else []
     hidden += [title for title in ("Node", "Sample", "On its contig") if (frame[title] == "").all()]

@@ -23,7 +23,7 @@ from genoviz_app.parts.picker_fields import UploadField
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NOTICES
-from genoviz_app.parts.words import notices_html, plain_text
+from genoviz_app.parts.words import n_words, notices_html, plain_text
 from genoviz_app.plots.annotation_rows import AnnotationBoxes
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
@@ -288,9 +288,9 @@ def annotation_rows(placed: PlacedAnnotations) -> TableRows:
 def summary_text(placed: PlacedAnnotations) -> str:
     """Return the number of annotations on paths, as one sentence."""
     n_placed, n_all = len(np.unique(placed.rows)), len(placed.annotations)
-    text = f"{n_placed:,} of {n_all:,} annotations lie on paths"
+    text = f"{n_placed:,} of {n_words(n_all, 'annotation')} lie on paths"
     more = len(placed) - n_placed
-    return f"{text}, {len(placed):,} places in all." if more else f"{text}."
+    return f"{text}, {n_words(len(placed), 'place')} in all." if more else f"{text}."
 
 
 def annotation_name(placed: PlacedAnnotations, row: int) -> str:

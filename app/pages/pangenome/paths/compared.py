@@ -32,6 +32,7 @@ from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.legend import ramp_html
 from genoviz_app.plots.path_rows import CORE_COLOUR, EXPECTED_COLOUR, GrowthFigure, RowsFigure
 from genoviz_app.server.jobs import KERNELS
@@ -293,7 +294,7 @@ def write_growth(growth: PangenomeGrowth, plural: str, title: str, path: Path) -
     )  # fmt: skip
     caption = (
         f"Blue: what some of so many {plural} have, orange: what all have, means over all choices; "
-        f"grey: 5 to 95 % of {growth.n_orders:,} orders."
+        f"grey: 5 to 95 % of {n_words(growth.n_orders, 'order')}."
     )
     figure = print_plots([plot], f"Growth of {title}", caption, width=760, height=420)
     path.write_bytes(track_figure_bytes(figure, path.suffix))

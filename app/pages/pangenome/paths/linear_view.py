@@ -26,6 +26,7 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import WORDS_BELOW
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.annotation_rows import NO_BOXES
 from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.plots.path_track import PathTrack, TrackContent
@@ -345,7 +346,7 @@ def readout_html(
     start, end = shown
     seen = f"{start + 1:,.0f} to {end:,.0f} ({end - start:,.0f} bp)"
     if start <= 0 and end >= profile.length:
-        seen = f"all {profile.length:,} bp, {profile.n_steps:,} steps"
+        seen = f"all {profile.length:,} bp, {n_words(profile.n_steps, 'step')}"
     rows = [("Shown", f"{seen}{f'; {note}' if note else ''}")]
     if region is None:
         rows.append(("Region", "none; drag with Select, or search for one"))

@@ -18,6 +18,7 @@ from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import FittingTable
 from genoviz_app.parts.styles import TABLE
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.session import Session
 
 PAGE_SIZE = 40
@@ -306,7 +307,8 @@ class PathList:
         names = self.selected
         if len(names) > DARK.n_colours:
             self._session.problem = (
-                f"{len(names):,} rows are selected, and a picture tells {DARK.n_colours} colours "
+                f"{n_words(len(names), 'row is', 'rows are')} selected, and a picture tells "
+                f"{DARK.n_colours} colours "
                 "apart; select fewer, or colour by how many share a node."
             )
             return

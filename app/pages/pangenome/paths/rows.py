@@ -33,6 +33,7 @@ from genoviz_app.parts.file_button import ExportMenu, Writer, file_stem
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
+from genoviz_app.parts.words import n_words
 from genoviz_app.plots.legend import ramp_html
 from genoviz_app.plots.lit_stretches import LitAlong
 from genoviz_app.plots.path_rows import RowsFigure
@@ -265,9 +266,9 @@ class RowsPanel:
             self.words.object = cell_html(plan, rows, *self._pointer)
             return
         n, n_rows = plan.n_groups, len(plan.groups.names)
-        shown = f"{n:,}" if n == n_rows else f"the first {n_rows:,} of {n:,}"
+        first = "" if n == n_rows else f"the first {n_rows:,} of "
         unit = "bp" if plan.is_by_base else "nodes"
-        words = f"{shown} {plan.groups.by}{'' if n == 1 else 's'}, {plan.axis.length:,} {unit}"
+        words = f"{first}{n_words(n, plan.groups.by)}, {plan.axis.length:,} {unit}"
         legend = f" · {self._legend}" if self._legend else ""
         self.words.object = f"<p>{words}{legend}</p>"
 
@@ -315,7 +316,8 @@ class RowsPanel:
         n_cells = plan.graph.n_nodes * plan.n_groups
         if n_cells > MAX_TABLE_CELLS:
             raise ParameterError(
-                f"a table of {plan.graph.n_nodes:,} nodes and {plan.n_groups:,} columns is too "
+                f"a table of {n_words(plan.graph.n_nodes, 'node')} and "
+                f"{n_words(plan.n_groups, 'column')} is too "
                 "large for a browser; `genoviz presence` writes it on the server"
             )
         return f"{self._stem()}.presence.tsv", partial(write_presence, plan.graph, self.by.value)

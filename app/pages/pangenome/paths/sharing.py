@@ -45,7 +45,7 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
     main_stretch,
     region_nodes,
 )
-from genoviz_app.parts.words import shorten_middle
+from genoviz_app.parts.words import n_words, shorten_middle
 from genoviz_app.plots.lit_stretches import LitAlong
 from genoviz_app.session.lit_sets import Highlight
 
@@ -285,7 +285,11 @@ def cell_html(plan: Plan, rows: PathRows, row: int, x: float) -> str:
     start, end = int(rows.bounds[k]), int(rows.bounds[k + 1])
     nodes = plan.axis.between(start, end)
     names = [escape(plan.graph.node_names[int(node)]) for node in nodes[[0, -1]]]
-    where = f"node {names[0]}" if len(nodes) == 1 else f"{len(nodes):,} nodes, {' to '.join(names)}"
+    where = (
+        f"node {names[0]}"
+        if len(nodes) == 1
+        else f"{n_words(len(nodes), 'node')}, {' to '.join(names)}"
+    )
     if plan.is_by_base:
         where += f" ({start + 1:,}–{end:,} bp)"
     found = "is not there"

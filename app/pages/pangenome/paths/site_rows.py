@@ -14,6 +14,7 @@ from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import Column, TableRows
+from genoviz_app.parts.words import n_words
 
 ALL_KINDS, NO_SITE = -1, -2
 SITE_COLUMNS = (
@@ -107,7 +108,9 @@ def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size:
     chosen = choose_sites(sites, kind, min_size)
     note = ""
     if len(chosen) > MAX_LISTED:
-        note = f"the longest of {len(chosen):,} sites: narrow the kind or the size for others"
+        note = (
+            f"the longest of {n_words(len(chosen), 'site')}: narrow the kind or the size for others"
+        )
         longest = np.argsort(-sites.max_lengths[chosen], kind="stable")[:MAX_LISTED]
         chosen = chosen[np.sort(longest)]
     labels = np.array([label.label for label in SiteKind])

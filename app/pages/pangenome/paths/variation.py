@@ -35,6 +35,7 @@ from genoviz_app.parts.file_button import file_button, file_stem
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import RemoteTable
+from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import Job, JobState, describe_problem
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
@@ -302,7 +303,7 @@ class Variation:
         chosen = choose_sites(self.sites, self.kind.value, self.min_size.value or 0)
         if len(chosen) > MAX_SAVED:
             raise ParameterError(
-                f"a table of {len(chosen):,} sites is too large for a browser;"
+                f"a table of {n_words(len(chosen), 'site')} is too large for a browser;"
                 " `genoviz sites` writes it on the server"
             )
         lines = iter_site_lines(self._graph, self.sites, chosen=chosen)
@@ -327,8 +328,8 @@ def _describe(detail: SiteDetail) -> str:
         words = "more than one entry or exit: a cycle, an inversion or a tip."
         return f"<b>{escape(detail.title)}</b>: {words}"
     n_alleles, n_times = len(detail.alleles), int(detail.alleles.counts.sum())
-    alleles = "allele" if n_alleles == 1 else "alleles"
     return (
-        f"<b>{escape(detail.title)}</b>: {n_alleles:,} {alleles} in {n_times:,} traversals."
+        f"<b>{escape(detail.title)}</b>: {n_words(n_alleles, 'allele')} in "
+        f"{n_words(n_times, 'traversal')}."
         " Click an allele to point it out."
     )

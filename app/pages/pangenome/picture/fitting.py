@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from genoviz.analyses.graph.picture.fold import Fold
 from genoviz.analyses.graph.picture.viewport import Viewport
+from genoviz_app.parts.words import n_words
 
 REFIT_SHARE = 0.8
 FOLD_MARGIN = 0.03
@@ -125,7 +126,7 @@ def shape_text(view: Viewport, fold: Fold | None) -> str:
     """Describe how a view transforms the layout; empty for the true shape."""
     parts = [stretch_text(view)]
     if fold is not None:
-        parts.insert(0, f"Folded into {fold.n_rows} rows")
+        parts.insert(0, f"Folded into {n_words(fold.n_rows, 'row')}")
     return ", ".join(filter(None, parts))
 
 

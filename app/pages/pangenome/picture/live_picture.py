@@ -29,6 +29,7 @@ from genoviz_app.pages.pangenome.picture.frames import (
 from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, GraphView, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import NodeParts, has_edge_index, plane_ends
+from genoviz_app.parts.words import n_words
 from genoviz_app.session.layout_run import LayoutRun
 
 log = logging.getLogger(__name__)
@@ -326,9 +327,9 @@ def describe_picture(run: LayoutRun, view: Viewport | None, fold: Fold | None) -
     graph, snapshot = run.graph, run.snapshot
     if graph is None:
         return "Pangenome graph: none is open"
-    parts = [f"Pangenome graph of {graph.n_nodes:,} nodes"]
+    parts = [f"Pangenome graph of {n_words(graph.n_nodes, 'node')}"]
     if view is not None:
-        plane = "" if fold is None else f", folded into {fold.n_rows} rows"
+        plane = "" if fold is None else f", folded into {n_words(fold.n_rows, 'row')}"
         parts.append(
             f"shown from x {view.x_min:,.0f} to {view.x_max:,.0f} and "
             f"y {view.y_min:,.0f} to {view.y_max:,.0f} bp{plane}"
@@ -345,5 +346,4 @@ def _place(message: Message) -> tuple[float, float]:
 def describe_node(graph: PangenomeGraph, node: int) -> str:
     """Return name, length and depth of a node as lines."""
     length, depth = int(graph.node_lengths[node]), int(graph.node_depths[node])
-    steps = "step" if depth == 1 else "steps"
-    return f"Node {graph.node_names[node]}\n{length:,} bp\nDepth {depth:,} {steps}"
+    return f"Node {graph.node_names[node]}\n{length:,} bp\nDepth {n_words(depth, 'step')}"

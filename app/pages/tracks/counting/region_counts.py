@@ -14,6 +14,7 @@ from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz.model.intervals.intervals import map_contigs
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.pages.tracks.track import find_contig
+from genoviz_app.parts.words import n_words
 
 TSV_HEADER = (
     "contig\tstart\tend\tname\tlength\ttrack\tintervals\tcovered_bases\tcovered_fraction\tmean\n"
@@ -153,5 +154,5 @@ def first_regions(regions: Intervals, limit: int) -> Intervals:
     """Return at most the first ``limit`` regions, with a note on the others."""
     if len(regions) <= limit:
         return regions
-    note = f"The first {limit:,} of {len(regions):,} regions are counted."
+    note = f"The first {limit:,} of {n_words(len(regions), 'region')} are counted."
     return replace(regions.select(np.arange(limit)), notes=(note,))

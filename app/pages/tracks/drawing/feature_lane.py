@@ -8,6 +8,7 @@ import numpy as np
 
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.tracks.drawing.feature_packing import MAX_HIDDEN, Packer, View, label_of
+from genoviz_app.parts.words import n_words
 
 MAX_BOXES, MAX_BLOCKS = 2000, 6000
 INNER_GAP = 5
@@ -140,5 +141,5 @@ def describe_feature(table: FeatureTable, row: int) -> list[str]:
         parts.append(f"score {found.scores[row]:g}")
     n_blocks = len(table.blocks_of(row))
     if n_blocks:
-        parts.append(f"{n_blocks:,} blocks")
+        parts.append(n_words(n_blocks, "block"))
     return [part for part in parts if part]

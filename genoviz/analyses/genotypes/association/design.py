@@ -15,7 +15,7 @@ from genoviz.analyses.genotypes.covariates import (
     independent_columns,
 )
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -89,7 +89,8 @@ class Design:
         """
         if not self.is_binary:
             raise ParameterError(
-                f"{self.trait} has {len(np.unique(self.response)):,} values; a logistic model "
+                f"{self.trait} has {n_words(len(np.unique(self.response)), 'value')}; a logistic "
+                "model "
                 "needs two, such as 1 for controls and 2 for cases"
             )
         is_case = (self.phenotype == self.response.max()).astype(np.float64)
@@ -127,7 +128,7 @@ def make_design(
         raise ParameterError(f"covariates have shape {columns.shape}, need ({n_samples}, count)")
     names = _names(covariate_names, columns.shape[1])
     if not np.isfinite(y).any():
-        what = f"all {n_samples:,} samples" if n_samples > 1 else "the only sample"
+        what = f"all {n_words(n_samples, 'sample')}" if n_samples > 1 else "the only sample"
         raise ParameterError(f"{trait} is missing for {what}")
     is_there = np.isfinite(y) & np.isfinite(columns).all(1)
     if not is_there.any():
@@ -148,7 +149,9 @@ def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"number {k + 1}" for k in range(n))
     if len(names) != n:
-        raise ParameterError(f"{len(names)} names are given for {n} covariates")
+        raise ParameterError(
+            f"{n_words(len(names), 'name is', 'names are')} given for {n_words(n, 'covariate')}"
+        )
     return tuple(names)
 
 
@@ -162,7 +165,8 @@ def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
         )
     if (y == y[0]).all():
         raise ParameterError(
-            f"{trait} is {y[0]:g} for all {n:,} samples that have it and all covariates; needs at "
+            f"{trait} is {y[0]:g} for all {n_words(n, 'sample')} that have it and all covariates; "
+            "needs at "
             "least two different values"
         )
     spread = y.max() - y.min()
@@ -306,6 +310,8 @@ def _note(kind: Kind, n: int, x_model: XModel, has_sex: bool) -> str:
     if kind == Kind.X:
         highest = "2" if x_model == "diploid" else "1"
         sex = " and sex is a covariate" if has_sex else ""
-        return f"X is tested with {n:,} samples, where males have 0 or {highest} of A1{sex}"
+        return (
+            f"X is tested with {n_words(n, 'sample')}, where males have 0 or {highest} of A1{sex}"
+        )
     who = "males" if kind == Kind.Y else "samples"
     return f"{kind.name} is tested with {n:,} {who}, who have 0 or 1 of A1"

@@ -27,7 +27,7 @@ from genoviz.analyses.genotypes.covariates import note_few_samples
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_least, n_words
 from genoviz.generators import Progress, in_one_go, last_of, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -248,7 +248,9 @@ def _iter_regions(
     """
     is_there = scales > 0
     if not is_there.any():
-        raise ParameterError(f"none of {len(scales):,} variants varies, needs one that does")
+        raise ParameterError(
+            f"none of {n_words(len(scales), 'variant')} varies, needs one that does"
+        )
     units, deviation = scales[is_there], np.sqrt(squares / (n - 1))
     model = SingleEffects(
         cross[np.ix_(is_there, is_there)] / units / units[:, None],

@@ -16,7 +16,7 @@ from genoviz.analyses.genotypes.association.variant_sites import (
     take_usable,
     with_keys,
 )
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.chromosomes import check_autosomes
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def meta_analyse(
         lost = rows.height - completed.height
         if lost:
             notes.append(
-                f"{studies[number].name}: {lost:,} variants have no A2, and that of the other "
-                "files is unknown or not the only one; they are left out"
+                f"{studies[number].name}: {n_words(lost, 'variant has', 'variants have')} no A2, "
+                "and that of the other files is unknown or not the only one; left out"
             )
     if not len(sites):
         raise ParameterError("no file has a variant with an effect and both alleles")
@@ -177,7 +177,10 @@ class _Study:
 
     def tell_strands(self) -> list[str]:
         """Return a note on the variants whose strand is not that of the first file."""
-        told = f"{self.name}: {self.n_flipped:,} variants have the alleles of the other strand"
+        told = (
+            f"{self.name}: {n_words(self.n_flipped, 'variant has', 'variants have')} the alleles "
+            "of the other strand"
+        )
         return [told] * (self.n_flipped > 0)
 
     def spread(self, field: int, n_sites: int) -> np.ndarray:
@@ -201,23 +204,25 @@ def _combine(
     is_kept = n_files >= min_files
     if not is_kept.any():
         raise ParameterError(
-            f"no variant is in {min_files} of the {len(studies)} files with the same contig, "
+            f"no variant is in {min_files} of the {n_words(len(studies), 'file')} with the same "
+            "contig, "
             "position and alleles"
         )
     notes, lost = [], int((~is_kept).sum())
     if lost:
         shared = sites.frame.select(PLACE).is_duplicated().to_numpy()
         notes.append(
-            f"{lost:,} variants are in fewer than {min_files} files and are left out; "
-            f"{int((shared & ~is_kept).sum()):,} of them have the position, but not the alleles, "
+            f"{n_words(lost, 'variant is', 'variants are')} in fewer than {min_files} files, "
+            f"and left out; {int((shared & ~is_kept).sum()):,} of them have the position, but not "
+            "the alleles, "
             "of another variant"
         )
     ambiguous = sites.frame["alleles"].is_in(["A/T", "C/G"]).to_numpy()
     several = int((ambiguous & is_kept & (n_files > 1)).sum())
     if several:
         notes.append(
-            f"{several:,} variants are A/T or C/G, so that their strand is unknown; they match "
-            "as written"
+            f"{n_words(several, 'variant is', 'variants are')} A/T or C/G, of unknown "
+            "strand, and matched as written"
         )
     names = _take_names(sites, is_kept)
     rows = names["row"].to_numpy()

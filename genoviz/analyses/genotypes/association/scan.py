@@ -30,7 +30,7 @@ from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks
 from genoviz.backend import Backend, Scheduler
-from genoviz.errors import check_choice
+from genoviz.errors import check_choice, n_words
 from genoviz.generators import Progress, finish, in_one_go, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -338,7 +338,7 @@ def scan_of(
         sentence=(
             f"{n_tested:,} of {len(p):,} variant{'s are' if len(p) != 1 else ' is'} "
             f"tested with {len(design.kept):,} of "
-            f"{n_samples:,} samples and {n_covariates} covariate{'s' * (n_covariates != 1)}."
+            f"{n_words(n_samples, 'sample')} and {n_words(n_covariates, 'covariate')}."
         ),
         coding=terms,
         terms=each,

@@ -23,7 +23,7 @@ from genoviz.analyses.genotypes.association.set_statistics import SetStatistics
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import note_left_out, variants_of
-from genoviz.errors import ParameterError, check_choice, check_least
+from genoviz.errors import ParameterError, check_choice, check_least, n_words
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -238,11 +238,12 @@ def check_options(
         rows = np.asarray(rows)
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
             raise ParameterError(
-                f"set {name} is {rows.dtype} of {rows.ndim} dimensions, needs integers of 1"
+                f"set {name} is {rows.dtype} of {n_words(rows.ndim, 'dimension')}, needs integers "
+                "of 1"
             )
         if rows.size and not 0 <= rows.min() <= rows.max() < genotypes.n_variants:
             raise ParameterError(
-                f"set {name} has an index beyond the {genotypes.n_variants:,} variants"
+                f"set {name} has an index beyond the {n_words(genotypes.n_variants, 'variant')}"
             )
 
 
@@ -256,7 +257,8 @@ def describe_untested(
     notes = []
     if n_few:
         notes.append(
-            f"Not tested: {n_few:,} of {len(n_variants):,} sets, with {needed} variants that vary "
+            f"Not tested: {n_few:,} of {n_words(len(n_variants), 'set')}, with {needed} variants "
+            "that vary "
             "and are rare enough."
         )
     if n_explained:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.chromosomes import chromosome_names
 
 if TYPE_CHECKING:
@@ -115,7 +115,9 @@ def take_usable(
     for lacking, test in tests.items():
         table = table.filter(test.fill_null(value=False))
         lost, n_before = n_before - table.height, table.height
-        notes += [f"{name}: {lost:,} rows have {lacking} and are left out"] * (lost > 0)
+        if lost:
+            rows = n_words(lost, "row has", "rows have")
+            notes.append(f"{name}: {rows} {lacking}; left out")
     return table, notes
 
 

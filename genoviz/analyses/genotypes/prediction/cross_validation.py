@@ -22,7 +22,7 @@ from genoviz.analyses.genotypes.prediction.preconditioners import variant_precon
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_least, n_words
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -215,7 +215,8 @@ def _check_folds(folds: int, repeats: int, n_trained: int) -> None:
     check_least("repeats", repeats, 1)
     if n_trained < _MIN_FOLD * folds:
         raise ParameterError(
-            f"{n_trained} samples have a phenotype and all covariates, need at least "
+            f"{n_words(n_trained, 'sample has', 'samples have')} a phenotype and all covariates, "
+            "need at least "
             f"{_MIN_FOLD * folds} for {folds} folds"
         )
 

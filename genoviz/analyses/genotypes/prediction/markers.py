@@ -5,7 +5,7 @@ from __future__ import annotations
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.genotypes import Genotypes
 
 
@@ -45,7 +45,8 @@ class Markers:
         self.scale = float(2 * (frequencies * (1 - frequencies)).sum())
         if self.scale == 0:
             raise ParameterError(
-                f"none of the {genotypes.n_variants:,} variants differs between the samples: there "
+                f"none of the {n_words(genotypes.n_variants, 'variant')} differs between the "
+                "samples: there "
                 "is nothing to predict from"
             )
         if is_halved:

@@ -15,7 +15,7 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
 )
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
@@ -87,7 +87,7 @@ def estimate_gamma(
     if np.linalg.eigvalsh(gamma)[0] <= 0:
         raise ParameterError(
             f"gamma cannot be estimated: {len(genotyped):,} genotyped animals are too few for "
-            f"{len(gamma):,} groups; join some, or give gamma"
+            f"{n_words(len(gamma), 'group')}; join some, or give gamma"
         )
     return gamma
 

@@ -17,7 +17,7 @@ from genoviz.analyses.genotypes.matrix_parts import KERNEL
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.backend import load_kernel, to_host
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -281,8 +281,10 @@ class SparseInverse:
             )
             if not last.residuals[-1].max(initial=0.0) <= _LARGEST_RESIDUAL:
                 raise ParameterError(
-                    f"the relationships of {len(diagonal):,} ancestors without genotypes are not "
-                    f"solved after {last.iteration:,} iterations; needs a pedigree of fewer "
+                    f"the relationships of {n_words(len(diagonal), 'ancestor')} without genotypes "
+                    "are not "
+                    f"solved after {n_words(last.iteration, 'iteration')}; needs a pedigree of "
+                    "fewer "
                     "generations"
                 )
             return last.solution

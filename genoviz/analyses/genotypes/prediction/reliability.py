@@ -29,7 +29,7 @@ from genoviz.analyses.genotypes.variances.estimate import (
     iter_relationships_of,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice, check_least
+from genoviz.errors import ParameterError, check_choice, check_least, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
@@ -73,7 +73,10 @@ class ReliabilitySnapshot:
         if not self.n_draws:
             return f"mean reliability {mean:.4f}"
         most = np.nanmax(self.standard_errors)
-        words = f"mean reliability {mean:.4f}, each ± {most:.3f} or less by {self.n_draws:,} draws"
+        words = (
+            f"mean reliability {mean:.4f}, each ± {most:.3f} or less by "
+            f"{n_words(self.n_draws, 'draw')}"
+        )
         return words if self.is_converged else f"{words}, whose equations have not converged"
 
 

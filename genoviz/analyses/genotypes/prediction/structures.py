@@ -20,7 +20,7 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
     iter_factorise,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.generators import last_of
 from genoviz.model.genotypes.mixed_model import (
     Descent,
@@ -85,7 +85,8 @@ def _ancestry_inverse(structure: PedigreeRelationships, n_levels: int) -> csr_ar
     n_animals, n_groups = len(pedigree), len(pedigree.groups)
     if n_levels != n_animals + n_groups:
         raise ParameterError(
-            f"an effect has {n_levels:,} levels, and its pedigree {n_animals + n_groups:,} animals "
+            f"an effect has {n_words(n_levels, 'level')}, and its pedigree "
+            f"{n_words(n_animals + n_groups, 'animal')} "
             "and groups"
         )
     if structure.has_inbreeding:
@@ -116,7 +117,8 @@ class GenomicRows:
         self._parts = SingleStepParts(structure.genotypes, pedigree, None, 1.0, weight, backend)
         if len(places) != self._parts.n_rows:
             raise ParameterError(
-                f"an effect has {len(places):,} levels, and its pedigree {self._parts.n_rows:,} "
+                f"an effect has {n_words(len(places), 'level')}, and its pedigree "
+                f"{self._parts.n_rows:,} "
                 "animals and groups"
             )
         if not structure.allows_inbreeding:
@@ -200,8 +202,8 @@ class MarkerRows:
         genotypes = structure.genotypes
         if len(places) != genotypes.n_samples:
             raise ParameterError(
-                f"an effect has {len(places):,} levels, and its genotypes are of "
-                f"{genotypes.n_samples:,} samples"
+                f"an effect has {n_words(len(places), 'level')}, and its genotypes are of "
+                f"{n_words(genotypes.n_samples, 'sample')}"
             )
         self._markers = Markers(genotypes, backend)
         self._matrix = self._markers.matrix
@@ -258,6 +260,7 @@ def _check_outbred(pedigree: Pedigree) -> None:
     inbred = parents[inbreeding(pedigree)[parents] > 0]
     if len(inbred):
         raise ParameterError(
-            f"{len(inbred):,} parents are inbred, such as {pedigree.ids[inbred[0]]!s}: A^-1 of "
+            f"{n_words(len(inbred), 'parent is', 'parents are')} inbred, such as "
+            f"{pedigree.ids[inbred[0]]!s}: A^-1 of "
             "add_animal does not allow for it, and relationships of genotyped animals do"
         )

@@ -27,7 +27,7 @@ from genoviz.analyses.genotypes.variances.correlation_results import (
 from genoviz.analyses.genotypes.variances.covariances import DiagonalCovariance, check_distinct
 from genoviz.analyses.genotypes.variances.estimate import iter_relationships_of
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_least, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -163,7 +163,9 @@ def _train(
     n_values = (~np.isnan(values)).sum(axis=0)
     few, least = int(n_values.argmin()), training.basis.shape[1] + 2
     if n_values[few] < least:
-        raise ParameterError(f"trait {few + 1} has {n_values[few]:,} values, needs {least:,}")
+        raise ParameterError(
+            f"trait {few + 1} has {n_words(n_values[few], 'value')}, needs {least:,}"
+        )
     if np.isinf(values).any():
         raise ParameterError("phenotypes have values that are not finite")
     if (np.nanvar(values, axis=0) == 0).any():

@@ -24,7 +24,7 @@ from genoviz.analyses.graph.layout.stress import link_stress
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
 from genoviz.backend import Backend, array_module, to_device, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import GraphLayout, PangenomeGraph
 
 
@@ -209,7 +209,8 @@ def iter_run(
     """
     if start is not None and start.n_nodes != graph.n_nodes:
         raise ParameterError(
-            f"the layout to start from has {start.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
+            f"the layout to start from has {n_words(start.n_nodes, 'node')} and the graph "
+            f"{graph.n_nodes:,}"
         )
     used = None if paths is None else graph.find_paths(paths)
 
@@ -286,7 +287,7 @@ def _note_idle(graph: PangenomeGraph, is_untouched: np.ndarray) -> str:
     }
     counts = {where: int(nodes.sum()) for where, nodes in groups.items()}
     found = {where: count for where, count in counts.items() if count}
-    nodes = f"{n_untouched:,} of {graph.n_nodes:,} nodes"
+    nodes = f"{n_untouched:,} of {n_words(graph.n_nodes, 'node')}"
     if len(found) > 1:
         parts = ", ".join(f"{count:,} {where}" for where, count in found.items())
         return f"{nodes} stay where they began: {parts}."

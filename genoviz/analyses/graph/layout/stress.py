@@ -19,7 +19,7 @@ from genoviz.analyses.graph.layout.stress_results import (
 )
 from genoviz.analyses.graph.layout.stress_sampler import FIRST_PAIRS, StressSampler, term_weights
 from genoviz.backend import Backend, load_kernel, to_device
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.generators import iter_slices, last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -235,6 +235,6 @@ def check_layout(graph: PangenomeGraph, layout: GraphLayout) -> None:
     """Raise ``ParameterError`` unless a layout has as many nodes as the graph."""
     if layout.n_nodes != graph.n_nodes:
         raise ParameterError(
-            f"the layout has {layout.n_nodes:,} nodes and the graph {graph.n_nodes:,}; "
+            f"the layout has {n_words(layout.n_nodes, 'node')} and the graph {graph.n_nodes:,}; "
             "they need to be of the same graph"
         )

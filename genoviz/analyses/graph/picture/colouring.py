@@ -16,7 +16,7 @@ from genoviz.analyses.graph.layout.components import find_components
 from genoviz.analyses.graph.picture import colour_modes as modes
 from genoviz.analyses.graph.picture.colours import Colouring
 from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 
@@ -199,7 +199,7 @@ def by_table(graph: PangenomeGraph, table: NodeTable, name: str = "") -> Colouri
     column = table.find(name)
     if len(column.values) != graph.n_nodes:
         raise ParameterError(
-            f"{table.name} has values of {len(column.values):,} nodes, "
+            f"{table.name} has values of {n_words(len(column.values), 'node')}, "
             f"and the graph has {graph.n_nodes:,}"
         )
     if column.kind == "numbers":

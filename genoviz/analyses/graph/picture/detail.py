@@ -16,7 +16,7 @@ from genoviz.analyses.graph.picture.curves import (
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
 from genoviz.analyses.graph.picture.viewport import Viewport
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import PangenomeGraph
 
 MIN_BASE_PIXELS = 6.0
@@ -104,7 +104,7 @@ def find_detail(
     """
     if drawing.n_nodes != graph.n_nodes:
         raise ParameterError(
-            f"the drawing has {drawing.n_nodes:,} nodes and the graph {graph.n_nodes:,}"
+            f"the drawing has {n_words(drawing.n_nodes, 'node')} and the graph {graph.n_nodes:,}"
         )
     if nodes is None:
         nodes = drawing.visible_nodes(viewport, limit=max_nodes + 1, fold=fold)

@@ -13,7 +13,7 @@ import numpy as np
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import Backend, load_kernel, resolve_backend, to_host
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_least, n_words
 from genoviz.kernels.nearest_segment import Aim
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 
@@ -86,7 +86,7 @@ def check_nodes(nodes: Any, n_nodes: int | None = None) -> np.ndarray:
     array = np.ascontiguousarray(array, np.int64)
     if array.size and (array.min() < 0 or (n_nodes is not None and array.max() >= n_nodes)):
         wrong = array[(array < 0) | (array >= (n_nodes or np.inf))][0]
-        of_nodes = "" if n_nodes is None else f" among {n_nodes:,} nodes"
+        of_nodes = "" if n_nodes is None else f" among {n_words(n_nodes, 'node')}"
         raise ParameterError(f"there is no node number {wrong:,}{of_nodes}")
     return array
 

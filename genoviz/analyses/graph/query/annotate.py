@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import Annotations, PangenomeGraph, PathName, PathRegion
 
 __all__ = ["PlacedAnnotations", "place_annotations"]
@@ -99,7 +99,7 @@ class _Outcome:
 
 
 def _count(n: int) -> str:
-    return f"{n:,} annotation is" if n == 1 else f"{n:,} annotations are"
+    return n_words(n, "annotation is", "annotations are")
 
 
 def _some(names: list[str]) -> str:
@@ -265,7 +265,10 @@ class PlacedAnnotations:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"PlacedAnnotations({len(self):,} places of {len(self.annotations):,} annotations)"
+        return (
+            f"PlacedAnnotations({n_words(len(self), 'place')} of "
+            f"{n_words(len(self.annotations), 'annotation')})"
+        )
 
     @property
     def regions(self) -> Sequence[PathRegion]:

@@ -12,7 +12,7 @@ import numpy as np
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.analyses.graph.query.regions import resolve_region
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import ByteStrings, PangenomeGraph, PathRegion
 
 _LOOKS_LIKE_A_PLACE = re.compile(r":\d[\d,]*(-\d[\d,]*)?$")
@@ -98,7 +98,7 @@ def _find_nodes(graph: PangenomeGraph, text: str) -> list[Finding]:
     nodes = {graph.node_names.find(name) for name in names}
     if len(names) < 2 or -1 in nodes:
         return []
-    return [Finding("node", f"{len(nodes):,} nodes", np.array(sorted(nodes), np.int64))]
+    return [Finding("node", n_words(len(nodes), "node"), np.array(sorted(nodes), np.int64))]
 
 
 def _find_annotations(placed: PlacedAnnotations, text: str, limit: int) -> list[Finding]:

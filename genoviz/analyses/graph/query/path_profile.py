@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import PangenomeGraph
 
 BLOCK = 64
@@ -88,7 +88,7 @@ class PathProfile:
         )
 
     def __repr__(self) -> str:
-        return f"PathProfile({self.n_steps:,} steps, {self.length:,} bp)"
+        return f"PathProfile({n_words(self.n_steps, 'step')}, {self.length:,} bp)"
 
     @property
     def n_steps(self) -> int:

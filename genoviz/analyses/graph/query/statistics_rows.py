@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from genoviz.analyses.graph.query.statistics_results import GraphStatistics, SequenceClass
+from genoviz.errors import n_words
 
 MAX_LISTED_COMPONENTS = 5
 
@@ -108,7 +109,7 @@ def _depth_rows(s: GraphStatistics) -> list[tuple]:
         ("Highest", f"{s.max_depth:,}", ""),
         (
             "On no path",
-            f"{s.n_unvisited:,} nodes, {s.unvisited_length:,} bp",
+            f"{n_words(s.n_unvisited, 'node')}, {s.unvisited_length:,} bp",
             "Nodes that no path visits.",
         ),
         ("Reverse steps", f"{100 * s.reverse_share:.3g} %", "Steps on the reverse strand."),
@@ -118,7 +119,7 @@ def _depth_rows(s: GraphStatistics) -> list[tuple]:
 def _sample_rows(s: GraphStatistics) -> list[tuple]:
     def text(part: SequenceClass) -> str:
         share = _percent(part.length, s.total_length)
-        return f"{part.n_nodes:,} nodes, {part.length:,} bp ({share})"
+        return f"{n_words(part.n_nodes, 'node')}, {part.length:,} bp ({share})"
 
     return [
         ("Samples", f"{s.n_samples:,}", "By the PanSN part of the path names."),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from genoviz.analyses.graph.sites.kinds import SiteKind
+from genoviz.errors import n_words
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,8 +92,9 @@ class VariationSites:
 
     def __repr__(self) -> str:
         return (
-            f"VariationSites({len(self):,} sites, {len(self.allele_counts):,} alleles, "
-            f"{len(self.gap_starts):,} stretches without a site)"
+            f"VariationSites({n_words(len(self), 'site')}, "
+            f"{n_words(len(self.allele_counts), 'allele')}, "
+            f"{n_words(len(self.gap_starts), 'stretch', 'stretches')} without a site)"
         )
 
     def count_kinds(self, chosen: np.ndarray | None = None) -> dict[str, int]:

@@ -27,7 +27,7 @@ from genoviz.analyses.graph.sites.walks import (
     count_alleles,
     sort_alleles,
 )
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import PangenomeGraph
 
 BLOCK_STEPS = 2_000_000
@@ -101,7 +101,10 @@ def _path_index(graph: PangenomeGraph, path: str | int) -> int:
         raise graph.path_directory.unknown(path)
     if len(found) > 1:
         examples = ", ".join(graph.path_names[index] for index in found[:3])
-        raise ParameterError(f"{len(found):,} paths are of {path!r}; name one of them: {examples}")
+        raise ParameterError(
+            f"{n_words(len(found), 'path is', 'paths are')} of {path!r}; name one of them: "
+            f"{examples}"
+        )
     return found[0]
 
 
@@ -248,7 +251,10 @@ class _SiteTable:
         n_added = self.handles.n_added
         if not n_added:
             return ()
-        return (f"{n_added:,} edges that paths take are not in the graph; they count as edges.",)
+        return (
+            f"{n_words(n_added, 'edge that paths take is', 'edges that paths take are')} not in "
+            "the graph, and counted as well.",
+        )
 
 
 def _reduce(

@@ -159,7 +159,7 @@ def test_kind_and_size_choose_what_is_listed_and_saved(opened, tmp_path, monkeyp
     poll_until(opened.session.poll, lambda: shown(opened)["Kind"].tolist() == ["SNP"])
     assert saved(panel, tmp_path)[1].startswith("R#1#c\t1005\t1006\t>1>4\tSNP\t")
     monkeypatch.setattr("genoviz_app.pages.pangenome.paths.variation.MAX_SAVED", 0)
-    with pytest.raises(ParameterError, match="a table of 1 sites is too large"):
+    with pytest.raises(ParameterError, match="a table of 1 site is too large"):
         panel._prepare_file()
     panel.set_graph(None)
     with pytest.raises(ParameterError, match="no sites yet"):

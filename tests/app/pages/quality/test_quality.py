@@ -131,13 +131,13 @@ def test_what_explains_stress_is_said_of_each_place():
     assert sorted(why) == sorted(zip(frame["Node"], frame["Path"], strict=True))
     assert "1 bp drawn 100 long" in why["2", graph.path_names[0]]
     assert "4 bp drawn 1 long" in why["4", graph.path_names[1]]
-    assert why["4", graph.path_names[1]].endswith("the path comes 2 times")
+    assert why["4", graph.path_names[1]].endswith("the path visits it 2 times")
     assert not any("drawn" in words for (node, _), words in why.items() if node in "13")
     for row in frame.itertuples():
         path = graph.find_path(row.Path)
         steps = graph.steps[slice(*graph.path_offsets[path : path + 2])] >> 1
         n_times = int((steps == row.Index).sum())
-        assert (f"the path comes {n_times} times" in row.Why) == (n_times > 1)
+        assert (f"the path visits it {n_times} times" in row.Why) == (n_times > 1)
     is_torn = ["torn joint" in words for words in frame["Why"]]
     assert is_torn == [near.is_torn[step] for step in near.find_worst(graph, len(near.steps))]
 
