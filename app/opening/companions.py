@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations, place_annotations
 from genoviz.io.graph.layout_files import read_layout
 from genoviz.io.intervals.annotations import read_annotations
@@ -107,16 +108,25 @@ class OpenLayout:
         Name shown to users.
     layout
         The layout.
+    stress
+        Its path stress if it is known, from the record of `genoviz layout --all`.
     """
 
     source: str
     title: str
     layout: GraphLayout
+    stress: PathStress | None = None
 
 
 def iter_open_layout(
-    path: Path, graph: PangenomeGraph, *, source: str = "", title: str
+    path: Path,
+    graph: PangenomeGraph,
+    *,
+    source: str = "",
+    title: str,
+    stress: PathStress | None = None,
 ) -> Iterator[OpeningProgress]:
     """Open the layout of a graph; the last progress has it."""
     yield OpeningProgress(f"Reading the layout {title}")
-    yield OpeningProgress("Ready", 1.0, OpenLayout(source, title, read_layout(path, graph)))
+    layout = read_layout(path, graph)
+    yield OpeningProgress("Ready", 1.0, OpenLayout(source, title, layout, stress))

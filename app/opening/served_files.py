@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
+from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.collection.members import GraphMember
 from genoviz.collection.records import MemberLayout, read_record
 from genoviz.errors import ParameterError
@@ -103,6 +105,19 @@ class ServedGraph:
         if self.member is None:
             return None
         return read_record(GraphMember(self.name, self.path), self.member.place)
+
+    def stress_of(self, layout: Path) -> PathStress | None:
+        """Return the path stress of a layout if it is that of the record, or None.
+
+        The record does not have the number of terms, so this is 0, nor their median.
+        """
+        if self.member is None or layout.resolve() != self.member.place:
+            return None
+        record = self.record()
+        if record is None or None in (record.stress, record.stress_low, record.stress_high):
+            return None
+        interval = record.stress_low, record.stress_high
+        return PathStress(record.stress, *interval, math.nan, 0, 0, False, "steps")
 
     def with_layout(self, *, is_there: bool) -> ServedGraph:
         """Return it with or without the layout in its collection."""

@@ -32,6 +32,15 @@ UNFOLDED: WeakKeyDictionary[PangenomeGraph, tuple[LayoutSnapshot, list]] = WeakK
 """Finished layouts of small graphs that any tab has open, with their stress."""
 
 
+def say_terms(stress: PathStress) -> str:
+    """Return what a stress is the mean of; a layout's record does not have the number of terms."""
+    weighting = f"in which a path counts by its {stress.weighting}"
+    if not stress.n_terms:
+        return f"Mean of sampled terms, {weighting}, from the record of the layout"
+    median = f" and whose median is {stress.median:.2g}"
+    return f"Mean of {stress.n_terms:,} sampled terms, {weighting}{median}"
+
+
 class RunState(StrEnum):
     """State of the layout for its controls."""
 
@@ -217,17 +226,24 @@ class LayoutRun:
             self.reset()
             self.error = error
 
-    def load(self, layout: GraphLayout) -> None:
-        """Show a previously computed layout, and sample its stress."""
+    def load(self, layout: GraphLayout, stress: PathStress | None = None) -> None:
+        """Show a previously computed layout with its stress, which is sampled if it is unknown."""
         self._cancel()
         self.snapshot, self.error = None, None
-        self._job = self._submit(self._iter_load(layout), title="layout from a file")
+        self._job = self._submit(self._iter_load(layout, stress), title="layout from a file")
         self._set_state(RunState.LOADED)
 
-    def _iter_load(self, layout: GraphLayout) -> Iterator[LayoutSnapshot]:
+    def _iter_load(
+        self, layout: GraphLayout, stress: PathStress | None
+    ) -> Iterator[LayoutSnapshot]:
         graph, history = self.graph, []
         self.history = history
         snapshot = loaded_snapshot(layout, backend=self.settings.backend)
+        if stress is not None:
+            # Sampling takes eight bytes for each step of the graph.
+            history.append((0, stress))
+            yield replace(snapshot, stress=stress)
+            return
         yield snapshot
         stress = sampled_path_stress(
             graph_to_measure(graph), layout, n_samples=STRESS_SAMPLES, backend=self.settings.backend

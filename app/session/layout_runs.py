@@ -95,13 +95,13 @@ class LayoutRuns:
         awaits_layout = layout is None and self._session.awaits_layout
         run.set_graph(None if opened is None else opened.graph, awaits_layout=awaits_layout)
         if layout is not None:
-            run.load(layout.layout)
+            run.load(layout.layout, layout.stress)
         elif unfolds and not awaits_layout:
             run.unfold()
 
     def _on_layout(self, event: Any) -> None:
         if event.new is not None and "run" in vars(self):
-            self.run.load(event.new.layout)
+            self.run.load(event.new.layout, event.new.stress)
 
     @property
     def version(self) -> tuple:

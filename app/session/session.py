@@ -388,7 +388,9 @@ class Session(param.Parameterized):
             raise GenovizError(f"{title} holds the {kind} of a graph; open the graph first")
         graph = self.opened.graph
         if kind is FileKind.LAYOUT:
-            yield from iter_open_layout(path, graph, source=source, title=title)
+            genome = (each for each in self.files if str(each.path) == self.opened.source)
+            stress = next((each.stress_of(path) for each in genome), None)
+            yield from iter_open_layout(path, graph, source=source, title=title, stress=stress)
         else:
             others = self.annotation_files.files
             yield from iter_open_annotations(path, graph, others=others, source=source, title=title)

@@ -15,7 +15,7 @@ from genoviz_app.pages.pangenome.paths.choice import choose_paths
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import NUMBERS
 from genoviz_app.plots.legend import short_number
-from genoviz_app.session.layout_run import LayoutRun, RunProgress, RunState
+from genoviz_app.session.layout_run import LayoutRun, RunProgress, RunState, say_terms
 from genoviz_app.session.layout_settings import backend_options
 
 LOOK_SECONDS = 0.25
@@ -178,11 +178,10 @@ def _stress_text(progress: RunProgress) -> tuple[str, str]:
     if stress is None or not math.isfinite(stress.mean):
         return "–", ""
     half = (stress.ci_high - stress.ci_low) / 2
+    interval = f"{plain(stress.ci_low, 3)} to {plain(stress.ci_high, 3)}"
     return (
         f"{plain(stress.mean, 3)} ± {plain(half, 2)}",
-        f"Mean of {stress.n_terms:,} sampled terms, in which a path counts by its"
-        f" {stress.weighting}; 95 % confidence interval {plain(stress.ci_low, 3)} to"
-        f" {plain(stress.ci_high, 3)}; median {stress.median:.2g}",
+        f"{say_terms(stress)}; 95 % confidence interval {interval}",
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.collection.layouts import layout_collection
 from genoviz.collection.members import GraphMember, read_collection
@@ -23,8 +24,10 @@ from genoviz_app.opening.served_files import ServedGraph, group_files
 from genoviz_app.server.lab import read_lab
 from genoviz_app.server.serving import offer_files
 from genoviz_app.server.settings import SETTINGS
+from genoviz_app.session import layout_run
 from genoviz_app.session.address import Address
 from genoviz_app.session.finding import Openings, suggest
+from genoviz_app.session.layout_run import say_terms
 from tests.app.conftest import poll_until
 from tests.waiting import wait_until
 
@@ -217,6 +220,39 @@ def test_the_header_finds_in_all_chromosomes(dashboard):
     finder.find("chr77")
     poll_until(dashboard.poll, lambda: session.problem)
     assert "Nothing that is open is called 'chr77'" in session.problem
+
+
+def test_the_stress_of_a_chromosome_is_that_of_its_record(dashboard, monkeypatch):
+    """It is sampled only where the record lacks it."""
+    sampled = []
+
+    def sample(graph, *_, **__):
+        sampled.append(graph.path_names[0])
+        return PathStress(0.5, 0.4, 0.6, 0.1, 9, 0, False)
+
+    monkeypatch.setattr(layout_run, "sampled_path_stress", sample)
+    session, table = dashboard.session, dashboard.page.chromosomes
+    run = session.runs.run
+    poll_until(dashboard.poll, lambda: table._is_known)
+    for name in NAMES:
+        table._handle_msg({"act": "open", "name": name})
+        poll_until(dashboard.poll, lambda: session.layout is not None)
+        poll_until(dashboard.poll, lambda: getattr(run.snapshot, "stress", None) is not None)
+        stress = run.progress.stress
+        if name == "chr2":
+            record = read_record(
+                GraphMember(name, Path("genome/chr2.gfa")), Path("layouts/chr2.lay")
+            )
+            assert (stress.mean, stress.ci_low, stress.ci_high) == (
+                record.stress, record.stress_low, record.stress_high,
+            )  # fmt: skip
+            assert "record of the layout" in say_terms(stress)
+            assert sampled == []
+        else:
+            assert stress.mean == 0.5
+            assert say_terms(stress).startswith("Mean of 9 sampled terms")
+        session.leave_graph()
+    assert sampled == ["REFA#0#chr10"]
 
 
 def test_a_chromosome_is_opened_and_left_and_its_memory_is_free(dashboard):
