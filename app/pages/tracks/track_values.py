@@ -17,7 +17,7 @@ from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.tracks.track import Track
-from genoviz_app.parts.words import n_words
+from genoviz_app.parts.words import n_words, write_place
 
 BASES_PER_SLICE = 1 << 22
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -129,7 +129,8 @@ def iter_write_bigwig(
         for name in ("starts", "ends", "scores")
     )
     if not len(starts):
-        raise ParameterError(f"{track.title} has no value in {region}, and a bigWig needs one")
+        place = write_place(region)
+        raise ParameterError(f"{track.title} has no value in {place}, and a bigWig needs one")
     joined = replace(
         parts[0],
         contig_ids=np.zeros(len(starts), np.int32),
@@ -197,9 +198,8 @@ def bin_edges(region: PathRegion, bin_bp: int) -> np.ndarray:
     n_bins = -(-region.length // max(bin_bp, 1))
     if bin_bp < 1 or n_bins > MAX_ROWS:
         raise ParameterError(
-            f"bins of {bin_bp:,} bp make {n_words(n_bins, 'row')} of {region}, needs at most "
-            f"{MAX_ROWS:,}; "
-            "choose longer bins"
+            f"bins of {bin_bp:,} bp make {n_words(n_bins, 'row')} of {write_place(region)}, "
+            f"needs at most {MAX_ROWS:,}; choose longer bins"
         )
     return np.append(np.arange(region.start, region.end, bin_bp, dtype=np.int64), region.end)
 

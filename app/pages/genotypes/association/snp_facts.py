@@ -18,7 +18,7 @@ from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz_app.pages.genotypes.association.choices import LINEAR, SADDLE_POINT
 from genoviz_app.pages.genotypes.association.manhattan_points import names_of
-from genoviz_app.parts.words import n_words
+from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.graph_places import on_graph
 from genoviz_app.session.lit_sets import Highlight
 
@@ -136,10 +136,13 @@ def find_graph_alleles(
 def paths_html(found: GraphAlleles, first: str, second: str) -> str:
     """Return the paths that carry each allele of the graph; the variant's alleles are named."""
     if found.alleles is None:
-        return (
-            f"<p>The graph does not vary at {escape(str(found.region))}: all paths there are "
-            "alike.</p>"
-        )
+        place, sites, start = escape(write_place(found.region)), found.sites, found.region.start
+        if ((sites.gap_starts <= start) & (sites.gap_ends > start)).any():
+            return (
+                f"<p>The graph has no alleles at {place}: a cycle, an inversion or a tip is there, "
+                "which has more than one entry or exit.</p>"
+            )
+        return f"<p>The graph does not vary at {place}: all paths there are alike.</p>"
     known = {first.upper(): "A1", second.upper(): "A2"}
     rows = []
     for place, paths in enumerate(found.alleles.paths):

@@ -661,7 +661,12 @@ def test_paths_of_a_graph_carry_alleles(tmp_path):
     assert "<b>G</b> (A1): 2 paths<span>x, y</span>" in html
     again = find_graph_alleles(graph, PathRegion("chr5", 1, 2), found.sites)
     assert again.sites is found.sites
-    assert "does not vary" in paths_html(again, "G", "A")
+    assert "does not vary at chr5:2-2" in paths_html(again, "G", "A")
+    path.write_text(
+        GFA.replace("P\ty\t1+,3+,4+", "L\t1\t+\t2\t-\t0M\nL\t2\t-\t4\t+\t0M\nP\ty\t1+,2-,4+")
+    )
+    inverted = find_graph_alleles(read_gfa(path, cache=False), placed, None)
+    assert "no alleles at chr5:5-5: a cycle, an inversion" in paths_html(inverted, "G", "A")
 
 
 def scan_of(minus_log10_p):

@@ -110,7 +110,7 @@ def test_the_share_done_is_that_of_the_bases(kind, monkeypatch):
 
 
 def test_a_bigwig_of_nothing_and_a_contig_that_is_not_there_are_refused(signal, tmp_path):
-    with pytest.raises(ParameterError, match=r"has no value in c:60-90, and a bigWig needs one"):
+    with pytest.raises(ParameterError, match=r"has no value in c:61-90, and a bigWig needs one"):
         run_all(iter_write_bigwig(tmp_path / "x.bw", signal, PathRegion("c", 60, 90), 100))
     with pytest.raises(ParameterError, match="signal has no d; choose a track that has"):
         run_all(iter_write_bedgraph(tmp_path / "x", signal, PathRegion("d", 0, 9)))
