@@ -145,7 +145,7 @@ def _features(tables: list[FeatureTable], near: Neighbourhood) -> set[tuple[int,
     found: set[tuple[int, int, str]] = set()
     if not near.contig:
         return found
-    start, end = int(near.ends[0]), int(near.ends[1])
+    start, end = int(near.ends[0]) - 1, int(near.ends[1])  # of 1-based positions
     for table in tables:
         contig, contigs = near.contig, table.intervals.contigs
         if contig not in contigs:

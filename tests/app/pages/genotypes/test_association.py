@@ -610,6 +610,13 @@ def test_genes_stand_in_rows_without_overlap():
     assert columns["name"] == ["one", "two", "three"]
     assert n_rows == 2
     assert columns["y"] == [-0.5, -1.5, -0.5]
+    # Ends are positions of variants: base 400 is the last of gene one, base 901 the first of three.
+    for ends, names in (
+        ((400, 901), ["one", "three"]),
+        ((401, 900), []),
+        ((300, 399), ["one", "two"]),
+    ):
+        assert genes_near([table], replace(near, ends=ends))[0]["name"] == names
     for n_autosomes, names in ((None, ["four"]), (29, [])):
         on_23 = replace(near, contig="23", n_autosomes=n_autosomes)
         assert genes_near([table], on_23)[0]["name"] == names
