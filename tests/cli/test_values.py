@@ -79,16 +79,17 @@ def test_there_are_numbers_everywhere():
     assert {words[0] for words, *_ in (number.values for number in NUMBERS)} > {"layout", "geno"}
 
 
-@pytest.mark.parametrize(("words", "param"), NUMBERS)
-def test_every_number_has_bounds_that_64_bits_hold(words, param):
-    assert param.min is not None, f"{words} {param.opts} has no smallest value"
-    assert param.max is not None, f"{words} {param.opts} has no largest value"
-    assert math.isfinite(param.min)
-    assert math.isfinite(param.max)
-    if kind_of(param) is int:
-        assert -MAX_INTEGER <= param.min <= param.max <= MAX_INTEGER
-    if param.default is not None:
-        assert param.min <= param.default <= param.max
+def test_every_number_has_bounds_that_64_bits_hold():
+    for words, param in (number.values for number in NUMBERS):
+        which = f"{words} {param.opts}"
+        assert param.min is not None, f"{which} has no smallest value"
+        assert param.max is not None, f"{which} has no largest value"
+        assert math.isfinite(param.min), which
+        assert math.isfinite(param.max), which
+        if kind_of(param) is int:
+            assert -MAX_INTEGER <= param.min <= param.max <= MAX_INTEGER, which
+        if param.default is not None:
+            assert param.min <= param.default <= param.max, which
 
 
 OUT_OF_BOUNDS = [str(10**30), str(-(10**30)), "9" * 5000, "nan", "inf", "-inf"]

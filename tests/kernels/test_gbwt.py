@@ -39,7 +39,9 @@ def small_blocks(backend):
 
 def make_records(paths, n_nodes):
     graph = make_graph([1] * n_nodes, paths)
-    return graph, build_gbwt(graph, np.arange(n_nodes), 3)
+    records = build_gbwt(graph, np.arange(n_nodes), 3)
+    records.data.flags.writeable = False  # as that of a file: else the kernels compile twice
+    return graph, records
 
 
 def draw_paths(seed, n_nodes):
