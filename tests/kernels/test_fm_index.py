@@ -137,11 +137,10 @@ def pack(symbols):
 
 def pack_kmers(kmers):
     n_words = -(-max(map(len, kmers)) // 32)
-    words = np.zeros((len(kmers), n_words), np.uint64)
-    for i, kmer in enumerate(kmers):
-        for j, symbol in enumerate(reversed(kmer)):
-            words[i, j // 32] |= np.uint64(int(symbol) << 2 * (j % 32))
-    return words, np.array([len(kmer) for kmer in kmers], np.int32)
+    words = [sum(int(symbol) << 2 * j for j, symbol in enumerate(reversed(kmer))) for kmer in kmers]
+    texts = b"".join(word.to_bytes(8 * n_words, "little") for word in words)
+    lengths = np.array([len(kmer) for kmer in kmers], np.int32)
+    return np.frombuffer(texts, "<u8").reshape(-1, n_words).copy(), lengths
 
 
 def aligned(xp, shape):
@@ -214,15 +213,13 @@ def test_the_table_has_the_rows_of_all_short_kmers(backend, table_k):
         assert sorted(rows.tolist()) == places(symbols, kmer)[:300]
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("super_shift", [0, SUPER_SHIFT])
-@pytest.mark.parametrize("table_k", [0, 2, 4])
-def test_kmers_have_the_rows_of_their_places(backend, table_k, super_shift, wide):
+@pytest.fixture(scope="module")
+def repeats():
+    """A text with repeats, k-mers that it has or may have, and their places."""
     generator = np.random.default_rng(7)
     symbols = random_symbols(generator, 1500, 0.004)
     symbols[600:900] = symbols[200:500]
     symbols[1000:1140] = np.tile([0, 1], 70)
-    index = Index(backend, symbols, super_shift=super_shift, table_k=table_k, wide=wide)
     kmers = []
     for k in (*range(1, 9), 21, 31, 32, 33, 63, 64, 65, 97, 140, 1600):
         for _ in range(12):
@@ -235,10 +232,17 @@ def test_kmers_have_the_rows_of_their_places(backend, table_k, super_shift, wide
                 kmers.append(changed.tolist())
             kmers.append(generator.integers(0, 4, k).tolist())
     generator.shuffle(kmers)
-    ranges, n_expected = index.find(kmers), []
-    for kmer, (first, last) in zip(kmers, ranges.tolist(), strict=True):
-        expected = places(symbols, kmer)
-        n_expected.append(len(expected))
+    return symbols, kmers, [places(symbols, kmer) for kmer in kmers]
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("super_shift", [0, SUPER_SHIFT])
+@pytest.mark.parametrize("table_k", [0, 2, 4])
+def test_kmers_have_the_rows_of_their_places(backend, table_k, super_shift, wide, repeats):
+    symbols, kmers, of_kmers = repeats
+    index = Index(backend, symbols, super_shift=super_shift, table_k=table_k, wide=wide)
+    ranges, n_expected = index.find(kmers), [len(expected) for expected in of_kmers]
+    for expected, (first, last) in zip(of_kmers, ranges.tolist(), strict=True):
         assert last - first == len(expected)
         assert sorted(index.suffix_array[first:last].tolist()) == expected
         assert expected or (first, last) == (0, 0)

@@ -193,19 +193,25 @@ def test_nodes_off_the_paths_stay(backend):
     assert (moved[[2, 3, 6, 7]] == points[[2, 3, 6, 7]]).all()
 
 
+@pytest.fixture(scope="module")
+def plain_stress():
+    """A graph, and the stress of its layouts by the plain version, which take a second each."""
+    graph, found = random_graph(3, n_nodes=60, n_paths=3, max_steps=70), []
+    for seed in range(3):
+        start = initial_coordinates(graph, "d", seed=seed)
+        coordinates = path_sgd(graph, start, n_iterations=30, seed=seed)
+        found.append(path_stress(graph, GraphLayout(coordinates), backend="cpu").mean)
+    return graph, found
+
+
 @pytest.mark.parametrize("window", [1, 8])
-def test_layouts_have_the_stress_of_the_plain_version(backend, window):
-    graph = random_graph(3, n_nodes=60, n_paths=3, max_steps=70)
-    ours, plain = [], []
+def test_layouts_have_the_stress_of_the_plain_version(backend, window, plain_stress):
+    (graph, plain), ours = plain_stress, []
     for seed in range(6):
         layout = path_sgd_layout(
             graph, seed=seed, window=window, eps=0.01, n_threads=1, backend=backend
         )
         ours.append(path_stress(graph, layout, backend="cpu").mean)
-    for seed in range(3):
-        start = initial_coordinates(graph, "d", seed=seed)
-        coordinates = path_sgd(graph, start, n_iterations=30, seed=seed)
-        plain.append(path_stress(graph, GraphLayout(coordinates), backend="cpu").mean)
     if window == 1:
         assert np.median(ours) == pytest.approx(np.median(plain), rel=0.1)
     else:

@@ -320,12 +320,14 @@ def test_published_layouts_have_their_published_stress(backend, name, stress):
     exact = path_stress(graph, layout, backend=backend)
     assert exact.mean == pytest.approx(stress, rel=5e-4, abs=5e-5)
     assert (exact.n_terms, exact.n_skipped) == (205_880_013, 35_047)
-    by_steps = path_stress(graph, layout, weighting="steps", backend=backend)
-    for weighting, every in (("pairs", exact), ("steps", by_steps)):
+    every = {"pairs": exact}
+    if name in ("11", "29"):  # the worst and the best: all pairs take a second
+        every["steps"] = path_stress(graph, layout, weighting="steps", backend=backend)
+    for weighting, exact in every.items():
         sampled = sampled_path_stress(graph, layout, weighting=weighting, backend=backend)
         half_width = (sampled.ci_high - sampled.ci_low) / 2
-        assert abs(sampled.mean - every.mean) < 3 * half_width
-        assert half_width < 0.2 * every.mean
+        assert abs(sampled.mean - exact.mean) < 3 * half_width
+        assert half_width < 0.2 * exact.mean
 
 
 @pytest.mark.parametrize(("name", "odgi"), [("DRB1-3123", 0.0694), ("chr6.C4", 0.3454)])
