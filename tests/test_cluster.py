@@ -38,6 +38,7 @@ from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
 
 distributed = pytest.importorskip("distributed", reason="needs genoviz[cluster]")
+dask = pytest.importorskip("dask", reason="needs genoviz[cluster]")
 
 N_SAMPLES, N_VARIANTS = 203, 600
 NOWHERE = "tcp://127.0.0.1:9"
@@ -45,16 +46,22 @@ NOWHERE = "tcp://127.0.0.1:9"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """Two workers, each a process of one thread; a nanny replaces one that dies."""
-    found = distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        dashboard_address=":0",
-        local_directory=tmp_path_factory.mktemp("workers"),
-        silence_logs="CRITICAL",
-        env={"NUMBA_NUM_THREADS": "1"},
-    )
-    with found:
+    """Two workers, each a process of one thread; a nanny replaces one that dies.
+
+    Their statistical profilers, which look at all threads a hundred times per second, are off.
+    """
+    environment = {"NUMBA_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            local_directory=tmp_path_factory.mktemp("workers"),
+            silence_logs="CRITICAL",
+            env=environment,
+        ) as found,
+    ):
         yield found
 
 
