@@ -128,7 +128,9 @@ def site_rows(graph: PangenomeGraph, sites: VariationSites, kind: int, min_size:
 
 def _gap_rows(sites: VariationSites, offset: int, min_size: int) -> SiteRows:
     lengths = sites.gap_ends - sites.gap_starts
-    kept = np.flatnonzero(lengths >= min_size)[:MAX_LISTED]
+    chosen = np.flatnonzero(lengths >= min_size)
+    kept = chosen[:MAX_LISTED]
+    first = f"the first of {len(chosen):,}; " if len(kept) < len(chosen) else ""
     values = (
         sites.gap_starts[kept] + offset + 1,
         np.full(len(kept), "no site", object),
@@ -139,7 +141,7 @@ def _gap_rows(sites: VariationSites, offset: int, min_size: int) -> SiteRows:
         _frame(SITE_COLUMNS, values),
         np.array(["no site"]),
         np.zeros(len(kept), np.int64),
-        "cycles, inversions and tips have no single entry and exit",
+        f"{first}cycles, inversions and tips have no single entry and exit",
         hidden=("Alleles", "Paths", "Level"),
     )
     nowhere = np.full(len(kept), -1, np.int64)

@@ -253,6 +253,10 @@ def test_the_longest_sites_are_listed_when_there_are_too_many(monkeypatch):
     kept = np.sort(sites.max_lengths)[-50:]
     np.testing.assert_array_equal(np.sort(some.rows.frame["Size (bp)"]), kept)
     assert (np.diff(some.starts) >= 0).all()
+    n_gaps = len(sites.gap_starts)
+    assert not site_rows(graph, sites, NO_SITE, 0).rows.note.startswith("the first")
+    monkeypatch.setattr(site_rows_module, "MAX_LISTED", n_gaps - 1)
+    assert site_rows(graph, sites, NO_SITE, 0).rows.note.startswith(f"the first of {n_gaps:,}; ")
     counts = [int(label.split("(")[1].rstrip(")")) for label in kind_options(sites)]
     assert counts[0] == sum(counts[1:-1]) == 581
     assert isinstance(some.rows.frame, pd.DataFrame)
