@@ -24,6 +24,7 @@ from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.files.reading_rules import show_bytes
 from genoviz.io.genotypes.bgen import read_bgen_header
 from genoviz.io.genotypes.plink_files import ENDINGS, plink_paths
+from genoviz.io.graph.cache import estimate_cached
 from genoviz.io.graph.gbz_base import SQLITE_MAGIC
 from genoviz.io.graph.gbz_parts import estimate_gbz
 from genoviz.io.intervals.kinds import ROW_FORMATS, find_kind
@@ -273,21 +274,18 @@ def count_lines(path: Path) -> int:
 def graph_bytes(path: Path) -> int:
     """Return the approximate memory of a graph: 60 bytes per node, plus text for bases and steps.
 
-    Nodes are counted in samples from all over the file. For a compressed file the first part is
-    assumed to have as many nodes as half of the text could. A GBZ states its counts. One byte of a
-    GBZ-base database holds at most some four steps (HPRC v2.1: 38e9 in 10 GB).
+    Nodes are counted in samples from all over the file; a compressed file is assumed to have half
+    as many as its first part. The cache and a GBZ state their counts. A byte of a GBZ-base database
+    holds at most some four steps (HPRC v2.1: 38e9 in 10 GB).
     """
-    if estimated := estimate_gbz(path):
+    if estimated := estimate_cached(path) or estimate_gbz(path):
         return estimated
     if read_start(path, len(SQLITE_MAGIC)) == SQLITE_MAGIC:
         return _BYTES_PER_DATABASE_BYTE * path.stat().st_size
     n_bytes = text_bytes(path)
-    if n_bytes == path.stat().st_size:
-        sample = _spread_sample(path)
-        n_nodes = sample.count(b"\nS\t") * n_bytes // max(len(sample), 1)
-    else:
-        sample = read_start(path, _SAMPLE_BYTES)
-        n_nodes = sample.count(b"\nS\t") * n_bytes // max(2 * len(sample), 1)
+    is_plain = n_bytes == path.stat().st_size
+    sample = _spread_sample(path) if is_plain else read_start(path, _SAMPLE_BYTES)
+    n_nodes = sample.count(b"\nS\t") * n_bytes // max(len(sample) * (1 if is_plain else 2), 1)
     return 60 * n_nodes + n_bytes + min(n_bytes, MAX_BYTES_IN_MEMORY)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.io.files.array_cache import Entry, load_entry, load_facts, store_entry
-from genoviz.io.files.file_source import Source, entry_folder
+from genoviz.io.files.file_source import Source, entry_folder, find_source
 from genoviz.model import ByteStrings, PangenomeGraph
 
 FORMAT, VERSION, GROUP = "genoviz graph", 4, "graphs"
@@ -52,9 +52,26 @@ def store_graph(source: Source, graph: PangenomeGraph) -> Generator[Progress, No
     return (yield from store_entry(entry_folder(GROUP, source.path), entry))
 
 
-def peek_sizes(source: Source) -> tuple[int, int, int] | None:
-    """Return nodes, steps and bp of a file's cached graph, or None, without reading arrays."""
-    facts = load_facts(entry_folder(GROUP, source.path), _facts(source))
+def estimate_cached(path: Path) -> int:
+    """Return the approximate memory of a graph that is cached with its sequences, or 0.
+
+    Its arrays are mapped, but its layout and the indexes of its nodes and steps are in memory.
+    """
+    source = find_source(path)
+    sizes = peek_sizes(source, sequences=True) if source else None
+    if sizes is None:
+        return 0
+    n_nodes, n_steps, _ = sizes
+    return 100 * n_nodes + (5 if n_steps < 1 << 32 else 9) * n_steps
+
+
+def peek_sizes(source: Source, *, sequences: bool = False) -> tuple[int, int, int] | None:
+    """Return nodes, steps and bp of a file's cached graph, or None, without reading arrays.
+
+    With ``sequences``, a graph that was cached without them does not count.
+    """
+    wanted = _facts(source) | ({"has_sequences": True} if sequences else {})
+    facts = load_facts(entry_folder(GROUP, source.path), wanted)
     return tuple(facts["sizes"]) if facts and "sizes" in facts else None
 
 

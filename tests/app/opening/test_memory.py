@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files import file_source
 from genoviz.io.graph.gbz_writer import write_gbz
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.reader import read_graph
@@ -168,6 +169,21 @@ def test_nodes_of_a_graph_are_counted_all_over_the_file(tmp_path):
     steps = ",".join(f"{k}+" for k in range(100_000))
     path.write_text(segments + "".join(f"P\tp{k}\t{steps}\t*\n" for k in range(20)))
     assert graph_bytes(path) < alone + 2.2 * 20 * len(steps)
+
+
+def test_a_graph_that_is_cached_with_its_sequences_takes_its_indexes_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("GENOVIZ_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(file_source, "MIN_BYTES", 1)
+    path = tmp_path / "a.gfa"
+    lines = [f"S\t{k}\t{'ACGT' * 50}" for k in range(1000)]
+    path.write_text("\n".join([*lines, "P\tp\t" + ",".join(f"{k}+" for k in range(1000)) + "\t*"]))
+    as_text = graph_bytes(path)
+    read_gfa(path, sequences=False)
+    assert graph_bytes(path) == as_text, "it has to be parsed"
+    graph = read_gfa(path)
+    made = (graph.position_index.checkpoints, *vars(graph.node_step_index).values())
+    taken = 32 * graph.n_nodes + sum(array.nbytes for array in made)  # 32 of the layout
+    assert taken < graph_bytes(path) < as_text / 2
 
 
 def test_a_gbz_says_how_much_it_holds(tmp_path):
