@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import genoviz
 from genoviz import (
@@ -107,6 +107,30 @@ def test_a_mixture_is_exact_in_the_body_and_far_in_the_tail():
         got = log_p_of_mixture(q, np.repeat(means / 2, 2))
         np.testing.assert_allclose(got, wanted, rtol=1e-11)
     assert log_p_of_mixture(0.0, np.ones(3)) == 0
+
+
+@pytest.mark.parametrize(
+    ("q", "weights", "shifts"),
+    [
+        (149.07, (1.0, 7.7779e-3), (0.0197, 18776.8)),
+        (6.5, (1.0, 0.0378863), (0.18, 91.57)),
+        (212.2, (1.0, 0.0721371), (0.0533, 1336.9)),
+        (45.0, (1.0, 0.5), (0.5, 60.0)),
+        (117.36, (1.0, 7.4e-4), (0.147, 148972.0)),
+    ],
+)
+def test_a_mixture_with_large_noncentralities_is_a_convolution(q, weights, shifts):
+    (first, second), (one, other) = weights, shifts
+    mean, spread = second * (1 + other), second * np.sqrt(2 + 4 * other)
+    ends = max(mean - 12 * spread, 0.0), mean + 12 * spread
+
+    def product(x):
+        beyond = stats.ncx2.sf((q - x) / first, 1, one) if x < q else 1.0
+        return stats.ncx2.pdf(x / second, 1, other) / second * beyond
+
+    p = integrate.quad(product, *ends, limit=500, epsabs=0, epsrel=1e-9, points=[min(q, ends[1])])
+    found = log_p_of_mixture(q, np.array(weights), np.array(shifts))
+    assert np.exp(found) == pytest.approx(p[0], rel=1e-6)
 
 
 def scores_with_covariance(m, size, seed):

@@ -13,6 +13,8 @@ MEDIAN_CHI_SQUARE = 0.454936423119572
 """Median of chi-square with one degree of freedom."""
 _LAST_FRACTION = 10_000
 _CONTOUR_STEP, _CONTOUR_END = 0.2, 20.0
+_LESS_BENT, _MAX_GROWTH, _MAX_LEFT = (1 / 4, 1 / 16, 1 / 64, 1 / 256), 2.0, 1e-10
+_MAX_LOG = 600.0
 _BLOCK_VALUES, _MAX_STEPS = 1 << 14, 200
 
 
@@ -132,8 +134,33 @@ def _log_p(q: np.ndarray, w: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     second = (ratios**2 * (2 + 4 * pulls)).sum(1) + s**-2
     third = (ratios**3 * (8 + 24 * pulls)).sum(1) - 2 * s**-3
     # Steepest descent, bent to the right at least so far that exp(-q s) ends the integral.
-    bend = np.maximum(third / (6 * second**2), 0.1 / q)[:, None]
+    bend = np.maximum(third / (6 * second**2), 0.1 / q)
     u = np.arange(0, _CONTOUR_END, _CONTOUR_STEP)
+    size, is_good = _contour_sizes(q, w, shifts, s, bend, u)
+    # With large noncentralities the integrand may grow along this path, but not along a straight
+    # one, which needs more steps.
+    for share in _LESS_BENT:
+        rows = np.flatnonzero(~is_good)
+        if not len(rows):
+            break
+        u = np.arange(0, 8 * _CONTOUR_END, _CONTOUR_STEP / 4)
+        several = (each[rows] for each in (q, w, shifts, s, share * bend))
+        size[rows], is_good[rows] = _contour_sizes(*several, u)
+    tail = size - 0.5 * np.log(left).sum(1) + ((1 / left - 1) * shifts).sum(1) / 2 - q * s
+    lower = np.log1p(-np.exp(np.minimum(tail, -1e-300)))
+    return np.where(is_upper, np.minimum(tail, 0.0), lower)
+
+
+def _contour_sizes(
+    q: np.ndarray, w: np.ndarray, shifts: np.ndarray, s: np.ndarray, bend: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logarithm of the integral over that of its middle, and whether it converged.
+
+    Paths begin at s (k,), and bend to the right by bend (k,); u are the steps along them.
+    """
+    bend = bend[:, None]
+    left = 1 - 2 * w * s[:, None]
+    second = ((w / left) ** 2 * (2 + 4 * shifts / left)).sum(1) + s**-2
     path = s[:, None] + 1j * u / np.sqrt(second)[:, None] + bend * u**2
     direction = 1j / np.sqrt(second)[:, None] + 2 * bend * u
     logs = -q[:, None] * (path - s[:, None]) - np.log(path / s[:, None])
@@ -143,11 +170,14 @@ def _log_p(q: np.ndarray, w: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     logs -= (sizes + 1j * np.arctan2(ends.imag, ends.real).sum(1)) / 2
     if shifts.any():
         logs += ((1 / ends - 1 / left[:, :, None]) * shifts[:, :, None]).sum(1) / 2
+    growth = logs.real.max(1)
+    is_good = (growth < np.log(_MAX_GROWTH)) & (logs.real[:, -1] < np.log(_MAX_LEFT))
+    logs[growth > _MAX_LOG] = 0.0  # refused, but it must not overflow
     values = (np.exp(logs) * direction).imag
-    size = np.log(_CONTOUR_STEP / np.pi * (values.sum(1) - values[:, 0] / 2) / np.abs(s))
-    tail = size - 0.5 * np.log(left).sum(1) + ((1 / left - 1) * shifts).sum(1) / 2 - q * s
-    lower = np.log1p(-np.exp(np.minimum(tail, -1e-300)))
-    return np.where(is_upper, np.minimum(tail, 0.0), lower)
+    total = values.sum(1) - values[:, 0] / 2
+    is_good &= total > 0
+    size = np.log(u[1] / np.pi * np.where(is_good, total, 1.0) / np.abs(s))
+    return size, is_good
 
 
 def _saddle_points(
