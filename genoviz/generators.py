@@ -63,7 +63,7 @@ class Progress:
     fraction
         Share of the whole that is done, 0 to 1.
     result
-        The result in the last step; None before.
+        The result in the last step; before, None or what is known of it.
     """
 
     what: str

@@ -11,12 +11,14 @@ from scipy import stats
 from genoviz import (
     associate,
     condition_columns,
+    iter_mixed_associate,
     mixed_associate,
     read_genotypes,
     read_phenotypes,
     simulate_genotypes,
 )
 from genoviz.analyses.genotypes.association import mixed
+from genoviz.analyses.genotypes.association.p_values import inflation_factor
 from genoviz.errors import ParameterError
 from tests.conftest import real_data
 from tests.genotype_sets import draw_genotypes, draw_trait
@@ -85,6 +87,35 @@ def test_variances_are_those_of_each_left_out_chromosome():
         variances, _ = mixed_models.reml(Y, DESIGN, [relationships(k != CONTIGS)])
         share = variances[0] / variances.sum()
         assert found.heritabilities[k] == pytest.approx(share, abs=1e-4)
+    g, n = relationships(CONTIGS > 0), len(Y)
+    v, m = found.variances[0], np.eye(n) - DESIGN @ np.linalg.pinv(DESIGN)
+    p = mixed_models.projection(mixed_models.covariance_of(v, [g]), DESIGN)
+    parts = [p @ (m @ g @ m), p]  # REML's average information, and the delta method
+    information = [[Y @ a @ b @ p @ Y / 2 for a in parts] for b in parts]
+    slope = np.array([v[1], -v[0]]) / v.sum() ** 2
+    error = np.sqrt(slope @ np.linalg.inv(information) @ slope)
+    assert found.heritability_errors[0] == pytest.approx(error, rel=0.01)
+    low, high = found.heritabilities.min(), found.heritabilities.max()
+    assert f"is {low:.4f} to {high:.4f} (SE " in found.notes[-1]
+
+
+@pytest.mark.parametrize("tests", ["exact", "calibrated"])
+def test_steps_have_the_chromosomes_that_are_tested(tests):
+    options = {"covariates": AGE[:, None], "tests": tests, "refine_below": 0.05, "backend": "cpu"}
+    steps = list(iter_mixed_associate(GENOTYPES, PHENOTYPE, **options))
+    scans = list(dict.fromkeys(step.result for step in steps if step.result is not None))
+    first, last = scans[0], steps[-1].result
+    assert [len(scan.chromosomes) for scan in scans[:3]] == [1, 2, 3]
+    for scan in scans[:3]:
+        is_tested = len(scan.chromosomes) > CONTIGS
+        assert np.isnan(scan.beta[~is_tested]).all()
+        rows = np.flatnonzero(is_tested & (last.is_exact == scan.is_exact))
+        np.testing.assert_array_equal(scan.p[rows], last.p[rows])
+        np.testing.assert_array_equal(scan.variances, last.variances[: len(scan.chromosomes)])
+    assert first.lambda_gc == inflation_factor(first.p)
+    assert (np.diff([step.fraction for step in steps]) >= -1e-12).all()
+    assert steps[-1].fraction == 1
+    assert last.is_exact.sum() == (M if tests == "exact" else len(scans[-1].is_exact.nonzero()[0]))
 
 
 def test_a_chromosome_of_two_names_is_left_out_as_one():

@@ -16,17 +16,22 @@ relationship matrix from all chromosomes except c (LOCO). With P of the model wi
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits, make_design
+from genoviz.analyses.genotypes.association.left_out import (
+    LEAVE_OUT,
+    Chromosome,
+    LeaveOut,
+    split_chromosomes,
+)
 from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
     TESTING,
-    Chromosome,
     ExactModels,
     find_varied,
     iter_calibrated_model,
@@ -40,15 +45,12 @@ from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import Progress, in_one_go
-from genoviz.model.genotypes.chromosomes import chromosome_names
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 Tests = Literal["auto", "exact", "calibrated"]
 MIN_RESIDUAL = 1e-4
 """Least residual share of the variance for calibrated tests."""
 TESTS = ("auto", "exact", "calibrated")
-LeaveOut = Literal["chromosome", "none"]
-LEAVE_OUT = ("chromosome", "none")
 HARD_CALLS = "Hard calls are tested, not dosages."
 REFINE_BELOW = 1e-5
 MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
@@ -65,9 +67,9 @@ class MixedScan(AssociationScan):
     ----------
     chromosomes
         Chromosomes left out in turn; ``("",)`` if none is.
-    variances, heritabilities
-        float64, shape (n_chromosomes, 2) and (n_chromosomes,): genetic and residual variance in
-        the model of each chromosome, and the genetic share.
+    variances, heritabilities, heritability_errors
+        float64, shape (n_chromosomes, 2), (n_chromosomes,) and (n_chromosomes,): genetic and
+        residual variance in the model of each chromosome, the genetic share and its standard error.
     calibration
         gamma; NaN if all tests are exact.
     is_exact
@@ -77,6 +79,7 @@ class MixedScan(AssociationScan):
     chromosomes: tuple[str, ...] = ()
     variances: np.ndarray | None = None
     heritabilities: np.ndarray | None = None
+    heritability_errors: np.ndarray | None = None
     calibration: float = np.nan
     is_exact: np.ndarray | None = None
 
@@ -94,6 +97,8 @@ def iter_mixed_associate(
     backend: Backend = "auto",
 ) -> Iterator[Progress]:
     """Test each variant in a mixed model; the last step has the `MixedScan`.
+
+    Earlier steps have that of the chromosomes tested so far; other variants are NaN there.
 
     Parameters
     ----------
@@ -151,36 +156,59 @@ def iter_mixed_associate(
     fits = _empty_fits(counts)
     takes_exact = tests == "exact" or (tests == "auto" and design.n_samples <= MAX_EXACT)
     scan = _iter_exact if takes_exact else _iter_calibrated
-    variances, gamma, exact = yield from scan(
-        chromosomes, design, fits, leave_out == "none", seed, refine_below, backend
-    )
-    shares = variances[:, 0] / variances.sum(1)
-    notes = [*design.notes, describe_model(shares, gamma, len(exact))]
-    if genotypes.stored_dosages is not None:
-        notes.append(HARD_CALLS)
+    steps = scan(chromosomes, design, fits, leave_out == "none", seed, refine_below, backend)
+    notes = () if genotypes.stored_dosages is None else (HARD_CALLS,)
     if taken.n_variants < n_variants:
-        notes.append("Variants of X, Y or MT are not tested.")
-    everywhere = Fits.empty(n_variants)
+        notes += ("Variants of X, Y or MT are not tested.",)
+    kept, result = np.arange(n_variants)[kept], None
+    for step in steps:
+        if step.result is not None:
+            result = _make_scan(step.result, chromosomes, fits, kept, n_variants, design, notes)
+        yield Progress(step.what, step.fraction, result)
+
+
+def _make_scan(
+    known: _Known,
+    chromosomes: list[Chromosome],
+    fits: Fits,
+    kept: np.ndarray,
+    n_variants: int,
+    design: Design,
+    notes: tuple[str, ...],
+) -> MixedScan:
+    """Return the scan with what is known so far; kept are the variants of the fits, int64."""
+    everywhere, is_exact = Fits.empty(n_variants), np.zeros(n_variants, bool)
     everywhere.put(kept, fits)
-    is_exact = np.zeros(n_variants, bool)
-    is_exact[np.arange(n_variants)[kept][exact]] = True
+    is_exact[kept[known.exact]] = True
     everywhere.log_p[:] = log_p_of_z(everywhere.statistic)
-    common = scan_of(everywhere, design, "mixed", n_samples, tuple(notes))
-    result = MixedScan(
-        **vars(common),
-        chromosomes=tuple(each.name for each in chromosomes),
-        variances=variances,
+    shares = known.variances[:, 0] / known.variances.sum(1)
+    model = describe_model(shares, known.errors, known.gamma, len(known.exact))
+    notes = (*design.notes, model, *notes)
+    return MixedScan(
+        **vars(scan_of(everywhere, design, "mixed", len(design.phenotype), notes)),
+        chromosomes=tuple(each.name for each in chromosomes[: len(shares)]),
+        variances=known.variances,
         heritabilities=shares,
-        calibration=gamma,
+        heritability_errors=known.errors,
+        calibration=known.gamma,
         is_exact=is_exact & np.isfinite(everywhere.beta),
     )
-    yield Progress(TESTING, 1.0, result)
 
 
 @in_one_go(iter_mixed_associate)
 def mixed_associate(last: Progress) -> MixedScan:
     """Return the tests of all variants; see `iter_mixed_associate`."""
     return last.result
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Models of the chromosomes tested so far, gamma, and the exactly tested variants, int64."""
+
+    variances: np.ndarray
+    errors: np.ndarray
+    gamma: float
+    exact: np.ndarray
 
 
 def _iter_exact(
@@ -191,11 +219,8 @@ def _iter_exact(
     _seed: int,
     _refine_below: float,
     backend: Backend,
-) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
-    """Test each variant by generalised least squares.
-
-    Returns the variances by chromosome, NaN, and a mask of exactly tested variants: all.
-    """
+) -> Iterator[Progress]:
+    """Test each variant by generalised least squares; yield `_Known` after each chromosome."""
     models, n_all = ExactModels(chromosomes, design, takes_all, backend), len(chromosomes)
     for k, each in enumerate(chromosomes):
         start, part = k / n_all, 1 / n_all
@@ -209,7 +234,9 @@ def _iter_exact(
             left = squares @ model.weights
             _put(fits, each.rows[block], rotated @ model.response, left, is_varied)
             yield Progress(TESTING, start + part * (0.6 + 0.4 * block.stop / len(each.rows)))
-    return models.variances, np.nan, np.concatenate([each.rows for each in chromosomes])
+        exact = np.concatenate([other.rows for other in chromosomes[: k + 1]])
+        variances, errors = models.variances[: k + 1].copy(), models.errors[: k + 1].copy()
+        yield Progress(TESTING, (k + 1) / n_all, _Known(variances, errors, np.nan, exact))
 
 
 def _iter_calibrated(
@@ -220,20 +247,27 @@ def _iter_calibrated(
     seed: int,
     refine_below: float,
     _backend: Backend,
-) -> Generator[Progress, None, tuple[np.ndarray, float, np.ndarray]]:
+) -> Iterator[Progress]:
     """Test each variant by its score, and those with p below a limit by generalised least squares.
 
-    Returns the variances by chromosome, gamma, and the mask of exactly tested variants.
+    Yields `_Known` after each chromosome and each retested block.
     """
     model = yield from iter_calibrated_model(chromosomes, design, takes_all, seed)
     check_residual(model.variances)
+
+    def known(n_chromosomes: int, n_exact: int = 0) -> _Known:
+        variances = np.tile(model.variances, (n_chromosomes, 1))
+        errors = np.full(n_chromosomes, model.heritability_error)
+        return _Known(variances, errors, model.gamma, strongest[:n_exact])
+
+    n_all, strongest = len(chromosomes), np.empty(0, np.int64)
     for k, each in enumerate(chromosomes):
         both = np.column_stack([design.basis, model.solution[:, k]])
         products = each.matrix.multiply_transposed(both)
         left = each.squares - (products[:, :-1] ** 2).sum(1)
         is_varied = find_varied(left, each.squares)
         _put(fits, each.rows, products[:, -1], model.gamma * np.maximum(left, 0), is_varied)
-        yield Progress(TESTING, 0.8 + 0.05 * (k + 1) / len(chromosomes))
+        yield Progress(TESTING, 0.8 + 0.05 * (k + 1) / n_all, known(k + 1))
     strongest = _strongest(fits, refine_below)
     for first in range(0, len(strongest), _RETESTED_AT_ONCE):
         rows = strongest[first : first + _RETESTED_AT_ONCE]
@@ -242,7 +276,9 @@ def _iter_calibrated(
             rows, "Strongest variants", 0.85 + share * first, share * len(rows)
         )
         _put(fits, rows, across, np.diagonal(left), np.ones(len(rows), bool))
-    return np.tile(model.variances, (len(chromosomes), 1)), model.gamma, strongest
+        done = first + len(rows)
+        yield Progress("Strongest variants", 0.85 + share * done, known(n_all, done))
+    yield Progress(TESTING, 1.0, known(n_all, len(strongest)))
 
 
 def _put(
@@ -266,38 +302,6 @@ def _strongest(fits: Fits, refine_below: float) -> np.ndarray:
     return np.sort(np.argsort(-strength, kind="stable")[: min(is_strong.sum(), MAX_RETESTED)])
 
 
-def split_chromosomes(
-    genotypes: Genotypes, counts: np.ndarray, leave_out: LeaveOut, backend: Backend
-) -> list[Chromosome]:
-    """Return the chromosomes to leave out in turn, or all variants as one."""
-    if leave_out == "none":
-        groups = {"": np.arange(genotypes.n_variants)}
-    else:
-        groups = _group_chromosomes(genotypes)
-    found = [Chromosome(k, rows, genotypes, counts, backend) for k, rows in groups.items()]
-    total = sum(each.scale for each in found)
-    minimum = 0.0 if leave_out == "none" else max(each.scale for each in found)
-    if not total - minimum > 1e-9 * total:
-        raise ParameterError(
-            "relationships need variants that vary on another chromosome than the tested one; "
-            "leave-out 'none' takes those of the same chromosome"
-        )
-    return found
-
-
-def _group_chromosomes(genotypes: Genotypes) -> dict[str, np.ndarray]:
-    """Return the variants of each chromosome, by its first contig: ``1`` and ``chr1`` are one."""
-    ids = genotypes.variants.contig_ids
-    used = np.unique(ids)
-    contigs = [genotypes.variants.contigs[k] for k in used.tolist()]
-    names = np.array(chromosome_names(contigs, genotypes.n_autosomes), np.str_)
-    firsts = np.unique(names, return_index=True)[1]
-    return {
-        contigs[k]: np.flatnonzero(np.isin(ids, used[names == names[k]]))
-        for k in np.sort(firsts).tolist()
-    }
-
-
 def _empty_fits(counts: np.ndarray) -> Fits:
     fits = Fits.empty(len(counts))
     fits.n_samples[:] = counts.sum(1) - counts[:, MISSING_CODE]
@@ -317,11 +321,15 @@ def check_residual(variances: np.ndarray) -> None:
         )
 
 
-def describe_model(shares: np.ndarray, gamma: float, n_exact: int) -> str:
+def describe_model(shares: np.ndarray, errors: np.ndarray, gamma: float, n_exact: int) -> str:
     """Return a sentence on the models without variants and their tests."""
-    low, high = shares.min(), shares.max()
-    found = f"{low:.4f}" if low == high else f"{low:.4f} to {high:.4f}"
+    found, error = _range_of(shares), _range_of(errors)
     how = "exact" if np.isnan(gamma) else f"calibrated by {gamma:.4g}"
     if n_exact and not np.isnan(gamma):
         how += f", but exact for the {n_exact:,} of lowest p"
-    return f"The heritability of models without variants is {found}; tests are {how}."
+    return f"The heritability of models without variants is {found} (SE {error}); tests are {how}."
+
+
+def _range_of(values: np.ndarray) -> str:
+    ends = dict.fromkeys(f"{end:.4f}" for end in (values.min(), values.max()))
+    return " to ".join(ends)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design
+from genoviz.analyses.genotypes.association.left_out import Chromosome
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
@@ -28,7 +29,6 @@ from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot, iter_rem
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, last_of
-from genoviz.model.genotypes.genotypes import Genotypes
 
 TESTING = "Association"
 FITTING = "Model without variants"
@@ -37,47 +37,6 @@ LEAST_SQUARES = 0.25
 _SOLVED_TO_DIGITS = 1e-15
 MAX_PROBES, MIN_PROBES, PROBED = 15, 3, 4e9
 """With many samples, few random columns are enough: PROBED over their square, as in BOLT-LMM."""
-
-
-class Chromosome:
-    """A chromosome whose variants are left out of the relationships when they are tested.
-
-    Attributes
-    ----------
-    name
-        Name of the chromosome.
-    rows
-        int64: indices of its variants.
-    genotypes, counts, matrix
-        Packed genotypes, samples of each code, and Z, the centred dosages of its variants.
-    scale
-        2 sum p(1 - p).
-    squares
-        float64: sums of squares of the columns of Z.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        rows: np.ndarray,
-        genotypes: Genotypes,
-        counts: np.ndarray,
-        backend: Backend,
-    ) -> None:
-        first, last = int(rows[0]), int(rows[-1]) + 1
-        taken = slice(first, last) if last - first == len(rows) else rows
-        self.name, self.rows, self.counts = name, rows, counts[rows]
-        self.genotypes = genotypes.take_variants(taken)
-        self.matrix = GenotypeMatrix(self.genotypes, counts=self.counts, backend=backend)
-        p = self.matrix.frequencies
-        self.scale = float(2 * (p * (1 - p)).sum())
-        self.squares = (self.counts * self.matrix.values**2).sum(1)
-
-    def take(self, variants: slice | np.ndarray, backend: Backend) -> GenotypeMatrix:
-        """Return Z of some of the variants."""
-        return GenotypeMatrix(
-            self.genotypes.take_variants(variants), counts=self.counts[variants], backend=backend
-        )
 
 
 class ExactModels:
@@ -91,9 +50,10 @@ class ExactModels:
         self._scale = sum(each.scale for each in chromosomes)
         self._total: np.ndarray | None = None
         self.variances = np.empty((len(chromosomes), 2))
+        self.errors = np.empty(len(chromosomes))
 
     def fit(self, k: int, start: float, share: float) -> Generator[Progress, None, ExactModel]:
-        """Return the model of a chromosome; its variances are kept."""
+        """Return the model of a chromosome; its variances and the error of h2 are kept."""
         each, n_all = self._chromosomes[k], len(self._chromosomes)
         if self._total is None:
             self._total = np.zeros((self._design.n_samples, self._design.n_samples))
@@ -111,7 +71,7 @@ class ExactModels:
             iter_reml_of(covariance, response, names, tolerance=1e-7, max_iterations=200)
         )
         _check_null(null)
-        self.variances[k] = null.variances
+        self.variances[k], self.errors[k] = null.variances, null.heritability_error
         weights = 1 / (covariance.eigenvalues * null.variances[0] + null.variances[1])
         return ExactModel(covariance.vectors, weights, weights * covariance.take(response))
 
@@ -145,8 +105,8 @@ class CalibratedModel:
         The chromosomes.
     covariance
         Projects columns on the space without fixed effects (`take`).
-    variances
-        float64, shape (2,): genetic and residual variance.
+    variances, heritability_error
+        float64, shape (2,): genetic and residual variance; standard error of the genetic share.
     solve
         Products with P, by chromosome.
     response
@@ -160,6 +120,7 @@ class CalibratedModel:
     chromosomes: list[Chromosome]
     covariance: ProbedCovariance
     variances: np.ndarray
+    heritability_error: float
     solve: _Solving
     response: np.ndarray
     solution: np.ndarray
@@ -205,9 +166,8 @@ def iter_calibrated_model(
     solved = solution[:, len(chromosomes) :]
     gamma = float(np.mean((solved * calibrating).sum(0) / (calibrating * calibrating).sum(0)))
     solution = solution[:, : len(chromosomes)]
-    return CalibratedModel(
-        chromosomes, covariance, null.variances, solve, response, solution, gamma
-    )
+    known = null.variances, null.heritability_error
+    return CalibratedModel(chromosomes, covariance, *known, solve, response, solution, gamma)
 
 
 def find_varied(left: np.ndarray, squares: np.ndarray) -> np.ndarray:

@@ -16,22 +16,24 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import make_design
+from genoviz.analyses.genotypes.association.left_out import (
+    LEAVE_OUT,
+    Chromosome,
+    LeaveOut,
+    split_chromosomes,
+)
 from genoviz.analyses.genotypes.association.mixed import (
     HARD_CALLS,
-    LEAVE_OUT,
     MAX_EXACT,
     REFINE_BELOW,
     TESTS,
-    LeaveOut,
     Tests,
     check_residual,
     describe_model,
-    split_chromosomes,
 )
 from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
     CalibratedModel,
-    Chromosome,
     ExactModels,
     find_varied,
     iter_calibrated_model,
@@ -211,7 +213,8 @@ def _iter_exact(
             part.test(scores, covariance, (rotated * rotated).sum(1), has_weights)
             yield Progress(WHAT, start + share * (0.6 + 0.4 * done / len(by_chromosome[k])))
     variances = models.variances[used]
-    return (describe_model(variances[:, 0] / variances.sum(1), np.nan, 0),)
+    shares = variances[:, 0] / variances.sum(1)
+    return (describe_model(shares, models.errors[used], np.nan, 0),)
 
 
 def _iter_calibrated(
@@ -246,5 +249,5 @@ def _iter_calibrated(
         sign = part.group.sign
         part.test(sign * scores, sign[:, None] * covariance * sign, part.squares, has_weights)
     heritability = model.variances[:1] / model.variances.sum()
-    note = describe_model(heritability, model.gamma, len(order))
-    return (note,)
+    errors = np.array([model.heritability_error])
+    return (describe_model(heritability, errors, model.gamma, len(order)),)
