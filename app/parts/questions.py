@@ -38,7 +38,8 @@ class Question(param.Parameterized):
     pool
         Where answers are computed.
     takes_all
-        Whether ``on_answer`` also receives intermediate items of a generator, as time permits.
+        Whether ``on_answer`` also receives intermediate items of a generator, and results of
+        steps before the last, as time permits.
     """
 
     opening = param.ClassSelector(
@@ -58,7 +59,7 @@ class Question(param.Parameterized):
         self._session, self._title, self._on_answer = session, title, on_answer
         self._pool, self._takes_all = pool, takes_all
         self._job: Job | None = None
-        self._n_taken = 0
+        self._n_taken, self._taken = 0, None
         self._open_since = 0.0
 
     @property
@@ -81,7 +82,7 @@ class Question(param.Parameterized):
         self._open_since = self._open_since if self.is_open else now
         self.drop()
         title = title or self._title
-        self._n_taken = 0
+        self._n_taken, self._taken = 0, None
         self._job = self._session.submit(
             _iter_answer(answer, args),
             title=self._title,
@@ -120,8 +121,10 @@ class Question(param.Parameterized):
         if not has_ended:
             words = f"{progress.what[:1].upper()}{progress.what[1:]}"
             self.opening = OpeningProgress(words, progress.fraction)
-        elif progress.result is not None:
-            self._on_answer(progress.result)
+        if has_ended or (self._takes_all and progress.result is not self._taken):
+            self._taken = progress.result
+            if progress.result is not None:
+                self._on_answer(progress.result)
 
 
 def _iter_answer(answer: Callable[..., Any], args: tuple) -> Iterator[tuple[Any] | None]:

@@ -212,15 +212,20 @@ def _source(columns: tuple[str, ...]) -> ColumnDataSource:
 class QuantileFigure:
     """A Q-Q plot with the 95 % band of the null hypothesis.
 
+    Parameters
+    ----------
+    name
+        Name of the figure.
+
     Attributes
     ----------
     plot, note, dots, band
         The figure, its note while empty, and its data.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         self.plot = plain_figure(
-            "association-qq", left=46, right=12, grid="xy", min_height=150, min_width=160,
+            name, left=46, right=12, grid="xy", min_height=150, min_width=160,
             x_range=Range1d(0, 1), y_range=Range1d(0, 1), tools=["tap"],
         )  # fmt: skip
         self.plot.xaxis[0].axis_label = "Expected −log₁₀ p"

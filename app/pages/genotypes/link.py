@@ -20,8 +20,11 @@ from genoviz_app.pages.genotypes.association.choices import (
 )
 from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPanel
 from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
+from genoviz_app.pages.genotypes.association.set_scan import SETS, read_request
+from genoviz_app.pages.genotypes.association.sets_panel import SetsPanel
 from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
-from genoviz_app.pages.genotypes.prediction.request_text import read_request, write_request
+from genoviz_app.pages.genotypes.prediction.request_text import read_request as read_prediction
+from genoviz_app.pages.genotypes.prediction.request_text import write_request
 from genoviz_app.pages.genotypes.quality.thresholds import read_thresholds, write_thresholds
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
@@ -46,6 +49,18 @@ class LinkedPanels:
     def prediction(self) -> PredictionPanel:
         """The Prediction tab, created on demand."""
         return self.views.view(PredictionPanel.title)
+
+    @property
+    def sets(self) -> SetsPanel:
+        """The Sets tab, created on demand."""
+        return self.views.view(SetsPanel.title)
+
+    @property
+    def tested_sets(self) -> str:
+        """The request of the tested sets as text; "" if there are none, or they are an upload."""
+        made = self.views.made(SetsPanel.title)
+        scan = None if made is None else made.scan
+        return scan.request.text if scan is not None and scan.request.source else ""
 
     @property
     def made_prediction(self) -> PredictionPanel | None:
@@ -106,7 +121,7 @@ class LinkFollower:
         self._apply_window(link.window)
         if link.blup:
             form = panels.prediction.form
-            request = self._read(read_request, link.blup, form.request)
+            request = self._read(read_prediction, link.blup, form.request)
             for name in {*request.others} - {*form.model.others.options}:
                 self._complain(f"no other column of numbers, or of two groups, is named {name!r}")
             form.request = request
@@ -162,7 +177,7 @@ class LinkFollower:
         if model in ("", *form.offered):
             form.model.value = model or form.model.value
         else:
-            why = f", as {form.why_linear}" if form.why_linear else ""
+            why = f", as {form.why_numbers}" if form.why_numbers else ""
             self._complain(f"model is {model!r}, needs {' or '.join(form.offered)}{why}")
 
     def _apply_coding(self, link: Address) -> None:
@@ -196,8 +211,13 @@ class LinkFollower:
             elif result == PREDICTION:
                 if state.blup is None:
                     panels.prediction.form.begin()
+            elif result.partition(":")[0] == SETS:
+                request = self._read(read_request, result, None)
+                if request is not None and result != panels.tested_sets:
+                    panels.sets.form.request = request
+                    panels.sets.form.run()
             else:
-                self._complain(f"result is {result!r}, needs {ASSOCIATION} or {PREDICTION}")
+                self._complain(f"result is {result!r}, needs {ASSOCIATION}, {SETS} or {PREDICTION}")
 
     def _choose(self, field: Any, name: str, text: str, values: dict[str, Any]) -> None:
         if text in values:
@@ -224,11 +244,12 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
     association, prediction = panels.association, panels.made_prediction
     form = None if prediction is None else prediction.form
     window, model = slug_of(association.region.window.value), association.form.model.value
-    is_only = len(association.form.offered) == 1
+    is_usual = bool(association.form.why_numbers) and model == LINEAR
     coding = association.form.coding
     genetic = coding.genetic.value
     plot = panels.plot(tab)
     results = {ASSOCIATION: state.scan, PREDICTION: state.blup}
+    results |= {sets: sets for sets in [panels.tested_sets] if sets}
     return Address(
         trait=state.trait,
         covariates=tuple(state.covariates),
@@ -236,7 +257,7 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
         variant="" if state.variant is None else subject.variants.label(state.variant),
         zoom=None if plot is None else plot.zoom,
         window="" if window == USUAL_WINDOW else window,
-        model="" if is_only else model,
+        model="" if is_usual else model,
         genetic_model="" if genetic == ADDITIVE else genetic,
         interaction=coding.interaction.value,
         blup="" if form is None else write_request(form.request),

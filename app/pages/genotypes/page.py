@@ -17,7 +17,8 @@ from genoviz.analyses.genotypes.sex_chromosomes import (
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes.genotypes import Genotypes
-from genoviz_app.pages.genotypes.association.scan_panel import AssociationPanel
+from genoviz_app.pages.genotypes.association.scan_panel import REGION, AssociationPanel
+from genoviz_app.pages.genotypes.association.sets_panel import SetsPanel
 from genoviz_app.pages.genotypes.exports import ExportsPanel
 from genoviz_app.pages.genotypes.link import LinkedPanels, LinkFollower, write_state
 from genoviz_app.pages.genotypes.prediction.panel import PredictionPanel
@@ -86,7 +87,8 @@ class GenotypesPage(Page):
         self.exports = ExportsPanel(self.state, quality, samples)
         self.association = AssociationPanel(self.state)
         prediction = LateView(PredictionPanel.title, lambda: PredictionPanel(self.state))
-        self.views = Views([quality, samples, self.association, prediction])
+        sets = LateView(SetsPanel.title, lambda: SetsPanel(self.state, self._show_locus))
+        self.views = Views([quality, samples, self.association, sets, prediction])
         self._linked = LinkedPanels(samples, self.association, self.views)
         self.follower = LinkFollower(self.state, self._linked)
         self.nothing = EmptyState(self, NOTHING)
@@ -133,6 +135,10 @@ class GenotypesPage(Page):
         """Update the page; called some twenty times per second."""
         self.follower.poll()
         self.views.poll()
+
+    def _show_locus(self) -> None:
+        self.association.view.value = REGION
+        self.views.show(AssociationPanel.title)
 
     def _follow(self, *_events: Any) -> None:
         opened, table = self.state.opened, self.state.table
@@ -240,8 +246,7 @@ def facts_html(state: GenotypeState) -> str:
     """Return summary statistics of the data as a list; empty while nothing is open."""
     if state.opened is None:
         return ""
-    genotypes = state.opened.genotypes
-    subject = state.subject
+    genotypes, subject = state.opened.genotypes, state.subject
     rows = [
         ("Samples", _of(subject.n_samples, genotypes.n_samples)),
         ("Variants", _of(subject.n_variants, genotypes.n_variants)),
@@ -315,7 +320,7 @@ class GenotypePicker:
             "Phenotypes on the server",
             "/data/mice.pheno.csv",
             TABLE_FORMATS,
-            lambda _: self._open_table(),
+            lambda _: self._files.open_phenotypes(written_path(self.table_path)),
         )
 
     @cached_property
@@ -331,13 +336,9 @@ class GenotypePicker:
     def _open_path(self) -> None:
         self._files.open(written_path(self.path))
 
-    def _open_table(self) -> None:
-        self._files.open_phenotypes(written_path(self.table_path))
-
     def _open_both(self) -> None:
         """Open the files of both path fields unless they are open already."""
-        genotypes = written_path(self.path).strip()
-        table = written_path(self.table_path).strip()
+        genotypes, table = (written_path(field).strip() for field in (self.path, self.table_path))
         if genotypes and genotypes != self._files.source:
             self._files.open(genotypes, phenotypes=table)
         elif table:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NOBODY = np.empty(0, np.int64)
 AROUND = 50_000
 """Bases on each side of a selected variant in its region."""
-RESULTS = ("components", "relationships", "scan", "blup")
+RESULTS = ("components", "relationships", "scan", "partial", "blup")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,7 @@ class GenotypeState(param.Parameterized):
     components = param.Parameter(None, doc="PrincipalComponents of the subject, or None.")
     relationships = param.Parameter(None, doc="RelationshipMatrix of the subject, or None.")
     scan = param.Parameter(None, doc="AssociationScan of the subject, or None.")
+    partial = param.Parameter(None, doc="The same, of the chromosomes a running scan has tested.")
     blup = param.Parameter(None, doc="The newest BlupSnapshot of the subject, or None.")
 
     def __init__(self, session: Session, **params: Any) -> None:
@@ -105,9 +106,11 @@ class GenotypeState(param.Parameterized):
         session.genotypes.param.watch(self._follow_files, ["opened", "phenotypes"])
         self._follow_files()
 
-    def new_question(self, title: str, on_answer: Callable[[Any], None]) -> Question:
+    def new_question(
+        self, title: str, on_answer: Callable[[Any], None], *, takes_all: bool = False
+    ) -> Question:
         """Create a long computation for a panel, dropped when the genotypes change."""
-        question = Question(self.session, title, on_answer, pool=KERNELS)
+        question = Question(self.session, title, on_answer, pool=KERNELS, takes_all=takes_all)
         self._questions.append(question)
         return question
 
@@ -117,6 +120,11 @@ class GenotypeState(param.Parameterized):
         if self.kept is not None:
             return self.kept.genotypes
         return None if self.opened is None else self.opened.genotypes
+
+    @property
+    def shown_scan(self) -> Any:
+        """The scan to draw: what a running one has found, or else the last one; or None."""
+        return self.partial or self.scan
 
     @property
     def sample_indices(self) -> np.ndarray:
@@ -151,8 +159,8 @@ class GenotypeState(param.Parameterized):
         self.param.update(thresholds=Thresholds(), only=None)
         self._change_subject(None)
 
-    def choose_variant(self, variant: int | None) -> None:
-        """Select a variant, and show its neighbourhood on all pages."""
+    def choose_variant(self, variant: int | None, region: Region | None = None) -> None:
+        """Select a variant, and show its neighbourhood, or another region, on all pages."""
         self.variant = variant
         if variant is None:
             return
@@ -160,8 +168,9 @@ class GenotypeState(param.Parameterized):
         position = int(variants.positions[variant])
         if position < 0:
             return
-        contig = variants.contigs[variants.contig_ids[variant]]
-        region = Region(contig, max(position - AROUND, 0), position + AROUND)
+        if region is None:
+            contig = variants.contigs[variants.contig_ids[variant]]
+            region = Region(contig, max(position - AROUND, 0), position + AROUND)
         self.region = region
         graph = self.session.opened
         self.session.region = on_graph(graph.graph if graph is not None else None, region)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from genoviz.model import Intervals, packing_loops
 from genoviz.model.genotypes.chromosomes import Kind, chromosome_numbers
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
+from genoviz.model.intervals.intervals import map_contigs
 
 _BLOCK_BYTES = 1 << 26
 
@@ -169,12 +170,11 @@ def sets_of_regions(
     order = np.lexsort((variants.positions, chromosomes))
     chromosomes, positions = chromosomes[order], variants.positions[order]
     found: dict[str, list[np.ndarray]] = {}
-    names = [""] * len(regions) if regions.names is None else [*regions.names]
     bounds = np.searchsorted(chromosomes, np.arange(n + 1))
     columns = (regions.contig_ids, regions.starts, regions.ends)
+    names = names_of_regions(regions)
     for name, contig_id, start, end in zip(names, *map(np.ndarray.tolist, columns), strict=True):
-        contig = regions.contigs[contig_id]
-        of_set = found.setdefault(name or f"{contig}:{start}-{end}", [])
+        of_set = found.setdefault(name, [])
         number = int(numbers[n + contig_id])
         if number < n:
             low, high = bounds[number : number + 2].tolist()
@@ -182,6 +182,15 @@ def sets_of_regions(
             of_set.append(order[low + first : low + last])
     none = np.empty(0, np.int64)
     return {name: np.unique(np.concatenate([none, *parts])) for name, parts in found.items()}
+
+
+def names_of_regions(regions: Intervals) -> list[str]:
+    """Return the names of the sets of regions."""
+    names = [""] * len(regions) if regions.names is None else [*regions.names]
+    columns = (regions.contig_ids, regions.starts, regions.ends)
+    places = zip(names, *map(np.ndarray.tolist, columns), strict=True)
+    contigs = regions.contigs
+    return [name or f"{contigs[number]}:{start}-{end}" for name, number, start, end in places]
 
 
 def sets_of_ids(
@@ -200,3 +209,55 @@ def sets_of_ids(
         for name, ids in sets.items()
     }
     return found, len({each for ids in sets.values() for each in ids} - rows.keys())
+
+
+@dataclass(frozen=True, eq=False)
+class VariantSets:
+    """Sets of variants, and where they are.
+
+    Attributes
+    ----------
+    rows
+        Indices of the variants of each set, int64, by name.
+    contig_ids
+        int32, shape (n_sets,): contig of all variants of a set; -1 if there are several, or none.
+    starts, ends
+        int64, shape (n_sets,): from the first base of its regions, or else variants, to the last;
+        0-based half-open, bp.
+    notes
+        Contigs that were renamed, and IDs of no variant, one sentence each.
+    """
+
+    rows: dict[str, np.ndarray]
+    contig_ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+def find_sets(
+    genotypes: Genotypes, listed: Intervals | Mapping[str, Sequence[str]], title: str = "sets"
+) -> VariantSets:
+    """Return the variants of regions, or of lists of IDs; see `sets_of_regions`, `sets_of_ids`.
+
+    Notes call the lists by their title.
+    """
+    variants = genotypes.variants
+    if isinstance(listed, Intervals):
+        regions = map_contigs(listed, variants.contigs)
+        rows = sets_of_regions(variants, regions, n_autosomes=genotypes.n_autosomes)
+        notes, places = regions.notes, {name: k for k, name in enumerate(rows)}
+        starts, ends = np.full(len(rows), np.iinfo(np.int64).max), np.zeros(len(rows), np.int64)
+        numbers = np.array([places[name] for name in names_of_regions(regions)], np.int64)
+        np.minimum.at(starts, numbers, regions.starts)
+        np.maximum.at(ends, numbers, regions.ends)
+    else:
+        rows, n_unknown = sets_of_ids(variants, listed)
+        n = n_words(len({each for ids in listed.values() for each in ids}), "ID")
+        notes = (f"{n_unknown:,} of {n} of {title} are of no variant.",) if n_unknown else ()
+        positions = [variants.positions[each] for each in rows.values()]
+        starts = np.array([each.min(initial=np.iinfo(np.int64).max) for each in positions])
+        ends = np.array([each.max(initial=-1) + 1 for each in positions])
+    contigs = [variants.contig_ids[each] for each in rows.values()]
+    ids = [each[0] if len(each) and (each == each[0]).all() else -1 for each in contigs]
+    return VariantSets(rows, np.array(ids, np.int32), starts, ends, notes)

@@ -32,11 +32,7 @@ from genoviz.errors import n_words
 if TYPE_CHECKING:
     import numpy as np
 
-    from genoviz.model import Intervals
     from genoviz.model.genotypes.genotypes import Genotypes
-
-_FEATURES = (".gff", ".gff3", ".gff2", ".gtf")
-_COMPRESSIONS = (".gz", ".bgz", ".bgzf")
 
 
 class Weights(StrEnum):
@@ -161,51 +157,19 @@ def _read_sets(
     path: Path, genotypes: Genotypes, features: list[str] | None
 ) -> dict[str, np.ndarray]:
     """Return the variants of the sets of a file; notes go to standard error."""
-    from genoviz.analyses.genotypes.selection import sets_of_ids, sets_of_regions
-    from genoviz.errors import FileFormatError
-    from genoviz.io.genotypes.variant_tables import read_variant_sets
-    from genoviz.io.intervals.intervals import map_contigs
+    from genoviz.analyses.genotypes.selection import find_sets
+    from genoviz.errors import FileFormatError, ParameterError
+    from genoviz.io.genotypes.variant_tables import read_sets
 
-    variants = genotypes.variants
-    endings = [ending.lower() for ending in path.suffixes if ending not in _COMPRESSIONS]
-    has_types = endings[-1:] and endings[-1] in _FEATURES
-    if features and not has_types:
-        raise typer.BadParameter("--feature takes a GFF or GTF file as SETS")
-    if has_types or endings[-1:] == [".bed"]:
-        features = (features or ["gene"]) if has_types else []
-        regions = _read_regions(path, features)
-        mapped = map_contigs(regions, variants.contigs)
-        print_notes(*mapped.notes)
-        if not len(mapped):
-            what = f"features of type {' or '.join(features)}" if has_types else "regions"
-            raise FileFormatError(path, f"has no {what}, needs one at least")
-        named = sets_of_regions(variants, mapped, n_autosomes=genotypes.n_autosomes)
-    else:
-        listed = read_variant_sets(path)
-        named, n_unknown = sets_of_ids(variants, listed)
-        if n_unknown:
-            n = len({each for ids in listed.values() for each in ids})
-            print_notes(f"{n_unknown:,} of {n_words(n, 'ID')} of {path.name} are of no variant")
-    if not any(map(len, named.values())):
-        raise FileFormatError(path, f"has none of the {n_words(len(variants), 'variant')} in a set")
-    return named
-
-
-def _read_regions(path: Path, features: list[str]) -> Intervals:
-    """Return the regions of a file with their names, of some types if any are given."""
-    import numpy as np
-
-    from genoviz.io.intervals.annotations import read_annotations
-    from genoviz.model import Intervals
-
-    found = read_annotations(path)
-    is_kept = [not features or name in features for name in found.types.names]
-    kept = np.flatnonzero(np.array(is_kept, bool)[found.types.codes])
-    return Intervals(
-        contigs=found.contigs.names,
-        contig_ids=found.contigs.codes[kept],
-        starts=found.starts[kept],
-        ends=found.ends[kept],
-        names=found.names.take(kept),
-        notes=found.notes,
-    )
+    try:
+        listed = read_sets(path, features or ())
+    except ParameterError:
+        if not features:
+            raise
+        raise typer.BadParameter("--feature takes a GFF or GTF file as SETS") from None
+    found = find_sets(genotypes, listed, path.name)
+    print_notes(*found.notes)
+    if not any(map(len, found.rows.values())):
+        n = n_words(len(genotypes.variants), "variant")
+        raise FileFormatError(path, f"has none of the {n} in a set")
+    return found.rows

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from genoviz.errors import FileFormatError
+from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.phenotypes import MISSING
+from genoviz.io.intervals.annotations import read_annotations
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import drop_empty_rows, read_fields, unify_separator
 from genoviz.io.text.text_file import read_bytes
+from genoviz.model import Intervals
 
 if TYPE_CHECKING:
     import polars
@@ -24,6 +26,9 @@ ID_TITLES = ("ID", "SNP", "rsID", "MarkerName", "variant", "variant_id", "marker
 P_TITLES = ("P", "pval", "p_value", "pvalue", "p-value", "p_wald", "P_BOLT_LMM")
 LOG_P_TITLES = ("NEG_LOG10_P", "LOG10_P", "LOG10P", "MLOG10P", "minus_log10_p", "neg_log_pvalue")
 """Columns of -log10 p; by each of these names, programs write the positive number."""
+FEATURES = (".gff", ".gff3", ".gff2", ".gtf")
+COMPRESSIONS = (".gz", ".bgz", ".bgzf")
+"""Endings of files of features, and those after them."""
 ALLELE_TITLES = ("A1", "effect_allele", "allele", "tested_allele", "ALT")
 
 
@@ -185,6 +190,58 @@ def read_id_list(path: str | PathLike[str]) -> set[str]:
     check_text(path)
     lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
     return {line.split()[0] for line in lines if line.strip()}
+
+
+def read_sets(
+    path: str | PathLike[str], features: Sequence[str] = ()
+) -> Intervals | dict[str, list[str]]:
+    """Return the regions of sets with their names, or the IDs of the variants of each set.
+
+    Parameters
+    ----------
+    path
+        BED, GFF or GTF file of regions, or a table for `read_variant_sets`.
+    features
+        Types of the features of GFF and GTF that are sets; none of them: ``gene``.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or has no sets.
+    ParameterError
+        If there are types, but the file has none.
+    """
+    path = Path(path)
+    has_types = has_features(path)
+    if features and not has_types:
+        raise ParameterError("types of features need a GFF or GTF file of sets")
+    if not has_types and _ending_of(path) != ".bed":
+        return read_variant_sets(path)
+    found = read_annotations(path)
+    types = (features or ["gene"]) if has_types else [*found.types.names]
+    is_kept = np.array([name in types for name in found.types.names], bool)
+    kept = np.flatnonzero(is_kept[found.types.codes])
+    if not len(kept):
+        what = f"features of type {' or '.join(types)}" if has_types else "regions"
+        raise FileFormatError(path, f"has no {what}, needs one at least")
+    return Intervals(
+        contigs=found.contigs.names,
+        contig_ids=found.contigs.codes[kept],
+        starts=found.starts[kept],
+        ends=found.ends[kept],
+        names=found.names.take(kept),
+        notes=found.notes,
+    )
+
+
+def has_features(path: Path) -> bool:
+    """Return whether a file has features of several types, by its name."""
+    return _ending_of(path) in FEATURES
+
+
+def _ending_of(path: Path) -> str:
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in COMPRESSIONS]
+    return endings[-1] if endings else ""
 
 
 def read_variant_sets(path: str | PathLike[str]) -> dict[str, list[str]]:

@@ -39,14 +39,18 @@ class Model:
 
 
 LINEAR, FALLBACK, SADDLE_POINT = "linear", "firth-fallback", "saddle-point"
+MIXED, MIXED_OF_ALL = "mixed", "mixed-all"
 MODELS = {
     LINEAR: Model("Linear", "linear regression"),
+    MIXED: Model("Mixed (LOCO)", "mixed model, leaving one chromosome out"),
+    MIXED_OF_ALL: Model("Mixed (no LOCO)", "mixed model with all chromosomes"),
     FALLBACK: Model("Logistic or Firth", "logistic regression, with Firth's method where it fails"),
     "logistic": Model("Logistic", "logistic regression"),
     "firth": Model("Firth", "Firth's logistic regression"),
     SADDLE_POINT: Model("Saddle point", "saddle-point test"),
 }
-
+OF_NUMBERS = (LINEAR, MIXED, MIXED_OF_ALL)
+"""Models of numbers, which take cases and controls as numbers."""
 
 ADDITIVE = "additive"
 GENETIC_MODELS = {
@@ -65,6 +69,7 @@ GENETIC_WORDS = (
 )
 INTERACTION_WORDS = "Test whether the effect depends on this covariate"
 ONE_COLUMN = "the saddle-point test is of one column"
+DOSAGE_ALONE = "a mixed model tests the dosage of A1"
 
 
 def coding_words(coding: Terms | None) -> str:
@@ -79,7 +84,23 @@ def coding_words(coding: Terms | None) -> str:
 
 def scan_words(scan: AssociationScan) -> str:
     """Return the models of a scan as text."""
-    return ", ".join(filter(None, (MODELS[scan.model].text, coding_words(scan.coding))))
+    model = scan.model
+    if model == MIXED and scan.chromosomes == ("",):
+        model = MIXED_OF_ALL
+    return ", ".join(filter(None, (MODELS[model].text, coding_words(scan.coding))))
+
+
+def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -> Iterator[Any]:
+    """Yield the progress of a scan; see `iter_associate` and `iter_mixed_associate`."""
+    options = {"covariates": design.covariates, "covariate_names": design.names}
+    if model in (MIXED, MIXED_OF_ALL):
+        from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
+
+        leave_out = "chromosome" if model == MIXED else "none"
+        return iter_mixed_associate(genotypes, design.phenotype, leave_out=leave_out, **options)
+    from genoviz.analyses.genotypes.association.scan import iter_associate
+
+    return iter_associate(genotypes, design.phenotype, model=model, **options, **coding)
 
 
 @dataclass(frozen=True)
@@ -205,7 +226,7 @@ class CodingFields:
     """
 
     def __init__(self, state: GenotypeState, **style: Any) -> None:
-        self._state, self._is_of_one_column = state, False
+        self._state, self._why_alone = state, ""
         self.genetic = pmui.Select(
             label="Genetic model", value=ADDITIVE, description=GENETIC_WORDS, **style,
             options={model.label: name for name, model in GENETIC_MODELS.items()},
@@ -222,9 +243,7 @@ class CodingFields:
     @property
     def why_alone(self) -> str:
         """Why no interaction can be tested, as a clause; "" if one can."""
-        if self._is_of_one_column:
-            return ONE_COLUMN
-        return "" if self._state.covariates else "no covariate is chosen"
+        return self._why_alone or ("" if self._state.covariates else "no covariate is chosen")
 
     def options(self, design: Design) -> dict[str, Any]:
         """Return the arguments of a scan with this design."""
@@ -236,12 +255,15 @@ class CodingFields:
 
     def allow(self, model: str) -> None:
         """Offer what a model of the trait can test."""
-        self._is_of_one_column = model == SADDLE_POINT
-        several = [name for name, columns in COLUMNS.items() if len(columns) > 1]
-        refused = several if self._is_of_one_column else []
-        said = (
-            f"{GENETIC_WORDS}. Not genotypic and hethom: {ONE_COLUMN}" if refused else GENETIC_WORDS
-        )
+        refused, said = [], GENETIC_WORDS
+        self._why_alone = ONE_COLUMN if model == SADDLE_POINT else ""
+        if model in (MIXED, MIXED_OF_ALL):
+            self._why_alone = DOSAGE_ALONE
+            refused = [name for name in GENETIC_MODELS if name != ADDITIVE]
+            said = f"Additive alone: {DOSAGE_ALONE}"
+        elif self._why_alone:
+            refused = [name for name, columns in COLUMNS.items() if len(columns) > 1]
+            said = f"{GENETIC_WORDS}. Not genotypic and hethom: {ONE_COLUMN}"
         value = ADDITIVE if self.genetic.value in refused else self.genetic.value
         self.genetic.param.update(disabled_options=refused, description=said, value=value)
         self._follow()

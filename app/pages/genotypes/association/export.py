@@ -193,8 +193,12 @@ def write_scan(
         int64: the variants to write, in this order; by default all.
     """
     rows = np.arange(len(variants)) if rows is None else rows
-    columns = {name: values[rows] for name, values in (variants.columns | scan.columns).items()}
-    frame = pd.DataFrame(columns)
+    write_columns(path, variants.columns | scan.columns, rows)
+
+
+def write_columns(path: Path, columns: dict[str, np.ndarray], rows: np.ndarray) -> None:
+    """Write some rows of columns, in the format of ``genoviz geno``."""
+    frame = pd.DataFrame({name: values[rows] for name, values in columns.items()})
     frame.to_csv(path, sep="\t", index=False, na_rep="NA", float_format="%.17g")
 
 
@@ -220,9 +224,9 @@ def printed_track(track: Track, share: float = 1.0) -> PrintedPlot:
     )  # fmt: skip
 
 
-def printed_quantiles(scan: AssociationScan) -> PrintedPlot:
+def printed_quantiles(minus_log10_p: np.ndarray) -> PrintedPlot:
     """Return a print version of the Q-Q plot."""
-    found = scan_quantiles(scan.minus_log10_p)
+    found = scan_quantiles(minus_log10_p)
     right = 1.05 * float(found.expected.max(initial=1.0))
     top = 1.05 * float(max(found.observed.max(initial=1.0), found.high.max(initial=1.0)))
     diagonal = np.array([[0.0, right], [0.0, right]])
@@ -239,9 +243,17 @@ def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) ->
     title = f"Association with {trait} ({scan_words(scan)})"
     caption = (
         f"{n_words(n_tested, 'variant')}; {inflation_text(scan.lambda_gc)}; dashed: p = 5e-8 and "
-        "p = 1e-5; shaded: 95 % of quantiles by chance."
+        "p = 1e-5"
     )
-    plots = [printed_track(track), printed_quantiles(scan)]
+    return plots_figure(track, scan.minus_log10_p, title, caption, ending)
+
+
+def plots_figure(
+    track: Track, minus_log10_p: np.ndarray, title: str, caption: str, ending: str
+) -> bytes:
+    """Return a plot along the genome and a Q-Q plot as a file."""
+    plots = [printed_track(track), printed_quantiles(minus_log10_p)]
+    caption += "; shaded: 95 % of quantiles by chance."
     return track_figure_bytes(print_plots(plots, title, caption), ending)
 
 

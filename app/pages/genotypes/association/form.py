@@ -16,14 +16,22 @@ from genoviz.io.genotypes.dosages import NOT_TAKEN
 from genoviz_app.pages.genotypes.association.choices import (
     FALLBACK,
     LINEAR,
+    MIXED,
     MODELS,
+    OF_NUMBERS,
     CodingFields,
     chosen_design,
     covariate_names,
     iter_components,
+    iter_scan,
     scan_words,
     trait_names,
     why_no_cases,
+)
+from genoviz_app.pages.genotypes.association.trait_fields import (
+    FIELD,
+    NO_TRAIT_COLUMN,
+    TraitFields,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import allow
@@ -36,96 +44,27 @@ if TYPE_CHECKING:
 INFLATED = 1.1
 COMPONENT = re.compile(r"PC\d+")
 ADDED = tuple(f"PC{number}" for number in range(1, 5))
-TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
+MIXED_WORDS = (
+    "Mixed, for related samples: a random effect of the variants on all other chromosomes (LOCO), "
+    "or on all"
+)
 MODEL_WORDS = (
     "Model. For cases and controls: logistic regression, with Firth's "
     "penalised likelihood for variants where it does not converge; either "
-    "of these for all variants; or the saddle-point score test"
+    f"of these for all variants; or the saddle-point score test. {MIXED_WORDS}"
 )
-NO_TRAIT_COLUMN = "The table has no trait. A trait is a column of numbers, or of two groups."
 WORDS = """
 :host { font-size: 12.5px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 p { margin: 0; opacity: 0.85; } .problem { color: #f0736e; opacity: 1; }
 """
-LOW: dict[str, Any] = {
-    "sx": {"& .MuiSelect-select": {"paddingTop": "4px", "paddingBottom": "4px",
-                                   "minHeight": "27px !important"}},
-    "stylesheets": ["label.MuiInputLabel-root[data-shrink=false] { top: -10px !important; }"],
-}  # fmt: skip
+OF_CASES = [name for name in MODELS if name not in OF_NUMBERS]
 FIELDS_WRAP: dict[str, Any] = {"flexWrap": "wrap", "rowGap": "6px"}
-FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
 SHRINKS = """@media (max-width: 1560px) {{
   :host {{ width: {0}px !important; min-width: {0}px !important; flex: 0 0 {0}px !important; }}
   :host > div {{ width: 100% !important; min-width: 0 !important; }} }}"""
-NARROW_WIDTHS = {"trait": 148, "type": 132, "covariates": 168}
-MODEL_WIDTHS = 128, 138, 122
+NARROW_WIDTHS = {"trait": 140, "type": 132, "covariates": 160}
+MODEL_WIDTHS = 166, 126, 108
 """Widths of the fields in a window of at most 1560 px, px, where they fit in one row."""
-
-
-class TraitFields:
-    """Fields for trait and covariates, which all tabs share through the state.
-
-    Attributes
-    ----------
-    trait, type, covariates
-        The fields.
-    """
-
-    def __init__(self, state: GenotypeState) -> None:
-        self._state = state
-        self.trait = pmui.Select(
-            label="Trait", options=[], searchable=True, width=190,
-            description="A column of the table of phenotypes", **FIELD,
-        )  # fmt: skip
-        self.type = pmui.Select(
-            label="Read as", options=TYPES, value="auto", width=150, **FIELD,
-            description="Automatic: if all values are 0, 1 and 2, then 1 is control, 2 is case "
-            "and 0 is missing; if all are 0 and 1, then 0 is control and 1 is case",
-        )  # fmt: skip
-        self.covariates = pmui.MultiChoice(
-            label="Covariates", options=[], searchable=True, width=230,
-            description="Columns of the table, and PC1 to PC10 once the Samples tab has computed "
-            "them. Categories become indicator columns.",
-            visual_size="small", margin=FIELD["margin"], **LOW,
-        )  # fmt: skip
-        self.trait.param.watch(self._on_trait, "value")
-        self.type.param.watch(self._on_type, "value")
-        self.covariates.param.watch(self._on_covariates, "value")
-        state.param.watch(
-            self._follow,
-            ["opened", "table", "components", "trait", "trait_types", "covariates"],
-        )
-        self._follow()
-
-    def _follow(self, *_events: Any) -> None:
-        state = self._state
-        traits, others = trait_names(state), covariate_names(state)
-        if traits and state.trait not in traits:
-            state.trait = traits[0]
-            return
-        chosen = [name for name in state.covariates if name in others]
-        with pn.io.hold():
-            self.trait.param.update(
-                options=traits, value=state.trait if traits else None, disabled=not traits
-            )
-            self.type.param.update(
-                value=state.trait_types.get(state.trait, "auto"), disabled=not traits
-            )
-            if chosen != self.covariates.value or others != self.covariates.options:
-                self.covariates.param.update(options=others, value=chosen, disabled=not others)
-
-    def _on_trait(self, event: Any) -> None:
-        if event.new:
-            self._state.trait = event.new
-
-    def _on_type(self, event: Any) -> None:
-        state = self._state
-        if state.trait and event.new != state.trait_types.get(state.trait, "auto"):
-            state.trait_types = {**state.trait_types, state.trait: event.new}
-
-    def _on_covariates(self, event: Any) -> None:
-        if tuple(event.new or ()) != self._state.covariates:
-            self._state.covariates = tuple(event.new or ())
 
 
 class AssociationForm:
@@ -152,13 +91,13 @@ class AssociationForm:
         self._state = state
         self.design: Design | None = None
         self._asked: Design | None = None
-        self.task = state.new_question("association", self._on_scan)
+        self.task = state.new_question("association", self._on_scan, takes_all=True)
         self.components = state.new_question("principal components", self._on_components)
         self.fields = TraitFields(state)
-        self.why_linear, self._of_cases = "no trait is chosen", FALLBACK
+        self.why_numbers, self._of_cases, self._of_numbers = "", FALLBACK, LINEAR
         self.model = pmui.Select(
             label="Model", options={model.label: name for name, model in MODELS.items()},
-            value=LINEAR, disabled_options=[*MODELS][1:], width=150, **FIELD,
+            value=LINEAR, disabled_options=OF_CASES, width=150, **FIELD,
         )  # fmt: skip
         self.coding = CodingFields(state, width=150, **FIELD)
         fields = {getattr(self.fields, name): width for name, width in NARROW_WIDTHS.items()}
@@ -192,7 +131,7 @@ class AssociationForm:
         self.components.param.watch(self._show, "opening")
         self.model.param.watch(self._on_model, "value")
         state.param.watch(self._follow_trait, ["trait", "trait_types", "table", "opened", "kept"])
-        state.param.watch(self._show, ["scan", "trait", "covariates", "table"])
+        state.param.watch(self._show, ["scan", "partial", "trait", "covariates", "table"])
         self.panel = pmui.Column(
             pmui.Row(
                 self.fields.trait, self.fields.type, self.fields.covariates, *of_model,
@@ -214,25 +153,18 @@ class AssociationForm:
 
     def run(self) -> None:
         """Start a scan, or show why it is impossible."""
-        from genoviz.analyses.genotypes.association.scan import iter_associate
-
+        model = self.model.value
         try:
             design = chosen_design(self._state)
-            if self.model.value != LINEAR:
+            if model not in OF_NUMBERS:
                 design.of_cases()
             coding = self.coding.options(design)
         except GenovizError as error:
             self._say_problem(str(error))
             return
         self._asked = design
-        steps = iter_associate(
-            self._state.subject,
-            design.phenotype,
-            covariates=design.covariates,
-            covariate_names=design.names,
-            model=self.model.value,
-            **coding,
-        )
+        self._state.partial = None
+        steps = iter_scan(self._state.subject, design, model, **coding)
         self.task.ask(lambda: steps, title=f"association with {design.trait}")
 
     def adjust(self) -> None:
@@ -260,22 +192,33 @@ class AssociationForm:
     def _cancel(self) -> None:
         self.task.drop()
         self.components.drop()
+        self._state.partial = None
 
     def _on_scan(self, scan: AssociationScan) -> None:
-        self.design = self._asked
-        self._state.scan = scan
+        if self.task.is_open:  # a whole scan may come just before its job ends
+            self._state.partial = scan if scan.model == MIXED else None
+        else:
+            self.design = self._asked
+            self._state.param.update(scan=scan, partial=None)
+
+    def poll(self) -> None:
+        """Forget what a scan that failed has found."""
+        if self._state.partial is not None and not self.task.is_open:
+            self._state.partial = None
 
     def _follow_trait(self, *_events: Any) -> None:
-        self.why_linear = why = why_no_cases(self._state)
+        self.why_numbers = why = why_no_cases(self._state)
         self.model.param.update(
-            value=LINEAR if why else self._of_cases,
-            disabled_options=[*MODELS][1:] if why else [],
-            description=f"Linear alone: {why}" if why else MODEL_WORDS,
+            value=self._of_numbers if why else self._of_cases,
+            disabled_options=OF_CASES if why else [],
+            description=f"Linear or mixed: {why}. {MIXED_WORDS}" if why else MODEL_WORDS,
         )
         self._show()
 
     def _on_model(self, event: Any) -> None:
-        if not self.why_linear:  # it stays selected for other binary traits
+        if self.why_numbers:  # it stays selected for other traits of the same kind
+            self._of_numbers = event.new
+        else:
             self._of_cases = event.new
         self.coding.allow(event.new)
 
@@ -287,7 +230,7 @@ class AssociationForm:
             allow(self.run_button, "a scan is running" if step is not None else "")
             if step is not None:
                 self.bar.value = round(100 * (step.fraction or 0.0))
-                self.said.object = f"<p>{escape(step.text)}</p>"
+                self.said.object = f"<p>{escape(step.text + self._found_so_far)}</p>"
             elif self._state.table is None:
                 self.said.object = (
                     "<p>Open a table of phenotypes at the left to choose a trait.</p>"
@@ -297,8 +240,17 @@ class AssociationForm:
             elif self._state.scan is not None and self.design is not None:
                 self.said.object = f"<p>{self._words()}</p>"
             else:
-                why = self.why_linear
-                self.said.object = f"<p>Linear alone is offered: {escape(why)}.</p>" if why else ""
+                why = f"Linear and mixed models are offered: {escape(self.why_numbers)}."
+                self.said.object = f"<p>{why}</p>" if self.why_numbers else ""
+
+    @property
+    def _found_so_far(self) -> str:
+        """What a running mixed scan has found."""
+        scan = self._state.partial
+        if scan is None:
+            return ""
+        n, shares = len(scan.chromosomes), scan.heritabilities
+        return f" · {n_words(n, 'chromosome')} tested, heritability {shares.mean():.3f}"
 
     @property
     def _is_inflated(self) -> bool:
@@ -318,16 +270,19 @@ class AssociationForm:
             words += f", {n_words(len(design.names), 'covariate column')}"
         is_old = design.trait != self._state.trait
         notes = [*design.notes, *scan.notes]
-        if any(NOT_TAKEN in note for note in self._state.opened.genotypes.notes):
+        if scan.model == MIXED:
+            pass  # its own notes tell of dosages
+        elif any(NOT_TAKEN in note for note in self._state.opened.genotypes.notes):
             notes.append("Hard calls are tested; genoviz geno gwas tests the dosages of this file.")
         elif n_stored := int(np.count_nonzero(self._state.subject.has_stored_dosages)):
             notes.append(f"Dosages of {n_words(n_stored, 'variant')} are tested.")
         if self._is_inflated:
             notes.append(
                 f"λ = {scan.lambda_gc:.2f}: many variants look associated, as with populations or "
-                "relatives; PC1 to PC4 as covariates correct for structure."
+                "relatives; PC1 to PC4 as covariates correct for structure"
+                + ("." if scan.model == MIXED else ", a mixed model for both.")
             )
-        if scan.model == LINEAR and design.is_binary:
+        if scan.model in OF_NUMBERS and design.is_binary:
             notes.append(
                 "The trait has two values, which are tested as numbers. To test odds, "
                 "choose another model."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import panel as pn
@@ -34,6 +36,10 @@ from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NARROW_WRAPS, STACKS, in_narrow_window
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import STRONG_COLOUR, ZERO_COLOUR, ManhattanFigure, QuantileFigure
+from genoviz_app.session.session import Session
+
+if TYPE_CHECKING:
+    from genoviz.analyses.genotypes.association.scan import AssociationScan
 
 NEAR = 0.05
 """Maximum distance of a click from a dot, as a fraction of the axes."""
@@ -52,7 +58,16 @@ GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 
 
 class QuantilePanel:
-    """A Q-Q plot; a click selects the variant of a dot.
+    """A Q-Q plot.
+
+    Parameters
+    ----------
+    session
+        Runs the jobs that sort p-values.
+    figure
+        The figure to draw in.
+    pick
+        Called with the test of a clicked dot.
 
     Attributes
     ----------
@@ -60,42 +75,47 @@ class QuantilePanel:
         The figure, its data, and the Panel object.
     """
 
-    def __init__(self, state: GenotypeState) -> None:
-        self._state = state
+    def __init__(
+        self, session: Session, figure: QuantileFigure, pick: Callable[[int], None]
+    ) -> None:
+        self._pick, self.figure = pick, figure
         self.quantiles: Quantiles | None = None
-        self.figure = QuantileFigure()
+        self._name: Callable[[np.ndarray], list[str]] = list
+        self._words = ""
         self._turn = Turn(self.figure.plot, self._draw)
-        self._asked = Question(state.session, "quantiles of a scan", self._on_quantiles)
+        self._asked = Question(session, "quantiles of a scan", self._on_quantiles)
         self.figure.plot.on_event(Tap, self._on_tap)
         self.panel = pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=0)
-        state.param.watch(self._follow, "scan")
 
-    def _follow(self, *_events: Any) -> None:
-        scan = self._state.scan
+    def show(
+        self, values: np.ndarray | None, name: Callable[[np.ndarray], list[str]], words: str
+    ) -> None:
+        """Draw -log10 p of tests, which ``name`` names; None draws nothing."""
         self._asked.drop()
-        if scan is None:
+        self._name, self._words = name, words
+        if values is None:
             self._on_quantiles(None)
         else:
-            self._asked.ask(scan_quantiles, scan.minus_log10_p)
+            self._asked.ask(scan_quantiles, values)
 
     def _on_quantiles(self, quantiles: Quantiles | None) -> None:
         self.quantiles = quantiles
         self._turn.ask()
 
     def _draw(self) -> None:
-        found, state = self.quantiles, self._state
-        if found is None or state.scan is None or state.subject is None:
+        found = self.quantiles
+        if found is None:
             self.figure.show({"x": [], "y": [], "name": [], "text": []},
                              {"x": [], "low": [], "high": []}, "")  # fmt: skip
             return
         dots = {
             "x": found.expected,
             "y": found.observed,
-            "name": names_of(state.subject.variants, found.tests),
+            "name": self._name(found.tests),
             "text": p_texts(found.observed),
         }
         band = {"x": found.expected, "low": found.low, "high": found.high}
-        self.figure.show(dots, band, inflation_text(state.scan.lambda_gc))
+        self.figure.show(dots, band, self._words)
 
     def _on_tap(self, event: Any) -> None:
         found = self.quantiles
@@ -107,7 +127,7 @@ class QuantilePanel:
         distances = across**2 + up**2
         best = int(distances.argmin())
         if distances[best] <= NEAR**2:
-            self._state.choose_variant(int(found.tests[best]))
+            self._pick(int(found.tests[best]))
 
 
 class AssociationPanel:
@@ -129,13 +149,16 @@ class AssociationPanel:
     def __init__(self, state: GenotypeState) -> None:
         self._state = state
         self.is_shown = False
+        self._ranked: AssociationScan | None = None
         self._axes: dict[int, tuple[VariantTable, GenomeAxis]] = {}
         figure = ManhattanFigure("association-manhattan", "p")
         self.manhattan = ManhattanPanel(
             state.session, figure, state.choose_variant,
             "Choose a trait and press Run to see −log₁₀ p of all variants.",
         )  # fmt: skip
-        self.quantiles = QuantilePanel(state)
+        self.quantiles = QuantilePanel(
+            state.session, QuantileFigure("association-qq"), state.choose_variant
+        )
         self.region = LinkagePanel(state)
         self.table = AssociationTable(state)
         self.card = SnpCard(state)
@@ -160,7 +183,7 @@ class AssociationPanel:
         self.panel = self._arrange()
         self.bonferroni.param.watch(lambda _: self._show_scan(), "value")
         self.view.param.watch(self._show_view, "value")
-        state.param.watch(self._follow, ["scan", "kept", "opened"])
+        state.param.watch(self._follow, ["scan", "partial", "kept", "opened"])
         state.param.watch(self._pick_strongest, "scan")
         state.param.watch(lambda event: self.manhattan.choose(event.new), "variant")
         self._follow()
@@ -191,6 +214,7 @@ class AssociationPanel:
 
     def poll(self) -> None:
         """Update the tab; called some twenty times per second."""
+        self.form.poll()
         if self.is_shown:
             self.manhattan.poll()
 
@@ -210,10 +234,20 @@ class AssociationPanel:
             self._state.variant = int(np.nanargmax(scan.minus_log10_p))
 
     def _show_scan(self) -> None:
-        scan, subject = self._state.scan, self._state.subject
+        scan, subject = self._state.shown_scan, self._state.subject
         if scan is None or subject is None or len(scan.p) != subject.n_variants:
             self.manhattan.show(None)
+            self.quantiles.show(None, list, "")
+            self._ranked = None
             return
+        self.manhattan.show(self._track_of(scan))
+        if scan is not self._ranked:
+            self._ranked, variants = scan, subject.variants
+            words = inflation_text(scan.lambda_gc)
+            self.quantiles.show(scan.minus_log10_p, partial(names_of, variants), words)
+
+    def _track_of(self, scan: AssociationScan) -> Track:
+        variants = self._state.subject.variants
         lines = {GENOME_WIDE: STRONG_COLOUR, SUGGESTIVE: ZERO_COLOUR}
         n_tested = int(np.isfinite(scan.minus_log10_p).sum())
         if self.bonferroni.value and n_tested:
@@ -221,17 +255,15 @@ class AssociationPanel:
         values = np.where(np.isfinite(scan.minus_log10_p), scan.minus_log10_p, np.nan)
         coding = coding_words(scan.coding)
         said = f" ({coding})" if coding else ""
-        self.manhattan.show(
-            Track(
-                subject.variants,
-                axis_of(subject.variants, self._axes),
-                values,
-                lambda rows: [f"{text}{said}" for text in p_texts(values[rows])],
-                "−log₁₀ p",
-                lines,
-                GENOME_WIDE,
-                MIN_TOP,
-            )
+        return Track(
+            variants,
+            axis_of(variants, self._axes),
+            values,
+            lambda rows: [f"{text}{said}" for text in p_texts(values[rows])],
+            "−log₁₀ p",
+            lines,
+            GENOME_WIDE,
+            MIN_TOP,
         )
 
     def _show_view(self, *_events: Any) -> None:
@@ -250,7 +282,7 @@ class AssociationPanel:
 
     def _prepare(self, ending: str) -> Prepare:
         def prepare() -> tuple[str, Writer]:
-            state, scan, track = self._state, self._state.scan, self.track
+            state, scan = self._state, self._state.scan
             design = self.form.design
             trait = design.trait if design is not None else "trait"
             coding = "" if scan is None else coding_words(scan.coding)
@@ -258,10 +290,10 @@ class AssociationPanel:
                 what = f"{trait}, {coding}" if coding else trait
                 variant, make = self.region.figure(what, f".{ending.split('.')[1]}")
                 return f"{file_stem(f'{variant}_{state.opened.title}')}.{ending}", write_bytes(make)
-            if scan is None or track is None:
+            if scan is None or self.track is None:
                 raise GenovizError("no scan yet; choose a trait and press Run")
             stem = "_".join(filter(None, ("association", trait, coding, state.opened.title)))
-            name = f"{file_stem(stem)}.{ending}"
+            name, track = f"{file_stem(stem)}.{ending}", self._track_of(scan)
             if ending.endswith("tsv"):
                 rows = self.table.listed if ending == "listed.tsv" else None
                 return name, lambda path: write_scan(path, track.variants, scan, rows)

@@ -20,7 +20,8 @@ from genoviz_app.pages.genotypes.association.choices import (
     chosen_design,
     trait_names,
 )
-from genoviz_app.pages.genotypes.association.form import NO_TRAIT_COLUMN, WORDS, TraitFields
+from genoviz_app.pages.genotypes.association.form import WORDS
+from genoviz_app.pages.genotypes.association.trait_fields import NO_TRAIT_COLUMN, TraitFields
 from genoviz_app.pages.genotypes.prediction.blup_steps import (
     GBLUP,
     PRECONDITIONERS,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
+import threading
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from genoviz import simulate_genotypes, write_plink
+from genoviz.analyses.genotypes.association.mixed_models import ExactModels
 from genoviz.analyses.genotypes.association.scan import CASE_MODELS
 from genoviz.analyses.genotypes.association.terms import GENETIC_MODELS as COLUMNS
 from genoviz.analyses.graph.picture.palettes import LIGHT
@@ -23,6 +24,7 @@ from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.genotypes.association.choices import (
     GENETIC_MODELS,
+    MIXED_OF_ALL,
     MODELS,
     Window,
     chosen_design,
@@ -50,6 +52,8 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     thin,
 )
 from genoviz_app.pages.genotypes.association.scan_panel import TABLE, AssociationPanel
+from genoviz_app.pages.genotypes.association.set_scan import SetRequest, read_request
+from genoviz_app.pages.genotypes.association.sets_panel import SetsPanel
 from genoviz_app.pages.genotypes.association.snp_facts import (
     SnpFacts,
     card_html,
@@ -71,6 +75,7 @@ from genoviz_app.plots.manhattan import seen_names
 from genoviz_app.plots.one_variant import box_columns, share_columns
 from genoviz_app.session.lit_sets import Highlight
 from tests.app.conftest import poll_until
+from tests.waiting import PATIENCE
 
 N, M = 60, 40
 NUMBERS = np.random.default_rng(5)
@@ -386,18 +391,23 @@ def test_a_case_is_scanned_and_saved_as_the_command_does(panel, state, files, tm
     panel.form.model.value = model
     panel.form.run()
     poll_until(panel.test_poll, lambda: state.scan is not None)
-    assert state.scan.model == model
+    assert state.scan.model == model.removesuffix("-all")
     assert f"ill, {MODELS[model].text}: " in panel.form.said.object
     poll_until(panel.test_poll, lambda: panel.card.facts is not None)
-    assert ("Odds ratio" in panel.card.text.object) == (model not in ("linear", "saddle-point"))
+    assert ("Odds ratio" in panel.card.text.object) == (
+        model in ("logistic", "firth", "firth-fallback")
+    )
     own, theirs = tmp_path / "own.tsv", tmp_path / "theirs.tsv"
     panel._prepare("tsv")()[1](own)
     table = files.with_name("some.pheno.csv")
-    words = ("geno", "gwas", files, "--pheno", table, "--trait", "ill", "--model", model)
+    words = ["geno", "gwas", files, "--pheno", table, "--trait", "ill"]
+    words += ["--model", state.scan.model]
+    words += ["--leave-out", "none"] if model == MIXED_OF_ALL else []
     with pytest.raises(SystemExit) as end:
         main([*map(str, words), "-o", str(theirs)])
     assert not end.value.code
-    pd.testing.assert_frame_equal(*(pd.read_csv(path, sep="\t") for path in (own, theirs)))
+    saved = [pd.read_csv(path, sep="\t") for path in (own, theirs)]
+    pd.testing.assert_frame_equal(*saved, check_exact=True)
     panel._prepare("png")()[1](tmp_path / "both.png")
     if model == "logistic":
         row, dosages = state.variant, state.subject.dosages(slice(None)).astype(float)
@@ -442,6 +452,56 @@ def test_a_genetic_model_is_scanned_and_saved_as_the_command_does(
         main([*map(str, line), "-o", str(theirs)])
     assert not end.value.code
     pd.testing.assert_frame_equal(*(pd.read_csv(path, sep="\t") for path in (own, theirs)))
+
+
+def test_a_mixed_scan_fills_in_by_chromosome(panel, state, session, monkeypatch):
+    gate, fit = threading.Event(), ExactModels.fit
+
+    def wait(self, k, *arguments):
+        if k and not gate.wait(PATIENCE):
+            raise ParameterError("nothing fits")
+        return fit(self, k, *arguments)
+
+    def has_drawn(values):
+        track = panel.manhattan.track
+        return track is not None and np.array_equal(track.values, values, equal_nan=True)
+
+    monkeypatch.setattr(ExactModels, "fit", wait)
+    state.trait, form = "height", panel.form
+    form.run()
+    poll_until(panel.test_poll, lambda: state.scan is not None)
+    linear, is_first = state.scan, state.subject.variants.contig_ids == 0
+    form.model.value = "mixed"
+    form.run()
+    poll_until(panel.test_poll, lambda: state.partial is not None)
+    partial = state.partial
+    assert has_drawn(partial.minus_log10_p)
+    assert np.isnan(partial.p[~is_first]).all()
+    assert state.scan is linear, "files and card have the last whole scan"
+    poll_until(panel.test_poll, lambda: "1 chromosome tested, heritab" in form.said.object)
+    poll_until(panel.test_poll, lambda: panel.quantiles.quantiles.observed.max() == np.nanmax(
+        partial.minus_log10_p))  # fmt: skip
+    form._on_scan(linear)
+    assert state.partial is None, "a whole scan of a job that has not ended is not a part"
+    form.cancel_button.param.trigger("clicks")
+    assert has_drawn(linear.minus_log10_p)
+    gate.set()
+    form.run()
+    poll_until(panel.test_poll, lambda: state.scan is not linear)
+    whole = state.scan
+    assert (state.partial, len(whole.chromosomes)) == (None, 2)
+    assert has_drawn(whole.minus_log10_p)
+    np.testing.assert_array_equal(whole.p[is_first], partial.p[is_first])
+    h2, error = whole.heritabilities, whole.heritability_errors
+    said = f"{h2.min():.4f} to {h2.max():.4f} (SE {error.min():.4f} to {error.max():.4f})"
+    assert said in form.said.object
+    gate.clear()
+    monkeypatch.setattr(gate, "wait", lambda _: False)
+    form.run()
+    poll_until(panel.test_poll, lambda: "othing fits" in session.problem)
+    panel.test_poll()
+    assert (state.scan, state.partial) == (whole, None)
+    assert has_drawn(whole.minus_log10_p)
 
 
 def test_dosages_are_tested_as_the_command_does(panel, state, session, files, tmp_path):
@@ -494,6 +554,12 @@ def test_what_cannot_be_tested_is_not_offered(panel, state):
     assert "the saddle-point test is of one column" in coding.genetic.description
     form.model.value = "linear"
     assert coding.offered == [*GENETIC_MODELS] == [*COLUMNS]
+    coding.genetic.value = "hethom"
+    form.model.value = "mixed"
+    assert coding.offered == [coding.genetic.value] == ["additive"]
+    assert coding.interaction.disabled
+    assert coding.genetic.description == "Additive alone: a mixed model tests the dosage of A1"
+    form.model.value = "linear"
     coding.interaction.value = "height"
     state.covariates = ()
     assert coding.interaction.value == ""
@@ -501,22 +567,24 @@ def test_what_cannot_be_tested_is_not_offered(panel, state):
 
 def test_models_of_cases_are_offered_for_cases_alone(panel, state):
     form = panel.form
+    numbers = ["linear", "mixed", "mixed-all"]
     state.trait = "height"
-    assert (form.offered, form.model.value) == (["linear"], "linear")
+    assert (form.offered, form.model.value) == (numbers, "linear")
     words = "height has 59 values, and cases and controls are two"
-    assert form.model.description == f"Linear alone: {words}"
+    assert form.model.description.startswith(f"Linear or mixed: {words}. Mixed, for related")
     assert words in form.said.object
+    form.model.value = "mixed"
     state.trait = "ill"
     assert (form.offered, form.model.value) == ([*MODELS], "firth-fallback")
-    assert set(form.offered) == {"linear", *CASE_MODELS}
+    assert set(form.offered) == {*numbers, *CASE_MODELS}
     assert form.said.object == ""
     form.model.value = "saddle-point"
     state.trait = "height"
-    assert form.model.value == "linear"
+    assert form.model.value == "mixed", "it was chosen for numbers before"
     state.trait = "ill"
     assert form.model.value == "saddle-point", "it was chosen for cases before"
     state.trait_types = {"ill": "quantitative"}
-    assert (form.offered, form.model.value) == (["linear"], "linear")
+    assert (form.offered, form.model.value) == (numbers, "mixed")
     assert "ill is read as numbers" in form.said.object
     state.trait_types = {"ill": "auto", "height": "case-control"}
     state.trait = "height"
@@ -676,14 +744,10 @@ def test_paths_of_a_graph_carry_alleles(tmp_path):
     assert "no alleles at chr5:5-5: a cycle, an inversion" in paths_html(inverted, "G", "A")
 
 
-def scan_of(minus_log10_p):
-    return SimpleNamespace(minus_log10_p=minus_log10_p)
-
-
 @pytest.mark.parametrize("factor", [0.1, 1, 9])
 def test_printed_quantiles_are_whole_and_beside_the_diagonal(factor):
     values = factor * -np.log10(np.random.default_rng(3).random(400))
-    plot = printed_quantiles(scan_of(values))
+    plot = printed_quantiles(values)
     assert sorted(plot.y) == pytest.approx(sorted(values))
     for ends, dots in ((plot.x_ends, plot.x), (plot.y_ends, [*plot.y, *plot.band[2]])):
         assert ends[0] == 0
@@ -716,3 +780,105 @@ def test_printed_dots_change_their_shade_with_the_contig_and_beyond_the_line():
 )
 def test_a_p_value_that_rounds_to_ten_has_the_next_exponent(p, text):
     assert p_text(-np.log10(p)) == text
+
+
+@pytest.fixture
+def regions(tmp_path, state):
+    """Five regions of two contigs, one of which has no variant."""
+    places = state.subject.variants.positions
+    lines = [("one", "1", places[2], places[9]), ("two", "2", places[22], places[33]),
+             ("one", "1", places[12], places[14]), ("three", "2", places[30], places[39]),
+             ("far", "1", 10**9, 10**9 + 5)]  # fmt: skip
+    path = tmp_path / "regions.bed"
+    path.write_text("".join(f"{b}\t{c}\t{d}\t{a}\n" for a, b, c, d in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("trait", "model", "options"),
+    [
+        ("height", "auto", []),
+        ("ill", "auto", []),
+        ("height", "mixed", ["--model", "mixed"]),
+        ("ill", "mixed-all", ["--model", "mixed", "--leave-out", "none"]),
+    ],
+)
+def test_sets_are_tested_and_saved_as_the_command_does(
+    state, session, files, regions, tmp_path, trait, model, options
+):
+    shown = []
+    panel = SetsPanel(state, lambda: shown.append(None))
+    panel.is_shown = True
+
+    def poll():
+        session.poll()
+        panel.poll()
+
+    state.trait, state.covariates = trait, ("farm",)
+    form = panel.form
+    form.run()
+    assert "no sets are named" in form.said.object
+    form.request = SetRequest(model, 0.4, "none", source=str(regions))
+    form.run()
+    assert form.run_button.disabled
+    poll_until(poll, lambda: panel.table.listed is not None)
+    own, theirs = tmp_path / "own.tsv", tmp_path / "theirs.tsv"
+    name, write = panel._prepare("tsv")()
+    assert name == f"sets_{trait}_regions_some.bed.tsv"
+    write(own)
+    line = ["geno", "sets", files, regions, "--pheno", files.with_name("some.pheno.csv")]
+    line += ["--trait", trait, "--covariate", "farm", "--max-maf", 0.4, "--weights", "none"]
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, [*line, *options]), "-o", str(theirs)])
+    assert not end.value.code
+    saved = [pd.read_csv(path, sep="\t") for path in (own, theirs)]
+    pd.testing.assert_frame_equal(*saved, check_exact=True)
+    words = {"auto": "logistic" if trait == "ill" else "linear", "mixed": "mixed (LOCO)",
+             "mixed-all": "mixed (no LOCO)"}[model]  # fmt: skip
+    assert f"{trait} ({words}): 3 of 4 sets of regions.bed tested in" in form.said.object
+    is_told = "ill has two values and is tested as a number" in form.said.object
+    assert is_told == (words == "mixed (no LOCO)")
+    poll_until(poll, lambda: panel.quantiles.quantiles is not None)
+    assert panel.quantiles.quantiles.observed.size == 3
+    drawn = panel.manhattan.track
+    assert drawn.variants.ids.tolist() == (["one", "two", "three"])
+    order = np.argsort(-saved[0]["SKATO_NEG_LOG10_P"].to_numpy(), kind="stable")
+    listed = panel.table.listed
+    assert listed.source.frame(listed.rows)["Set"].tolist() == saved[0]["#SET"][order].tolist()
+    panel._pick_row(int(np.flatnonzero(order == 1)[0]))
+    positions = state.subject.variants.positions
+    region = PathRegion("2", int(positions[22]), int(positions[33]))
+    assert state.region == session.region == panel.region == region
+    assert state.variant in range(22, 33)
+    assert panel.tools.visible
+    panel.locus_button.param.trigger("clicks")
+    panel.tracks_button.param.trigger("clicks")
+    panel.light.param.trigger("clicks")
+    assert (len(shown), session.wanted_page) == (1, "tracks")
+    poll_until(poll, lambda: [lit.title for lit in session.highlights.shown] == ["two"])
+    panel.show_layout()
+    assert "Open a graph" in session.problem
+    panel.table.search.value_input = "ONE"
+    poll_until(poll, lambda: len(panel.table.listed.rows) == 1)
+    panel._prepare("listed.tsv")()[1](own)
+    assert [line.split("\t")[0] for line in own.read_text().splitlines()] == ["#SET", "one"]
+    form.test.value = "Burden"
+    np.testing.assert_array_equal(panel.manhattan.track.values, panel.scan.tests.burden_log10_p[:3])
+    panel._prepare("svg")()[1](tmp_path / "both.svg")
+    state.keep_all()
+    state.param.trigger("kept")
+    assert (panel.scan, panel.manhattan.track) == (None, None)
+
+
+def test_sets_without_variants_and_wrong_links_are_said(state, session, tmp_path):
+    panel = SetsPanel(state, lambda: None)
+    state.trait = "height"
+    path = tmp_path / "none.bed"
+    path.write_text("1\t1000000000\t1000000009\tfar\n")
+    panel.form.request = SetRequest(source=str(path))
+    panel.form.run()
+    poll_until(session.poll, lambda: "has none of the 40 variants in a set" in session.problem)
+    assert panel.scan is None
+    for text, words in (("sets:max_maf=x", "needs a number"), ("sets:model=no", "no 'model=no'")):
+        with pytest.raises(ParameterError, match=words):
+            read_request(text)

@@ -72,7 +72,7 @@ FIGURES = {
     ),
     "region": (RegionFigure, show_region),
     "manhattan": (lambda: ManhattanFigure("some", "p"), show_manhattan),
-    "quantiles": (QuantileFigure, show_quantiles),
+    "quantiles": (lambda: QuantileFigure("quantiles"), show_quantiles),
 }
 
 

@@ -569,6 +569,8 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
     path, pedigree = str(folder / "herd.bed"), tmp_path / "herd.ped.csv"
     ids = read_genotypes(path).samples.ids.tolist()
     pedigree.write_text("".join(f"{name},sire{k % 7},dam{k % 9}\n" for k, name in enumerate(ids)))
+    sets = tmp_path / "sets.bed"
+    sets.write_text("1\t0\t1000000000\tall\n")
     opened.session.problem = ""
     opened.state.keep_all()
     link = Address(
@@ -580,7 +582,7 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         window="200kb",
         blup="method:ssSNPBLUP;h2:0.3;weight:0.4;preconditioner:block;stop:1e-06",
         pedigree=str(pedigree),
-        results=("association", "prediction"),
+        results=("association", "prediction", f"sets:max_maf=0.4,source={sets}"),
         tab="prediction",
     )
     again = Address.parse(link.query, pages=())
@@ -590,8 +592,10 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         if visit is not opened:
             visit.session.genotypes.open(again.genotypes)
         visit.page.follow(again)
-        form = visit.page.views.view("Prediction").form
+        form, tested = (visit.page.views.view(title) for title in ("Prediction", "Sets"))
+        form = form.form
         visit.until(lambda visit=visit: visit.state.scan is not None)
+        visit.until(lambda tested=tested: tested.scan is not None)
         visit.until(
             lambda visit=visit, form=form: visit.state.blup is not None and not form.task.is_open
         )
@@ -611,7 +615,10 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
     [
         ({"tab": "nowhere"}, "there is no tab 'nowhere'"),
         ({"window": "3snps"}, "window is '3snps', needs 20snps or 50snps or"),
-        ({"model": "logistic", "trait": "weight"}, "needs linear, as weight has"),
+        (
+            {"model": "logistic", "trait": "weight"},
+            "or mixed or mixed-all, as weight has",
+        ),
         ({"model": "wald", "trait": "weight"}, "model is 'wald', needs linear"),
         ({"genetic_model": "wild"}, "genetic-model is 'wild', needs additive or dominant or rec"),
         ({"interaction": "age"}, "there is no interaction with 'age': "),
@@ -626,7 +633,7 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
             {"blup": "size:3"},
             "blup names 'size', needs method, h2, reml, with, covariances, gamma, base",
         ),
-        ({"results": ("gold",)}, "result is 'gold', needs association or prediction"),
+        ({"results": ("gold",)}, "result is 'gold', needs association, sets or prediction"),
         ({"pedigree": "/nowhere/x.ped"}, "/nowhere/x.ped does not exist on the server"),
     ],
 )
@@ -848,4 +855,4 @@ def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
     assert "The trait has two values, which are tested as numbers" in form.said.object
     form.fields.type.value = "quantitative"
     assert chosen_design(visit.state).n_samples == N_SAMPLES
-    assert form.offered == ["linear"]
+    assert form.offered == ["linear", "mixed", "mixed-all"]

@@ -11,7 +11,7 @@ from genoviz_app.pages.genotypes import GenotypesPage
 from genoviz_app.parts.turn import Turn
 from tests.app.conftest import poll_until
 
-TABS = ("Quality", "Samples", "Association", "Prediction")
+TABS = ("Quality", "Samples", "Association", "Sets", "Prediction")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_the_tab_of_prediction_is_made_when_it_is_needed(session, page):
     assert page.views.made("Prediction") is None
     page.views.show("Prediction")
     assert page.views.made("Prediction") is None, "the tab before has left the screen first"
-    assert [place.visible for place in page.views.panel[1:]] == [False, False, False, True]
+    assert [place.visible for place in page.views.panel[1:]] == [*[False] * 4, True]
     poll_until(poll, lambda: page.views.made("Prediction") is not None)
     made = page.views.made("Prediction")
     assert made is page.views.view("Prediction")
