@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmarks.real_data import find_real_data
 from genoviz.analyses.graph.layout.defects import count_defects
-from genoviz.analyses.graph.layout.levels import Design
+from genoviz.analyses.graph.layout.levels import MultilevelDesign
 from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
 from genoviz.analyses.graph.layout.stress import sampled_path_stress
 from genoviz.io.graph.gfa import read_gfa
@@ -23,19 +23,19 @@ from genoviz.model import PangenomeGraph
 SEEDS = range(3)
 NO_DRAWN = (1, 2, 4, 8)
 PARTS = {
-    "whole method": Design(),
-    "one view": Design(max_levels=1, finest_jumps=(1, 2, 4, 0, 0)),
-    "two views": Design(max_levels=2),
-    "no drawn jumps": Design(coarsest_jumps=NO_DRAWN, coarse_jumps=(NO_DRAWN,)),
-    "drawn jumps alone": Design(
+    "whole method": MultilevelDesign(),
+    "one view": MultilevelDesign(max_levels=1, finest_jumps=(1, 2, 4, 0, 0)),
+    "two views": MultilevelDesign(max_levels=2),
+    "no drawn jumps": MultilevelDesign(coarsest_jumps=NO_DRAWN, coarse_jumps=(NO_DRAWN,)),
+    "drawn jumps alone": MultilevelDesign(
         coarsest_jumps=(0,) * 5, coarse_jumps=((0,) * 5,), finest_jumps=(0, 0)
     ),
-    "more sweeps of coarse views": Design(coarse_jumps=((1, 2, 4, 0, 0),)),
-    "no turns": Design(coarse_jumps=((1, 2, 0),)),
-    "no rounds between": Design(rounds_between=False),
-    "points not placed": Design(places_points=False),
-    "placed on the line": Design(noise=0.0),
-    "sweeps over all records": Design(visits=10**9),
+    "more sweeps of coarse views": MultilevelDesign(coarse_jumps=((1, 2, 4, 0, 0),)),
+    "no turns": MultilevelDesign(coarse_jumps=((1, 2, 0),)),
+    "no rounds between": MultilevelDesign(rounds_between=False),
+    "points not placed": MultilevelDesign(places_points=False),
+    "placed on the line": MultilevelDesign(noise=0.0),
+    "sweeps over all records": MultilevelDesign(visits=10**9),
 }
 
 

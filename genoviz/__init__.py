@@ -147,6 +147,7 @@ _MODULES = {
     "genoviz.analyses.sequences.kmer_trace": ("BwtWindow", "KmerTrace", "bwt_window", "trace_kmer"),
     "genoviz.analyses.sequences.kmers": ("Kmer", "PackedKmers", "parse_kmers"),
     "genoviz.analyses.graph.layout.path_sgd": ("iter_path_sgd_layout", "path_sgd_layout"),
+    "genoviz.analyses.graph.layout.levels": ("MultilevelDesign",),
     "genoviz.analyses.graph.layout.multilevel": (
         "MultilevelOptions", "iter_multilevel_layout", "multilevel_layout",
     ),

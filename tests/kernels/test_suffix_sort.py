@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz.backend import array_module, load_kernel
-from genoviz.kernels.suffix_sort import STAGES, cpu, cpu_seeds, row_dtype
+from genoviz.kernels.suffix_sort import STAGES, cpu, cpu_names, row_dtype
 from genoviz.kernels.suffix_sort.cpu_blocks import _is_checked
 from tests.conftest import real_data
 from tests.kernels.texts import TEXTS, make_text, mutated, random_letters
@@ -126,7 +126,7 @@ def test_seeds_with_few_names_are_sorted_as_by_comparison(monkeypatch):
     """Names that begin with each other, before a seed and before an exception, among them."""
     monkeypatch.setattr(cpu, "LEAST_NAMED", cpu.SAMPLE_NAMES)
     monkeypatch.setattr(cpu, "CHUNK_WORDS", 3)
-    monkeypatch.setattr(cpu_seeds, "STEP_NAMES", 50)
+    monkeypatch.setattr(cpu_names, "STEP_NAMES", 50)
     named = note_names(monkeypatch)
     generator = np.random.default_rng(12)
     for _ in range(40):

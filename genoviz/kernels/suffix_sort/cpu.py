@@ -23,7 +23,7 @@ symbol and 5 to 7 bytes a seed: about 2 bytes a symbol in genomes, at most 4. Th
 result is 6 to 6.5 bytes a symbol in genomes, at most 8.5; with int64, the result and the seeds take
 twice as much. The one exception is a text that is a single short repeat: refining its largest group
 takes 40 bytes for each tied seed. If a few different substrings between seeds recur over and over,
-the seeds are named and the names are sorted instead (``cpu_seeds.iter_sort_names``), with at most
+the seeds are named and the names are sorted instead (``cpu_names.iter_sort_names``), with at most
 16 bytes a seed.
 """
 
@@ -33,7 +33,7 @@ import numpy as np
 from numba import get_num_threads, njit, parallel_chunksize
 
 from genoviz.kernels.instructions import prefetch
-from genoviz.kernels.suffix_sort import cpu_blocks, cpu_seeds
+from genoviz.kernels.suffix_sort import cpu_blocks, cpu_names, cpu_seeds, cpu_ties
 from genoviz.kernels.suffix_sort.cpu_rows import iter_sort_blocks, needed_bytes
 
 __all__ = ["iter_sort_blocks", "iter_sort_suffixes", "needed_bytes"]
@@ -65,7 +65,7 @@ def iter_sort_suffixes(packed, n_symbols, exceptions, suffix_array):
     if named is None:
         seeds = yield from _sort(text, n_symbols, prefix_bases, block_ends, suffix_array)
     else:
-        seeds = yield from cpu_seeds.iter_sort_named(*named, marks, suffix_array)
+        seeds = yield from cpu_names.iter_sort_named(*named, marks, suffix_array)
         del named
     first_of_base = block_ends[:: 4 ** (prefix_bases - 1)]
     yield from _induce(text, exceptions, base_counts, seeds, first_of_base, suffix_array)
@@ -123,10 +123,10 @@ def _name(text, n_symbols, exceptions, n_seeds, step):
         return None
     packed, marks, _ = text
     names, known = np.empty(n_seeds, np.uint16), np.zeros((5, MAX_NAMES), np.int64)
-    state, table = np.array([0, 0, -1, 0, 0]), np.full(1 << cpu_seeds.SLOT_BITS, -1)
+    state, table = np.array([0, 0, -1, 0, 0]), np.full(1 << cpu_names.SLOT_BITS, -1)
     for first in range(0, len(marks), CHUNK_WORDS):
         words = first, min(first + CHUNK_WORDS, len(marks))
-        if not cpu_seeds.name_seeds(
+        if not cpu_names.name_seeds(
             packed, marks, n_symbols, exceptions, *words, state, table, names, known
         ):
             return None
@@ -151,7 +151,7 @@ def _name(text, n_symbols, exceptions, n_seeds, step):
     in_order[by_order] = np.arange(n)
     bases = (windows[:n] >> np.uint64(62)).astype(np.int64)
     tallies = np.bincount(bases, counts[:n], minlength=4).astype(np.int64)
-    cpu_seeds.rename(names, in_order)
+    cpu_names.rename(names, in_order)
     return names, n, np.concatenate([[0], np.cumsum(tallies)])
 
 
@@ -195,14 +195,14 @@ def _refine(seeds, is_head, links, n_tied, suffix_array):
     ranks, next_links = suffix_array[:half], suffix_array[half : half + len(links)]
     n_chunks = PIECES_PER_STEP * get_num_threads() if n_seeds > STEP_SEEDS else get_num_threads()
     edges = np.linspace(0, n_seeds, n_chunks + 1).astype(np.int64)
-    cpu_seeds.move_to_heads(is_head, edges)
-    cpu_seeds.rank_seeds(seeds, is_head, edges, ranks)
+    cpu_ties.move_to_heads(is_head, edges)
+    cpu_ties.rank_seeds(seeds, is_head, edges, ranks)
     tied = np.zeros(n_chunks, np.int64)
     n_all = n_tied
     while n_tied:
-        cpu_seeds.sort_groups(seeds, is_head, edges, ranks, links, next_links, True)
+        cpu_ties.sort_groups(seeds, is_head, edges, ranks, links, next_links, True)
         links, next_links = next_links, links
-        cpu_seeds.split_groups(seeds, is_head, edges, ranks, tied)
+        cpu_ties.split_groups(seeds, is_head, edges, ranks, tied)
         n_tied = int(tied.sum())
         yield "ties", n_all - n_tied, n_all, n_tied
 

@@ -2,7 +2,7 @@
 
 A group of seeds with equal keys gets the next bases as its key and is sorted again; the suffixes of
 a small group are compared instead. Both stop once a group has many common bases and another seed
-among them: the rank of that seed then decides (``cpu_seeds``). A word holds a key above its seed's
+among them: the rank of that seed then decides (``cpu_ties``). A word holds a key above its seed's
 position, so integers are sorted, and seeds with equal bases become neighbours::
 
     63                                 0
@@ -352,7 +352,7 @@ def _is_checked(depth, key_bases):
 def _is_repeat(words, first, last, depth, mask):
     """Return whether a group is a repeat: most of its seeds are the same distance apart.
 
-    More keys would not separate them; ``cpu_seeds`` sorts them by the remaining length of the
+    More keys would not separate them; ``cpu_ties`` sorts them by the remaining length of the
     repeat.
     """
     if last - first < MANY:

@@ -83,4 +83,4 @@ def compare(text, cover, first, second, depth):
     return order
 
 
-# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: 45af9f71be53f2a3
+# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: 70efa01fa8171bf1

@@ -1,14 +1,14 @@
 """Rank the suffixes at the positions of a difference cover.
 
 They are sorted as a block of their own by their first ``v`` bases, and then by prefix doubling
-(``cpu_seeds``): the position ``v`` further on has the same residue, so it is in the cover too.
+(``cpu_ties``): the position ``v`` further on has the same residue, so it is in the cover too.
 ``Cover`` numbers the suffixes; for prefix doubling, twice that number is the position.
 """
 
 import numpy as np
 from numba import get_num_threads, njit, parallel_chunksize, prange
 
-from genoviz.kernels.suffix_sort import count_in_cover, cpu_seeds, row_dtype
+from genoviz.kernels.suffix_sort import count_in_cover, cpu_ties, row_dtype
 from genoviz.kernels.suffix_sort.cpu_blocks import SPARE
 from genoviz.kernels.suffix_sort.cpu_compare import cover_of
 from genoviz.kernels.suffix_sort.cpu_order import POSITION, TIED, sort_block
@@ -39,8 +39,8 @@ def iter_rank_cover(text, n_symbols, cover_bits):
     del words
     ranks = np.empty(n, dtype)
     edges = np.linspace(0, n, PIECES_PER_STEP * get_num_threads() + 1).astype(np.int64)
-    cpu_seeds.move_to_heads(is_head, edges)
-    cpu_seeds.rank_seeds(seeds, is_head, edges, ranks)
+    cpu_ties.move_to_heads(is_head, edges)
+    cpu_ties.rank_seeds(seeds, is_head, edges, ranks)
     if n_tied:
         yield from _refine(seeds, is_head, edges, ranks, 2 * size)
     return cover_of(cover_bits, ranks)
@@ -53,9 +53,9 @@ def _refine(seeds, is_head, edges, ranks, unit):
     tied = np.zeros(len(edges) - 1, np.int64)
     n_tied = 1
     while n_tied:
-        cpu_seeds.sort_groups(seeds, is_head, edges, ranks, links, next_links, False)
+        cpu_ties.sort_groups(seeds, is_head, edges, ranks, links, next_links, False)
         links, next_links = next_links, links
-        cpu_seeds.split_groups(seeds, is_head, edges, ranks, tied)
+        cpu_ties.split_groups(seeds, is_head, edges, ranks, tied)
         n_tied = int(tied.sum())
         yield len(seeds) - n_tied, len(seeds)
 
@@ -168,4 +168,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: ed8d2d0c1ca6988c
+# Compiled with cpu_order.py, cpu_seeds.py: 7172b17b4676f930

@@ -10,7 +10,7 @@ from genoviz import near_stress
 from genoviz.analyses.graph.layout import levels as levels_module
 from genoviz.analyses.graph.layout import multilevel as multilevel_module
 from genoviz.analyses.graph.layout.levels import (
-    Design,
+    MultilevelDesign,
     draw_sweep_seeds,
     iter_levels,
     level_spacings,
@@ -106,13 +106,15 @@ def test_each_sweep_has_a_seed_of_its_own_however_many_are_drawn_at_once():
 
 def test_a_design_leaves_views_rounds_or_jumps_out(graph):
     given = [10.0, 40.0, 160.0], 5000.0, 12, 0.1
-    without = plan_rounds(*given, Design(rounds_between=False))
+    without = plan_rounds(*given, MultilevelDesign(rounds_between=False))
     assert [found.level for found in without] == [2] * 30 + [0] * 12
-    drawn = plan_rounds(*given, Design(finest_jumps=(0, 0)))
+    drawn = plan_rounds(*given, MultilevelDesign(finest_jumps=(0, 0)))
     assert {found.jumps for found in drawn if found.level == 0} == {(0, 0)}
-    alone = multilevel_layout(graph, design=Design(max_levels=1), n_threads=1, backend="cpu")
+    alone = multilevel_layout(
+        graph, design=MultilevelDesign(max_levels=1), n_threads=1, backend="cpu"
+    )
     placed, not_placed = (
-        multilevel_layout(graph, design=Design(places_points=places), backend="cpu")
+        multilevel_layout(graph, design=MultilevelDesign(places_points=places), backend="cpu")
         for places in (True, False)
     )
     stress = [path_stress(graph, found, backend="cpu").mean for found in (placed, not_placed)]

@@ -25,7 +25,7 @@ PASS_JUMPS = (1, 2, 0)
 
 
 @dataclass(frozen=True)
-class Design:
+class MultilevelDesign:
     """Parameters of levels and rounds; other values serve to measure the effect of each part.
 
     Attributes
@@ -56,7 +56,7 @@ class Design:
     visits: int = 32
 
 
-WHOLE = Design()
+WHOLE = MultilevelDesign()
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +272,7 @@ def plan_rounds(
     longest_bp: float,
     n_rounds: int,
     eps: float,
-    design: Design = WHOLE,
+    design: MultilevelDesign = WHOLE,
 ) -> list[Round]:
     """Return all rounds of a multilevel layout.
 

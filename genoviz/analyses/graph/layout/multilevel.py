@@ -13,7 +13,7 @@ import numpy as np
 from genoviz.analyses.graph.layout.levels import (
     STRIP_RECORDS,
     WHOLE,
-    Design,
+    MultilevelDesign,
     PathLevel,
     Round,
     draw_sweep_seeds,
@@ -92,7 +92,7 @@ class MultilevelOptions:
     initialisation: str = "d"
     seed: int = 0
     n_threads: int | None = None
-    design: Design = WHOLE
+    design: MultilevelDesign = WHOLE
 
     def __post_init__(self) -> None:
         check_range("n_rounds", self.n_rounds, 2, 10**6)
