@@ -115,7 +115,7 @@ def note_names(monkeypatch):
 @pytest.mark.parametrize("end", ["", "A", "C", "T", "AG", "N", "AN", "A" * 20 + "N", "TN"])
 def test_one_repeat_is_sorted_as_by_comparison(monkeypatch, unit, end):
     """Also where a name of 32 bases is the same before a seed and before an exception."""
-    monkeypatch.setattr(cpu, "LEAST_NAMED", cpu.SAMPLE_NAMES)
+    monkeypatch.setattr(cpu, "MIN_NAMED", cpu.SAMPLE_NAMES)
     named = note_names(monkeypatch)
     text = make_text((unit * 70 + end) * 2 + unit[:-1])
     assert sort_text(text)[0].tolist() == sort_suffixes(text.symbols())
@@ -124,7 +124,7 @@ def test_one_repeat_is_sorted_as_by_comparison(monkeypatch, unit, end):
 
 def test_seeds_with_few_names_are_sorted_as_by_comparison(monkeypatch):
     """Names that begin with each other, before a seed and before an exception, among them."""
-    monkeypatch.setattr(cpu, "LEAST_NAMED", cpu.SAMPLE_NAMES)
+    monkeypatch.setattr(cpu, "MIN_NAMED", cpu.SAMPLE_NAMES)
     monkeypatch.setattr(cpu, "CHUNK_WORDS", 3)
     monkeypatch.setattr(cpu_names, "STEP_NAMES", 50)
     named = note_names(monkeypatch)

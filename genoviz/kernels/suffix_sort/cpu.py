@@ -39,13 +39,13 @@ from genoviz.kernels.suffix_sort.cpu_rows import iter_sort_blocks, needed_bytes
 __all__ = ["iter_sort_blocks", "iter_sort_suffixes", "needed_bytes"]
 
 CHUNK_WORDS = 1 << 19
-MAX_PREFIX = 8
-BLOCK_SEEDS = 128
-STEP_SEEDS = 1 << 21
-PIECES_PER_STEP = 16
-STEP_ROWS = 1 << 23
-AHEAD = 32
-LEAST_NAMED, MAX_NAMES, MAX_EXCEPTIONS = 1 << 16, 1 << 15, 250
+MAX_PREFIX = 8  # bases that all seeds of a block have in common
+BLOCK_SEEDS = 128  # seeds that a block should have
+STEP_SEEDS = 1 << 21  # seeds of a thread between two reports of progress
+PIECES_PER_STEP = 16  # of a thread, so that none waits long for the others
+STEP_ROWS = 1 << 23  # rows induced between two reports
+AHEAD = 32  # rows of which the text is prefetched
+MIN_NAMED, MAX_NAMES, MAX_EXCEPTIONS = 1 << 16, 1 << 15, 250
 N_SAMPLES, SAMPLE_NAMES = 1024, 8
 THREE, HALF, LOW_BITS = np.uint64(3), np.uint64(32), np.uint64(0x5555555555555555)
 
@@ -119,7 +119,7 @@ def _name(text, n_symbols, exceptions, n_seeds, step):
 
     None if there are many names, or a few in long runs: blocks are faster then.
     """
-    if not LEAST_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_EXCEPTIONS:
+    if not MIN_NAMED <= n_seeds < 2**31 or len(exceptions) > MAX_EXCEPTIONS:
         return None
     packed, marks, _ = text
     names, known = np.empty(n_seeds, np.uint16), np.zeros((5, MAX_NAMES), np.int64)

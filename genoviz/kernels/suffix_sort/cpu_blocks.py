@@ -14,14 +14,14 @@ from numba import njit, prange
 
 from genoviz.kernels.instructions import leading_zeros
 
-FEW = 12
-SHORT = 20
-MANY, CHECKED = 1 << 12, 64
-SAMPLED = 16
-MAX_DIGIT = 11
-SPARE = 1 << 20
-COMPARED_BASES = 1024
-KEYED_BASES = 48
+FEW = 12  # the suffixes of groups of so many seeds are compared
+SHORT = 20  # up to so many words are sorted by insertion
+MANY, CHECKED = 1 << 12, 64  # groups of many may be repeats; the first distances tell soon
+SAMPLED = 16  # words of which most need to have one key before all are looked at
+MAX_DIGIT = 11  # bits of a digit of the radix sort
+SPARE = 1 << 20  # words of scratch memory of a thread
+COMPARED_BASES = 1024  # a comparison of so many bases, and of each doubling, looks for a link
+KEYED_BASES = 48  # keys of so many bases, and of each doubling, do too
 ONE, TWO, HALF = np.uint64(1), np.uint64(2), np.uint64(32)
 ALL = ~np.uint64(0)
 

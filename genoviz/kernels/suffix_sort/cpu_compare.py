@@ -83,4 +83,4 @@ def compare(text, cover, first, second, depth):
     return order
 
 
-# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: 70efa01fa8171bf1
+# Compiled with genoviz/kernels/suffix_sort/cpu_blocks.py: b4dad3f2b4efa802

@@ -168,4 +168,4 @@ def _number_words(words, cover, seeds, is_head):
     return n_tied
 
 
-# Compiled with cpu_order.py, cpu_seeds.py: 7172b17b4676f930
+# Compiled with cpu_order.py, cpu_seeds.py: f15c8ba1e6e9298f

@@ -298,4 +298,4 @@ def _sort_classes(cover, words, room, first, last, spare):
             words[i] = room[i]
 
 
-# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: 6ff6ecff891cfc31
+# Compiled with instructions.py, cpu_blocks.py, cpu_compare.py: ad0460fbca99b718

@@ -312,4 +312,4 @@ def _put(text, positions, edges, prefix_bases, position_bits, slots, words):
             put_word(text, np.int64(positions[i]), prefix_bases, position_bits, slot, words)
 
 
-# Compiled with cpu_blocks.py, cpu_compare.py, cpu_cover.py: 5bb2ad8ba17523ce
+# Compiled with cpu_blocks.py, cpu_compare.py, cpu_cover.py: a47dc6189763e3c4
