@@ -64,10 +64,10 @@ def check_choice(name: str, value: object, choices: Iterable[object]) -> None:
         raise ParameterError(f"{name} is {value!r}, needs one of {needed}")
 
 
-def check_least(name: str, value: float, least: float) -> None:
-    """Raise `ParameterError` unless a value is at least so large."""
-    if value < least:
-        raise ParameterError(f"{name} is {value}, needs at least {least}")
+def check_minimum(name: str, value: float, minimum: float) -> None:
+    """Raise `ParameterError` if a value is below its minimum."""
+    if value < minimum:
+        raise ParameterError(f"{name} is {value}, needs at least {minimum}")
 
 
 class BackendError(GenovizError, RuntimeError):

@@ -344,7 +344,7 @@ def test_offtargets_are_the_same_rows(comparisons, sizes, genome, client, monkey
     assert done[-1] == done[-2] == steps[-1].n_total
     monkeypatch.setattr(tiles, "TASK_HITS", 50)
     request = make_request(*asked, SearchOptions(**options, scheduler=client))
-    *_, last = iter_spooled(request, most_in_memory=20)
+    *_, last = iter_spooled(request, max_in_memory=20)
     parts = list(last.spool.iter_parts())
     for name in COLUMNS:
         spooled = np.concatenate([getattr(part, name) for part in parts])

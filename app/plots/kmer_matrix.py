@@ -80,9 +80,9 @@ class MatrixFigure:
         rows: Sequence[str],
         columns: Sequence[str],
         *,
-        least_rows: int = FEW_ROWS,
+        min_rows: int = FEW_ROWS,
     ) -> None:
-        """Draw counts of shape (n_rows, n_columns), with room for ``least_rows``."""
+        """Draw counts of shape (n_rows, n_columns), with room for ``min_rows``."""
         n_rows, n_columns = counts.shape
         image = counts.astype(np.float32) if counts.size else np.zeros((1, 1), np.float32)
         self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
@@ -90,7 +90,7 @@ class MatrixFigure:
         # The colour bar is redrawn for new ticks, but not for a new ticker.
         self._ticker.ticks = count_ticks(int(self._mapper.high))
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
-        self.figure.y_range.update(start=-max(n_rows, least_rows), end=0)
+        self.figure.y_range.update(start=-max(n_rows, min_rows), end=0)
         self.note.show("" if counts.size else NOTHING)
         longest = max((len(shorten(name)) for name in columns), default=0)
         self.figure.min_border_bottom = 24 + int(4.6 * longest)

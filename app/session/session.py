@@ -232,10 +232,10 @@ class Session(param.Parameterized):
             found.append(Share(self.quota.words, of_group * GB, self._group(), remedy))
         return tuple(found)
 
-    def max_rows(self, most: int) -> int:
-        """Return the row limit of a result, given that a page can show ``most``."""
+    def max_rows(self, shown: int) -> int:
+        """Return the maximum number of rows of a result, of which a page can show so many."""
         rows = self.limits.rows
-        return most if rows is None else min(rows, most)
+        return shown if rows is None else min(rows, shown)
 
     def _group(self) -> tuple[Session, ...]:
         """Return all open tabs of the group."""

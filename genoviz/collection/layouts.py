@@ -36,7 +36,7 @@ from genoviz.collection.records import (
     write_record,
     write_tables,
 )
-from genoviz.errors import FileFormatError, GenovizError, ParameterError, check_least
+from genoviz.errors import FileFormatError, GenovizError, ParameterError, check_minimum
 from genoviz.generators import in_one_go, iter_side_by_side
 from genoviz.io.files.file_source import Source
 from genoviz.io.graph.lay import write_lay
@@ -117,7 +117,7 @@ def iter_layout_collection(
     """
     if devices is not None:
         check_devices(devices, backend)
-    check_least("n_workers", n_workers, 1)
+    check_minimum("n_workers", n_workers, 1)
     if scheduler is None:
         resolve_backend(backend)
     elif devices is not None or n_workers > 1:

@@ -18,7 +18,7 @@ SEEN = {
     "Off-targets": ("73 hits of 3 guides", "guides=one_exact"),
     "Quality": ("The median pair has", "file=simulated"),
 }
-MOST_TABS = 120
+MAX_TABS = 120
 # Name or text of the focused element, including shadow roots.
 FOCUSED = """() => {
   let one = document.activeElement
@@ -44,7 +44,7 @@ class EmptyVisit(Visit):
 
     def tab_to(self, words, key="Tab"):
         """Press a key until the focused element has a name, without the mouse."""
-        for _ in range(MOST_TABS):
+        for _ in range(MAX_TABS):
             if re.search(words, self.page.evaluate(FOCUSED)):
                 return
             self.page.keyboard.press(key)

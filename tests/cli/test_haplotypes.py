@@ -179,7 +179,7 @@ def test_sites_are_the_same_where_memory_has_those_of_a_guide_alone(
     for most in (1 << 20, 1):
         for module, name in (
             (pangenome, "PLACES_IN_MEMORY"),
-            (pangenome, "LEAST_IN_MEMORY"),
+            (pangenome, "MIN_IN_MEMORY"),
             (pieces, "RUN_HITS"),
         ):
             monkeypatch.setattr(module, name, most)

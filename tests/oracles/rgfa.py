@@ -87,7 +87,7 @@ def _nearest_anchor(graph, followers, is_reference, start) -> tuple[int, int] | 
     return None
 
 
-def _longest_way(graph, followers, start, stop, *, most_steps=6) -> int:
+def _longest_way(graph, followers, start, stop, *, max_steps=6) -> int:
     """Return the bp between two handles on the longest walk of a few steps; 0 without one."""
     longest, stack = 0, [(start, 0, 0)]
     while stack:
@@ -95,7 +95,7 @@ def _longest_way(graph, followers, start, stop, *, most_steps=6) -> int:
         for target in followers.get(handle, ()):
             if target == stop:
                 longest = max(longest, distance)
-            elif n < most_steps:
+            elif n < max_steps:
                 length = int(graph.node_lengths[target >> 1])
                 stack.append((target, distance + length, n + 1))
     return longest

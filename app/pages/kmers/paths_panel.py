@@ -192,8 +192,8 @@ class PathsPanel:
             if matrix is None:
                 self.figure.show(np.zeros((0, 0)), [], [])
             else:
-                least_rows = {"least_rows": 1} if matrix.is_of_one else {}
-                self.figure.show(matrix.counts, matrix.rows, matrix.columns, **least_rows)
+                min_rows = {"min_rows": 1} if matrix.is_of_one else {}
+                self.figure.show(matrix.counts, matrix.rows, matrix.columns, **min_rows)
             is_alone = matrix is not None and matrix.is_of_one
             self.pane.styles = ALONE if is_alone else WITH_OTHERS
             self.names.object = lists_html(matrix, self._noun) if is_alone else ""

@@ -13,7 +13,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
 from genoviz.backend import load_kernel
-from genoviz.errors import ParameterError, check_choice, check_least, n_words
+from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import Progress, in_one_go, last_of
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -215,7 +215,7 @@ MEASURES = {"dosage": dosage_r2, "haplotype": haplotype_r2}
 
 def check_linkage_options(max_distance: int, min_r2: float, measure: str) -> None:
     """Raise `ParameterError` if an option is out of range."""
-    check_least("max_distance", max_distance, 0)
+    check_minimum("max_distance", max_distance, 0)
     if not 0 <= min_r2 <= 1:
         raise ParameterError(f"min_r2 is {min_r2}, needs to be 0 to 1")
     check_choice("measure", measure, MEASURES)
@@ -301,7 +301,7 @@ def iter_prune_by_linkage(
         If a number is out of range.
     """
     _check_window(window)
-    check_least("step", step, 1)
+    check_minimum("step", step, 1)
     if not 0 <= max_r2 <= 1:
         raise ParameterError(f"max_r2 is {max_r2}, needs to be 0 to 1")
     order = np.lexsort((genotypes.variants.positions, genotypes.chromosome_ids))

@@ -19,7 +19,7 @@ from genoviz.analyses.intervals.linear_coordinates import (
     ordered_pair,
 )
 from genoviz.backend import load_kernel
-from genoviz.errors import check_least
+from genoviz.errors import check_minimum
 from genoviz.model.intervals.intervals import Intervals
 
 PAIRS_PER_CHUNK = 1 << 22
@@ -100,7 +100,7 @@ def iter_overlap_pairs(
     ParameterError
         As for `count_overlaps`, or if ``pairs_per_chunk`` is below 1.
     """
-    check_least("pairs_per_chunk", pairs_per_chunk, 1)
+    check_minimum("pairs_per_chunk", pairs_per_chunk, 1)
     pair = ordered_pair(queries, subjects, closed=closed, strand=strand, zero_length=zero_length)
     return _iter_pairs(pair, subjects.starts, zero_length, pairs_per_chunk)
 

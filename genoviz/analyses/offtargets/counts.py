@@ -12,7 +12,7 @@ from genoviz.analyses.offtargets.request import OffTargetRequest, SearchOptions,
 from genoviz.analyses.offtargets.search import Found, WordRange, make_parts
 from genoviz.analyses.offtargets.tiles import iter_found
 from genoviz.backend import Backend, Scheduler
-from genoviz.errors import check_least
+from genoviz.errors import check_minimum
 from genoviz.generators import in_one_go, last_of
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.sequences import Sequences
@@ -159,7 +159,7 @@ def find_closest(
     limit: int,
 ) -> OffTargetHits:
     """Return up to ``limit`` sites of each guide with the fewest mismatches."""
-    check_least("limit", limit, 1)
+    check_minimum("limit", limit, 1)
     request = make_request(guides, genome, pattern, options)
     parts = make_parts(request)
     counted = last_of(_iter_counts(request, parts))

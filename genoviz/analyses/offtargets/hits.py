@@ -226,7 +226,7 @@ class KeptHits:
 
     Attributes
     ----------
-    most_differences
+    max_differences
         Largest number of differences of kept hits, once some are dropped; None before.
     left_out
         int64, shape (n_guides, maximum + 1), for each search: dropped hits by mismatches; those
@@ -239,7 +239,7 @@ class KeptHits:
         self._whole = [HitCollector(request) for request in requests]
         self._n_new = self._n_whole = 0
         self._is_full = False
-        self.most_differences: int | None = None
+        self.max_differences: int | None = None
         self.left_out = [
             np.zeros((len(request.guides), int(request.limits.max(initial=0)) + 1), np.int64)
             for request in requests
@@ -252,9 +252,9 @@ class KeptHits:
 
     def add(self, number: int, found: Found) -> None:
         """Add the hits of a search step in the current piece."""
-        if self.most_differences is not None:
+        if self.max_differences is not None:
             differences = found.mismatches + np.int64(found.search.variant.bulge_size)
-            is_kept = (differences <= self.most_differences) & (not self._is_full)
+            is_kept = (differences <= self.max_differences) & (not self._is_full)
             guide_ids = found.search.variant.guide_ids[found.rows]
             self._leave_out(number, guide_ids[~is_kept], found.mismatches[~is_kept])
             columns = {name: getattr(found, name)[is_kept]
@@ -289,13 +289,13 @@ class KeptHits:
             for hits in collector.iter_hits():
                 counts += np.bincount(_differences_of(hits), minlength=_N_LEVELS)
         level = int(np.searchsorted(np.cumsum(counts), self._most, side="right")) - 1
-        self.most_differences, n_left = max(level, 0), self._most
+        self.max_differences, n_left = max(level, 0), self._most
         self._is_full = level < 0
         for place, collector in enumerate(collectors):
             number = place % len(self._requests)
             kept = HitCollector(self._requests[number])
             for hits in collector.iter_hits():
-                is_kept = _differences_of(hits) <= self.most_differences
+                is_kept = _differences_of(hits) <= self.max_differences
                 is_kept &= np.cumsum(is_kept) <= n_left
                 n_left -= int(is_kept.sum())
                 self._leave_out(number, hits.guide_ids[~is_kept], hits.mismatches[~is_kept])

@@ -35,7 +35,7 @@ from genoviz.model.offtargets.hits import COLUMNS, OffTargetHits
 
 PLACES_IN_MEMORY = 1 << 20
 """Maximum places in memory when sites are made guide by guide; one guide may have more."""
-LEAST_IN_MEMORY = 1 << 13
+MIN_IN_MEMORY = 1 << 13
 """Minimum hits on stretches in memory; each may stand for many places."""
 SHARING, SEARCHING, PLACING = "Finding what paths share", "Searching", "Placing"
 _SHARING_FRACTION, _SEARCHED_FRACTION = 0.3, 0.95
@@ -184,7 +184,7 @@ class SpooledSites:
         The sites are those of `find_offtargets_on_graph`. A batch has about `PLACES_IN_MEMORY`
         places on paths, or those of one guide.
         """
-        most = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), LEAST_IN_MEMORY)
+        most = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), MIN_IN_MEMORY)
         for first, stop, hits in self.spool.iter_guides(most):
             shifted = hits.guide_ids - np.int32(first)
             some = replace(hits, guides=hits.guides[first:stop], guide_ids=shifted)
@@ -197,7 +197,7 @@ def iter_spooled_on_graph(
     pattern: str,
     options: SearchOptions,
     *,
-    most_in_memory: int = RUN_HITS,
+    max_in_memory: int = RUN_HITS,
 ) -> Iterator[SpooledSites]:
     """Yield the progress of a search that spools its hits; the last report has them."""
     _check(graph, options)
@@ -207,7 +207,7 @@ def iter_spooled_on_graph(
     text = spell_stretches(graph, shared)
     planes = make_genome_planes(text.sequences)
     request = make_request(guides, planes, pattern, replace(options, placements="all"))
-    for progress in iter_spooled(request, most_in_memory=most_in_memory):
+    for progress in iter_spooled(request, max_in_memory=max_in_memory):
         share = (1 - _SHARING_FRACTION) * progress.n_done / max(progress.n_total, 1)
         yield SpooledSites(SEARCHING, _SHARING_FRACTION + share)
     sorter = _SiteSorter(graph, shared, text.unit_starts, options)

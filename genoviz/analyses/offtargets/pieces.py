@@ -67,7 +67,7 @@ class PieceProgress:
     kept: KeptHits
 
 
-def iter_pieces(requests: Sequence[OffTargetRequest], most_hits: int) -> Iterator[PieceProgress]:
+def iter_pieces(requests: Sequence[OffTargetRequest], max_hits: int) -> Iterator[PieceProgress]:
     """Search a genome piece by piece, for all requests together.
 
     All hits of finished pieces are available while others are still searched. Together they equal
@@ -77,10 +77,10 @@ def iter_pieces(requests: Sequence[OffTargetRequest], most_hits: int) -> Iterato
     ----------
     requests
         At least one, all on the same planes, without devices and scheduler.
-    most_hits
+    max_hits
         Maximum number of hits to keep.
     """
-    planes, kept = requests[0].planes, KeptHits(requests, most_hits)
+    planes, kept = requests[0].planes, KeptHits(requests, max_hits)
     n_total = sum(request.n_total for request in requests)
     n_words = _piece_words(requests)
     n_done = n_bases = n_found = 0
@@ -127,7 +127,7 @@ class HitSpool:
     ----------
     request
         The search.
-    most_in_memory
+    max_in_memory
         Maximum number of hits of a run.
 
     Attributes
@@ -137,8 +137,8 @@ class HitSpool:
         pieces.
     """
 
-    def __init__(self, request: OffTargetRequest, most_in_memory: int) -> None:
-        self._request, self._most = request, most_in_memory
+    def __init__(self, request: OffTargetRequest, max_in_memory: int) -> None:
+        self._request, self._most = request, max_in_memory
         self._new, self._run = HitCollector(request), HitCollector(request)
         self._waiting: OffTargetHits | None = None
         self._file: TemporaryFile | None = None
@@ -283,13 +283,13 @@ class SpoolProgress:
 
 
 def iter_spooled(
-    request: OffTargetRequest, *, most_in_memory: int = RUN_HITS
+    request: OffTargetRequest, *, max_in_memory: int = RUN_HITS
 ) -> Iterator[SpoolProgress]:
     """Yield the progress of a spooled search; the last report has all hits.
 
     The hits equal those of `find_offtargets`. Memory does not grow with their number.
     """
-    planes, spool = request.planes, HitSpool(request, most_in_memory)
+    planes, spool = request.planes, HitSpool(request, max_in_memory)
     n_done, devices = 0, [part.device for part in make_parts(request)]
     pieces = _cut_pieces(request)[::-1]
     if request.options.scheduler is not None:

@@ -15,7 +15,7 @@ from genoviz.analyses.sequences.kmer_queries import MAX_BRANCHES, KmerStrands
 from genoviz.analyses.sequences.kmer_search import searcher_of
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice, check_least, n_words
+from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.sequences.fm_index import FMIndex
 from genoviz.model.sequences.index_text import IndexText
@@ -207,7 +207,7 @@ def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitConte
     ParameterError
         If ``flank`` is negative.
     """
-    check_least("flank", flank, 0)
+    check_minimum("flank", flank, 0)
     lengths = hits.ends - hits.starts
     pieces: list[tuple[str, str, str]] = [("", "", "")] * len(lengths)
     for length in np.unique(lengths).tolist():

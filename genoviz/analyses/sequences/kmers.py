@@ -273,12 +273,12 @@ def find_few_rows(
     return range(first, last)
 
 
-def locate_few_rows(index: FMIndex, rows: Sequence[int], most_steps: int) -> np.ndarray | None:
+def locate_few_rows(index: FMIndex, rows: Sequence[int], max_steps: int) -> np.ndarray | None:
     """Return the text positions of rows, int64; None if that takes too many steps.
 
     The LF walk to the next sampled row is that of ``genoviz.kernels.fm_index``.
     """
-    positions, n_left, exceptions = [], most_steps, index.text.exceptions
+    positions, n_left, exceptions = [], max_steps, index.text.exceptions
     for start in rows:
         row, n_steps, position = start, 0, -1
         while position < 0:

@@ -132,7 +132,7 @@ def search_paths(
     for search in query.searches:
         options = replace(options, max_mismatches=search.max_mismatches)
         asked = planes.graph, search.guides, search.pattern, options
-        for progress in iter_spooled_on_graph(*asked, most_in_memory=most):
+        for progress in iter_spooled_on_graph(*asked, max_in_memory=most):
             bar.update(f"Paths: {progress.stage}", progress.fraction, 1.0, "")
         answers.append(PathAnswer(search, progress, planes, chosen, possible))
     return answers

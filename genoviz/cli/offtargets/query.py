@@ -281,7 +281,7 @@ def _find(
         hits = find_closest(*asked, options, closest)
         return hits, hits.count_by_mismatches()
     request = make_request(*asked, options)
-    for progress in iter_spooled(request, most_in_memory=RUN_HITS // n_searches):
+    for progress in iter_spooled(request, max_in_memory=RUN_HITS // n_searches):
         bar.update(stage, progress.n_done, progress.n_total, "bp")
     counts = progress.spool.counts
     # As wide as what was found.

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, check_least, n_words
+from genoviz.errors import FileFormatError, check_minimum, n_words
 from genoviz.generators import in_one_go, report
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph import gfa_lines, gfa_parser
@@ -98,7 +98,7 @@ def iter_read_gfa(
     path = Path(path)
     if n_threads is None:
         n_threads = numba.config.NUMBA_NUM_THREADS
-    check_least("n_threads", n_threads, 1)
+    check_minimum("n_threads", n_threads, 1)
     source = find_source(path) if cache else None
     if source:
         stage = "Opening the saved graph"

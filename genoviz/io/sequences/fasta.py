@@ -13,7 +13,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from genoviz.errors import FileFormatError, ParameterError, check_least, n_words
+from genoviz.errors import FileFormatError, ParameterError, check_minimum, n_words
 from genoviz.io.sequences import fasta_loops
 from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.text_file import write_text
@@ -50,7 +50,7 @@ def write_fasta(
     FileFormatError
         If the file cannot be written.
     """
-    check_least("line_width", line_width, 0)
+    check_minimum("line_width", line_width, 0)
     write_text(path, _render(records, line_width))
 
 

@@ -207,7 +207,7 @@ def test_pieces_of_a_genome_have_the_hits_of_the_whole(short_pieces, pattern, pl
     shifted = [(row[0] + 2, *row[1:]) for row in rows_of(second)]
     assert shifted == rows_of(expected.take(~is_first))
     assert kept.n_left_out == 0
-    assert kept.most_differences is None
+    assert kept.max_differences is None
     ends = sorted({step.n_bases for step in steps})
     assert ends == [*range(0, genome.n_bases, 2048), genome.n_bases]
     assert steps[-1].n_done == steps[-1].n_total
@@ -246,11 +246,11 @@ def test_of_too_many_hits_those_with_the_fewest_differences_are_kept(
     counts = expected.count_by_mismatches()
     levels = counts.sum(axis=0).cumsum()
     if most >= len(expected):
-        assert kept.most_differences is None
+        assert kept.max_differences is None
         assert rows_of(hits) == rows_of(expected)
     elif most >= levels[0]:
-        assert kept.most_differences == np.searchsorted(levels, most, side="right") - 1
-        is_kept = expected.mismatches <= kept.most_differences
+        assert kept.max_differences == np.searchsorted(levels, most, side="right") - 1
+        is_kept = expected.mismatches <= kept.max_differences
         assert rows_of(hits) == rows_of(expected.take(is_kept))
     else:
         assert len(hits) == most
@@ -271,8 +271,8 @@ def test_of_too_many_hits_with_bulges_the_best_alignments_are_kept(short_pieces,
     kept, _ = pieces_of([guides], genome, "N" * 9 + "GG", 300, **options)
     (hits,) = kept.hits()
     differences = expected.mismatches.astype(int) + expected.bulge_sizes
-    assert 0 < kept.most_differences < differences.max()
-    assert rows_of(hits) == rows_of(expected.take(differences <= kept.most_differences))
+    assert 0 < kept.max_differences < differences.max()
+    assert rows_of(hits) == rows_of(expected.take(differences <= kept.max_differences))
     assert kept.n_left_out >= len(expected) - len(hits) > 0
 
 
@@ -298,7 +298,7 @@ def test_hits_that_wait_on_disk_come_in_the_order_of_the_whole(
     limits = [3, 2, 0, 3, 2]
     expected = find_offtargets(guides, genome, pattern, max_mismatches=limits, **options)
     request = make_request(guides, genome, pattern, SearchOptions(max_mismatches=limits, **options))
-    *_, last = iter_spooled(request, most_in_memory=300)
+    *_, last = iter_spooled(request, max_in_memory=300)
     parts = list(last.spool.iter_parts())
     assert [row for part in parts for row in rows_of(part)] == rows_of(expected)
     assert max(map(len, parts)) <= 70 < len(expected)
@@ -308,7 +308,7 @@ def test_hits_that_wait_on_disk_come_in_the_order_of_the_whole(
     assert last.spool.counts.sum() == len(expected)
     assert last.n_done == last.n_total
     monkeypatch.setattr("genoviz.analyses.offtargets.hits._WORD_BITS", 8)
-    *_, last = iter_spooled(request, most_in_memory=300)
+    *_, last = iter_spooled(request, max_in_memory=300)
     assert [row for part in last.spool.iter_parts() for row in rows_of(part)] == rows_of(expected)
 
 
@@ -322,7 +322,7 @@ def test_a_full_disk_is_told(monkeypatch):
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     with pytest.raises(GenovizError, match=r"bytes do not fit in .*: No space left on device"):
-        last_of(iter_spooled(request, most_in_memory=100))
+        last_of(iter_spooled(request, max_in_memory=100))
 
 
 def test_pieces_of_nothing_have_no_hits():

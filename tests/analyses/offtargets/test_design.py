@@ -193,9 +193,9 @@ def look_everywhere(texts, found, limit, has_target=True):
 def search_in_small_parts(monkeypatch):
     """Put every hit into a run and part of its own, and every guide into its own batch."""
     monkeypatch.setattr(pieces, "PART_HITS", 1)
-    monkeypatch.setattr(pieces.iter_spooled, "__kwdefaults__", {"most_in_memory": 1})
+    monkeypatch.setattr(pieces.iter_spooled, "__kwdefaults__", {"max_in_memory": 1})
     monkeypatch.setattr(pangenome, "PLACES_IN_MEMORY", 1)
-    monkeypatch.setattr(pangenome, "LEAST_IN_MEMORY", 1)
+    monkeypatch.setattr(pangenome, "MIN_IN_MEMORY", 1)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -36,7 +36,7 @@ PAIR_COLUMNS = (
     Column("Related", is_number=True, share=58, format="0.000"),
     Column("Degree", share=66),
 )
-USUAL_MOST = 4_000
+USUAL_MAXIMUM = 4_000
 QUICK = 2_000_000_000
 """Pairs of samples times variants up to which the matrix is computed automatically."""
 METHODS = {"VanRaden": "vanraden", "GCTA": "gcta"}
@@ -140,7 +140,7 @@ class RelationshipPanel:
         self.run_button.on_click(lambda _: self.run())
         self.method = pmui.Select(label="Method", options=METHODS, width=126, **FIELD)
         self.maximum = pmui.IntInput(
-            label="Samples ≤", value=USUAL_MOST, start=2, end=MAX_SAMPLES, width=136,
+            label="Samples ≤", value=USUAL_MAXIMUM, start=2, end=MAX_SAMPLES, width=136,
             description="Maximum number of samples shown, evenly spaced; or pick samples in the "
             "scatter plot",
             **FIELD,
@@ -186,7 +186,7 @@ class RelationshipPanel:
         subject, chosen = self._state.subject, self._state.chosen
         if subject is None:
             return
-        maximum = int(self.maximum.value or USUAL_MOST)
+        maximum = int(self.maximum.value or USUAL_MAXIMUM)
         if len(chosen) > 2:
             picked = pick_evenly(len(chosen), maximum)
             samples = chosen if picked is None else chosen[picked]

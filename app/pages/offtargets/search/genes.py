@@ -49,7 +49,7 @@ from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.parts.words import n_words
 
 N_KEPT_FILES = 3
-N_BEST, MOST_CANDIDATES = 20, 50_000
+N_BEST, MAX_CANDIDATES = 20, 50_000
 DESIGN_LENGTH, DESIGN_MISMATCHES = 20, 3
 
 UNKNOWN = len(SiteClass)
@@ -214,9 +214,9 @@ def _find_best(
     )  # fmt: skip
     if not len(found):
         raise ParameterError(f"{text} has no guide of {DESIGN_LENGTH} nt with the PAM {pam}")
-    if len(found) > MOST_CANDIDATES:
+    if len(found) > MAX_CANDIDATES:
         raise ParameterError(
-            f"{text} has {n_words(len(found), 'guide')}, needs {MOST_CANDIDATES:,} at most: take "
+            f"{text} has {n_words(len(found), 'guide')}, needs {MAX_CANDIDATES:,} at most: take "
             "a part"
         )
     is_graph = isinstance(planes, PathPlanes)

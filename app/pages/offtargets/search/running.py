@@ -66,7 +66,7 @@ class SearchResult:
         first position.
     is_growing
         Whether the search is still running.
-    most_differences
+    max_differences
         Maximum number of differences of the kept hits if there were too many; else None.
     left_out
         int64, shape as ``counts``: hits that were not kept, with all placements of their bulges.
@@ -86,7 +86,7 @@ class SearchResult:
     n_bases: int
     sites: GraphSites | None = field(default=None, repr=False)
     is_growing: bool = False
-    most_differences: int | None = None
+    max_differences: int | None = None
     left_out: np.ndarray | None = None
     n_guides: int | None = None
 
@@ -196,14 +196,14 @@ def join_result(
     groups, kept, parts = query.groups, progress.kept, progress.kept.hits()
     hits = parts[0] if len(parts) == 1 else MixedHits.join(groups, parts)
     left_out = None
-    if kept.most_differences is not None:
+    if kept.max_differences is not None:
         left_out = np.zeros((len(query.guides), query.max_mismatches + 1), np.int64)
         for group, counts in zip(groups, kept.left_out, strict=True):
             left_out[group.ids, : counts.shape[1]] = counts
     return make_result(
         genome, query, hits, seconds, n_compared, n_bases=progress.n_bases,
         is_growing=progress.n_bases < genome.planes.n_bases,
-        most_differences=kept.most_differences, left_out=left_out,
+        max_differences=kept.max_differences, left_out=left_out,
     )  # fmt: skip
 
 

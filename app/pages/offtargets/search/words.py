@@ -8,7 +8,7 @@ from genoviz_app.pages.offtargets.search.running import SearchResult, SearchStep
 from genoviz_app.parts.words import n_words
 
 N_NAMED = 5
-LEAST_SECONDS = 1.0
+MIN_SECONDS = 1.0
 """Shortest search whose speed is shown; shorter ones consist mostly of start-up time."""
 
 
@@ -35,7 +35,7 @@ def progress_words(step: SearchStep) -> str:
     hits = n_words(step.n_found, "hit")
     if step.fraction >= 1:
         return f"All searched; scores of {hits} are added up"
-    speed = step.n_bases / step.seconds if step.seconds >= LEAST_SECONDS else 0.0
+    speed = step.n_bases / step.seconds if step.seconds >= MIN_SECONDS else 0.0
     words = f"{100 * step.fraction:.0f} % searched; {hits} so far"
     return f"{words}; {short_amount(speed, 'bp/s')}" if speed else words
 
@@ -55,7 +55,7 @@ def left_out_words(result: SearchResult) -> str:
     """Return a message on hits beyond the limit, or ""."""
     if result.left_out is None:
         return ""
-    n, most = int(result.left_out.sum()), n_words(result.most_differences, "difference")
+    n, most = int(result.left_out.sum()), n_words(result.max_differences, "difference")
     more = f"{n_words(n, 'more is', 'more are')} counted"
     if result.query.dna_bulge or result.query.rna_bulge:
         more = f"{n_words(n, 'alignment')} more, with bulges at all places, are counted"
@@ -80,7 +80,7 @@ def result_words(result: SearchResult) -> str:
         )
         paths = n_words(found.graph.n_paths, "path")
         return f"{words}, found in {took}: {searched} searched for {stands} of {paths}"
-    if seconds < LEAST_SECONDS:
+    if seconds < MIN_SECONDS:
         n_bases = result.genome.planes.n_bases
         return f"{words}, found in {took}: {short_amount(n_bases, 'bp')} searched"
     rate = short_amount(result.n_compared / seconds, " comparisons of guide and site a second")

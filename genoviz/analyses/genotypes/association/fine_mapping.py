@@ -27,7 +27,7 @@ from genoviz.analyses.genotypes.covariates import note_few_samples
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_least, n_words
+from genoviz.errors import ParameterError, check_minimum, n_words
 from genoviz.generators import Progress, in_one_go, last_of, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -188,7 +188,7 @@ def fine_map_summary(
         raise ParameterError(f"z has shape {z.shape} and correlations {r.shape}, need (m,), (m, m)")
     if len(z) > MAX_VARIANTS:
         raise ParameterError(f"there are {len(z):,} variants, needs at most {MAX_VARIANTS:,}")
-    check_least("n_samples", n_samples, 3)
+    check_minimum("n_samples", n_samples, 3)
     is_there = np.isfinite(z) & np.isfinite(np.diagonal(r))
     if (
         not np.isfinite(r[np.ix_(is_there, is_there)]).all()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_minimum
 
 SMALL_P = 1e-280
 MEDIAN_CHI_SQUARE = 0.454936423119572
@@ -310,7 +310,7 @@ def scan_quantiles(
 
     if not 0 < level < 1:
         raise ParameterError(f"level is {level:g}, needs to be between 0 and 1")
-    check_least("n_points", n_points, 1)
+    check_minimum("n_points", n_points, 1)
     tested = np.flatnonzero(~np.isnan(minus_log10_p))
     order = tested[np.argsort(-minus_log10_p[tested], kind="stable")]
     n = len(order)

@@ -23,7 +23,7 @@ from genoviz.analyses.genotypes.association.set_statistics import SetStatistics
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import note_left_out, variants_of
-from genoviz.errors import ParameterError, check_choice, check_least, n_words
+from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -231,7 +231,7 @@ def check_options(
     check_choice("weights", weights, WEIGHTS)
     if not 0 < max_maf <= 0.5:
         raise ParameterError(f"max_maf is {max_maf:g}, needs to be above 0 and at most 0.5")
-    check_least("min_variants", min_variants, 1)
+    check_minimum("min_variants", min_variants, 1)
     if not sets:
         raise ParameterError("there are no sets of variants to test, needs one at least")
     for name, rows in sets.items():

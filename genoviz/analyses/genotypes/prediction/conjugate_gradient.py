@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_minimum
 
 Products = tuple[np.ndarray, ...]
 
@@ -79,7 +79,7 @@ def iter_conjugate_gradient(
     """
     if not tolerance > 0:
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
-    check_least("max_iterations", max_iterations, 1)
+    check_minimum("max_iterations", max_iterations, 1)
     solution = np.zeros_like(right_side)
     residual = right_side
     scale = _dot(right_side, right_side)

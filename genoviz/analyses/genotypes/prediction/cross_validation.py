@@ -22,7 +22,7 @@ from genoviz.analyses.genotypes.prediction.preconditioners import variant_precon
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_least, n_words
+from genoviz.errors import ParameterError, check_minimum, n_words
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -211,8 +211,8 @@ def cross_validate(last: Progress) -> CrossValidation:
 
 
 def _check_folds(folds: int, repeats: int, n_trained: int) -> None:
-    check_least("folds", folds, 2)
-    check_least("repeats", repeats, 1)
+    check_minimum("folds", folds, 2)
+    check_minimum("repeats", repeats, 1)
     if n_trained < _MIN_FOLD * folds:
         raise ParameterError(
             f"{n_words(n_trained, 'sample has', 'samples have')} a phenotype and all covariates, "

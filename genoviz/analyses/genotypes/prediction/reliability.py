@@ -29,7 +29,7 @@ from genoviz.analyses.genotypes.variances.estimate import (
     iter_relationships_of,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice, check_least, n_words
+from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
@@ -145,7 +145,7 @@ def iter_reliability(
     doi:10.1186/1297-9686-41-23
     """
     check_choice("method", method, TRACES)
-    check_least("n_draws", n_draws, 2)
+    check_minimum("n_draws", n_draws, 2)
     if not 0 < polygenic_weight < 1:
         raise ParameterError(
             f"polygenic_weight is {polygenic_weight}, needs more than 0 and less than 1"

@@ -27,7 +27,7 @@ from genoviz.analyses.genotypes.variances.correlation_results import (
 from genoviz.analyses.genotypes.variances.covariances import DiagonalCovariance, check_distinct
 from genoviz.analyses.genotypes.variances.estimate import iter_relationships_of
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_least, n_words
+from genoviz.errors import ParameterError, check_minimum, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -316,7 +316,7 @@ def _iter_fit(
 ) -> Iterator[CorrelationSnapshot]:
     if not tolerance > 0:
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
-    check_least("max_iterations", max_iterations, 1)
+    check_minimum("max_iterations", max_iterations, 1)
     start = time.perf_counter()
     basis = training.basis[training.is_trained]
     scales = trait_scales(values, basis)

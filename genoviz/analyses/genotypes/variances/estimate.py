@@ -26,7 +26,7 @@ from genoviz.analyses.genotypes.variances.reml import (
     iter_reml_of,
 )
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice, check_least
+from genoviz.errors import ParameterError, check_choice, check_minimum
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -317,7 +317,7 @@ def _spread_products(products: list[Multiply], owners: np.ndarray) -> list[Multi
 
 def _check_options(traces: str, n_probes: int) -> None:
     check_choice("traces", traces, TRACES)
-    check_least("n_probes", n_probes, 2)
+    check_minimum("n_probes", n_probes, 2)
 
 
 def _check_sets(variant_sets: np.ndarray, n_variants: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
     NotPositiveError,
     check_distinct,
 )
-from genoviz.errors import ParameterError, check_least
+from genoviz.errors import ParameterError, check_minimum
 
 RESIDUAL = "residual"
 FLOOR = 1e-6
@@ -173,7 +173,7 @@ def iter_reml_of(
     """
     if not tolerance > 0:
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
-    check_least("max_iterations", max_iterations, 1)
+    check_minimum("max_iterations", max_iterations, 1)
     start = time.perf_counter()
     y = covariance.take(phenotype)[:, None]
     images = [covariance.multiply(k, covariance.probes) for k in range(covariance.n_components)]

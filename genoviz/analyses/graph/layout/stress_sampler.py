@@ -25,7 +25,7 @@ from genoviz.analyses.graph.layout.stress_results import (
     shape_of,
 )
 from genoviz.backend import Backend, array_module, load_kernel, to_device, to_host
-from genoviz.errors import check_choice, check_least
+from genoviz.errors import check_choice, check_minimum
 from genoviz.generators import iter_slices
 from genoviz.kernels.path_stress import SAMPLES_PER_CHUNK
 
@@ -184,7 +184,7 @@ class StressSampler:
         self, points: np.ndarray, *, n_samples: int, seed: int = 0
     ) -> Iterator[StressProgress]:
         """Yield the progress of a sample; the last report has the stress."""
-        check_least("n_samples", n_samples, 1)
+        check_minimum("n_samples", n_samples, 1)
         if len(self._n_steps) == 0:
             nan = math.nan
             none = PathStress(nan, nan, nan, nan, 0, 0, False, self._weighting)

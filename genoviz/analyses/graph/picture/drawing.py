@@ -27,7 +27,7 @@ from genoviz.analyses.graph.picture.legend import (
 )
 from genoviz.analyses.graph.picture.viewport import LastImage, Viewport
 from genoviz.backend import Backend, load_kernel
-from genoviz.errors import ParameterError, check_choice, check_least
+from genoviz.errors import ParameterError, check_choice, check_minimum
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 from genoviz.kernels.segment_raster import (
     PixelGrid,
@@ -271,7 +271,7 @@ class LayoutDrawing(DrawnNodes):
         """Return the kernel's counts or keys, with their own offset; see ``make_grid``."""
         if by != "count" and self._values is None:
             raise ParameterError(f"drawing by {by} needs node_values, and there are none")
-        check_least("stride", stride, 1)
+        check_minimum("stride", stride, 1)
         if by == "max" and self._keys is None:
             self._keys = place_array(order_keys(place_array(self._values, "cpu")), self.backend)
         numbers = {"count": (), "mean": (self._values,), "max": (self._keys,)}[by]

@@ -13,7 +13,7 @@ import numpy as np
 from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.backend import Backend, load_kernel, resolve_backend, to_host
-from genoviz.errors import ParameterError, check_least, n_words
+from genoviz.errors import ParameterError, check_minimum, n_words
 from genoviz.kernels.nearest_segment import Aim
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
 
@@ -265,7 +265,7 @@ class DrawnNodes:
 
         With more than ``limit`` nodes, the first ones are returned and the others not searched.
         """
-        check_least("limit", limit, 0)
+        check_minimum("limit", limit, 0)
         kernel = load_kernel("visible_segments", self.backend)
         views = strip_boxes(view_strips(viewport, fold))
         found = kernel.visible_segments(self._coordinates, self._boxes, views, limit)

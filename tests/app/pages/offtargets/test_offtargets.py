@@ -846,11 +846,11 @@ def test_of_too_many_hits_the_closest_are_listed_and_all_are_counted(growing, mo
     result, of_all = step.result, all_step.result
     assert len(result) <= 4000 < len(of_all)
     np.testing.assert_array_equal(result.counts + result.left_out, of_all.counts)
-    assert result.hits.mismatches.max() == result.most_differences
-    wanted = np.count_nonzero(of_all.hits.mismatches <= result.most_differences)
+    assert result.hits.mismatches.max() == result.max_differences
+    wanted = np.count_nonzero(of_all.hits.mismatches <= result.max_differences)
     assert len(result) == wanted
     said = left_out_words(result)
-    assert f"{len(result):,} hits with {result.most_differences} differences at most" in said
+    assert f"{len(result):,} hits with {result.max_differences} differences at most" in said
     assert f"{len(of_all) - len(result):,} more are counted" in said
     counted = guide_rows(result).frame
     assert counted["Hits"].tolist() == guide_rows(of_all).frame["Hits"].tolist()
