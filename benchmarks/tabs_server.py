@@ -17,7 +17,7 @@ import psutil
 from tornado.web import RequestHandler
 
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.server.event_loop import collect_seldom
+from genoviz_app.server.event_loop import collect_seldom, collections_put_off
 from genoviz_app.server.lab import Lab
 from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.serving import UNUSED_SESSION_MILLISECONDS, make_server, offer_files
@@ -45,7 +45,8 @@ def main() -> None:
     unused = int(1000 * float(seconds[0])) if seconds else UNUSED_SESSION_MILLISECONDS
     lab = Lab(port=0)
     offer_files(lab)
-    server = make_server(lab, Health(), show=False, unused_milliseconds=unused)
+    with collections_put_off():
+        server = make_server(lab, Health(), show=False, unused_milliseconds=unused)
     keep_what_is_loaded()
     server._tornado.add_handlers(r".*", [("/tabs", TabsHandler)])
     print(f"serving at http://127.0.0.1:{server.port}", flush=True)

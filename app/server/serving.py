@@ -22,7 +22,7 @@ from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
-from genoviz_app.server.event_loop import collect_seldom, loop_lag, trim
+from genoviz_app.server.event_loop import collect_seldom, collections_put_off, loop_lag, trim
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.limits import GB, Limits
@@ -151,8 +151,9 @@ def serve(
     if lab is not None:
         write_events()
     health = Health()
-    server = make_server(given, health, show=show)
-    load_compiler()
+    with collections_put_off():
+        server = make_server(given, health, show=show)
+        load_compiler()
     keep_what_is_loaded()
     names = own_names(given.address)
     host = "localhost" if given.address in LOOPBACK else names[len(LOOPBACK)]

@@ -17,6 +17,7 @@ from genoviz_app.server.event_loop import (
     Turns,
     collect_if_due,
     collect_seldom,
+    collections_put_off,
 )
 from tests.waiting import PATIENCE
 
@@ -142,3 +143,12 @@ def test_a_whole_collection_is_due_when_something_has_come(collections):
     kept = [[number] for number in range(100_000)]
     collect_if_due()
     assert (len(kept), len(collections), knot()) == (100_000, 1, None)
+
+
+def test_collections_are_put_off_and_come_back_after_an_error_too():
+    with collections_put_off():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    with pytest.raises(ZeroDivisionError), collections_put_off():
+        raise ZeroDivisionError
+    assert gc.isenabled()
