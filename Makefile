@@ -66,7 +66,7 @@ $(BIN)/python:
 define install
 	@echo 'Installing genoviz[$(1)] into .venv; the first time this takes a few minutes'
 	@$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e '.[$(1)]'
-	-@$(BIN)/python -m compileall -qq -j 0 -x '/tests/' .venv/lib
+	-@$(BIN)/python -m compileall -qq -j 0 -x '/(tests|pip|setuptools|debugpy|cupyx)/' .venv/lib
 	@touch $@
 endef
 
