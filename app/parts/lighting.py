@@ -18,6 +18,7 @@ from genoviz_app.session.session import Session
 
 WORDS = "Light up"
 WHERE = "on all pages"
+WAITS = "its hits are found when the sequences are indexed (K-mers)"
 
 
 def light_button(
@@ -74,7 +75,7 @@ class LitList(JSComponent):
     ) -> None:
         super().__init__(sizing_mode="stretch_width", margin=(4, 4, 0, 4), **params)
         self._highlights, self._on_go = highlights, on_go
-        highlights.param.watch(self._follow, "sets")
+        highlights.param.watch(self._follow, ["sets", "asked"])
         self._follow()
 
     def _follow(self, *_events: Any) -> None:
@@ -87,6 +88,10 @@ class LitList(JSComponent):
                 "is_hidden": lit.is_hidden,
             }
             for lit in self._highlights.sets
+        ]
+        items += [
+            {"key": 0, "title": asked.title, "words": WAITS, "colour": "", "is_hidden": True}
+            for asked in self._highlights.asked
         ]
         self.param.update(items=items, visible=bool(items))
 

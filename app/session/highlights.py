@@ -7,7 +7,7 @@ nodes of a set on the open graph are found in a background job, a million places
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,16 @@ if TYPE_CHECKING:
     from genoviz_app.session.session import Session
 
 
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A question of a link, its title and text there, and what takes the answer."""
+
+    question: str
+    title: str
+    text: str
+    keep: Callable[..., None]
+
+
 class Highlights(param.Parameterized):
     """The highlights of one tab.
 
@@ -43,9 +53,12 @@ class Highlights(param.Parameterized):
         The highlights, in order of creation; pages watch it.
     wanted
         The highlight that the user wants to see; pages watch it.
+    asked
+        Questions of a link; a page that has the answer calls `answer`.
     """
 
     sets = param.ClassSelector(class_=tuple, default=(), doc="A `LitSet` each.")
+    asked = param.ClassSelector(class_=tuple, default=(), doc="An `Asked` each.")
     wanted = param.ClassSelector(class_=LitSet, allow_None=True, doc="What to go to.")
 
     def __init__(self, session: Session) -> None:
@@ -57,7 +70,7 @@ class Highlights(param.Parameterized):
     @property
     def link(self) -> tuple[str, ...]:
         """Values for a link; sets that are too large are omitted."""
-        return write_lits(self.sets)
+        return (*write_lits(self.sets), *(asked.text for asked in self.asked))
 
     @property
     def shown(self) -> tuple[LitSet, ...]:
@@ -76,9 +89,18 @@ class Highlights(param.Parameterized):
         for number, item in enumerate(items):
             try:
                 things, colour, is_hidden = parse_lit(item, self._graph, number)
-                self._submit(things, partial(self._keep, colour=colour, is_hidden=is_hidden))
+                keep = partial(self._keep, colour=colour, is_hidden=is_hidden)
+                if things.question:
+                    self.asked = (*self.asked, Asked(things.question, things.title, item, keep))
+                else:
+                    self._submit(things, keep)
             except ParameterError as error:
                 self._session.complain(f"The link lights up what is not there: {error}.")
+
+    def answer(self, asked: Asked, find: Callable[[], Highlight]) -> None:
+        """Highlight the answer of a link's question, found in a background job."""
+        self.asked = tuple(other for other in self.asked if other is not asked)
+        self._submit(find, asked.keep)
 
     def why_not(self, lit: LitSet) -> str:
         """Return why a highlight is visible nowhere, in one sentence; empty if it is."""
@@ -110,7 +132,7 @@ class Highlights(param.Parameterized):
 
     def clear(self) -> None:
         """Remove all highlights."""
-        self.sets = ()
+        self.sets = self.asked = ()
 
     def want(self, lit: LitSet) -> None:
         """Let pages navigate to a highlight."""

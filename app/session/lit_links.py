@@ -9,6 +9,9 @@ differences in base 36, some three letters a place:
                                                between two starts
     N      first.nodes.gap.nodes…              runs of the numbers that name nodes
 
+``k`` is for a question, such as ``both:GATTACA``, whose answer is too large for a link; the tab
+that opens the link finds it again.
+
 A last part, if any, is the number of the colour, then ``h`` if the highlight is hidden. The colour
 is omitted if a tab that opens the link chooses the same.
 """
@@ -32,7 +35,8 @@ LONGEST = 2000
 NUMBERS = re.compile(r"[0-9a-z]{1,9}(\.[0-9a-z]{1,9})*")
 WHOLE_NAME = re.compile("0|[1-9][0-9]{0,12}")
 LOOK = re.compile(f"([0-{len(COLOURS) - 1}]?)(h?)")
-KINDS = ("p", "e", "n", "s", "P", "E", "N")
+QUESTION = "k"
+KINDS = ("p", "e", "n", "s", QUESTION, "P", "E", "N")
 
 _WRITTEN: WeakKeyDictionary[LitSet, str] = WeakKeyDictionary()
 
@@ -60,7 +64,8 @@ def write_lit(lit: LitSet) -> str:
     """
     text = _WRITTEN.get(lit)
     if text is None:
-        text = _WRITTEN[lit] = _write(lit.highlight, lit.graph)
+        text = _write(lit.highlight, lit.graph) or _write_question(lit.highlight)
+        _WRITTEN[lit] = text
     return text
 
 
@@ -98,7 +103,9 @@ def parse_lit(
         )
     noun, title, kind = unquote(parts[0]), unquote(parts[1]), parts[2]
     items = [unquote(item) for item in parts[3].split(",")][:MAX_PLACES]
-    if kind == "s":
+    if kind == QUESTION:
+        highlight = Highlight(title, noun, question=items[0])
+    elif kind == "s":
         highlight = Highlight(title, noun, samples=tuple(items))
     elif kind in "nN":
         names = _unpack_names(items[0]) if kind == "N" else items
@@ -129,6 +136,12 @@ def _write(highlight: Highlight, graph: PangenomeGraph | None) -> str:
     kind = kind.upper() if is_packed else kind
     text = "!".join((_quote(highlight.noun), _quote(highlight.title), kind, content))
     return text if content and len(text) <= LONGEST else ""
+
+
+def _write_question(highlight: Highlight) -> str:
+    parts = (_quote(highlight.noun), _quote(highlight.title), QUESTION, _quote(highlight.question))
+    text = "!".join(parts)
+    return text if highlight.question and len(text) <= LONGEST else ""
 
 
 def _write_places(places: Intervals) -> list[str]:

@@ -46,6 +46,9 @@ class Highlight:
     is_everywhere
         Whether the intervals are all occurrences, as from a search on all paths. Otherwise, as for
         a gene, other paths that share their nodes are highlighted too.
+    question
+        What finds them again, for a link if they are too many for it: ``both:GATTACA`` for the hits
+        of a k-mer on the strands of the K-mers page; otherwise "".
     """
 
     title: str
@@ -56,6 +59,7 @@ class Highlight:
     samples: tuple[str, ...] = ()
     n_found: int = 0
     is_everywhere: bool = False
+    question: str = ""
 
     def __len__(self) -> int:
         if self.intervals is not None:

@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from genoviz.analyses.sequences.kmer_hits import cut_around, iter_locate_kmers
-from genoviz.analyses.sequences.kmers import Kmer
+from genoviz.analyses.sequences.kmers import Kmer, parse_kmers
 from genoviz.analyses.sequences.pangenome_queries import iter_locate_on_paths
+from genoviz.generators import finish
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
 from genoviz_app.opening.index_data import BuiltIndex
 from genoviz_app.parts.column_widths import POSITION
@@ -248,8 +249,21 @@ def shorten_kmer(letters: str) -> str:
     return letters if len(letters) <= SHOWN_LETTERS else f"{letters[: SHOWN_LETTERS - 1]}…"
 
 
-def highlight_of(built: BuiltIndex, hits: HitSet) -> Highlight:
-    """Return all located hits as a highlight."""
+def find_highlight(built: BuiltIndex, question: str, limit: int) -> Highlight:
+    """Return the hits of a k-mer of a link: ``strand:letters``; at most ``limit`` are located.
+
+    Raises
+    ------
+    ParameterError
+        If that is no k-mer, or no strand.
+    """
+    strand, _, letters = question.partition(":")
+    (kmer, *_) = parse_kmers(letters)
+    return highlight_of(built, finish(iter_find_hits(built, kmer, strand, limit)), strand)
+
+
+def highlight_of(built: BuiltIndex, hits: HitSet, strand: str) -> Highlight:
+    """Return all located hits of a k-mer on some strands as a highlight."""
     starts, ids = np.asarray(hits.starts, np.int64), np.asarray(hits.ids, np.int32)
     letters = hits.kmer.letters
     intervals = Intervals(tuple(GenomeAxis.of(built).names), ids, starts, starts + len(letters))
@@ -259,6 +273,7 @@ def highlight_of(built: BuiltIndex, hits: HitSet) -> Highlight:
         intervals,
         n_found=hits.n_hits,
         is_everywhere=built.graph is not None,
+        question=f"{strand}:{letters}",
     )
 
 

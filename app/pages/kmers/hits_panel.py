@@ -166,7 +166,8 @@ class HitsPanel:
         hits, index = self._state.hits, self._state.index
         if hits is None or index is None:
             raise GenovizError("there are no hits to highlight; enter a k-mer first")
-        return lambda: highlight_of(index.built, hits)
+        strand = self._state.answer.strand if self._state.answer else self._state.strand
+        return lambda: highlight_of(index.built, hits, strand)
 
     def _turn(self, step: int) -> None:
         hits = self._state.hits
@@ -180,9 +181,16 @@ class HitsPanel:
         if hits is None or not len(hits):
             self._rows.drop()
             is_finding = hits is None and self._state.is_finding
-            self._clear(FINDING if is_finding else NO_KMER if hits is None else NO_HITS)
+            self._clear(FINDING if is_finding else NO_KMER if hits is None else self._no_hits(hits))
             return
         self._ask(hits)
+
+    def _no_hits(self, hits: HitSet) -> str:
+        longest = int(GenomeAxis.of(self._state.index.built).lengths.max(initial=0))
+        k = len(hits.kmer.letters)
+        if k <= longest:
+            return NO_HITS
+        return f"{NO_HITS}: it has {n_words(k, 'base')}, and the longest sequence {longest:,}"
 
     def _clear(self, words: str) -> None:
         self._shown = None

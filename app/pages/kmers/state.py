@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import param
@@ -10,7 +11,7 @@ from genoviz.analyses.sequences.kmer_repeats import KmerRepeats
 from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.opening.index_files import BUILDERS, REPEATS, OpenIndex
 from genoviz_app.pages.kmers.counting import CountAnswer, iter_count_text
-from genoviz_app.pages.kmers.hits import MAX_LOCATED, HitSet, iter_find_hits
+from genoviz_app.pages.kmers.hits import MAX_LOCATED, HitSet, find_highlight, iter_find_hits
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.words import n_words
 from genoviz_app.server.jobs import Job, JobState, describe_problem
@@ -49,6 +50,7 @@ class KmerState(param.Parameterized):
         session.indexes.param.watch(self._follow_index, "opened")
         self.param.watch(self._ask, ["index", "text", "strand"])
         self.param.watch(self._find, ["answer", "chosen"])
+        session.highlights.param.watch(self._light_asked, "asked")
         self._follow_index()
 
     @property
@@ -81,6 +83,14 @@ class KmerState(param.Parameterized):
         self._finding.drop()
         index = self.session.indexes.opened
         self.param.update(index=index, answer=None, hits=None)
+        self._light_asked()
+
+    def _light_asked(self, *_events: Any) -> None:
+        """Highlight the k-mers of a link whose hits are too many for it."""
+        highlights, most = self.session.highlights, self.session.max_rows(MAX_LOCATED)
+        for asked in highlights.asked if self.index is not None else ():
+            find = partial(find_highlight, self.index.built, asked.question, most)
+            highlights.answer(asked, find)
 
     def _ask(self, *_events: Any) -> None:
         if self.index is None or not self.text.strip():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -14,8 +15,10 @@ from genoviz.samples import get_sample
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.companions import iter_open_layout
 from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.session import lit_links
 from genoviz_app.session import session as session_module
 from genoviz_app.session.layout_run import RunState
+from genoviz_app.session.lit_links import write_lit
 from genoviz_app.session.session import MAX_SENTENCE
 from tests.app.conftest import GFA, poll_until
 
@@ -57,6 +60,28 @@ def test_kmers_of_a_link_are_looked_for_whichever_page_it_shows(open_tab, page):
     tab.deck.show("kmers")
     tab.poll()
     assert kmers.state.text == "ACG"
+
+
+def test_a_highlight_that_is_too_large_for_a_link_is_asked_for_again(open_tab, monkeypatch):
+    tab = open_tab(
+        page="pangenome", sequences="graph", kmers="ACG", lit=f"hit!{KMER}!k!both:{KMER}"
+    )
+    highlights = tab.session.highlights
+    poll_until(tab.poll, lambda: tab.session.opened is not None and not tab.session.opens_files)
+    poll_until(tab.poll, lambda: f"k%21both:{KMER}" in tab._link())
+    tab.deck.bring("kmers")
+    poll_until(tab.poll, lambda: highlights.sets != ())
+    (lit,) = highlights.sets
+    assert (lit.title, len(lit.highlight), highlights.asked) == (KMER, 1, ())
+    assert highlights.link == (write_lit(lit),)
+    assert "!e!alt:" in write_lit(lit)
+    with monkeypatch.context() as patch:
+        patch.setattr(lit_links, "MAX_PLACES", 0)
+        assert write_lit(replace(lit)) == f"hit!{KMER}!k!both:{KMER}"
+    other = open_tab(sequences="graph", kmers="ACG", lit="hit!x!k!both:AXJ")
+    other.deck.bring("kmers")
+    poll_until(other.poll, lambda: "'X'" in other.session.problem)
+    assert (other.session.highlights.asked, other.session.highlights.sets) == ((), ())
 
 
 @pytest.mark.parametrize("page", ["pangenome", "kmers", "offtargets", "genotypes", "quality"])

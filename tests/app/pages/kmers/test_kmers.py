@@ -254,7 +254,7 @@ def test_bins_have_every_hit_and_the_counts_of_every_place(opened, contig):
     wanted = [hit for hit in places("ACG") if contig in (-1, hit[0])]
     assert bins.hits["forward"].sum() == sum(strand > 0 for _, _, strand in wanted)
     assert bins.hits["reverse"].sum() == sum(strand < 0 for _, _, strand in wanted)
-    bars = lit_of_view([LitSet(highlight_of(built, hits), 1, "#ff0000", "")], axis, view)
+    bars = lit_of_view([LitSet(highlight_of(built, hits, "both"), 1, "#ff0000", "")], axis, view)
     shifts = [int(axis.offsets[at]) if contig < 0 else 0 for at, *_ in wanted]
     for (_, start, _), shift in zip(wanted, shifts, strict=True):
         ends = zip(bars["left"], bars["right"], strict=True)
