@@ -28,7 +28,7 @@ class Column:
 
     The width is relative to the other columns, and at least ``least`` px, by default that of the
     table. A number format with a decimal point means float values. HTML cells must already be
-    escaped.
+    escaped. A spare column is hidden where there is no room for it.
     """
 
     title: str
@@ -38,6 +38,7 @@ class Column:
     is_html: bool = False
     is_sortable: bool = True
     least: int = 0
+    is_spare: bool = False
 
     @property
     def dtype(self) -> str:
@@ -69,11 +70,14 @@ class FittingTable(pn.widgets.Tabulator):
         Minimum widths of columns by title, px.
     min_widths, shares
         Minimum widths, px, and relative widths of columns by title, where they are not usual.
+    spare
+        Titles of columns that are hidden where there is no room for them.
     """
 
     usual_widths: Mapping[str, int] = MappingProxyType({})
     min_widths: tuple[tuple[str, int], ...] = ()
     shares: tuple[tuple[str, int], ...] = ()
+    spare: frozenset[str] = frozenset()
 
     def _get_data(self) -> tuple[Any, dict[str, Any]]:
         """Return the rows, and the data of the browser's page as arrays.
@@ -107,6 +111,8 @@ class FittingTable(pn.widgets.Tabulator):
     def _config_columns(self, column_objs: list[Any]) -> list[Any]:
         columns = super()._config_columns(column_objs)
         share_width(columns, dict(self.shares), self.usual_widths | dict(self.min_widths))
+        for column in columns:
+            column["responsive"] = int(column.get("field") in self.spare)
         return columns
 
 
@@ -237,16 +243,10 @@ class RemoteTable:
         make = FittingTable if self._on_sort is None else SortedElsewhere
         table = make(
             frame,
-            pagination="remote",
-            page_size=self._page_size,
-            initial_page_size=20,
-            show_index=False,
-            disabled=True,
+            pagination="remote", page_size=self._page_size, initial_page_size=20,
+            show_index=False, disabled=True, selectable=1, row_height=25, layout="fit_columns",
             # A cell with an editor takes the focus and drops it at once, which traps the Tab key.
             editors=dict.fromkeys(column.title for column in self._columns),
-            selectable=1,
-            row_height=25,
-            layout="fit_columns",
             hidden_columns=list(hidden),
             sortable={column.title: column.is_sortable for column in self._columns},
             widths={column.title: f"{column.share}%" for column in self._columns},
@@ -255,19 +255,17 @@ class RemoteTable:
             text_align=dict.fromkeys(numbers, "right"),
             header_align=dict.fromkeys(numbers, "right"),
             configuration={
+                "responsiveLayout": "hide",
                 "columnDefaults": {
-                    "headerSortTristate": True,
-                    "headerWordWrap": True,
-                    "minWidth": self._min_width,
+                    "headerSortTristate": True, "headerWordWrap": True, "minWidth": self._min_width,
                     "resizable": "header",  # handles in rows would intercept clicks
-                }
+                },
             },
-            stylesheets=[TABLE],
-            sizing_mode="stretch_both",
-            margin=0,
-        )
+            stylesheets=[TABLE], sizing_mode="stretch_both", margin=0,
+        )  # fmt: skip
         table.usual_widths = {one.title: one.least or self._min_width for one in self._columns}
         table.min_widths, table.shares = widths
+        table.spare = frozenset(one.title for one in self._columns if one.is_spare)
         table.on_click(self._on_click)
         if self._on_sort is not None:
             table.param.watch(self._on_sorters, "sorters")

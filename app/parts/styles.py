@@ -155,6 +155,8 @@ LEGEND = (
 # The table's own theme is loaded later, hence !important. The sort arrow overlaps the title and is
 # shown only while sorted; otherwise it would truncate the title.
 TABLE = """
+:host([data-unfinished])::before { content: "Making this table …"; position: absolute; inset: 0;
+  display: grid; place-content: center; font-size: 12.5px; opacity: 0.7; }
 .tabulator { font-size: 12px !important; border: none; background: transparent; }
 .tabulator .tabulator-header .tabulator-col .tabulator-col-content { padding: 4px 5px !important; }
 .tabulator .tabulator-header .tabulator-col-title { font-size: 12px !important; }

@@ -2,6 +2,7 @@
 // throws before the table exists, which drops all other changes of the message, and loses rows
 // during construction. (2) Show truncated text in a tooltip; the library would render it as HTML.
 // (3) Compute the page size correctly; it was 1 if the first rows filled the height exactly.
+// (4) Say that a table is being created.
 document.addEventListener("DOMContentLoaded", () => {
   const view = Bokeh.Models.get("panel.models.tabulator.DataTabulator").prototype.default_view.prototype
   const {connect, render, restore_scroll, tableBuilt} = view
@@ -30,6 +31,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   view.render = function () {
     this.isBehind = false
+    this.el.toggleAttribute("data-unfinished", true) // the style says so until the table is there
     render.call(this)
   }
 
@@ -101,6 +103,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   view.tableBuilt = function () {
     tableBuilt.call(this)
+    this.el.removeAttribute("data-unfinished")
     this.shadow_el.addEventListener("pointerover", tell)
     arrange(this.shadow_el)
     this.shadow_el.querySelector(".tabulator-tableholder")?.addEventListener("keydown", walk)

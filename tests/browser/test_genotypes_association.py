@@ -105,8 +105,14 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
         below = [at for at in places if at["x"] > head["x"] - 40 and at["y"] > head["y"]]
         return any(at["height"] >= 120 and at["y"] + at["height"] <= 768 for at in below)
 
+    def facts_end_above_buttons():
+        facts = visit.page.locator("dl.numbers:visible").last.bounding_box()
+        button = visit.button("Show on the layout").bounding_box()
+        return facts["x"] > 600 and facts["y"] + facts["height"] <= button["y"]
+
     visit.page.set_viewport_size({"width": 1024, "height": 768})
     visit.until(boxes_are_whole)
+    visit.until(facts_end_above_buttons)
     visit.page.set_viewport_size({"width": 1366, "height": 768})
     assert len(visit.download("All results (TSV)").splitlines()) == 401
 

@@ -62,6 +62,11 @@ def sample(shared_tabs, dashboard_url):
     return shared_tabs.get("sample", open_tab)
 
 
+def right_of(locator):
+    box = locator.bounding_box()
+    return box["x"] + box["width"]
+
+
 def test_columns_of_a_table_share_its_width_whatever_it_becomes(sample):
     visit = sample
     share = None
@@ -105,6 +110,11 @@ def test_the_sample_is_opened_thresholded_and_looked_at(sample):
     assert re.match(r"\d+ picked samples", words)
     assert 0 < int(words.split()[0]) < 300
     visit.until(lambda: visit.count_in_figures(colour) > 30)
+    visit.page.set_viewport_size({"width": 1024, "height": 768})
+    last = visit.page.locator(".tabulator-col[tabulator-field^='PC']:visible").last
+    table = visit.page.locator(".tabulator:visible").filter(has=last)
+    visit.until(lambda: right_of(last) <= right_of(table) + 1)
+    visit.page.set_viewport_size({"width": 1366, "height": 768})
     assert visit.errors == []
     outside = [url for url in visit.requests if "127.0.0.1" not in url and url.startswith("http")]
     assert outside == []

@@ -35,6 +35,7 @@ MAKE = """async () => {
   const view = prepare(), counts = []
   document.body.append(view.el)
   view.rerender_()
+  const signs = [view.el.hasAttribute("data-unfinished")]
   for (const n of [3, 2]) {  // at once, and when the table is made
     source.data = rows(n)
     const count = () => view.shadow_el.querySelectorAll(".tabulator-row").length
@@ -43,12 +44,13 @@ MAKE = """async () => {
     }
     counts.push(count())
   }
+  signs.push(view.el.hasAttribute("data-unfinished"))
   view.el.style.display = "none"
   view._automatic_page_size = true
   view.recompute_page_size()  // a hidden row has no height
   const {page_size} = model
   view.remove()
-  return {failed, counts, page_size}
+  return {failed, counts, signs, page_size}
 }"""
 
 
@@ -56,7 +58,8 @@ def test_changes_reach_a_table_that_is_being_made(visit):
     visit.show_tab("Paths")
     visit.until(lambda: visit.page.locator(".tabulator-row").count() > 5)
     made = visit.page.evaluate(MAKE)
-    assert made == {"failed": [], "counts": [3, 2], "page_size": 20}
+    signs = [True, False]  # "Making this table …"
+    assert made == {"failed": [], "counts": [3, 2], "signs": signs, "page_size": 20}
     assert visit.errors == []
 
 

@@ -18,6 +18,7 @@ from genoviz_app.parts.words import n_words
 from genoviz_app.session.session import Session
 
 BLOCK = 1_000
+LISTING = "Listing …"
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
 
 
@@ -181,6 +182,8 @@ class LongTable:
             self.said.object = ""
             self.before.visible = self.after.visible = False
             return
+        if self.listed is None:
+            self.said.object = LISTING
         text = self.search.value_input or ""
         self._listing.ask(list_rows, self._source, self._among, text, *self._order)
 

@@ -265,7 +265,7 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
         sizing_mode="stretch_both",
         styles={"flex": "0 0 38%", "min-height": "250px"},
         stylesheets=[
-            "@media (max-width: 1180px) { :host { min-height: 350px !important; } }",
+            "@media (max-width: 1180px) { :host { min-height: 376px !important; } }",
             *in_narrow_window("auto", or_page=True),
         ],
         margin=0,

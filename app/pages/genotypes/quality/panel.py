@@ -81,7 +81,7 @@ class QualityPanel:
             pmui.Column(
                 self.figures.panel, sizing_mode="stretch_both", margin=0,
                 styles={"flex": "0 0 36%", "min-height": "170px", "max-height": "340px"},
-                stylesheets=in_narrow_window("450px"),  # three rows of figures
+                stylesheets=in_narrow_window("450px", or_page=True),  # three rows of figures
             ),
             self.figures.bar.panel, self._progress.panel, bar, *self._places.values(),
             sizing_mode="stretch_both", margin=0,

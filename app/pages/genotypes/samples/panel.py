@@ -24,13 +24,16 @@ from genoviz_app.session.lit_sets import Highlight
 N_SCORES = 4
 SCORES = tuple(f"PC{number + 1}" for number in range(N_SCORES))
 GROUP = "Group"
-SCORE = 54
-"""Width in which ``-0.1234`` is readable, px; all columns fit in half of a page at 1024 px."""
+SCORE = 62
+"""Width in which ``-0.1234`` is readable, px."""
 COLUMNS = (
     Column("Sample", share=110, least=IDENTIFIER),
     Column("Family", share=80),
-    Column(GROUP, share=90, least=52),
-    *(Column(name, is_number=True, share=70, format="0.0000", least=SCORE) for name in SCORES),
+    Column(GROUP, share=90, least=50),
+    *(
+        Column(name, is_number=True, share=70, format="0.0000", least=SCORE, is_spare=number > 1)
+        for number, name in enumerate(SCORES)
+    ),
 )
 SMALL: dict[str, Any] = {
     "size": "small", "variant": "outlined", "margin": (0, 6, 0, 0),

@@ -102,7 +102,6 @@ class HitCard:
             sizing_mode="stretch_height",
             margin=0,
             styles={"min-height": "0"},
-            stylesheets=["@media (max-width: 1180px) { :host { width: 262px !important; } }"],
         )
         state.param.watch(self._follow, ["hit", "result", "genes"])
         state.param.watch(self._pick_nodes, "hit")

@@ -42,6 +42,7 @@ from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
 BLOCK = 1_000
+LISTING = "Listing the hits …"
 NO_HIT = "no hit is listed; search first"
 COLUMNS = (
     Column("Guide", share=52),
@@ -271,6 +272,8 @@ class HitTable:
             self.said.object = ""
             self.before.visible = self.after.visible = False
         else:
+            if self._shown is None:
+                self.said.object = LISTING
             self._rows.ask(_rows_of, found, self._first)
 
     def _turn(self, step: int) -> None:

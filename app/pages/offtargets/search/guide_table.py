@@ -18,6 +18,7 @@ from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
 from genoviz_app.parts.styles import NARROW_WRAPS
 
+LISTING = "Listing the guides …"
 WORST = (
     "Columns 0, 1, ...: hits by number of mismatches. Exons: hits that "
     "overlap an exon. Specificity: from CFD. Worst: highest CFD of an "
@@ -92,6 +93,8 @@ class GuideTable:
             self._rows.drop()
             self.table.clear()
         else:
+            if not len(self.table.table.value):
+                self.table.clear(LISTING)
             self._rows.ask(_rows_of, result, self._state.genes)
 
     def _on_rows(self, answer: tuple[SearchResult, TableRows]) -> None:

@@ -100,9 +100,7 @@ class ColourBar:
             self.annotate_by: ("annotation",),
             self.column: ("table",),
         }
-        self.details = pmui.Row(
-            visible=False, sizing_mode="stretch_width", margin=0, styles={"min-width": "150px"}
-        )
+        self.details = pmui.Row(visible=False, sizing_mode="stretch_width", min_width=150, margin=0)
         self.mode.param.watch(self._on_mode, "value")
         self.group_by.param.watch(self._on_grouping, "value")
         self.file.param.watch(self._on_file, "value")
