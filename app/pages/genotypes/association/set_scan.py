@@ -226,7 +226,7 @@ class SetRows:
 
     scan: SetScan
     test: str
-    noun = "sets"
+    noun = "set"
     hidden = ()
 
     @cached_property
@@ -251,10 +251,10 @@ class SetRows:
             "Contig": known[sets.contig_ids].astype(np.str_),
             "Start": sets.starts + 1,
             "End": sets.ends,
+            **{name: self.scan.values(name) for name in TESTS},
             "Variants": tests.n_variants,
             "Carriers": tests.n_carriers,
             "β of burden": tests.beta,
-            **{name: self.scan.values(name) for name in TESTS},
         }
 
     def key(self, column: str) -> np.ndarray:

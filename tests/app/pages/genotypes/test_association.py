@@ -52,6 +52,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     thin,
 )
 from genoviz_app.pages.genotypes.association.scan_panel import TABLE, AssociationPanel
+from genoviz_app.pages.genotypes.association.set_scan import COLUMNS as SET_COLUMNS
 from genoviz_app.pages.genotypes.association.set_scan import SetRequest, read_request
 from genoviz_app.pages.genotypes.association.sets_panel import SetsPanel
 from genoviz_app.pages.genotypes.association.snp_facts import (
@@ -844,7 +845,10 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     assert drawn.variants.ids.tolist() == (["one", "two", "three"])
     order = np.argsort(-saved[0]["SKATO_NEG_LOG10_P"].to_numpy(), kind="stable")
     listed = panel.table.listed
-    assert listed.source.frame(listed.rows)["Set"].tolist() == saved[0]["#SET"][order].tolist()
+    frame = listed.source.frame(listed.rows)
+    assert frame["Set"].tolist() == saved[0]["#SET"][order].tolist()
+    assert frame.columns.tolist() == [column.title for column in SET_COLUMNS]
+    assert panel.table.said.object == "4 sets"
     panel._pick_row(int(np.flatnonzero(order == 1)[0]))
     positions = state.subject.variants.positions
     region = PathRegion("2", int(positions[22]), int(positions[33]))
