@@ -35,7 +35,7 @@ class PamClasses:
         The PAMs: the letters found where the pattern is degenerate, N where it allows any letter;
         the most frequent first, then ``other`` for those beyond the first 200.
     ids
-        uint8, shape (n_hits,): the PAM of each hit.
+        unsigned int, shape (n_hits,): the PAM of each hit; uint8 for guides of one length.
     """
 
     names: tuple[str, ...]

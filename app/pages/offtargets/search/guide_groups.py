@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -10,6 +11,7 @@ import numpy as np
 
 from genoviz.analyses.offtargets.differences import (
     KINDS,
+    OTHER_PAM,
     MismatchKinds,
     PamClasses,
     classify_pams,
@@ -143,12 +145,15 @@ def pams_of(hits: OffTargetHits) -> PamClasses:
     if not isinstance(hits, MixedHits):
         return classify_pams(hits)
     parts = [(rows, classify_pams(part)) for rows, part in hits.iter_groups()]
-    names = tuple(dict.fromkeys(name for _, part in parts for name in part.names))
-    ids = np.empty(len(hits), np.uint8)
+    counts: Counter[str] = Counter()
+    for _, part in parts:
+        counts.update(dict(zip(part.names, part.count().tolist(), strict=True)))
+    names = sorted(counts, key=lambda name: (name == OTHER_PAM, -counts[name]))
+    ids = np.empty(len(hits), np.min_scalar_type(len(names)))
     for rows, part in parts:
-        numbers = np.array([names.index(name) for name in part.names], np.uint8)
+        numbers = np.array([names.index(name) for name in part.names], ids.dtype)
         ids[rows] = numbers[part.ids]
-    return PamClasses(names, ids)
+    return PamClasses(tuple(names), ids)
 
 
 def mismatch_kinds_of(hits: OffTargetHits, rows: np.ndarray | None = None) -> MismatchKinds:

@@ -859,6 +859,18 @@ def test_of_too_many_hits_the_closest_are_listed_and_all_are_counted(growing, mo
     assert "alignments more, with bulges at all places" in left_out_words(step.result)
 
 
+def test_guides_of_two_lengths_have_more_pams_than_a_byte_holds(genome):
+    guides = parse_guides(f"a {SPACER[:10]}\nb {SPACER[:11]}")
+    *_, last = iter_search(genome, OffTargetQuery(guides, Pam("VVVVVRG"), 8, 0, 0))
+    pams, hits = last.result.pams, last.result.hits
+    assert len(pams.names) > 256
+    assert pams.names[-1] == "other"
+    assert (np.diff(pams.count()[:-1]) <= 0).all()
+    found = [each.site[-7:].upper() for each in hits.alignments()]
+    names = [pams.names[k] for k in pams.ids.tolist()]
+    assert {name for name, pam in zip(names, found, strict=True) if name != pam} == {"other"}
+
+
 @pytest.mark.parametrize(
     "guides", [f"a {SPACER}\nb {letters(20)}", f"a {SPACER}\nb {SPACER[2:]}\nc {SPACER}"]
 )
