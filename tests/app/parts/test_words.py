@@ -108,3 +108,11 @@ def is_count(part):
         and ast.unparse(spec) in ("f','", "','")
         and not ast.unparse(part.value).isupper()
     )
+
+
+def test_rows_of_a_long_table_are_named_by_a_singular():
+    found = re.findall(
+        r'^    noun = "(\w+)"', "".join(p.read_text() for p in (ROOT / "app").rglob("*.py")), re.M
+    )
+    assert len(found) >= 5
+    assert [noun for noun in found if noun.endswith("s")] == []
