@@ -71,7 +71,7 @@ def split_chromosomes(
     if not total - minimum > 1e-9 * total:
         raise ParameterError(
             "relationships need variants that vary on another chromosome than the tested one; "
-            "leave-out 'none' takes those of the same chromosome"
+            "leave-out 'none' (no LOCO) takes those of the same chromosome"
         )
     return found
 
