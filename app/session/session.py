@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +16,7 @@ import param
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.regions import resolve_region
 from genoviz.errors import GenovizError, ParameterError
+from genoviz.model.temporary_file import TemporaryFolder
 from genoviz_app.opening.companions import (
     AnnotationFile,
     OpenAnnotations,
@@ -152,7 +151,7 @@ class Session(param.Parameterized):
         self._wanted_region: Region | None = None
         self._needs_region = True
         self._next_waiting = 0.0
-        self._uploads: Path | None = None
+        self._uploads: TemporaryFolder | None = None
         self._queued: deque[tuple[str, bytes | str]] = deque()
         self.is_closed = False
         self.follows_link = False  # until everything that the link names is open
@@ -341,10 +340,10 @@ class Session(param.Parameterized):
 
     def upload_path(self, name: str) -> Path:
         """Return the path where an uploaded file is kept until the tab closes."""
-        if self._uploads is None or not self._uploads.is_dir():
+        if self._uploads is None or not self._uploads.path.is_dir():
             self._forget_uploads()  # the folder was removed by somebody else
-            self._uploads = Path(tempfile.mkdtemp(prefix="genoviz-upload-"))
-        return self._uploads / safe_name(name) if name else self._uploads
+            self._uploads = TemporaryFolder("genoviz-uploads")
+        return self._uploads.path / safe_name(name) if name else self._uploads.path
 
     def complain(self, sentence: str) -> None:
         """Report a problem, in addition to earlier ones, each once and on its own line."""
@@ -557,5 +556,5 @@ class Session(param.Parameterized):
 
     def _forget_uploads(self) -> None:
         if self._uploads is not None:
-            shutil.rmtree(self._uploads, ignore_errors=True)
-            FileCache.forget_below(self._uploads)
+            self._uploads.remove()
+            FileCache.forget_below(self._uploads.path)

@@ -1,7 +1,8 @@
-"""Arrays in files without a name, for what is too long for the memory.
+"""Arrays in files without a name, for what is too long for the memory; and folders of files.
 
 A file has no name from the start. Its space is free again once it is closed and no array maps it,
-also at the end of a process that was killed.
+also at the end of a process that was killed. A folder has a name, so that of a killed process stays
+until the next folder of its kind is made.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator
@@ -18,6 +20,11 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError, GenovizError, n_words
+
+try:
+    import fcntl
+except ImportError:  # no file locks: folders of killed processes cannot be detected
+    fcntl = None
 
 
 class TemporaryFile:
@@ -110,3 +117,71 @@ class TemporaryFile:
             raise FileFormatError(
                 self._path, f"needs {n_words(n_bytes, 'byte')}, which do not fit in {why}"
             ) from error
+
+
+class TemporaryFolder:
+    """A folder in the temporary folder; folders of the same kind that dead processes left go.
+
+    The folder is locked as long as this process uses it, and the system ends the lock with the
+    process. A process number in the name would not do: another container that shares the temporary
+    folder has its own numbers.
+
+    Parameters
+    ----------
+    kind
+        What its name starts with.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    """
+
+    def __init__(self, kind: str) -> None:
+        prefix = f"{kind}-"
+        for found in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+            if _is_own(found):
+                _remove_if_left(found)
+        while True:
+            self.path = Path(tempfile.mkdtemp(prefix=prefix))
+            lock = _lock_folder(self.path, waits=True)
+            if self.path.is_dir():  # else another process took it for left before it was locked
+                break
+            _unlock(lock)
+        self.remove = weakref.finalize(self, _remove, self.path, lock)
+
+
+def _is_own(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return path.lstat().st_uid == os.getuid()
+    return False
+
+
+def _lock_folder(path: Path, *, waits: bool = False) -> int | None:
+    """Return a descriptor that locks a folder; None if it is locked, or cannot be."""
+    if fcntl is None:
+        return None
+    lock = None
+    try:
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+    except OSError:
+        _unlock(lock)
+        return None
+    return lock
+
+
+def _unlock(lock: int | None) -> None:
+    if lock is not None:
+        os.close(lock)
+
+
+def _remove_if_left(path: Path) -> None:
+    lock = _lock_folder(path)
+    if lock is not None:
+        _remove(path, lock)
+
+
+def _remove(path: Path, lock: int | None) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    _unlock(lock)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from genoviz.errors import FileFormatError, GenovizError
-from genoviz.model.temporary_file import TemporaryFile
+from genoviz.model.temporary_file import TemporaryFile, TemporaryFolder
 
 
 @pytest.fixture
@@ -86,3 +89,43 @@ def test_a_disk_that_becomes_full_is_told_in_a_sentence(folder):
         os.close(full)
         with pytest.raises(GenovizError, match=r"bytes do not fit in .*: No space left on device"):
             file.append(np.arange(2))
+
+
+MAKE_ONE = """
+import sys
+from genoviz.model.temporary_file import TemporaryFolder
+folder = TemporaryFolder("kind")
+(folder.path / "upload.gfa").write_text("S")
+print(folder.path, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_folders_of_killed_processes_go_and_those_in_use_stay(folder):
+    killed, alive = (
+        subprocess.Popen(
+            [sys.executable, "-c", MAKE_ONE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(folder)},
+        )
+        for _ in range(2)
+    )
+    with killed, alive:
+        left, used = (Path(process.stdout.readline().strip()) for process in (killed, alive))
+        killed.kill()
+        killed.wait()
+        for name in ("kindred", "kind-file"):
+            (folder / name).touch()
+        (folder / "kind-link").symlink_to(folder)
+        own, other = TemporaryFolder("kind"), TemporaryFolder("kind")
+        assert not left.exists()
+        assert [file.name for file in used.iterdir()] == ["upload.gfa"]
+        assert own.path.is_dir()
+        own.remove()
+        alive.stdin.close()
+        alive.wait()
+        assert not used.exists(), "it was removed at the end"
+    names = {"kindred", "kind-file", "kind-link", other.path.name}
+    assert {path.name for path in folder.iterdir()} == names

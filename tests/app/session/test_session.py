@@ -158,7 +158,7 @@ def test_an_upload_is_opened_and_removed_with_the_tab(session):
     session.open_upload("../mine.gfa", GFA.encode())
     poll_until(session.poll, lambda: session.opening is None)
     assert (session.opened.title, session.opened.source) == ("mine.gfa", "")
-    folder = session._uploads
+    folder = session.upload_path("")
     assert [path.name for path in folder.iterdir()] == ["mine.gfa"]
     kept = weakref.ref(session.opened.graph)
     session.close()
