@@ -219,7 +219,7 @@ def run(folder, *arguments: str) -> None:
     ("stored", "words"),
     [
         ((np.zeros((1, 60)), np.zeros(17, int)), "stored dosages are float64 of 2 dimensions"),
-        ((np.zeros((1, 60), np.uint16), np.ones(17, int)), "have 1 rows, and a variant has row 1"),
+        ((np.zeros((1, 60), np.uint16), np.ones(17, int)), "have 1 row, and a variant has row 1"),
         ((np.zeros((1, 60), np.uint16), np.zeros(16, int)), "are of 16 variants and 60 samples"),
         ((np.zeros((1, 61), np.uint16), np.zeros(17, int)), "are of 17 variants and 61 samples"),
     ],

@@ -221,7 +221,7 @@ def test_what_does_not_fit_is_told(monkeypatch):
         fine_map_summary(np.zeros(3), np.eye(2), 100)
     with pytest.raises(ParameterError, match="not within -1 and 1"):
         fine_map_summary(np.zeros(2), np.array([[1, 2], [2, 1.0]]), 100)
-    with pytest.raises(ParameterError, match="n_samples is 2, needs to be at least 3"):
+    with pytest.raises(ParameterError, match="n_samples is 2, needs at least 3"):
         fine_map_summary(np.zeros(2), np.eye(2), 2)
     monkeypatch.setattr("genoviz.analyses.genotypes.association.fine_mapping.MAX_VARIANTS", 9)
     genotypes, y = region(50, 10, [3], seed=9)

@@ -64,7 +64,8 @@ def longest_stretch(texts):
 def check_refusals(repeats, texts, k):
     longest = longest_stretch(texts)
     needed = f"1 to {longest:,}" if longest else "a text with bases"
-    words = f"k is {k:,}, and the longest stretch of A C G T has {longest:,} bases; needs {needed}"
+    bases = "1 base" if longest == 1 else f"{longest:,} bases"
+    words = f"k is {k:,}, and the longest stretch of A C G T has {bases}; needs {needed}"
     for ask in (
         repeats.spectrum,
         repeats.track,
