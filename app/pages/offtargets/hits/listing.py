@@ -45,12 +45,12 @@ BLOCK = 1_000
 LISTING = "Listing the hits …"
 NO_HIT = "no hit is listed; search first"
 COLUMNS = (
-    Column("Guide", share=52),
+    Column("Guide", share=80),
     Column("Site", share=188, is_html=True, is_sortable=False),
     Column("Contig", share=60),
     Column("Start", is_number=True, share=POSITION),
     Column(STRAND, share=22),
-    Column("Mismatches", is_number=True, share=96),
+    Column("Mismatches", is_number=True, share=76),
     Column(SEED, is_number=True, share=45),
     Column("Bulge", share=50),
     Column("CFD", is_number=True, share=48, format="0.000"),
