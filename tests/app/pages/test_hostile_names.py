@@ -220,7 +220,7 @@ def test_names_of_groups_uploads_links_and_people_are_texts(name):
 
 HTML_PANES = Counter(
     {
-        "pages/genotypes": 15,
+        "pages/genotypes": 14,
         "pages/kmers": 13,
         "pages/offtargets": 6,
         "pages/pangenome": 15,

@@ -38,18 +38,21 @@ class Model:
     text: str
 
 
-LINEAR, FALLBACK, SADDLE_POINT = "linear", "firth-fallback", "saddle-point"
+LINEAR, LOGISTIC = "linear", "logistic"
+FALLBACK, SADDLE_POINT = "firth-fallback", "saddle-point"
 MIXED, MIXED_OF_ALL = "mixed", "mixed-all"
+LEFT_OUT = {MIXED: "chromosome", MIXED_OF_ALL: "none"}
+"""What the mixed models leave out of the random effect."""
 MODELS = {
     LINEAR: Model("Linear", "linear regression"),
     MIXED: Model("Mixed (LOCO)", "mixed model, leaving one chromosome out"),
     MIXED_OF_ALL: Model("Mixed (no LOCO)", "mixed model with all chromosomes"),
     FALLBACK: Model("Logistic or Firth", "logistic regression, with Firth's method where it fails"),
-    "logistic": Model("Logistic", "logistic regression"),
+    LOGISTIC: Model("Logistic", "logistic regression"),
     "firth": Model("Firth", "Firth's logistic regression"),
     SADDLE_POINT: Model("Saddle point", "saddle-point test"),
 }
-OF_NUMBERS = (LINEAR, MIXED, MIXED_OF_ALL)
+OF_NUMBERS = (LINEAR, *LEFT_OUT)
 """Models of numbers, which take cases and controls as numbers."""
 
 ADDITIVE = "additive"
@@ -92,12 +95,14 @@ def scan_words(scan: AssociationScan) -> str:
 
 def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -> Iterator[Any]:
     """Yield the progress of a scan; see `iter_associate` and `iter_mixed_associate`."""
-    options = {"covariates": design.covariates, "covariate_names": design.names}
-    if model in (MIXED, MIXED_OF_ALL):
+    options: dict[str, Any] = {
+        "covariates": design.covariates, "covariate_names": design.names
+    }  # fmt: skip
+    if model in LEFT_OUT:
         from genoviz.analyses.genotypes.association.mixed import iter_mixed_associate
 
-        leave_out = "chromosome" if model == MIXED else "none"
-        return iter_mixed_associate(genotypes, design.phenotype, leave_out=leave_out, **options)
+        options["leave_out"] = LEFT_OUT[model]
+        return iter_mixed_associate(genotypes, design.phenotype, **options)
     from genoviz.analyses.genotypes.association.scan import iter_associate
 
     return iter_associate(genotypes, design.phenotype, model=model, **options, **coding)
@@ -257,7 +262,7 @@ class CodingFields:
         """Offer what a model of the trait can test."""
         refused, said = [], GENETIC_WORDS
         self._why_alone = ONE_COLUMN if model == SADDLE_POINT else ""
-        if model in (MIXED, MIXED_OF_ALL):
+        if model in LEFT_OUT:
             self._why_alone = DOSAGE_ALONE
             refused = [name for name in GENETIC_MODELS if name != ADDITIVE]
             said = f"Additive alone: {DOSAGE_ALONE}"

@@ -67,7 +67,48 @@ MODEL_WIDTHS = 166, 126, 108
 """Widths of the fields in a window of at most 1560 px, px, where they fit in one row."""
 
 
-class AssociationForm:
+class ScanControls:
+    """The button Run; a text, and a bar with Cancel while a scan is running.
+
+    Parameters
+    ----------
+    help_text
+        What Run does.
+
+    Attributes
+    ----------
+    run_button, cancel_button, bar, said
+        The elements.
+    """
+
+    def __init__(self, help_text: str) -> None:
+        self.run_button = pmui.Button(
+            label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
+            description=help_text,
+        )  # fmt: skip
+        self.cancel_button = pmui.Button(
+            label="Cancel", variant="text", size="small", margin=(0, 6, 4, 0), visible=False
+        )
+        self.bar = pmui.LinearProgress(
+            value=0, variant="determinate", width=120, margin=(14, 8, 0, 0), visible=False
+        )
+        self.said = pn.pane.HTML(
+            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(2, 8, 4, 2)
+        )
+
+    def _show_step(self, step: Any, why_busy: str, more: str = "") -> None:
+        """Show the progress of a scan with ``more`` words; of none, only that Run is possible."""
+        self.bar.visible = self.cancel_button.visible = step is not None
+        allow(self.run_button, why_busy if step is not None else "")
+        if step is not None:
+            self.bar.value = round(100 * (step.fraction or 0.0))
+            self.said.object = f"<p>{escape(step.text + more)}</p>"
+
+    def _say_problem(self, problem: str) -> None:
+        self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'
+
+
+class AssociationForm(ScanControls):
     """A bar with fields; the Run button starts a scan.
 
     Parameters
@@ -88,6 +129,7 @@ class AssociationForm:
     """
 
     def __init__(self, state: GenotypeState, *others: Any) -> None:
+        super().__init__("Run: test all variants")
         self._state = state
         self.design: Design | None = None
         self._asked: Design | None = None
@@ -105,25 +147,12 @@ class AssociationForm:
         fields |= dict(zip(of_model, MODEL_WIDTHS, strict=True))
         for field, width in fields.items():
             field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
-        self.run_button = pmui.Button(
-            label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
-            description="Run: test all variants",
-        )  # fmt: skip
-        self.cancel_button = pmui.Button(
-            label="Cancel", variant="text", size="small", margin=(0, 6, 4, 0), visible=False
-        )
         self.adjust_button = pmui.Button(
             label="Add PC1 to PC4", variant="outlined", size="small", margin=(0, 8, 4, 0),
             visible=False, stylesheets=[":host { flex: none; }"],
             description="Add PC1 to PC4: compute principal components if needed, add them as "
             "covariates, and run again",
         )  # fmt: skip
-        self.bar = pmui.LinearProgress(
-            value=0, variant="determinate", width=120, margin=(14, 8, 0, 0), visible=False
-        )
-        self.said = pn.pane.HTML(
-            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(2, 8, 4, 2)
-        )
         self.run_button.on_click(lambda _: self.run())
         self.cancel_button.on_click(lambda _: self._cancel())
         self.adjust_button.on_click(lambda _: self.adjust())
@@ -226,12 +255,10 @@ class AssociationForm:
         step = self.task.opening or self.components.opening
         with pn.io.hold():
             self.adjust_button.visible = step is None and self._is_inflated
-            self.bar.visible = self.cancel_button.visible = step is not None
-            allow(self.run_button, "a scan is running" if step is not None else "")
+            self._show_step(step, "a scan is running", self._found_so_far)
             if step is not None:
-                self.bar.value = round(100 * (step.fraction or 0.0))
-                self.said.object = f"<p>{escape(step.text + self._found_so_far)}</p>"
-            elif self._state.table is None:
+                return
+            if self._state.table is None:
                 self.said.object = (
                     "<p>Open a table of phenotypes at the left to choose a trait.</p>"
                 )
@@ -289,6 +316,3 @@ class AssociationForm:
             )
         words += ". " + " ".join(map(escape, notes))
         return words + (" <b>Run</b> scans for the new trait." if is_old else "")
-
-    def _say_problem(self, problem: str) -> None:
-        self.said.object = f'<p class="problem" role="alert">{escape(problem)}.</p>'

@@ -14,6 +14,8 @@ import pandas as pd
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, report_last
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
+from genoviz_app.pages.genotypes.association.choices import LEFT_OUT, LINEAR, LOGISTIC
+from genoviz_app.pages.genotypes.association.choices import MODELS as SNP_MODELS
 from genoviz_app.parts.column_widths import IDENTIFIER, POSITION
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.words import n_words
@@ -23,10 +25,10 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.set_tests import SetTests
     from genoviz.analyses.genotypes.selection import VariantSets
 
-AUTO, MIXED, MIXED_OF_ALL = "auto", "mixed", "mixed-all"
+AUTO = "auto"
 MODELS = {
-    "Automatic": AUTO, "Linear": "linear", "Logistic": "logistic", "Mixed (LOCO)": MIXED,
-    "Mixed (no LOCO)": MIXED_OF_ALL,
+    "Automatic": AUTO, "Linear": LINEAR, "Logistic": LOGISTIC,
+    **{SNP_MODELS[name].label: name for name in LEFT_OUT},
 }  # fmt: skip
 WEIGHTS = {"Beta (1, 25)": "beta", "None": "none"}
 GENE = "gene"
@@ -172,9 +174,9 @@ def iter_test_sets(
     }  # fmt: skip
     model = request.model
     if model == AUTO:
-        model = "logistic" if is_binary else "linear"
-    if model in (MIXED, MIXED_OF_ALL):
-        options["leave_out"] = "chromosome" if model == MIXED else "none"
+        model = LOGISTIC if is_binary else LINEAR
+    if model in LEFT_OUT:
+        options["leave_out"] = LEFT_OUT[model]
         steps = iter_mixed_associate_sets(genotypes, design.phenotype, sets.rows, **options)
     else:
         steps = iter_associate_sets(genotypes, design.phenotype, sets.rows, model=model, **options)
@@ -186,7 +188,7 @@ def iter_test_sets(
     words = f"{words[0].lower()}{words[1:]}"
     found = SetScan(
         request, design.trait, title, words, sets, tests, variants, drawn,
-        "" if model == "logistic" else note,
+        "" if model == LOGISTIC else note,
     )  # fmt: skip
     yield Progress("Ready", 1.0, found)
 

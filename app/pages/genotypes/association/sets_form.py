@@ -14,8 +14,8 @@ import panel_material_ui as pmui
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.genotypes.variant_tables import has_features
 from genoviz_app.opening.files import iter_open_source
-from genoviz_app.pages.genotypes.association.choices import chosen_design, why_no_cases
-from genoviz_app.pages.genotypes.association.form import FIELDS_WRAP, WORDS
+from genoviz_app.pages.genotypes.association.choices import LOGISTIC, chosen_design, why_no_cases
+from genoviz_app.pages.genotypes.association.form import FIELDS_WRAP, MIXED_WORDS, ScanControls
 from genoviz_app.pages.genotypes.association.set_scan import (
     AUTO,
     GENE,
@@ -28,13 +28,12 @@ from genoviz_app.pages.genotypes.association.set_scan import (
 )
 from genoviz_app.pages.genotypes.association.trait_fields import FIELD, TraitFields
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.parts.questions import allow
 
 FILE = "a file on the server"
 SOURCE_WORDS = "Regions with names (BED, GFF, GTF), or a table of sets and variant IDs"
 
 
-class SetsForm:
+class SetsForm(ScanControls):
     """A bar with fields; the Run button tests sets.
 
     Parameters
@@ -55,6 +54,7 @@ class SetsForm:
     """
 
     def __init__(self, state: GenotypeState, on_scan: Callable[[SetScan], None]) -> None:
+        super().__init__("Run: test all sets")
         self._state, self.words = state, ""
         self._uploads: dict[str, str] = {}
         self.task = state.new_question("tests of sets", on_scan)
@@ -95,8 +95,7 @@ class SetsForm:
         )  # fmt: skip
         self.model = pmui.Select(
             label="Model", options=MODELS, value=AUTO, width=170, **FIELD,
-            description="Automatic: linear, or logistic for cases and controls. Mixed, for related "
-            "samples: a random effect of the variants on other chromosomes (LOCO), or on all",
+            description=f"Automatic: linear, or logistic for cases and controls. {MIXED_WORDS}",
         )  # fmt: skip
         self.max_maf = pmui.FloatInput(
             label="Max. MAF", value=0.01, start=1e-9, end=0.5, step=0.01, width=132, **FIELD,
@@ -110,19 +109,6 @@ class SetsForm:
             label="Drawn", options=[*TESTS], value=next(iter(TESTS)), width=116, **FIELD,
             description="The test that the plots show, and that ranks the sets",
         )  # fmt: skip
-        self.run_button = pmui.Button(
-            label="Run", icon="play_arrow", variant="contained", size="small", margin=(11, 6, 4, 0),
-            description="Run: test all sets",
-        )  # fmt: skip
-        self.cancel_button = pmui.Button(
-            label="Cancel", variant="text", size="small", margin=(0, 6, 4, 0), visible=False
-        )
-        self.bar = pmui.LinearProgress(
-            value=0, variant="determinate", width=120, margin=(14, 8, 0, 0), visible=False
-        )
-        self.said = pn.pane.HTML(
-            "", stylesheets=[WORDS], sizing_mode="stretch_width", margin=(2, 8, 4, 2)
-        )
         self.run_button.on_click(lambda _: self.run())
         self.cancel_button.on_click(lambda _: self.task.drop())
         self.path.param.watch(lambda _: self.run(), "enter_pressed")
@@ -153,12 +139,12 @@ class SetsForm:
         state, request = self._state, self.request
         try:
             design = chosen_design(state)
-            if request.model == "logistic":
+            if request.model == LOGISTIC:
                 design = design.of_cases()
             if not request.source:
                 raise ParameterError(f"no sets are named. {SOURCE_WORDS} on the server")
         except GenovizError as error:
-            self.said.object = f'<p class="problem" role="alert">{escape(str(error))}.</p>'
+            self._say_problem(str(error))
             return
         options = {
             "request": request, "genotypes": state.subject, "design": design,
@@ -199,10 +185,6 @@ class SetsForm:
         self.words = self.words if words is None else words
         step = self.task.opening
         with pn.io.hold():
-            self.bar.visible = self.cancel_button.visible = step is not None
-            allow(self.run_button, "sets are being tested" if step is not None else "")
-            if step is not None:
-                self.bar.value = round(100 * (step.fraction or 0.0))
-                self.said.object = f"<p>{escape(step.text)}</p>"
-            else:
+            self._show_step(step, "sets are being tested")
+            if step is None:
                 self.said.object = f"<p>{escape(self.words)}</p>"
