@@ -6,7 +6,6 @@ nobody reads on.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import dataclasses
 import json
@@ -14,7 +13,6 @@ import math
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,12 +27,13 @@ if TYPE_CHECKING:
     from genoviz.analyses.graph.layout.defects import LayoutDefects
     from genoviz.analyses.graph.layout.stress import PathStress
     from genoviz.model import PangenomeGraph
+    from genoviz.model.temporary_file import TemporaryFolder
 
 DASH = "-"
 STANDARD_OUTPUT = Path("/dev/stdout")
 _COPY_NAME = "standard input"  # messages name files
 _copies: set[Path] = set()
-_folders: list[Path] = []
+_folders: list[TemporaryFolder] = []
 _taken: set[Path] = set()
 
 
@@ -77,10 +76,11 @@ def as_file(path: Path) -> Path:
         return path
     if is_dash(path) and sys.stdin is None:
         raise OSError("standard input is closed, needs to be open or a file to read")
-    folder = Path(tempfile.mkdtemp(prefix="genoviz-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    from genoviz.model.temporary_file import TemporaryFolder
+
+    folder = TemporaryFolder("genoviz-copies")
     _folders.append(folder)
-    copy = folder / (_COPY_NAME if is_dash(path) else path.name)
+    copy = folder.path / (_COPY_NAME if is_dash(path) else path.name)
     with copy.open("wb") as file:
         if is_dash(path):
             shutil.copyfileobj(sys.stdin.buffer, file)
@@ -94,7 +94,7 @@ def as_file(path: Path) -> Path:
 def remove_copies() -> None:
     """Remove what pipes brought."""
     for folder in _folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
 
 
 def is_copy(path: Path) -> bool:
