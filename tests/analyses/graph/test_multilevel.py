@@ -270,8 +270,12 @@ def test_snapshots_tell_how_far_the_layout_is(backend, graph):
     assert updates[-1] == snapshots[-1].n_updates_total
     assert updates.count(0) > 5  # while points are chosen, too
     assert [snapshot.is_final for snapshot in snapshots].index(True) == len(snapshots) - 1
-    stress = [snapshot.stress.mean for snapshot in snapshots if snapshot.stress]
-    assert stress[-1] < 0.01 * stress[0]
+    stress = [snapshot.stress for snapshot in snapshots if snapshot.stress]
+    assert stress[-1].mean < 0.01 * stress[0].mean
+    n_terms = [found.n_terms + found.n_skipped for found in stress]
+    assert len(set(n_terms[:-1])) == 1
+    assert n_terms[0] == pytest.approx(2_000, rel=0.2)
+    assert n_terms[-1] == pytest.approx(20_000, rel=0.2)
     assert snapshots[-1].updates_per_second > 0
 
 

@@ -48,6 +48,8 @@ QUICK_RECORDS = 1_000_000
 """A graph with fewer, on all levels, is shown after each round, and its stress is sampled."""
 SAMPLING_SHARE = 0.2
 """Share of the time that a larger graph may spend on samples of its stress."""
+ROUND_SAMPLES = 0.1
+"""Share of the terms that is sampled after each round: all of them take longer than the round."""
 QUALITIES = {
     "draft": {"n_rounds": 6},
     "normal": {"n_rounds": 12},
@@ -179,9 +181,10 @@ def iter_multilevel_layout(
         Approximate time between snapshots; for small graphs, there is at least one per round.
         None yields only the finished layout.
     stress_samples
-        Number of terms of the sampled path stress at the end of a round; 0 for none. The same
-        pairs of steps are used each time, so that changes reflect the layout. If sampling takes
-        longer than a round, as with millions of steps, it is done after some rounds only.
+        Number of terms of the sampled path stress of the finished layout; 0 for none. A tenth of
+        them is sampled at the end of a round, always of the same pairs of steps, so that changes
+        reflect the layout. If that takes longer than a round, as with millions of steps, it is done
+        after some rounds only.
     copies
         As for `iter_path_sgd_layout`.
     devices
@@ -309,7 +312,7 @@ class MultilevelRun(LayoutRun):
 
     def _sample_stress(self) -> PathStress | None:
         began = time.perf_counter()
-        stress = self.sample_stress()
+        stress = self.sample_stress(ROUND_SAMPLES)
         self._sampling_seconds += time.perf_counter() - began
         return stress
 

@@ -135,11 +135,12 @@ class LayoutRun:
         self.coordinates[nodes, 1] = self.coordinates[nodes, 0]
         self.coordinates[nodes, 1, 0] += lengths
 
-    def sample_stress(self) -> PathStress | None:
-        """Return the sampled path stress, if requested."""
+    def sample_stress(self, share: float = 1.0) -> PathStress | None:
+        """Return the path stress, if requested, from a share of the requested samples."""
         if self.stress is None:
             return None
-        return self.stress.sample(self.points, n_samples=self.stress_samples, seed=self.seed)
+        n_samples = max(round(share * self.stress_samples), 1)
+        return self.stress.sample(self.points, n_samples=n_samples, seed=self.seed)
 
     def snapshot(self, iteration: int, eta: float, stress: PathStress | None) -> LayoutSnapshot:
         """Return a snapshot of the layout after so many iterations."""
