@@ -76,7 +76,7 @@ def small_tasks(monkeypatch):
     """Tasks of few variants; arrays of some rows go by themselves, as large ones do."""
     n_values = 90 * N_SAMPLES
     monkeypatch.setattr(variant_blocks, "TASK_GENOTYPES", n_values)
-    monkeypatch.setattr(scan, "TASK_GENOTYPES", {"linear": n_values, "logistic": n_values})
+    monkeypatch.setattr(scan, "TASK_GENOTYPES", dict.fromkeys(scan.SCANS, n_values))
     monkeypatch.setattr(crossproducts, "TASK_PRODUCTS", 1)
     monkeypatch.setattr(crossproducts, "MAX_TASKS", 5)
     monkeypatch.setattr(crossproducts, "BLOCK_VARIANTS", 128)
@@ -99,7 +99,7 @@ def genotypes():
 
 def phenotype(model: str) -> np.ndarray:
     values = np.random.default_rng(2).normal(size=N_SAMPLES)
-    if model == "logistic":
+    if model != "linear":
         return (values > 0.5).astype(float)
     values[::50] = np.nan
     return values
@@ -110,7 +110,7 @@ def assert_equal_fields(found, wanted):
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 
 
-@pytest.mark.parametrize("model", ["linear", "logistic"])
+@pytest.mark.parametrize("model", ["linear", "logistic", "auto"])
 def test_association_is_the_same_to_the_bit(model, genotypes, client, small_tasks):
     covariates = np.random.default_rng(3).normal(size=(N_SAMPLES, 2))
     options = {"covariates": covariates, "model": model}

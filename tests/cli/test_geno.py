@@ -226,8 +226,12 @@ def test_one_rule_tells_cases_and_controls_in_files_of_all_kinds(run, made):
         assert " is 0 10 times, else 1 or 2: it is missing, 1 is control and 2 is case" in err
         assert ": 80 samples, " in err
         scans.append(out)
-        _, _, err = run("gwas", "made.bed", *table, "-o", "g.tsv")
-        assert "has two values and is tested as a number (linear)" in err
+        usual = run("gwas", "made.bed", *table)
+        assert "has two values, 40 cases (2) and 40 controls (1): it is tested by l" in usual[2]
+        assert usual[1] == run("gwas", "made.bed", *table, "--model", "firth-fallback")[1]
+        linear = run("gwas", "made.bed", *table, "--model", "linear")
+        assert "has two values and is tested as a number (linear)" in linear[2]
+        assert linear[1] != usual[1]
         _, _, err = run("blup", "made.bed", *table, "-o", "b.tsv")
         assert "has two values and is taken as a number" in err
         _, _, err = run("gwas", "made.bed", *table, "-o", "g.tsv", "--trait-type", "quantitative")

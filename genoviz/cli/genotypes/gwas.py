@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 class Model(StrEnum):
     """How the trait depends on the dosage."""
 
+    auto = "auto"
     linear = "linear"
     logistic = "logistic"
     firth = "firth"
@@ -89,12 +90,13 @@ def gwas(
     model: Annotated[
         Model,
         option(
-            "logistic: for case-control traits. For few cases: firth (penalised "
-            "likelihood), firth-fallback (firth if logistic does not converge), "
-            "saddle-point (score test). mixed: for related samples, with a random effect of "
-            "the variants on other chromosomes."
+            "auto: firth-fallback for cases and controls, which are two values (see "
+            "--trait-type), otherwise linear. logistic: for cases and controls. For few "
+            "cases: firth (penalised likelihood), firth-fallback (firth if logistic does not "
+            "converge), saddle-point (score test). mixed: for related samples, with a random "
+            "effect of the variants on other chromosomes."
         ),
-    ] = Model.linear,
+    ] = Model.auto,
     genetic_model: Annotated[
         GeneticModel,
         option(
@@ -166,8 +168,10 @@ def gwas(
         if taken.is_binary and model in (Model.linear, Model.mixed):
             print_notes(
                 f"trait {name} has two values and is tested as a number ({model}); "
-                "--model logistic tests its odds"
+                "--model firth-fallback tests its odds"
             )
+        if model is Model.auto and not taken.is_binary:  # such as two numbers read as numbers
+            model = Model.linear
         covariates, names = take_covariates(genotypes, found.samples, traits)
         if pcs:
             steps = iter_principal_components(

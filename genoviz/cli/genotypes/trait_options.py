@@ -48,8 +48,8 @@ class TraitOptions:
     trait_type: Annotated[
         TraitType,
         option(
-            "auto: values 0, 1 and 2 only are missing (0), controls (1) and cases (2); 0 "
-            "and 1 only are controls (0) and cases (1); all else is quantitative.",
+            "auto: values 0, 1 and 2 only are missing (0), controls (1) and cases (2); of two "
+            "values, such as 0 and 1, the higher is that of cases; all else is quantitative.",
             "--trait-type",
         ),
     ] = TraitType.auto

@@ -58,7 +58,8 @@ def read_trait(values: np.ndarray, name: str = "the trait", kind: TraitType = "a
 
     The rule is PLINK's: a column of 0, 1 and 2 alone is of cases (2) and controls (1), and 0 is
     missing. One of 0 and 1 alone, which PLINK takes for missing and control, is of controls (0)
-    and cases (1), as in PLINK told ``--1``. All else is quantitative.
+    and cases (1), as in PLINK told ``--1``. Of two other values, which PLINK takes for numbers,
+    cases have the higher. All else is quantitative.
 
     Parameters
     ----------

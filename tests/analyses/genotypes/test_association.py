@@ -197,7 +197,7 @@ def test_a_perfect_variant_has_a_height():
         ({"covariates": np.ones((9, 2))}, r"covariates have shape \(9, 2\), need \(90, count\)"),
         ({"covariate_names": ["a"]}, "1 name is given for 3 covariates"),
         ({"model": "logistic"}, "the phenotype has 87 values; a logistic model needs two"),
-        ({"model": "probit"}, "model is 'probit', needs one of linear, logistic"),
+        ({"model": "probit"}, "model is 'probit', needs one of auto, linear, logistic"),
     ],
 )
 def test_what_cannot_be_scanned_says_why(change, words):

@@ -155,7 +155,7 @@ def test_firths_model_helps_out_where_the_logistic_one_has_no_answer(backend):
             assert getattr(found, name)[variant] == pytest.approx(wanted, nan_ok=True, rel=1e-6)
 
 
-def test_firths_model_is_that_of_plink(tmp_path):
+def test_firths_model_is_that_of_plink_and_both_fall_back_to_it(tmp_path):
     files, plink = plink_files("gcta_test"), Plink("plink2", tmp_path)
     genotypes = read_real(files)
     genotypes = genotypes.take_variants(slice(0, 60))
@@ -180,6 +180,20 @@ def test_firths_model_is_that_of_plink(tmp_path):
         gaps = np.abs(found - told) / errors
         assert (gaps < 1e-3).mean() > 0.9
         assert gaps.max() < 0.02
+
+    plink(files, "--extract", str(names), "--pheno", str(pheno), "--covar", str(covar),
+          "--glm", "hide-covar", "omit-ref", "cols=+beta,-orbeta")  # fmt: skip
+    table = plink.table("y.glm.logistic.hybrid")
+    usual = associate(genotypes, y + 1, covariates=age[:, None])
+    assert usual.model == "firth-fallback"
+    assert "has two values" in usual.notes[0]
+    is_firths = table["FIRTH?"] == "Y"
+    assert 0 < is_firths.sum() < 60
+    np.testing.assert_array_equal(usual.beta == scan.beta, is_firths)
+    tested, signs = ~is_firths, np.where(table["A1"] == genotypes.variants.allele1, 1, -1)
+    np.testing.assert_allclose((usual.beta * signs)[tested], numbers(table["BETA"])[tested], 1e-3)
+    gaps = np.abs(np.log(usual.p / numbers(table["P"])))[tested]
+    assert ((gaps < 1e-3).mean() > 0.9, gaps.max() < 0.03) == (True, True)  # it stops early here
 
 
 # Samples with 1 and 2 of A1; cases with these; all samples and cases.

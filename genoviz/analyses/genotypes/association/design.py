@@ -177,6 +177,25 @@ def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
         )
 
 
+def choose_model(phenotype: np.ndarray, design: Design) -> tuple[str, tuple[str, ...]]:
+    """Return the model of a scan for which none is chosen, and a note on cases and controls.
+
+    A phenotype of two values, of which cases have the higher, is tested by ``"firth-fallback"``;
+    all others are tested by ``"linear"``. Values of samples without all covariates count too.
+    """
+    values = np.asarray(phenotype, np.float64)
+    levels = np.unique(values[np.isfinite(values)])
+    if len(levels) != 2:
+        return "linear", ()
+    n_cases = int(design.of_cases().response.sum())
+    cases = f"{n_words(n_cases, 'case')} ({levels[1]:g})"
+    controls = f"{n_words(design.n_samples - n_cases, 'control')} ({levels[0]:g})"
+    return "firth-fallback", (
+        f"The phenotype has two values, {cases} and {controls}: it is tested by logistic "
+        "regression, or Firth's where that fails (model firth-fallback).",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Results of a scan, shape (n_variants,); NaN where a variant cannot be tested.

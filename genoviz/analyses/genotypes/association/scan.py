@@ -19,6 +19,7 @@ from genoviz.analyses.genotypes.association.design import (
     Fits,
     VariantGroup,
     XModel,
+    choose_model,
     make_design,
     variant_groups,
 )
@@ -34,6 +35,7 @@ from genoviz.errors import check_choice, n_words
 from genoviz.generators import Progress, finish, in_one_go, report_steps
 from genoviz.model.genotypes.genotypes import Genotypes
 
+Model = Literal["auto", "linear", "logistic", "firth", "firth-fallback", "saddle-point"]
 CASE_MODELS = ("logistic", "firth", "firth-fallback", "saddle-point")  # for case-control traits
 SCANS: dict[str, Callable[..., Generator[float, None, Fits]]] = {
     "linear": iter_linear_scan,
@@ -67,7 +69,7 @@ class AssociationScan:
     lambda_gc
         Genomic inflation factor: median chi-square of the p values over its null expectation.
     model
-        As for `iter_associate`, or ``"mixed"``.
+        That of the tests, as for `iter_associate`, or ``"mixed"``.
     sentence
         Description of the scan.
     coding
@@ -78,8 +80,7 @@ class AssociationScan:
     joint_statistic, joint_p
         float64, shape (n_variants,): with interactions, the test of all columns; otherwise None.
     notes
-        Covariates that were left out, and the treatment of X, Y and mitochondria, one sentence
-        each.
+        Covariates left out, why ``"auto"`` chose its model, and the treatment of X, Y and MT.
     """
 
     beta: np.ndarray
@@ -119,7 +120,7 @@ def iter_associate(
     *,
     covariates: np.ndarray | None = None,
     covariate_names: Sequence[str] | None = None,
-    model: Literal["linear", "logistic", "firth", "firth-fallback", "saddle-point"] = "linear",
+    model: Model = "auto",
     genetic_model: GeneticModel = "additive",
     interactions: Sequence[str] = (),
     x_model: XModel = "diploid",
@@ -132,29 +133,30 @@ def iter_associate(
     that a genetic model and interactions make of it. Each variant is tested with the samples that
     have its genotype, as ``plink2 --glm omit-ref`` does.
 
-    Sex chromosomes are treated as in PLINK too. At X, sex is an additional covariate if there are
-    males and females, and samples of unknown sex are left out. Y is tested in males only. One copy
-    of A1 at Y and MT counts as 1. Covariates that become redundant, such as sex at Y, are dropped.
+    Sex chromosomes are treated as in PLINK too. At X, sex is an additional covariate if both occur,
+    and samples of unknown sex are left out. Y is tested in males only. One copy of A1 at Y and MT
+    counts as 1. Covariates that become redundant, such as sex at Y, are dropped.
 
     Parameters
     ----------
     genotypes
         The genotypes; stored dosages are tested as they are.
     phenotype
-        Numbers, shape (n_samples,); NaN is missing. All models except ``"linear"`` need two
-        values, of which cases have the higher.
+        Numbers, shape (n_samples,); NaN is missing. Logistic models need two values, of which
+        cases have the higher. `read_trait` makes them from 0 (missing), 1 and 2.
     covariates
-        Numbers, shape (n_samples, count); NaN is missing. The intercept is added. A covariate that
-        is constant or a linear combination of earlier ones is dropped, with a note.
+        Numbers, shape (n_samples, count); NaN is missing. The intercept is added. One that is
+        constant or a linear combination of earlier ones is dropped, with a note.
     covariate_names
         Names for messages.
     model
+        ``"auto"``: as PLINK 2, ``"firth-fallback"`` for two values, otherwise ``"linear"``.
         ``"linear"``: t test. ``"logistic"``: maximum likelihood with Wald's z. For few cases:
         ``"firth"``, Firth's penalised likelihood with its likelihood ratio test, as R's logistf;
         ``"firth-fallback"``, logistic, or Firth if that fails or if all cases or all controls have
         the same genotype; ``"saddle-point"``, the score test of the model without the variant with
-        a saddle-point p. There beta is one Newton step, the standard error is chosen to match p,
-        and missing genotypes are replaced by the mean.
+        a saddle-point p: beta is one Newton step, the standard error matches p, and a missing
+        genotype counts as the mean.
     genetic_model
         What a copy of A1 does, with PLINK's names; x is the dosage. ``"additive"``: x.
         ``"dominant"``: min(x, 1). ``"recessive"``: max(x - 1, 0). ``"hetonly"``: 1 - abs(x - 1).
@@ -165,9 +167,8 @@ def iter_associate(
         Names of covariates. The products of the columns with each are added to the model; p is of
         these products. Not with ``"saddle-point"``, nor with two columns there.
     x_model
-        Dosage of the single A1 of a male at X. ``"diploid"``: 2, as two copies in a female, one of
-        which is inactivated; ``"haploid"``: 1; ``"skip"``: X is not tested. These are 2, 1 and 0
-        of ``--xchr-model``.
+        Dosage of the single A1 of a male at X. ``"diploid"``: 2, as one of a female's two is
+        inactivated; ``"haploid"``: 1; ``"skip"``: X is not tested.
     scheduler
         Address of a Dask scheduler, or a ``distributed`` client, whose workers test blocks of
         variants; None uses this process only. The results are the same.
@@ -193,9 +194,10 @@ def iter_associate(
     Kraft et al. 2007, Exploiting gene-environment interaction to detect genetic associations,
     doi:10.1159/000099183 (joint test of effect and interaction)
     """
-    check_choice("model", model, SCANS)
+    check_choice("model", model, ("auto", *SCANS))
     check_choice("x_model", x_model, X_MODELS)
     design = make_design(genotypes.n_samples, phenotype, covariates, covariate_names)
+    model, chosen = choose_model(phenotype, design) if model == "auto" else (model, ())
     is_binary = model in CASE_MODELS
     if is_binary:
         design.of_cases()
@@ -208,7 +210,7 @@ def iter_associate(
         genotypes, design, is_binary=is_binary, x_model=x_model,
         is_additive=genetic_model == "additive",
     )  # fmt: skip
-    fits, notes, done = _empty_fits(genotypes, terms), [*design.notes], 0.0
+    fits, notes, done = _empty_fits(genotypes, terms), [*design.notes, *chosen], 0.0
     for group in groups:
         lacked = [] if terms is None or group.design is None else terms.lacked_by(group.design)
         if lacked:
