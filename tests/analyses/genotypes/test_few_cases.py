@@ -1,4 +1,4 @@
-"""Tests for few cases: R's logistf, PLINK 2, a dense maximum, exact distributions."""
+"""Tests for few cases: R's brglm2, PLINK 2, a dense maximum, exact distributions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,15 @@ def fit_by_search(columns, y):
     return b[-1], np.sqrt(np.linalg.inv(information)[-1, -1]), 2 * (full - without)
 
 
-def test_it_is_what_logistf_prints_of_its_example():
+def test_it_is_what_r_says_of_the_example_of_logistf():
+    """R 4.2.2 has the numbers: brglm2 0.9 the coefficients and errors, optim the chi-squares.
+
+    ``glm(cbind(cases, controls) ~ ., binomial, method = "brglmFit", type = "AS_mean", epsilon =
+    1e-12)`` solves Firth's equations. Each chi-square is twice the difference of the penalised
+    likelihood (with the determinant of all columns, as in logistf) from its maximum without that
+    column, by ``optim(method = "BFGS", reltol = 1e-16)``; p is its ``pchisq``. firthmodels 0.8.2
+    (``lrt``) has the same p in 12 digits. logistf, which stops earlier, prints 3.09601166 for dia.
+    """
     rows = [
         (is_case, *map(int, pattern))
         for pattern, counts in SEX2.items()
@@ -61,14 +69,16 @@ def test_it_is_what_logistf_prints_of_its_example():
     y, columns = np.array(rows)[:, 0], np.array(rows)[:, 1:]
     assert (len(y), y.sum()) == (239, 130)
     found = firth_logistic(columns, y)
-    wanted = [-1.10598131, -0.06881673, 2.26887464, -2.11140817, -0.78831694, 3.09601166]
+    wanted = [-1.10598133, -0.06881673, 2.26887465, -2.11140819, -0.78831695, 3.09601183]
     np.testing.assert_allclose(found.coefficients, wanted, rtol=2e-7)
-    wanted = [0.4236601, 0.4437934, 0.5484159, 0.5430823, 0.4173676, 1.6750220]
-    np.testing.assert_allclose(found.standard_errors, wanted, rtol=1e-5)
+    wanted = [0.4236601, 0.4437934, 0.5484160, 0.5430824, 0.4173676, 1.6750084]
+    np.testing.assert_allclose(found.standard_errors, wanted, rtol=2e-7)
     wanted = [7.50773092, 0.02467044, 22.93139022, 19.10407252, 3.69740975, 7.89693139]
-    np.testing.assert_allclose(found.chi_squares, wanted, rtol=1e-6)
-    wanted = [6.143472e-03, 8.751911e-01, 1.678877e-06, 1.237805e-05, 5.449701e-02, 4.951873e-03]
-    np.testing.assert_allclose(found.p, wanted, rtol=1e-6)
+    np.testing.assert_allclose(found.chi_squares, wanted, rtol=2e-7)
+    wanted = [
+        6.1434718e-03, 8.7519106e-01, 1.6788770e-06, 1.2378048e-05, 5.4497008e-02, 4.9518734e-03,
+    ]  # fmt: skip
+    np.testing.assert_allclose(found.p, wanted, rtol=5e-8)
 
 
 def test_a_table_of_four_fields_has_half_a_sample_more_in_each():

@@ -1,4 +1,4 @@
-"""Sums of single effects, against exact posteriors and the samples themselves."""
+"""Sums of single effects, against exact posteriors, the samples themselves, and susieR."""
 
 from __future__ import annotations
 
@@ -162,6 +162,96 @@ def test_z_scores_and_correlations_say_what_samples_say():
     z = scan.statistic.copy()
     z[3] = np.nan
     assert np.flatnonzero(np.isnan(fine_map_summary(z, r, 400).inclusion)).tolist() == [3]
+
+
+def haplotypes_of_numbers(n, m, seed):
+    """Return dosages in linkage and noise, from numbers that a few lines make in any language."""
+
+    def uniform():
+        nonlocal seed
+        seed = seed * 16807 % 2147483647
+        return seed / 2147483647
+
+    dosages = np.zeros((n, m), int)
+    for sample in range(n):
+        for _ in range(2):
+            allele = 0
+            for j in range(m):
+                if uniform() > 0.8 or j == 0:
+                    allele = int(uniform() < 0.4)
+                dosages[sample, j] += allele
+    return dosages, np.array([sum(uniform() for _ in range(12)) - 6 for _ in range(n)])
+
+
+# What susieR 0.12.35 (R 4.2.2) gives for these dosages x and this y, with tol = 1e-8: susie(x, y),
+# and susie_rss(b / se, cor(x), n = 200) with b and se of univariate_regression(x, y).
+# Each set: its variants (from 0), coverage, and smallest absolute correlation.
+SUSIE = {
+    "inclusion": [
+        0.00009748, 0.00175487, 0.01620129, 0.44125953, 0.53929029, 0.00110365, 0.00007165,
+        0.00001803, 0.00002619, 0.00000861, 0.00000787, 0.00001070, 0.00000837, 0.00000756,
+        0.00000833, 0.00000994, 0.00001524, 0.00003103, 0.00446074, 0.48433574, 0.42795149,
+        0.08020451, 0.00301781, 0.00001920, 0.00000908, 0.00000826, 0.00002382, 0.00001439,
+        0.00000891, 0.00000725,
+    ],
+    "effects": [
+        0.00002395, 0.00060477, 0.00670494, 0.23052914, 0.27598682, 0.00038012, 0.00001661,
+        0.00000245, 0.00000447, 0.00000053, -0.00000036, -0.00000108, -0.00000050, -0.00000014,
+        0.00000041, 0.00000062, -0.00000252, -0.00000789, -0.00206345, -0.26219895, -0.24024130,
+        -0.04244423, -0.00143552, -0.00000388, 0.00000047, -0.00000043, -0.00000435, -0.00000194,
+        -0.00000066, -0.00000012,
+    ],
+    "residual_variance": 1.080667248,
+    "sets": {(3, 4): (0.980549585, 0.781565756), (19, 20, 21): (0.992475185, 0.672650056)},
+    "bound": -299.8770230,
+    "prior_variances": [0.1571042, 0.1205939, 0, 0, 0, 0, 0, 0, 0, 0],
+}  # fmt: skip
+SUSIE_RSS = {
+    "inclusion": [
+        0.00056469, 0.00544367, 0.03205249, 0.43313320, 0.52245557, 0.00386756, 0.00044680,
+        0.00015023, 0.00020188, 0.00008534, 0.00008197, 0.00010574, 0.00008653, 0.00007948,
+        0.00008306, 0.00009616, 0.00014525, 0.00024822, 0.01139159, 0.46252804, 0.41014076,
+        0.10746295, 0.00819818, 0.00017473, 0.00009027, 0.00008730, 0.00020991, 0.00013726,
+        0.00009056, 0.00007520,
+    ],
+    "effects": [
+        0.00007915, 0.00110830, 0.00774247, 0.12486615, 0.15222284, 0.00075539, 0.00005828,
+        0.00001143, 0.00001979, 0.00000278, -0.00000238, -0.00000634, -0.00000327, -0.00000125,
+        0.00000217, 0.00000290, -0.00001344, -0.00003465, -0.00313016, -0.15488072, -0.13662544,
+        -0.03363662, -0.00219909, -0.00001948, 0.00000228, -0.00000312, -0.00002273, -0.00001120,
+        -0.00000401, -0.00000086,
+    ],
+    "residual_variance": 1.0,
+    "sets": {(3, 4): (0.955583932, 0.781565756), (19, 20, 21): (0.979966172, 0.672650056)},
+    "bound": -272.1160825,
+    "prior_variances": [0.1142021, 0.0873699, 0, 0, 0, 0, 0, 0, 0, 0],
+}  # fmt: skip
+
+
+def test_it_is_what_susier_gives():
+    dosages, noise = haplotypes_of_numbers(200, 30, seed=7)
+    y = 0.5 * dosages[:, 4] - 0.6 * dosages[:, 19] + noise
+    assert dosages.sum() == 4824
+    assert y.sum() == pytest.approx(-22.231000165050)
+    template = simulate_genotypes(200, 30, seed=1)
+    genotypes = pack_dosages(dosages, template.samples, template.variants)
+    options = FineMappingOptions(tolerance=1e-8)
+    z = associate(genotypes, y).statistic
+    correlations = np.corrcoef(dosages.T)
+    for found, wanted in (
+        (fine_map(genotypes, y, options=options), SUSIE),
+        (fine_map_summary(z, correlations, 200, options=options), SUSIE_RSS),
+    ):
+        np.testing.assert_allclose(found.inclusion, wanted["inclusion"], rtol=0, atol=2e-8)
+        np.testing.assert_allclose(found.effects, wanted["effects"], rtol=0, atol=2e-8)
+        np.testing.assert_allclose(found.prior_variances, wanted["prior_variances"], atol=2e-7)
+        assert found.residual_variance == pytest.approx(wanted["residual_variance"], rel=1e-8)
+        assert found.bounds[-1] == pytest.approx(wanted["bound"], rel=1e-9)
+        sets = {tuple(sorted(s.variants.tolist())): s for s in found.credible_sets}
+        assert sets.keys() == wanted["sets"].keys()
+        for variants, figures in wanted["sets"].items():
+            each = sets[variants]
+            assert (each.probability, each.purity) == pytest.approx(figures, rel=1e-8)
 
 
 def test_results_do_not_depend_on_the_unit_of_the_phenotype():
