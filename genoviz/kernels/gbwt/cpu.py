@@ -18,6 +18,8 @@ MAX_VISITS = 1 << 48
 _BAD, _END, _UNSET, _NOWHERE = -1, -1, -2, -3
 _BEYOND, _SHARED, _LOOSE, _NOT_MIRRORED = range(1, len(FAULTS))
 _BYTE_BITS = 16
+# Segments and visits are unsigned: a signed index would be checked for a place from the end.
+_NEW = np.uint64(0xFFFFFFFF)
 
 
 def measure_records(data, record_bytes, alphabet_offset, sizes):
@@ -127,17 +129,16 @@ def _cut_blocks(record_starts, block_visits):
 def _follower(source):
     """Return the function that finds the segments of a block: heads, steps, exits, and a fault."""
     record_starts, scratch = source[3], _Scratch()
-    nothing = np.empty(0, np.uint32)
 
     def follow(first, last):
         n = int(record_starts[last] - record_starts[first])
-        heads, exits, ends = (scratch.take(name, n, np.int64) for name in ("h", "x", "e"))
-        segments = scratch.take("s", n, np.int32)
-        segments.fill(-1)
-        n, fault = _pass_block(*source, first, last, segments, heads, exits, ends, nothing)
+        heads, exits, counts = (scratch.take(name, n, np.int64) for name in ("h", "x", "c"))
+        segments = scratch.take("s", n, np.uint32)
+        segments.fill(_NEW)
+        n, fault = _scan_block(*source, first, last, segments, heads, exits, counts)
         if fault == 0 and (exits[:n] == _UNSET).any():
             fault = _SHARED
-        return [heads[:n].copy(), ends[:n].astype(np.int32), exits[:n].copy(), fault]
+        return [heads[:n].copy(), counts[:n].astype(np.int32), exits[:n].copy(), fault]
 
     return follow
 
@@ -145,16 +146,14 @@ def _follower(source):
 def _writer(source, lengths, sequences, places, path_offsets, steps, sums):
     """Return the function that writes the steps of a block."""
     record_starts, scratch = source[3], _Scratch()
-    nothing = np.empty(0, np.int64)
 
     def write(first, last, start, stop):
-        segments = scratch.take("s", int(record_starts[last] - record_starts[first]), np.int32)
-        segments.fill(-1)
-        ends = np.append(0, np.cumsum(lengths[start:stop], dtype=np.int64))
-        staged = scratch.take("t", int(ends[-1]), np.uint32)
-        _pass_block(*source, first, last, segments, nothing, nothing, ends, staged)
+        segments = scratch.take("s", int(record_starts[last] - record_starts[first]), np.uint32)
+        segments.fill(_NEW)
+        marks = scratch.take("m", stop - start, np.uint64)
         own = lengths[start:stop], sequences[start:stop], places[start:stop]
-        _place_steps(staged, *own, path_offsets, steps, sums[start:stop])
+        _mark_steps(*own, path_offsets, marks, sums[start:stop])
+        _write_block(*source, first, last, segments, marks, steps, sums[start:stop])
 
     return write
 
@@ -288,8 +287,28 @@ def _measure_records(data, record_bytes, alphabet_offset, first, last, sizes):
 # Blocks ---------------------------------------------------------------------------------------
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _read_edges(data, at, stop, alphabet_offset, record_starts, targets, limits):
+    """Fill the next visit and the end of each edge; return both, sigma and the next position."""
+    n_places = len(record_starts) - 1
+    sigma, at = _read_code(data, at, stop)
+    if sigma > len(targets):
+        targets, limits = np.empty(2 * sigma, np.int64), np.empty(2 * sigma, np.int64)
+    node = np.int64(0)
+    for edge in range(sigma):
+        gap, at = _read_code(data, at, stop)
+        rank, at = _read_code(data, at, stop)
+        node += gap
+        targets[edge], limits[edge] = _END, _END
+        if node != 0:
+            to = _place_of(node - alphabet_offset, n_places)
+            limits[edge] = record_starts[to + 1]
+            targets[edge] = min(record_starts[to] + rank, limits[edge])
+    return targets, limits, sigma, at
+
+
 @njit(nogil=True, cache=True)
-def _pass_block(
+def _scan_block(
     data,
     record_bytes,
     alphabet_offset,
@@ -300,41 +319,24 @@ def _pass_block(
     segments,
     heads,
     exits,
-    ends,
-    staged,
+    counts,
 ):
-    """Scan a block once; return the number of segments and a fault.
+    """Find the segments of a block; return their number and a fault.
 
-    ``segments`` is -1 everywhere. ``ends`` is where the next step of each segment goes: it starts
-    at 0 to count the steps, or at the segment's place in ``staged``. ``heads`` and ``exits`` are
-    filled in the first scan only, when nothing is staged.
+    ``segments`` is ``_NEW`` everywhere. ``heads``, ``exits`` and ``counts`` (of steps) are filled.
     """
     n_places = len(record_starts) - 1
     base, stop_visit = record_starts[first], record_starts[last]
-    is_first = len(heads) > 0
     targets, limits = np.empty(64, np.int64), np.empty(64, np.int64)
     n_segments = 0
     for place in range(first, last):
         record = _record_at(place, n_places)
-        at, stop = record_bytes[record], record_bytes[record + 1]
-        sigma, at = _read_code(data, at, stop)
-        if sigma == 0:
-            continue
-        if sigma > len(targets):
-            targets, limits = np.empty(2 * sigma, np.int64), np.empty(2 * sigma, np.int64)
-        node = np.int64(0)
-        for edge in range(sigma):
-            gap, at = _read_code(data, at, stop)
-            rank, at = _read_code(data, at, stop)
-            node += gap
-            targets[edge], limits[edge] = _END, _END
-            if node != 0:
-                to = _place_of(node - alphabet_offset, n_places)
-                limits[edge] = record_starts[to + 1]
-                targets[edge] = min(record_starts[to] + rank, limits[edge])
-        inverse, threshold = _run_constants(sigma)
-        handle = handles[place]
-        writes = handle != NO_STEP
+        stop = record_bytes[record + 1]
+        targets, limits, sigma, at = _read_edges(
+            data, record_bytes[record], stop, alphabet_offset, record_starts, targets, limits
+        )
+        inverse, threshold = _run_constants(max(sigma, 1))
+        n_written = np.int64(handles[place] != NO_STEP)
         visit, next_record = record_starts[place] - base, record_starts[place + 1]
         while at < stop:
             edge, length, at = _read_run(data, at, stop, sigma, inverse, threshold)
@@ -344,24 +346,111 @@ def _pass_block(
                     return n_segments, _BEYOND
                 targets[edge] = target + length
             stays = next_record <= target < stop_visit
-            shift = target - base - visit
-            for k in range(visit, visit + length):
-                segment = segments[k]
-                if segment < 0:
-                    segment = n_segments
+            shift = np.uint64(target - base - visit)
+            for k in range(np.uint64(visit), np.uint64(visit + length)):
+                segment = np.uint64(segments[k])
+                if segment == _NEW:
+                    segment = np.uint64(n_segments)
                     n_segments += 1
-                    if is_first:
-                        heads[segment], exits[segment], ends[segment] = base + k, _UNSET, 0
-                if writes:
-                    if not is_first:
-                        staged[ends[segment]] = handle
-                    ends[segment] += 1
+                    heads[segment] = base + np.int64(k)
+                    exits[segment], counts[segment] = _UNSET, 0
+                counts[segment] += n_written
                 if stays:
-                    segments[k + shift] = segment
-                elif is_first:
-                    exits[segment] = _END if target == _END else base + k + shift
+                    segments[k + shift] = np.uint32(segment)
+                else:
+                    exits[segment] = _END if target == _END else base + np.int64(k + shift)
             visit += length
     return n_segments, 0
+
+
+@njit(nogil=True, cache=True)
+def _mark_steps(lengths, sequences, places, path_offsets, marks, sums):
+    """Fill the marks of the first steps of segments: place in all steps, and direction.
+
+    A mark is twice the place of a step, plus 1 for an odd sequence: it is read backwards, so that
+    its last step is at the place of the first step of the even one. Sums are set to 0.
+    """
+    for segment in range(len(lengths)):
+        path, is_odd = sequences[segment] >> 1, np.int64(sequences[segment] & 1)
+        place = path_offsets[path] + places[segment]
+        if is_odd:
+            place = path_offsets[path + 1] - 1 - places[segment]
+        marks[segment] = 2 * place + is_odd
+        sums[segment] = 0
+
+
+@njit(nogil=True, cache=True)
+def _write_block(
+    data,
+    record_bytes,
+    alphabet_offset,
+    record_starts,
+    handles,
+    first,
+    last,
+    segments,
+    marks,
+    steps,
+    sums,
+):
+    """Write the steps of the even sequences of a block, and sum the hashes of each segment.
+
+    Odd sequences hash their mirror images, so a sequence and its reverse have equal sums. A hash is
+    a product of a hash of the handle, computed once for a record, and one of the place.
+    """
+    n_places = len(record_starts) - 1
+    base, stop_visit = record_starts[first], record_starts[last]
+    targets, limits = np.empty(64, np.int64), np.empty(64, np.int64)
+    n_segments = 0
+    for place in range(first, last):
+        record = _record_at(place, n_places)
+        stop = record_bytes[record + 1]
+        targets, limits, sigma, at = _read_edges(
+            data, record_bytes[record], stop, alphabet_offset, record_starts, targets, limits
+        )
+        inverse, threshold = _run_constants(max(sigma, 1))
+        handle = handles[place]
+        writes = handle != NO_STEP
+        even_hash, odd_hash = _hash(handle), _hash(handle ^ np.uint32(1))
+        visit, next_record = record_starts[place] - base, record_starts[place + 1]
+        while at < stop:
+            edge, length, at = _read_run(data, at, stop, sigma, inverse, threshold)
+            target = targets[edge]
+            if target != _END:
+                targets[edge] = target + length
+            stays = next_record <= target < stop_visit
+            shift = np.uint64(target - base - visit)
+            for k in range(np.uint64(visit), np.uint64(visit + length)):
+                segment = np.uint64(segments[k])
+                if segment == _NEW:
+                    segment = np.uint64(n_segments)
+                    n_segments += 1
+                if writes:
+                    mark = marks[segment]
+                    at_step = mark >> np.uint64(1)
+                    if mark & np.uint64(1):
+                        marks[segment] = mark - np.uint64(2)
+                        sums[segment] += odd_hash * _weight(at_step)
+                    else:
+                        marks[segment] = mark + np.uint64(2)
+                        sums[segment] += even_hash * _weight(at_step)
+                        steps[at_step] = handle
+                if stays:
+                    segments[k + shift] = np.uint32(segment)
+            visit += length
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _hash(handle):
+    """Return a 64-bit hash of a handle; that of 0 is not 0."""
+    return mix((np.uint64(handle) + np.uint64(1)) * GOLDEN)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _weight(place):
+    """Return an odd 64-bit hash of a place."""
+    bits = np.uint64(place) * GOLDEN
+    return bits ^ (bits >> np.uint64(32)) | np.uint64(1)
 
 
 @njit(nogil=True, cache=True)
@@ -404,35 +493,6 @@ def _string_segments(firsts, following, lengths, sequences, places, totals):
         if segment != _END:
             return _BAD
     return n_strung
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _hash(handle, place):
-    """Return a 64-bit hash of a step at a place."""
-    return mix(np.uint64(place) * GOLDEN ^ np.uint64(handle))
-
-
-@njit(nogil=True, cache=True)
-def _place_steps(staged, lengths, sequences, places, path_offsets, steps, sums):
-    """Write the steps of even sequences to their places, and sum the hashes of each segment.
-
-    Odd sequences hash their mirror images, so a sequence and its reverse have equal sums.
-    """
-    begin = 0
-    for segment in range(len(lengths)):
-        path = sequences[segment] >> 1
-        n, place, total = np.int64(lengths[segment]), places[segment], np.uint64(0)
-        if sequences[segment] & 1:
-            place = path_offsets[path + 1] - path_offsets[path] - 1 - place
-            for k in range(n):
-                total += _hash(staged[begin + k] ^ np.uint32(1), place - k)
-        else:
-            to = path_offsets[path] + place
-            for k in range(n):
-                steps[to + k] = staged[begin + k]
-                total += _hash(staged[begin + k], place + k)
-        sums[segment] = total
-        begin += n
 
 
 # Compiled with genoviz/kernels/splitmix.py: 200f38ccc89f2b70
