@@ -227,20 +227,46 @@ class IndexText:
             bp.
         """
         first = self.contig_offsets[contigs] + starts
-        places = first[:, None] + np.arange(width)
         low, high = self.contig_offsets[contigs], self.contig_offsets[1:][contigs]
-        is_inside = (places >= low[:, None]) & (places < high[:, None])
-        letters = np.zeros(places.shape, np.uint8)
-        letters[is_inside] = self._letters_at(places[is_inside])
+        letters = np.zeros((len(first), width), np.uint8)
+        is_whole, runs, is_masked = self._find_whole(first, first + width, low, high)
+        begins = (first - self._shifts[runs])[is_whole]
+        bases = self._bases_at(begins[:, None] + np.arange(width))
+        letters[is_whole] = bases | (32 * is_masked[is_whole, None])
+        rest = np.flatnonzero(~is_whole)
+        places = first[rest, None] + np.arange(width)
+        is_inside = (places >= low[rest, None]) & (places < high[rest, None])
+        others = np.zeros(places.shape, np.uint8)
+        others[is_inside] = self._letters_at(places[is_inside])
+        letters[rest] = others
         return letters
+
+    def _find_whole(
+        self, first: np.ndarray, stop: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return whether a stretch has only bases, the runs before it and whether it is soft-masked.
+
+        It lies in one contig, and is soft-masked as a whole or not at all. Most hits are so. Their
+        runs and borders are looked up for a stretch instead of for each letter.
+        """
+        runs = np.searchsorted(self._run_stops[:-1], first, side="right")
+        run_starts = (self._run_stops - self.run_lengths)[runs]
+        n_borders, n_at_end = (
+            np.searchsorted(self.masked.ravel(), place, side="right") for place in (first, stop - 1)
+        )
+        is_whole = (first >= low) & (stop <= high) & (stop <= run_starts) & (n_borders == n_at_end)
+        return is_whole, runs, (n_borders % 2).astype(np.uint8)
+
+    def _bases_at(self, positions: np.ndarray) -> np.ndarray:
+        """Return the bases at individual positions of the stored text."""
+        words = self.packed[positions // BASES_PER_WORD]
+        bits = 2 * (BASES_PER_WORD - 1 - (positions & (BASES_PER_WORD - 1)))
+        return _LETTERS[(words >> bits.view(np.uint64)) & np.uint64(3)]
 
     def _letters_at(self, places: np.ndarray) -> np.ndarray:
         """Return letters at individual positions of the concatenated contigs."""
         runs = np.searchsorted(self._run_stops, places, side="right")
-        positions = places - self._shifts[runs]
-        words = self.packed[positions // BASES_PER_WORD]
-        bits = 2 * (BASES_PER_WORD - 1 - positions % BASES_PER_WORD)
-        letters = _LETTERS[(words >> bits.astype(np.uint64)).astype(np.intp) & 3]
+        letters = self._bases_at(places - self._shifts[runs])
         in_run = places - (self._run_stops - self.run_lengths)[runs]
         is_in_run = in_run >= 0
         if is_in_run.any():
