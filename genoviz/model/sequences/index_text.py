@@ -244,10 +244,10 @@ class IndexText:
     def _find_whole(
         self, first: np.ndarray, stop: np.ndarray, low: np.ndarray, high: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return whether a stretch has only bases, the runs before it and whether it is soft-masked.
+        """Return whether stretches have only bases, the runs before them, and the soft-masked ones.
 
-        It lies in one contig, and is soft-masked as a whole or not at all. Most hits are so. Their
-        runs and borders are looked up for a stretch instead of for each letter.
+        Such a stretch lies in one contig, and is soft-masked as a whole or not at all. Most hits are
+        so, and their runs and borders are looked up once, not for each letter.
         """
         runs = np.searchsorted(self._run_stops[:-1], first, side="right")
         run_starts = (self._run_stops - self.run_lengths)[runs]
