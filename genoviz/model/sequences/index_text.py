@@ -246,8 +246,8 @@ class IndexText:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return whether stretches have only bases, the runs before them, and the soft-masked ones.
 
-        Such a stretch lies in one contig, and is soft-masked as a whole or not at all. Most hits are
-        so, and their runs and borders are looked up once, not for each letter.
+        Such a stretch lies in one contig, and is soft-masked as a whole or not at all. Most hits
+        are so, and their runs and borders are looked up once, not for each letter.
         """
         runs = np.searchsorted(self._run_stops[:-1], first, side="right")
         run_starts = (self._run_stops - self.run_lengths)[runs]
