@@ -137,21 +137,29 @@ def condition_columns(
     ParameterError
         If an ID matches no variant, or several.
     """
-    columns = []
+    found = []
     for name in ids:
         rows = np.flatnonzero(genotypes.variants.ids == name)
         if len(rows) != 1:
-            found = (
+            what = (
                 f"is the ID of {n_words(len(rows), 'variant')}"
                 if len(rows)
                 else "is not a variant's ID"
             )
-            raise ParameterError(f"{name!r} {found}; a scan is conditional on one by its ID")
-        dosages = genotypes.exact_dosages(rows)[:, 0]
-        if x_model == "haploid" and genotypes.kinds[rows[0]] == Kind.X:
-            dosages = np.where(genotypes.samples.is_male, dosages / 2, dosages)
-        columns.append(dosages)
-    return np.column_stack(columns) if columns else np.empty((genotypes.n_samples, 0))
+            raise ParameterError(f"{name!r} {what}; a scan is conditional on one by its ID")
+        found.append(int(rows[0]))
+    return dosages_of_rows(genotypes, found, x_model=x_model)
+
+
+def dosages_of_rows(
+    genotypes: Genotypes, rows: Sequence[int], *, x_model: str = "diploid"
+) -> np.ndarray:
+    """Return dosages of variants as `condition_columns` does, by their indices."""
+    dosages = genotypes.exact_dosages(np.array(rows, np.int64))
+    if x_model == "haploid":
+        is_halved = genotypes.samples.is_male[:, None] & (genotypes.kinds[rows] == Kind.X)
+        dosages = np.where(is_halved, dosages / 2, dosages)
+    return dosages
 
 
 def sets_of_regions(

@@ -11,6 +11,7 @@ from scipy import optimize, stats
 from scipy.special import gammaln
 
 from genoviz import ParameterError, associate, firth_logistic, pack_dosages, simulate_genotypes
+from genoviz.analyses.genotypes.association.scan import CASE_MODELS
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.oracles.genotypes import dosages_of
 from tests.plink import Plink, numbers, plink_files, read_real, write_table
@@ -163,6 +164,39 @@ def test_firths_model_helps_out_where_the_logistic_one_has_no_answer(backend):
             source = firth if is_firths[variant] else plain
             wanted = getattr(source, name)[variant]
             assert getattr(found, name)[variant] == pytest.approx(wanted, nan_ok=True, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", ["linear", *CASE_MODELS])
+def test_a_variant_that_covariates_explain_is_not_tested(model):
+    tested = []
+    for seed in range(4):
+        genotypes = simulate_genotypes(60, 8, missing_rate=0.05, seed=seed)
+        dosages = dosages_of(genotypes.packed, 60)
+        dosages[:, 7] = dosages[:, 5]
+        dosages[seed : seed + 9, 7] = np.nan  # a copy that lacks other genotypes
+        codes = np.nan_to_num(dosages, nan=-1).astype(np.int8)
+        genotypes = pack_dosages(codes, genotypes.samples, genotypes.variants)
+        rng = np.random.default_rng(seed)
+        covariates = np.column_stack([dosages[:, 5], rng.normal(size=60)])
+        y = (rng.random(60) < 0.4).astype(float)
+        scan = associate(genotypes, y, covariates=covariates, model=model)
+        assert np.isnan(scan.p[5])
+        if model != "saddle-point":  # which takes a missing genotype for the mean
+            assert np.isnan(scan.p[7])
+        tested += np.isfinite(scan.p[[0, 1, 2, 3, 4, 6]]).tolist()
+    assert np.mean(tested) > 0.9  # a logistic model may not converge
+
+
+def test_covariates_that_tell_cases_from_controls_leave_firths_model():
+    genotypes, y, covariates = few_cases(2)
+    covariates[:, 0] = np.where(y == 1, 9, -9) + covariates[:, 0]
+    for options in ({}, {"genetic_model": "dominant"}):
+        options |= {"covariates": covariates}
+        usual, firth = (associate(genotypes, y, **options, model=m) for m in ("auto", "firth"))
+        assert np.isfinite(firth.p).sum() > 20
+        np.testing.assert_array_equal(usual.p, firth.p)
+    with pytest.raises(ParameterError, match="the covariates tell cases from controls entirely"):
+        associate(genotypes, y, covariates=covariates, model="logistic")
 
 
 def test_firths_model_is_that_of_plink_and_both_fall_back_to_it(tmp_path):

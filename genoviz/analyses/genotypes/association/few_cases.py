@@ -23,8 +23,13 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, make_design
-from genoviz.analyses.genotypes.association.logistic import CaseModel, fit_without_variant
+from genoviz.analyses.genotypes.association.logistic import (
+    CaseModel,
+    are_independent,
+    fit_without_variant,
+)
 from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.logistic_derivatives import MAX_LOGIT
@@ -77,8 +82,11 @@ class FirthModel(CaseModel):
             _, _, without[:, number], is_done = self._maximise(tile, [c + j for j in terms])
             is_fit &= is_done
         information[~is_fit] = np.eye(information.shape[1])
-        values = found[:, c:], np.linalg.inv(information)[:, c:, c:]
-        values = (*values, np.maximum(2 * (full[:, None] - without), 0))
+        covariances = np.linalg.inv(information)[:, c:, c:]
+        is_fit &= are_independent(information, covariances)
+        with np.errstate(invalid="ignore"):
+            chi_squares = np.maximum(2 * (full[:, None] - without), 0)
+        values = found[:, c:], covariances, chi_squares
         for value in values:
             value[~is_fit] = np.nan
         return values
@@ -180,8 +188,10 @@ class SaddlePointModel:
         """
         xp = self._xp
         tile = xp.where(xp.isnan(dosages), 0.0, dosages)
+        least = UNVARIED * to_host(tile**2 @ self._weights)
         tile = tile - (tile @ self._hat.T) @ self._columns
         scores, variances = to_host(tile @ self._residuals), to_host(tile**2 @ self._weights)
+        variances[variances <= least] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             beta, z = scores / variances, scores / np.sqrt(variances)
         log_p = log_p_of_z(z)

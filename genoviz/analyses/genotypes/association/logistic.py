@@ -13,7 +13,7 @@ import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.p_values import log_p_of_z
-from genoviz.analyses.genotypes.association.regressions import iter_centred
+from genoviz.analyses.genotypes.association.regressions import UNVARIED, iter_centred
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import allele_counts
@@ -125,7 +125,7 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
         return LogisticModel(design, backend)
     from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
 
-    if name == "firth":
+    if name == "firth" or (name == "firth-fallback" and is_separated(design)):
         return FirthModel(design, backend)
     if name == "saddle-point":
         return SaddlePointModel(design, backend)
@@ -178,7 +178,7 @@ class LogisticModel(CaseModel):
         found, hessians, is_done = self._converge(dosages)
         hessians[~is_done] = np.eye(hessians.shape[1])
         found, covariances = found[:, c:], np.linalg.inv(hessians)[:, c:, c:]
-        is_fit = is_done & (np.diagonal(covariances, axis1=1, axis2=2) > 0).all(1)
+        is_fit = is_done & are_independent(hessians, covariances)
         found[~is_fit], covariances[~is_fit] = np.nan, np.nan
         return found, covariances
 
@@ -209,76 +209,6 @@ class LogisticModel(CaseModel):
             if not len(active):
                 break
         return found, hessians, is_done
-
-
-class DenseKernel:
-    """The functions of the kernel `logistic_derivatives` for t columns of each variant.
-
-    The dosages have shape (m, t, n); a sample lacks all columns of a variant or none. All sums over
-    samples are matrix products, on a GPU too.
-    """
-
-    @staticmethod
-    def derivatives(
-        dosages: Any, rows: np.ndarray, phenotype: Any, columns: Any, coefficients: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradients (r, c + t) and negative Hessians (r, c + t, c + t)."""
-        tile, is_called, logits = _predict(dosages, rows, columns, coefficients)
-        xp, c, k = module_of(tile), len(columns), coefficients.shape[1]
-        fitted = 1 / (1 + xp.exp(-logits))
-        residuals = (phenotype - fitted) * is_called
-        weights = fitted * (1 - fitted) * is_called
-        gradients = xp.empty((len(tile), k))
-        gradients[:, :c] = residuals @ columns.T
-        gradients[:, c:] = (tile @ residuals[:, :, None])[:, :, 0]
-        first, second = np.triu_indices(c)
-        hessians = xp.empty((len(tile), k, k))
-        hessians[:, first, second] = weights @ (columns[first] * columns[second]).T
-        hessians[:, second, first] = hessians[:, first, second]
-        weighted = tile * weights[:, None]
-        hessians[:, c:, :c] = weighted @ columns.T
-        hessians[:, :c, c:] = hessians[:, c:, :c].transpose(0, 2, 1)
-        hessians[:, c:, c:] = weighted @ tile.transpose(0, 2, 1)
-        return to_host(gradients), to_host(hessians)
-
-    @staticmethod
-    def penalties(
-        dosages: Any,
-        rows: np.ndarray,
-        phenotype: Any,
-        columns: Any,
-        coefficients: np.ndarray,
-        inverses: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log likelihoods (r,), and pulls of Firth's penalty (r, c + t)."""
-        tile, is_called, logits = _predict(dosages, rows, columns, coefficients)
-        xp, c = module_of(tile), len(columns)
-        inverses = xp.asarray(inverses)
-        likelihoods = phenotype * logits - xp.maximum(logits, 0) - xp.log1p(xp.exp(-xp.abs(logits)))
-        fitted = 1 / (1 + xp.exp(-logits))
-        first, second = np.triu_indices(c)
-        twice = xp.asarray(np.where(first == second, 1.0, 2.0))
-        hat = (inverses[:, first, second] * twice) @ (columns[first] * columns[second])
-        inner = 2 * (inverses[:, c:, :c] @ columns) + inverses[:, c:, c:] @ tile
-        hat += (inner * tile).sum(1)
-        pull = hat * fitted * (1 - fitted) * (0.5 - fitted) * is_called
-        pulls = xp.empty(coefficients.shape)
-        pulls[:, :c] = pull @ columns.T
-        pulls[:, c:] = (tile @ pull[:, :, None])[:, :, 0]
-        return to_host((likelihoods * is_called).sum(1)), to_host(pulls)
-
-
-def _predict(
-    dosages: Any, rows: np.ndarray, columns: Any, coefficients: np.ndarray
-) -> tuple[Any, Any, Any]:
-    """Return columns of rows (r, t, n), 0 where missing; which are not; and logits (r, n)."""
-    xp, c = module_of(dosages), len(columns)
-    tile = dosages[xp.asarray(rows)]
-    is_called = ~xp.isnan(tile[:, 0])
-    tile = xp.where(is_called[:, None], tile, 0.0)
-    coefficients = xp.asarray(coefficients)
-    logits = coefficients[:, :c] @ columns + (coefficients[:, None, c:] @ tile)[:, 0]
-    return tile, is_called, xp.clip(logits, -MAX_LOGIT, MAX_LOGIT)
 
 
 class _Fallback:
@@ -319,6 +249,27 @@ def are_alike(dosages: Any, is_case: Any) -> np.ndarray:
         low = xp.where(xp.isnan(part), xp.inf, part).min(-1)
         found |= to_host(high <= low).reshape(len(found), -1).any(1)
     return found
+
+
+def are_independent(information: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+    """Return at which variants no column is a linear combination of the others: bool (m,).
+
+    The information has shape (m, c + t, c + t). The covariances, (m, t, t), are the last rows and
+    columns of its inverse; the product of the diagonals is the inflation of the variance.
+    """
+    t = covariances.shape[1]
+    inflation = np.diagonal(covariances, axis1=1, axis2=2)
+    inflation = inflation * np.diagonal(information, axis1=1, axis2=2)[:, -t:]
+    return ((inflation > 0) & (inflation < 1 / UNVARIED)).all(1)
+
+
+def is_separated(design: Design) -> bool:
+    """Return whether the covariates tell cases from controls, so that only Firth's model fits."""
+    try:
+        fit_without_variant(design)
+    except ParameterError:
+        return True
+    return False
 
 
 def fit_without_variant(design: Design) -> np.ndarray:

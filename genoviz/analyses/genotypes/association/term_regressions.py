@@ -11,9 +11,9 @@ from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
 from genoviz.analyses.genotypes.association.logistic import (
     BLOCK_GENOTYPES,
-    DenseKernel,
     LogisticModel,
     are_alike,
+    is_separated,
 )
 from genoviz.analyses.genotypes.association.p_values import (
     log_p_of_f,
@@ -27,6 +27,7 @@ from genoviz.analyses.genotypes.dosage_blocks import iter_dosage_blocks
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
 from genoviz.backend import Backend, array_module, load_kernel, to_host
+from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.genotypes import Genotypes
 
 
@@ -98,12 +99,84 @@ def _iter_dense(genotypes: Genotypes, backend: Backend) -> Iterator[tuple[slice,
         yield block, decode(packed, genotypes.n_samples, values)
 
 
+class DenseKernel:
+    """The functions of the kernel `logistic_derivatives` for t columns of each variant.
+
+    The dosages have shape (m, t, n); a sample lacks all columns of a variant or none. All sums over
+    samples are matrix products, on a GPU too.
+    """
+
+    @staticmethod
+    def derivatives(
+        dosages: Any, rows: np.ndarray, phenotype: Any, columns: Any, coefficients: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradients (r, c + t) and negative Hessians (r, c + t, c + t)."""
+        tile, is_called, logits = _predict(dosages, rows, columns, coefficients)
+        xp, c, k = module_of(tile), len(columns), coefficients.shape[1]
+        fitted = 1 / (1 + xp.exp(-logits))
+        residuals = (phenotype - fitted) * is_called
+        weights = fitted * (1 - fitted) * is_called
+        gradients = xp.empty((len(tile), k))
+        gradients[:, :c] = residuals @ columns.T
+        gradients[:, c:] = (tile @ residuals[:, :, None])[:, :, 0]
+        first, second = np.triu_indices(c)
+        hessians = xp.empty((len(tile), k, k))
+        hessians[:, first, second] = weights @ (columns[first] * columns[second]).T
+        hessians[:, second, first] = hessians[:, first, second]
+        weighted = tile * weights[:, None]
+        hessians[:, c:, :c] = weighted @ columns.T
+        hessians[:, :c, c:] = hessians[:, c:, :c].transpose(0, 2, 1)
+        hessians[:, c:, c:] = weighted @ tile.transpose(0, 2, 1)
+        return to_host(gradients), to_host(hessians)
+
+    @staticmethod
+    def penalties(
+        dosages: Any,
+        rows: np.ndarray,
+        phenotype: Any,
+        columns: Any,
+        coefficients: np.ndarray,
+        inverses: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log likelihoods (r,), and pulls of Firth's penalty (r, c + t)."""
+        tile, is_called, logits = _predict(dosages, rows, columns, coefficients)
+        xp, c = module_of(tile), len(columns)
+        inverses = xp.asarray(inverses)
+        likelihoods = phenotype * logits - xp.maximum(logits, 0) - xp.log1p(xp.exp(-xp.abs(logits)))
+        fitted = 1 / (1 + xp.exp(-logits))
+        first, second = np.triu_indices(c)
+        twice = xp.asarray(np.where(first == second, 1.0, 2.0))
+        hat = (inverses[:, first, second] * twice) @ (columns[first] * columns[second])
+        inner = 2 * (inverses[:, c:, :c] @ columns) + inverses[:, c:, c:] @ tile
+        hat += (inner * tile).sum(1)
+        pull = hat * fitted * (1 - fitted) * (0.5 - fitted) * is_called
+        pulls = xp.empty(coefficients.shape)
+        pulls[:, :c] = pull @ columns.T
+        pulls[:, c:] = (tile @ pull[:, :, None])[:, :, 0]
+        return to_host((likelihoods * is_called).sum(1)), to_host(pulls)
+
+
+def _predict(
+    dosages: Any, rows: np.ndarray, columns: Any, coefficients: np.ndarray
+) -> tuple[Any, Any, Any]:
+    """Return columns of rows (r, t, n), 0 where missing; which are not; and logits (r, n)."""
+    xp, c = module_of(dosages), len(columns)
+    tile = dosages[xp.asarray(rows)]
+    is_called = ~xp.isnan(tile[:, 0])
+    tile = xp.where(is_called[:, None], tile, 0.0)
+    coefficients = xp.asarray(coefficients)
+    logits = coefficients[:, :c] @ columns + (coefficients[:, None, c:] @ tile)[:, 0]
+    return tile, is_called, xp.clip(logits, -MAX_LOGIT, MAX_LOGIT)
+
+
 class _Regression:
     """Fits the columns of variants by one of the models."""
 
     def __init__(
         self, model: str, terms: Terms, design: Design, coder: TermCoder, backend: Backend
     ) -> None:
+        if model == "firth-fallback" and is_separated(design):
+            model = "firth"
         self._model, self._terms, self._coder = model, terms, coder
         t = len(terms.names)
         if model in ("logistic", "firth-fallback"):
