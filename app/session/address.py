@@ -90,14 +90,12 @@ class Address:
         Names of columns of that table.
     kept
         Thresholds of quality: ``maf:0.05;hwe:1e-06``; see ``genoviz_app.pages.genotypes.link``.
-    variant
-        ID of the selected variant, or ``contig:position``, 1-based.
+    variant, conditions
+        The selected variant, and those that scans are conditional on: ID or ``contig:position``.
     zoom
-        Visible range of the genome-wide plot, ``(start, end)`` in bp from its left end with contigs
-        side by side; or None for all of it.
+        Visible range of the genome-wide plot, bp from its left end; or None for all of it.
     window
-        Size of the region around the variant: ``50snps``, ``200kb``; see
-        ``genoviz_app.pages.genotypes.link``.
+        Size of the region around the variant: ``50snps``, ``200kb``.
     model
         Association model, if not the default.
     genetic_model, interaction
@@ -152,6 +150,7 @@ class Address:
     phenotypes: str = ""
     trait: str = ""
     covariates: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     kept: str = ""
     variant: str = ""
     zoom: tuple[float, float] | None = None
@@ -221,7 +220,7 @@ OF_PAGES = {
     "offtargets": ("genome", "guides", "pam", "limits", "genes", "hits"),
     "genotypes": (
         *("trait", "covariates", "kept", "variant", "zoom", "window", "model", "genetic_model"),
-        *("interaction", "blup", "pedigree", "results"),
+        *("conditions", "interaction", "blup", "pedigree", "results"),
     ),
 }
 """Keys of a single page, which are applied when the page is shown; others apply at once."""
@@ -232,6 +231,7 @@ _KEYS = {
     "depths": "depth",
     "paths": "path",
     "covariates": "covariate",
+    "conditions": "condition",
     "results": "result",
     "genetic_model": "genetic-model",
     "region": "at",

@@ -98,6 +98,13 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     card = visit.page.locator("h4:visible", has_text=re.compile(rf"^{re.escape(name)}\b"))
     visit.until(lambda: card.count() == 1)
     assert breaches_at_rest(visit) == {}
+    words = f"linear regression, conditional on {name}: 399 variants tested"
+    visit.insist(lambda: visit.press("Condition on it"), lambda: visit.says(words))
+    visit.until(lambda: f"&condition={name}" in visit.page.url)
+    assert breaches_at_rest(visit) == {}
+    chip = visit.page.get_by_role("button", name=f"Remove {name} from the conditions")
+    visit.insist(chip.click, lambda: visit.says("linear regression: 400 variants tested"))
+    visit.until(lambda: chip.count() == 0)
 
     def boxes_are_whole():
         head, figures = card.bounding_box(), visit.page.locator(".bk-Figure:visible")

@@ -130,6 +130,7 @@ class LinkFollower:
         while panels.samples.components.task.is_open:
             yield
         self._apply_covariates(link.covariates)
+        self._apply_conditions(link)
         self._apply_model(link)
         self._apply_coding(link)
         self._apply_zoom(link)
@@ -155,6 +156,16 @@ class LinkFollower:
             if name not in known:
                 self._complain(f"no column or component is named {name!r}")
         self._state.covariates = tuple(name for name in covariates if name in known)
+
+    def _apply_conditions(self, link: Address) -> None:
+        """Select the variants that scans are conditional on; without these, none."""
+        if not link.conditions and ASSOCIATION not in link.results:
+            return
+        rows = {name: find_variant(self._state.subject.variants, name) for name in link.conditions}
+        for name, row in rows.items():
+            if row is None:
+                self._complain(f"no variant is named {name!r}")
+        self._state.conditions = tuple(row for row in rows.values() if row is not None)
 
     def _apply_variant(self, variant: str) -> None:
         if not variant:
@@ -206,7 +217,7 @@ class LinkFollower:
         state, panels = self._state, self._panels
         for result in results:
             if result == ASSOCIATION:
-                if state.scan is None:
+                if state.scan is None or state.conditions != state.scan_conditions:
                     panels.association.form.run()
             elif result == PREDICTION:
                 if state.blup is None:
@@ -253,6 +264,7 @@ def write_state(state: GenotypeState, panels: LinkedPanels, tab: str) -> Address
     return Address(
         trait=state.trait,
         covariates=tuple(state.covariates),
+        conditions=tuple(subject.variants.label(row) for row in state.conditions),
         kept=write_thresholds(state.thresholds) if state.kept is not None else "",
         variant="" if state.variant is None else subject.variants.label(state.variant),
         zoom=None if plot is None else plot.zoom,

@@ -90,6 +90,12 @@ class GenotypeState(param.Parameterized):
     covariates = param.ClassSelector(
         class_=tuple, default=(), doc='Names of columns, and of components: "PC1".'
     )
+    conditions = param.ClassSelector(
+        class_=tuple,
+        default=(),
+        doc="Variants of the subject whose dosages are covariates of scans.",
+    )
+    scan_conditions = param.ClassSelector(class_=tuple, default=(), doc="Those of `scan`.")
     components = param.Parameter(None, doc="PrincipalComponents of the subject, or None.")
     relationships = param.Parameter(None, doc="RelationshipMatrix of the subject, or None.")
     scan = param.Parameter(None, doc="AssociationScan of the subject, or None.")
@@ -203,7 +209,14 @@ class GenotypeState(param.Parameterized):
         if kept is self.kept:
             return
         self._drop_questions()
-        self.param.update(**{**_nothing_computed(), "kept": kept})
+        conditions = np.array(self.conditions, np.int64)
+        if self.kept is not None:
+            conditions = self.kept.variant_indices[conditions]
+        if kept is not None:
+            is_kept = np.isin(kept.variant_indices, conditions)
+            conditions = np.flatnonzero(is_kept)
+        changes = _nothing_computed() | {"kept": kept, "conditions": tuple(conditions.tolist())}
+        self.param.update(**changes)
 
     def _drop_questions(self) -> None:
         for question in self._questions:
@@ -211,7 +224,8 @@ class GenotypeState(param.Parameterized):
 
 
 def _nothing_computed() -> dict[str, Any]:
-    return {"kept": None, "chosen": NOBODY, "variant": None, **dict.fromkeys(RESULTS)}
+    nothing: dict[str, Any] = {"kept": None, "chosen": NOBODY, "variant": None}
+    return nothing | {"conditions": (), "scan_conditions": ()} | dict.fromkeys(RESULTS)
 
 
 def _iter_filter(

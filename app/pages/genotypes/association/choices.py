@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -85,12 +85,10 @@ def coding_words(coding: Terms | None) -> str:
     return ", ".join(filter(None, words))
 
 
-def scan_words(scan: AssociationScan) -> str:
-    """Return the models of a scan as text."""
-    model = scan.model
-    if model == MIXED and scan.chromosomes == ("",):
-        model = MIXED_OF_ALL
-    return ", ".join(filter(None, (MODELS[model].text, coding_words(scan.coding))))
+def model_words(scan: AssociationScan) -> str:
+    """Return the model of the trait as text."""
+    is_of_all = scan.model == MIXED and scan.chromosomes == ("",)
+    return MODELS[MIXED_OF_ALL if is_of_all else scan.model].text
 
 
 def iter_scan(genotypes: Genotypes, design: Design, model: str, **coding: Any) -> Iterator[Any]:
@@ -166,11 +164,16 @@ def iter_components(subject: Genotypes) -> Iterator[Any]:
 
 
 def chosen_design(
-    state: GenotypeState, *, trait: str | None = None, with_covariates: bool = True
+    state: GenotypeState,
+    *,
+    trait: str | None = None,
+    with_covariates: bool = True,
+    conditions: np.ndarray | None = None,
 ) -> Design:
     """Return the selected trait and covariates, with notes on how they were parsed.
 
-    ``trait`` overrides the selected trait.
+    ``trait`` overrides the selected trait. ``conditions`` are dosages of the variants that a scan
+    is conditional on: further covariates, shape (n_samples, count).
 
     Raises
     ------
@@ -185,9 +188,36 @@ def chosen_design(
         raise ParameterError(NO_TRAIT)
     found = trait_of(state, values, name)
     columns = chosen_covariates(state) if with_covariates else {}
-    matrix = np.column_stack([*columns.values()]) if columns else None
-    design = make_design(len(values), found.values, matrix, [*columns], trait=name)
+    given = np.empty((len(values), 0)) if conditions is None else conditions
+    names = [*columns, *condition_names(state, state.conditions[: given.shape[1]])]
+    matrix = np.column_stack([*columns.values(), given])
+    design = make_design(len(values), found.values, matrix, names, trait=name)
     return replace(design, notes=(*found.notes, *design.notes))
+
+
+def condition_names(state: GenotypeState, variants: Sequence[int]) -> list[str]:
+    """Return the names of variants that a scan is conditional on."""
+    return [state.subject.variants.label(variant) for variant in variants]
+
+
+def condition_words(names: Sequence[str]) -> str:
+    """Return what a scan is conditional on as text; "" for nothing.
+
+    Examples
+    --------
+    >>> condition_words(["rs1", "rs2", "rs3", "rs4"])
+    'conditional on rs1, rs2 and 2 more'
+    """
+    more = f" and {len(names) - 2} more" if len(names) > 3 else ""
+    return f"conditional on {', '.join(names[:2] if more else names)}{more}" if names else ""
+
+
+def chosen_conditions(state: GenotypeState, model: str) -> np.ndarray:
+    """Return the dosages that a scan is conditional on; a mixed model takes hard calls."""
+    from genoviz.analyses.genotypes.selection import dosages_of_rows
+
+    subject = state.subject.hard_called if model in LEFT_OUT else state.subject
+    return dosages_of_rows(subject, state.conditions)
 
 
 def chosen_covariates(state: GenotypeState) -> dict[str, np.ndarray]:

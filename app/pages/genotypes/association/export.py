@@ -14,7 +14,6 @@ from genoviz.analyses.figures.axes import PrintedPlot, print_plots
 from genoviz.analyses.genotypes.association.p_values import scan_quantiles
 from genoviz.errors import ParameterError
 from genoviz.model.genotypes.genotypes import VariantTable
-from genoviz_app.pages.genotypes.association.choices import scan_words
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, View, thin
 from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, variants_highlight
 from genoviz_app.parts.words import n_words
@@ -237,10 +236,9 @@ def printed_quantiles(minus_log10_p: np.ndarray) -> PrintedPlot:
     )  # fmt: skip
 
 
-def scan_figure(track: Track, scan: AssociationScan, trait: str, ending: str) -> bytes:
+def scan_figure(track: Track, scan: AssociationScan, title: str, ending: str) -> bytes:
     """Return Manhattan and Q-Q plot as a file of type ``".png"`` or ``".svg"``."""
     n_tested = int(np.isfinite(scan.minus_log10_p).sum())
-    title = f"Association with {trait} ({scan_words(scan)})"
     caption = (
         f"{n_words(n_tested, 'variant')}; {inflation_text(scan.lambda_gc)}; dashed: p = 5e-8 and "
         "p = 1e-5"

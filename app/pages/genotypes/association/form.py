@@ -20,17 +20,22 @@ from genoviz_app.pages.genotypes.association.choices import (
     MODELS,
     OF_NUMBERS,
     CodingFields,
+    chosen_conditions,
     chosen_design,
+    coding_words,
+    condition_names,
+    condition_words,
     covariate_names,
     iter_components,
     iter_scan,
-    scan_words,
+    model_words,
     trait_names,
     why_no_cases,
 )
 from genoviz_app.pages.genotypes.association.trait_fields import (
     FIELD,
     NO_TRAIT_COLUMN,
+    ConditionChips,
     TraitFields,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
@@ -120,7 +125,7 @@ class AssociationForm(ScanControls):
 
     Attributes
     ----------
-    fields, model, coding, run_button, cancel_button, adjust_button, panel
+    fields, model, coding, conditions, run_button, cancel_button, adjust_button, panel
         The fields and buttons, and the Panel object.
     task, components
         The running scan, and the computation of components it waits for.
@@ -132,7 +137,7 @@ class AssociationForm(ScanControls):
         super().__init__("Run: test all variants")
         self._state = state
         self.design: Design | None = None
-        self._asked: Design | None = None
+        self._asked: tuple[Design, tuple[int, ...]] | None = None
         self.task = state.new_question("association", self._on_scan, takes_all=True)
         self.components = state.new_question("principal components", self._on_components)
         self.fields = TraitFields(state)
@@ -142,6 +147,7 @@ class AssociationForm(ScanControls):
             value=LINEAR, disabled_options=OF_CASES, width=150, **FIELD,
         )  # fmt: skip
         self.coding = CodingFields(state, width=150, **FIELD)
+        self.conditions = ConditionChips(state, self._run_again)
         fields = {getattr(self.fields, name): width for name, width in NARROW_WIDTHS.items()}
         of_model = (self.model, self.coding.genetic, self.coding.interaction)
         fields |= dict(zip(of_model, MODEL_WIDTHS, strict=True))
@@ -167,6 +173,7 @@ class AssociationForm(ScanControls):
                 self.run_button, pn.layout.HSpacer(), *others,
                 sizing_mode="stretch_width", margin=0, sx=FIELDS_WRAP,
             ),
+            self.conditions.panel,
             pmui.Row(
                 self.said, self.bar, self.cancel_button, self.adjust_button,
                 sizing_mode="stretch_width", margin=0,
@@ -184,17 +191,28 @@ class AssociationForm(ScanControls):
         """Start a scan, or show why it is impossible."""
         model = self.model.value
         try:
-            design = chosen_design(self._state)
+            given = chosen_conditions(self._state, model) if self._state.conditions else None
+            design = chosen_design(self._state, conditions=given)
             if model not in OF_NUMBERS:
                 design.of_cases()
             coding = self.coding.options(design)
         except GenovizError as error:
             self._say_problem(str(error))
             return
-        self._asked = design
+        self._asked = design, self._state.conditions
         self._state.partial = None
         steps = iter_scan(self._state.subject, design, model, **coding)
         self.task.ask(lambda: steps, title=f"association with {design.trait}")
+
+    def condition_on(self, variant: int) -> None:
+        """Add a variant to those that scans are conditional on, and run."""
+        if variant not in self._state.conditions:
+            self._state.conditions = (*self._state.conditions, variant)
+        self.run()
+
+    def _run_again(self) -> None:
+        if self._state.scan is not None or self.task.is_open:
+            self.run()
 
     def adjust(self) -> None:
         """Rerun with the first components as covariates, and compute those if necessary."""
@@ -227,8 +245,8 @@ class AssociationForm(ScanControls):
         if self.task.is_open:  # a whole scan may come just before its job ends
             self._state.partial = scan if scan.model == MIXED else None
         else:
-            self.design = self._asked
-            self._state.param.update(scan=scan, partial=None)
+            self.design, given = self._asked
+            self._state.param.update(scan=scan, scan_conditions=given, partial=None)
 
     def poll(self) -> None:
         """Forget what a scan that failed has found."""
@@ -290,11 +308,14 @@ class AssociationForm(ScanControls):
     def _words(self) -> str:
         scan, design = self._state.scan, self.design
         n_tested = int(np.isfinite(scan.minus_log10_p).sum())
-        model = scan_words(scan)
+        names = condition_names(self._state, self._state.scan_conditions)
+        words = model_words(scan), coding_words(scan.coding), condition_words(names)
+        model = escape(", ".join(filter(None, words)), quote=False)
         words = f"{escape(design.trait)}, {model}: {n_words(n_tested, 'variant')} tested in "
         words += n_words(design.n_samples, "sample")
-        if design.names:
-            words += f", {n_words(len(design.names), 'covariate column')}"
+        n_covariates = sum(name not in names for name in design.names)
+        if n_covariates:
+            words += f", {n_words(n_covariates, 'covariate column')}"
         is_old = design.trait != self._state.trait
         notes = [*design.notes, *scan.notes]
         if scan.model == MIXED:

@@ -14,7 +14,12 @@ from bokeh.events import Tap
 from genoviz.analyses.genotypes.association.p_values import Quantiles, scan_quantiles
 from genoviz.errors import GenovizError
 from genoviz.model.genotypes.genotypes import VariantTable
-from genoviz_app.pages.genotypes.association.choices import coding_words
+from genoviz_app.pages.genotypes.association.choices import (
+    coding_words,
+    condition_names,
+    condition_words,
+    model_words,
+)
 from genoviz_app.pages.genotypes.association.export import (
     GENOME_WIDE,
     SUGGESTIVE,
@@ -161,7 +166,7 @@ class AssociationPanel:
         )
         self.region = LinkagePanel(state)
         self.table = AssociationTable(state)
-        self.card = SnpCard(state)
+        self.card = SnpCard(state, lambda variant: self.form.condition_on(variant))
         self.bonferroni = pmui.Switch(
             label="Bonferroni", value=False, size="small", margin=(12, 8, 0, 8),
             description="Line at 0.05 divided by the number of tests (Bonferroni)",
@@ -253,8 +258,8 @@ class AssociationPanel:
         if self.bonferroni.value and n_tested:
             lines[-np.log10(0.05 / n_tested)] = BONFERRONI_COLOUR
         values = np.where(np.isfinite(scan.minus_log10_p), scan.minus_log10_p, np.nan)
-        coding = coding_words(scan.coding)
-        said = f" ({coding})" if coding else ""
+        words = self._special_words(scan)
+        said = f" ({words})" if words else ""
         return Track(
             variants,
             axis_of(variants, self._axes),
@@ -265,6 +270,13 @@ class AssociationPanel:
             GENOME_WIDE,
             MIN_TOP,
         )
+
+    def _special_words(self, scan: AssociationScan) -> str:
+        """Return genetic model, interaction and conditions of a scan as text; "" for none."""
+        state = self._state
+        conditions = state.conditions if state.partial is scan else state.scan_conditions
+        words = condition_words(condition_names(state, conditions))
+        return ", ".join(filter(None, (coding_words(scan.coding), words)))
 
     def _show_view(self, *_events: Any) -> None:
         is_table = self.view.value == TABLE
@@ -285,18 +297,20 @@ class AssociationPanel:
             state, scan = self._state, self._state.scan
             design = self.form.design
             trait = design.trait if design is not None else "trait"
-            coding = "" if scan is None else coding_words(scan.coding)
+            words = "" if scan is None else self._special_words(scan)
             if ending.startswith("region"):
-                what = f"{trait}, {coding}" if coding else trait
+                what = f"{trait}, {words}" if words else trait
                 variant, make = self.region.figure(what, f".{ending.split('.')[1]}")
                 return f"{file_stem(f'{variant}_{state.opened.title}')}.{ending}", write_bytes(make)
             if scan is None or self.track is None:
                 raise GenovizError("no scan yet; choose a trait and press Run")
-            stem = "_".join(filter(None, ("association", trait, coding, state.opened.title)))
+            stem = "_".join(filter(None, ("association", trait, words, state.opened.title)))
             name, track = f"{file_stem(stem)}.{ending}", self._track_of(scan)
             if ending.endswith("tsv"):
                 rows = self.table.listed if ending == "listed.tsv" else None
                 return name, lambda path: write_scan(path, track.variants, scan, rows)
-            return name, write_bytes(lambda: scan_figure(track, scan, trait, f".{ending}"))
+            models = ", ".join(filter(None, (model_words(scan), words)))
+            title = f"Association with {trait} ({models})"
+            return name, write_bytes(lambda: scan_figure(track, scan, title, f".{ending}"))
 
         return prepare

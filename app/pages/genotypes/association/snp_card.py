@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -61,17 +62,24 @@ h4 { margin: 0 0 3px; font-size: 13.5px; font-weight: 600; overflow-wrap: anywhe
 
 
 class SnpCard:
-    """Facts, box plots of the trait by genotype, and buttons that lead to other pages.
+    """Facts, box plots of the trait by genotype, and buttons.
+
+    Parameters
+    ----------
+    state
+        State of the page.
+    condition_on
+        Runs a scan that is conditional on a variant too.
 
     Attributes
     ----------
-    head, text, boxes, paths, tracks_button, layout_button, panel
+    head, text, boxes, paths, condition_button, tracks_button, layout_button, panel
         Panel objects, and the figure, which stays visible in a low window while the facts scroll.
     facts
         Facts of the shown variant, or None.
     """
 
-    def __init__(self, state: GenotypeState) -> None:
+    def __init__(self, state: GenotypeState, condition_on: Callable[[int], None]) -> None:
         self._state = state
         self._sites: VariationSites | None = None
         self.facts: SnpFacts | None = None
@@ -91,22 +99,28 @@ class SnpCard:
         self.pane = pn.pane.Bokeh(
             self.boxes.plot, sizing_mode="stretch_both", min_height=125, margin=(4, 8, 0, 4)
         )
+        self.condition_button = pmui.Button(
+            label="Condition on it", **BUTTON,
+            description="Condition on it: adds its dosages as a covariate, and runs the scan again",
+        )  # fmt: skip
         self.tracks_button = pmui.Button(
-            label="Show on tracks", icon="view_stream", **BUTTON,
+            label="Show on tracks", **BUTTON,
             description="Go to this position on the Tracks page",
         )  # fmt: skip
         self.layout_button = pmui.Button(
-            label="Show on the layout", icon="hub", **BUTTON,
+            label="Show on the layout", **BUTTON,
             description="Show on the layout: highlights the variant, and lists the paths of "
             "each allele here",
         )  # fmt: skip
         self.light = light_button(
             state.session, self._lit, "this variant", **{**BUTTON, "icon": None}
         )
+        self.condition_button.on_click(lambda _: condition_on(state.variant))
         self.tracks_button.on_click(lambda _: self.show_tracks())
         self.layout_button.on_click(lambda _: self.show_layout())
         self.tools = pmui.FlexBox(
-            self.tracks_button, self.layout_button, self.light, margin=(0, 12), visible=False,
+            self.condition_button, self.light, self.tracks_button, self.layout_button,
+            margin=(0, 12), visible=False,
             styles={"flex": "none"},
         )  # fmt: skip
         self.panel = pmui.Column(
@@ -115,6 +129,7 @@ class SnpCard:
             styles={"overflow": "hidden auto", "min-height": "0", "flex": f"0 0 {WIDTH}"},
         )  # fmt: skip
         state.param.watch(self._follow, ["variant", "scan", "kept", "opened"])
+        state.param.watch(self._allow_condition, ["variant", "trait", "conditions"])
         state.param.watch(lambda *_: self._turn.ask(), ["trait", "table"])
         state.session.param.watch(self._follow_graph, "opened")
 
@@ -182,9 +197,12 @@ class SnpCard:
         self.facts = facts
         with pn.io.hold():
             self.head.object = head_html(state.subject, facts)
-            facts_html = card_html(state.subject, facts, state.scan)
+            facts_html = card_html(state.subject, facts, state.scan, state.scan_conditions)
             self.text.param.update(object=facts_html, visible=True)
-            self.tools.visible = self.region is not None
+            self.tools.visible = True
+            for button in (self.tracks_button, self.layout_button, self.light):
+                button.visible = self.region is not None
+            self._allow_condition()
             self._allow_layout()
             if is_other:
                 self.paths.visible = False
@@ -229,6 +247,12 @@ class SnpCard:
         with pn.io.hold():
             self.paths.visible = False
             self._allow_layout()
+
+    def _allow_condition(self, *_events: Any) -> None:
+        """Allow to condition on the variant if there is a trait, unless that is done."""
+        lacks = "" if self._state.trait else "choose a trait first"
+        is_given = self._state.variant in self._state.conditions
+        allow(self.condition_button, "scans are conditional on it" if is_given else lacks)
 
     def _allow_layout(self) -> None:
         """Show the layout button if the open graph covers the variant."""

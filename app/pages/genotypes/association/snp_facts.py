@@ -33,6 +33,7 @@ EFFECTS = {
     "HET": "of heterozygotes",
 }
 """What the effect of the only column of a genetic model is of."""
+NO_VARIATION = "it does not vary, or covariates explain it"
 N_GENOTYPES = 3
 
 
@@ -244,8 +245,10 @@ def head_html(genotypes: Genotypes, facts: SnpFacts) -> str:
     return f'<h4>{title}</h4><div class="counts">{cells}</div>'
 
 
-def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
-    """Return the facts on a variant as HTML; ``scan`` may be None."""
+def card_html(
+    genotypes: Genotypes, facts: SnpFacts, scan: Any, conditions: Sequence[int] = ()
+) -> str:
+    """Return the facts on a variant as HTML; ``scan``, which may be conditional, may be None."""
     variant = facts.variant
     n_samples = genotypes.n_samples
     frequency, share = facts.frequency, 100 * facts.n_missing / max(n_samples, 1)
@@ -257,7 +260,9 @@ def card_html(genotypes: Genotypes, facts: SnpFacts, scan: Any) -> str:
         missing: f"{facts.n_missing:,} of {n_samples:,} ({share:.2f} %)",
         "Hardy-Weinberg p": "none" if np.isnan(facts.hwe_p) else f"{facts.hwe_p:.3g}",
     }
-    if scan is not None:
+    if scan is not None and variant in conditions:
+        rows["Association"] = "not tested: the scan is conditional on it"
+    elif scan is not None:
         rows |= scan_rows(scan, variant)
     items = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows.items())
     return f'<dl class="numbers">{items}</dl>'
@@ -267,8 +272,8 @@ def scan_rows(scan: AssociationScan, variant: int) -> dict[str, str]:
     """Return the effect, its interval and its p-value."""
     beta, error = float(scan.beta[variant]), float(scan.standard_error[variant])
     if np.isnan(beta):
-        why = "monomorphic" if scan.coding is None else "X, Y, MT, or too few of its genotypes"
-        why = "monomorphic, or of X, Y or MT" if scan.model == MIXED else why
+        why = "X, Y, MT, or too few of its genotypes" if scan.coding is not None else NO_VARIATION
+        why = f"{NO_VARIATION}, or is of X, Y or MT" if scan.model == MIXED else why
         return {"Association": f"not tested: {why}"}
     if scan.terms:
         return _term_rows(scan, variant)

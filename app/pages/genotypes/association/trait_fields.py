@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
-from genoviz_app.pages.genotypes.association.choices import covariate_names, trait_names
+from genoviz_app.pages.genotypes.association.choices import (
+    condition_names,
+    covariate_names,
+    trait_names,
+)
 from genoviz_app.pages.genotypes.state import GenotypeState
 
 TYPES = {"automatic": "auto", "numbers": "quantitative", "case/control": "case-control"}
@@ -17,6 +23,7 @@ LOW: dict[str, Any] = {
                                    "minHeight": "27px !important"}},
     "stylesheets": ["label.MuiInputLabel-root[data-shrink=false] { top: -10px !important; }"],
 }  # fmt: skip
+CHIP = {"borderRadius": "12px", "padding": "0 9px", "fontSize": "12px", "textTransform": "none"}
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 8, 4, 0)}
 
 
@@ -84,3 +91,44 @@ class TraitFields:
     def _on_covariates(self, event: Any) -> None:
         if tuple(event.new or ()) != self._state.covariates:
             self._state.covariates = tuple(event.new or ())
+
+
+class ConditionChips:
+    """The variants that a scan is conditional on; a press on one removes it.
+
+    Parameters
+    ----------
+    state
+        State of the page.
+    on_removed
+        Called after one was removed.
+
+    Attributes
+    ----------
+    chips, panel
+        A button for each variant, and the row of these, which is hidden while there are none.
+    """
+
+    def __init__(self, state: GenotypeState, on_removed: Callable[[], None]) -> None:
+        self._state, self._on_removed = state, on_removed
+        self.chips: list[pmui.Button] = []
+        self._words = pmui.Typography("Conditional on", variant="body2", margin=(4, 4, 0, 2))
+        self.panel = pmui.FlexBox(self._words, margin=0, visible=False)
+        state.param.watch(self._follow, "conditions")
+
+    def _follow(self, *_events: Any) -> None:
+        rows = self._state.conditions
+        self.chips = [
+            pmui.Button(
+                label=name, end_icon="close", size="small", variant="outlined", margin=(0, 0, 4, 6),
+                description=f"Remove {name} from the conditions, and run again", sx=CHIP,
+            )
+            for name in condition_names(self._state, rows)
+        ]  # fmt: skip
+        for chip, row in zip(self.chips, rows, strict=True):
+            chip.on_click(partial(self._remove, row))
+        self.panel.param.update(objects=[self._words, *self.chips], visible=bool(rows))
+
+    def _remove(self, row: int, _event: Any) -> None:
+        self._state.conditions = tuple(each for each in self._state.conditions if each != row)
+        self._on_removed()

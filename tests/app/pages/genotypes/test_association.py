@@ -64,6 +64,7 @@ from genoviz_app.pages.genotypes.association.snp_facts import (
     paths_html,
     place_on_graph,
 )
+from genoviz_app.pages.genotypes.quality.thresholds import Thresholds
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.plots.linkage import (
     SHADES,
@@ -453,6 +454,66 @@ def test_a_genetic_model_is_scanned_and_saved_as_the_command_does(
         main([*map(str, line), "-o", str(theirs)])
     assert not end.value.code
     pd.testing.assert_frame_equal(*(pd.read_csv(path, sep="\t") for path in (own, theirs)))
+
+
+@pytest.mark.parametrize(
+    ("trait", "model", "n_digits"),
+    [("height", "linear", 12), ("height", "mixed", 0), ("ill", "firth-fallback", 4)],
+)
+def test_a_click_conditions_on_a_variant_as_the_command_does(
+    panel, state, files, tmp_path, trait, model, n_digits
+):
+    import statsmodels.api as sm
+
+    def is_of(*conditions):
+        return lambda: state.scan is not None and state.scan_conditions == conditions
+
+    form, card = panel.form, panel.card
+    state.trait, state.covariates = trait, ("farm",)
+    form.model.value = model
+    form.run()
+    poll_until(panel.test_poll, is_of())
+    poll_until(panel.test_poll, lambda: card.facts is not None)
+    first = state.variant
+    assert not card.condition_button.disabled
+    card.condition_button.clicks += 1
+    poll_until(panel.test_poll, is_of(first))
+    assert card.condition_button.disabled
+    poll_until(panel.test_poll, lambda: "is conditional on it" in card.text.object)
+    state.choose_variant(12)
+    card.condition_button.clicks += 1
+    poll_until(panel.test_poll, is_of(first, 12))
+    names = [state.subject.variants.label(row) for row in (first, 12)]
+    assert np.isnan(state.scan.p[[first, 12]]).all()
+    n = np.isfinite(state.scan.p).sum()
+    words = f"{MODELS[model].text}, conditional on {', '.join(names)}: {n} variants tested"
+    assert words in form.said.object
+    (name, write), own, theirs = panel._prepare("tsv")(), tmp_path / "a.tsv", tmp_path / "b.tsv"
+    assert f"_{trait}_conditional_on_{names[0]}" in name
+    write(own)
+    line = ["geno", "gwas", files, "--pheno", files.with_name("some.pheno.csv"), "--trait", trait]
+    line += ["--covariate", "farm", "--condition", ",".join(names)]
+    line += ["--model", model] if model == "mixed" else []
+    with pytest.raises(SystemExit) as end:
+        main([*map(str, line), "-o", str(theirs)])
+    assert not end.value.code
+    saved = [pd.read_csv(path, sep="\t") for path in (own, theirs)]
+    pd.testing.assert_frame_equal(*saved, check_exact=True)
+    if n_digits:
+        dosages = state.subject.dosages(slice(None)).astype(float)[:, [3, first, 12]]
+        is_there = (dosages >= 0).all(1) & np.isfinite(state.column(trait))
+        farm = state.column("farm")
+        columns = np.column_stack([dosages, farm == "y", farm == "z", np.ones(N)])[is_there]
+        fit = (sm.OLS if model == "linear" else sm.Logit)(state.column(trait)[is_there], columns)
+        wanted = fit.fit(**({} if model == "linear" else {"disp": 0})).pvalues[0]
+        assert saved[0]["P"][3] == pytest.approx(wanted, rel=10.0**-n_digits)
+    assert [chip.label for chip in form.conditions.chips] == names
+    form.conditions.chips[1].clicks += 1
+    poll_until(panel.test_poll, is_of(first))
+    state.keep(Thresholds(min_maf=0.1))
+    poll_until(panel.test_poll, lambda: state.kept is not None)
+    assert (state.scan, state.scan_conditions) == (None, ())
+    assert [state.subject.variants.label(row) for row in state.conditions] == names[:1]
 
 
 def test_a_mixed_scan_fills_in_by_chromosome(panel, state, session, monkeypatch):

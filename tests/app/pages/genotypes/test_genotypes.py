@@ -573,10 +573,12 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
     sets.write_text("1\t0\t1000000000\tall\n")
     opened.session.problem = ""
     opened.state.keep_all()
+    variants = read_genotypes(path).variants
     link = Address(
         genotypes=path,
         trait="weight",
         covariates=("breed", "PC2"),
+        conditions=(variants.label(70), variants.label(3)),
         genetic_model="hethom",
         interaction="breed",
         window="200kb",
@@ -605,6 +607,8 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         assert form.run.ids.tolist() != ids
     first, second = (visit.state for visit in visits)
     assert first.scan.coding == second.scan.coding
+    assert first.scan_conditions == second.scan_conditions == (70, 3)
+    np.testing.assert_array_equal(first.scan.p, second.scan.p)
     assert first.variant == second.variant
     assert first.blup.breeding_values == pytest.approx(second.blup.breeding_values)
     visits[1].session.close()
@@ -624,6 +628,7 @@ def test_a_link_has_the_settings_and_leads_to_the_same_results(opened, folder, t
         ({"interaction": "age"}, "there is no interaction with 'age': "),
         ({"covariates": ("age",)}, "no column or component is named 'age'"),
         ({"variant": "rs0"}, "no variant is named 'rs0'"),
+        ({"conditions": ("rs9",)}, "no variant is named 'rs9'"),
         ({"kept": "maf:2"}, "the threshold is '2', needs a number from 0 to 0.5"),
         ({"blup": "h2:2"}, "h2 is '2', needs a number from 0.05 to 0.95"),
         ({"blup": "stop:1e-9"}, "stop is '1e-9', needs 1e-13, 1e-10, 1e-08, 1e-06"),
