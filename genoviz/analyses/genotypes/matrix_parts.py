@@ -52,6 +52,15 @@ def module_of(array: Any) -> Any:
     return cupy
 
 
+def rows_of(packed: Any) -> Any:
+    """Return packed genotypes as a contiguous array; those on a GPU stay there."""
+    if not isinstance(packed, np.ndarray) and hasattr(packed, "__cuda_array_interface__"):
+        import cupy
+
+        return cupy.asarray(packed)
+    return np.ascontiguousarray(packed)
+
+
 class MatrixPart:
     """Some variants of a matrix, in the memory of their device.
 
@@ -78,7 +87,7 @@ class MatrixPart:
         self.variants = variants
         self._n_samples, self._device = genotypes.n_samples, device
         self._kernel, self._module = load_kernel(KERNEL, backend), array_module(backend)
-        self._packed = np.ascontiguousarray(genotypes.packed[variants])
+        self._packed = rows_of(genotypes.packed[variants])
         self._options = {"matrix_unit": matrix_unit} if self._module is np else {}
         if self._module is not np:
             with self._on_device():

@@ -19,6 +19,7 @@ from genoviz.analyses.genotypes.matrix_parts import (
     FiveCodesPart,
     MatrixPart,
     module_of,
+    rows_of,
     split_variants,
 )
 from genoviz.analyses.genotypes.variant_blocks import iter_tasks, variants_at_a_time
@@ -58,7 +59,7 @@ def iter_allele_counts(
     kernel = load_kernel(KERNEL, backend)
 
     def count(first: int, stop: int) -> None:
-        packed = np.ascontiguousarray(genotypes.packed[first:stop])
+        packed = rows_of(genotypes.packed[first:stop])
         counts[first:stop] = to_host(kernel.count_codes(packed, genotypes.n_samples))
 
     first_size = variants_at_a_time(genotypes, backend=backend)

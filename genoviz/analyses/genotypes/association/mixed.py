@@ -246,13 +246,13 @@ def _iter_calibrated(
     takes_all: bool,
     seed: int,
     refine_below: float,
-    _backend: Backend,
+    backend: Backend,
 ) -> Iterator[Progress]:
     """Test each variant by its score, and those with p below a limit by generalised least squares.
 
     Yields `_Known` after each chromosome and each retested block.
     """
-    model = yield from iter_calibrated_model(chromosomes, design, takes_all, seed)
+    model = yield from iter_calibrated_model(chromosomes, design, takes_all, seed, backend=backend)
     check_residual(model.variances)
 
     def known(n_chromosomes: int, n_exact: int = 0) -> _Known:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from genoviz.analyses.genotypes.association.design import Design
 from genoviz.analyses.genotypes.association.left_out import Chromosome
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
+from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.variances.covariances import (
@@ -26,7 +28,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
     ProbedCovariance,
 )
 from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot, iter_reml_of
-from genoviz.backend import Backend
+from genoviz.backend import Backend, to_device, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, last_of
 
@@ -141,12 +143,14 @@ def iter_calibrated_model(
     takes_all: bool,
     seed: int,
     candidates: np.ndarray | None = None,
+    *,
+    backend: Backend,
 ) -> Generator[Progress, None, CalibratedModel]:
     """Return the model of all variants, calibrated by some of the candidates: their indices.
 
     The steps report up to 0.8.
     """
-    relationships = _Relationships(chromosomes, takes_all)
+    relationships = _Relationships(chromosomes, takes_all, backend)
     n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
     covariance = ProbedCovariance(
         [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
@@ -196,28 +200,41 @@ def _report(
 class _Relationships:
     """Products with the relationships from all variants, or from all chromosomes but one."""
 
-    def __init__(self, chromosomes: list[Chromosome], takes_all: bool) -> None:
-        self._chromosomes = chromosomes
+    def __init__(self, chromosomes: list[Chromosome], takes_all: bool, backend: Backend) -> None:
+        self._chromosomes, self._backend = chromosomes, backend
         self._scale = sum(each.scale for each in chromosomes)
         self._takes_all = takes_all
 
-    def multiply_all(self, columns: np.ndarray) -> np.ndarray:
-        """Return the relationships from all variants times columns."""
-        return sum(_square(each.matrix, columns) for each in self._chromosomes) / self._scale
+    def place(self, columns: np.ndarray) -> Any:
+        """Return columns in the memory of the device."""
+        return to_device(columns, self._backend)
 
-    def multiply_each(self, columns: np.ndarray, owners: np.ndarray) -> np.ndarray:
-        """Return the product for each column, leaving out the variants of its chromosome."""
+    def multiply_all(self, columns: Any) -> Any:
+        """Return the relationships from all variants times columns, where these are."""
+        there = self.place(columns)
+        total = sum(_square(each.matrix, there) for each in self._chromosomes) / self._scale
+        return to_host(total) if isinstance(columns, np.ndarray) else total
+
+    def multiply_each(self, columns: Any, owners: np.ndarray) -> Any:
+        """Return the product for each column, leaving out the variants of its chromosome.
+
+        The columns are on the device.
+        """
         if self._takes_all:
             return self.multiply_all(columns)
-        total = np.zeros_like(columns)
+        module = module_of(columns)
+        total = module.zeros_like(columns)
         for k, each in enumerate(self._chromosomes):
-            others = np.flatnonzero(owners != k)
-            total[:, others] += _square(each.matrix, columns[:, others])
+            product = _square(each.matrix, columns)
+            for own in np.flatnonzero(owners == k).tolist():
+                product[:, own] = 0.0
+            total += product
         scales = np.array([self._scale - each.scale for each in self._chromosomes])
-        return total / scales[owners]
+        total /= module.asarray(scales[owners])
+        return total
 
 
-def _square(matrix: GenotypeMatrix, columns: np.ndarray) -> np.ndarray:
+def _square(matrix: GenotypeMatrix, columns: Any) -> Any:
     return matrix.multiply(matrix.multiply_transposed(columns))
 
 
@@ -240,14 +257,22 @@ class _Solving:
         share: float,
     ) -> Generator[Progress, None, np.ndarray]:
         """Return P @ columns, each in the model of its chromosome."""
+        place, (genetic, residual) = self._relationships.place, self._variances.tolist()
+        basis = place(self._covariance.basis)
 
-        def multiply(direction: np.ndarray) -> tuple[np.ndarray]:
+        def multiply(direction: Any) -> tuple[Any]:
             related = self._relationships.multiply_each(direction, owners)
-            product = self._covariance.take(related)
-            return (self._variances[0] * product + self._variances[1] * direction,)
+            related -= basis @ (basis.T @ related)
+            related *= genetic
+            related += residual * direction
+            return (related,)
 
         for step in iter_conjugate_gradient(
-            multiply, columns, np.copy, tolerance=tolerance, max_iterations=MAX_SOLVING
+            multiply,
+            place(columns),
+            lambda column: column.copy(),
+            tolerance=tolerance,
+            max_iterations=MAX_SOLVING,
         ):
             done = np.log(max(step.residuals[-1].max(), tolerance)) / np.log(tolerance)
             yield Progress(what, start + share * min(max(done, 0), 1))
@@ -255,7 +280,7 @@ class _Solving:
             raise ParameterError(
                 f"the model without variants is not solved after {MAX_SOLVING} steps"
             )
-        return step.solution
+        return to_host(step.solution)
 
 
 def _calibrating(

@@ -129,7 +129,7 @@ def iter_mixed_associate_sets(
         else:
             candidates = np.concatenate([part.rows for each in by_chromosome for part in each])
             model = yield from iter_calibrated_model(
-                chromosomes, design, takes_all, seed, candidates
+                chromosomes, design, takes_all, seed, candidates, backend=backend
             )
             check_residual(model.variances)
             notes = yield from _iter_calibrated(

@@ -88,7 +88,8 @@ def _scan_calls(
             squares = _weighted_squares(part, weights, backend)
         holed = np.flatnonzero(counts[:, 1])
         kernel = load_kernel("missing_products", "cpu")
-        missing = kernel.missing_products(part.packed[holed], len(columns), columns)
+        rows = part.packed[holed] if len(holed) else np.empty((0, part.packed.shape[1]), np.uint8)
+        missing = kernel.missing_products(to_host(rows), len(columns), columns)
         _fit_block(columns, products, squares, (holed, missing), fits, block)
         yield block
 

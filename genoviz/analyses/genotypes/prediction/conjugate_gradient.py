@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from genoviz.analyses.genotypes.matrix_parts import module_of
+from genoviz.backend import to_host
 from genoviz.errors import ParameterError, check_minimum
 
 Products = tuple[np.ndarray, ...]
@@ -42,9 +45,9 @@ class GradientStep:
 
 
 def iter_conjugate_gradient(
-    multiply: Callable[[np.ndarray], Products],
-    right_side: np.ndarray,
-    precondition: Callable[[np.ndarray], np.ndarray],
+    multiply: Callable[[Any], Products],
+    right_side: Any,
+    precondition: Callable[[Any], Any],
     *,
     tolerance: float = 1e-13,
     max_iterations: int = 1000,
@@ -52,7 +55,8 @@ def iter_conjugate_gradient(
     """Solve A x = b for a symmetric positive definite A, and yield each iterate.
 
     Columns of ``right_side`` are solved side by side, so that a product serves them all; each
-    stops on its own. No array of a step is changed later.
+    stops on its own. No array of a step is changed later. Solutions and images are on the device of
+    the right side; residuals are NumPy arrays.
 
     Parameters
     ----------
@@ -80,7 +84,7 @@ def iter_conjugate_gradient(
     if not tolerance > 0:
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
     check_minimum("max_iterations", max_iterations, 1)
-    solution = np.zeros_like(right_side)
+    solution = module_of(right_side).zeros_like(right_side)
     residual = right_side
     scale = _dot(right_side, right_side)
     # A right side of 0 has the solution 0.
@@ -102,19 +106,23 @@ def iter_conjugate_gradient(
         with np.errstate(over="ignore", invalid="ignore"):  # the residual tells
             product, *others = multiply(direction)
             length = _ratio(slope, _dot(direction, product), is_open)
+            length = module_of(direction).asarray(length)
             solution = solution + length * direction
             residual = residual - length * product
             images = _sum_up(images, others, length)
             prepared = precondition(residual)
             slope, old_slope = _dot(residual, prepared), slope
-            direction = prepared + _ratio(slope, old_slope, is_open) * direction
+            share = module_of(direction).asarray(_ratio(slope, old_slope, is_open))
+            direction = prepared + share * direction
             history.append(_ratio(_dot(residual, residual), scale, scale > 0))
         iteration += 1
 
 
-def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return the inner product of each column: shape () or (k,)."""
-    return np.einsum("i...,i...->...", first, second)
+def _dot(first: Any, second: Any) -> np.ndarray:
+    """Return the inner product of each column, on the host: shape () or (k,)."""
+    if isinstance(first, np.ndarray):
+        return np.einsum("i...,i...->...", first, second)
+    return to_host((first * second).sum(axis=0))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, where: np.ndarray) -> np.ndarray:

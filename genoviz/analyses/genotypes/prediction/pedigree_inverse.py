@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from genoviz.analyses.genotypes.prediction.preconditioners import SparseInverse
-from genoviz.backend import load_kernel
+from genoviz.analyses.genotypes.prediction.preconditioners import (
+    SparseInverse,
+    invert,
+    sparse_to_device,
+)
+from genoviz.backend import Backend, load_kernel, to_device, to_host
 from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
@@ -211,6 +215,8 @@ class GenotypedInverse:
         int64, shape (n_genotyped,): numbers of the genotyped animals, each once.
     max_inverted
         Maximum number of genotyped animals for the dense inverse.
+    backend
+        Where products are computed.
     options
         Options of the `SparseInverse`.
 
@@ -225,6 +231,7 @@ class GenotypedInverse:
         pedigree: Pedigree,
         genotyped: np.ndarray,
         max_inverted: int = MAX_INVERTED,
+        backend: Backend = "cpu",
         **options: int,
     ) -> None:
         kept = _with_ancestors(pedigree, genotyped)
@@ -244,10 +251,12 @@ class GenotypedInverse:
         inner = numbers[genotyped]
         others = np.setdiff1d(np.arange(inverse.shape[0]), inner)
         rows = inverse[inner]
-        self._among = rows[:, inner]
-        self._across = rows[:, others]
-        self._across_transposed = self._across.T.tocsr()
-        self.diagonal = self._among.diagonal()
+        among, across = rows[:, inner], rows[:, others]
+        self._backend = backend
+        self._among, self._across, self._across_transposed = (
+            sparse_to_device(each, backend) for each in (among, across, across.T)
+        )
+        self.diagonal = among.diagonal()
         self._dense = None
         # Long-selfed lines are nearly identical, which makes A_gg nearly singular.
         if len(inner) <= max_inverted and variances.min() > _LEAST_VARIANCE:
@@ -255,16 +264,22 @@ class GenotypedInverse:
             if pedigree.gamma is not None:
                 shares = group_shares(pedigree)[genotyped]
                 among += shares @ pedigree.gamma @ shares.T
-            self._dense = _invert(among)
+            self._dense = to_device(invert(among), backend)
             return
-        self._others = SparseInverse(inverse[others][:, others], **options)
+        self._others = SparseInverse(inverse[others][:, others], backend=backend, **options)
 
-    def multiply(self, values: np.ndarray) -> np.ndarray:
-        """Return A_gg^-1 @ values, of shape (n_genotyped,) or (n_genotyped, k)."""
+    def multiply(self, values: Any) -> Any:
+        """Return A_gg^-1 @ values, of shape (n_genotyped,) or (n_genotyped, k).
+
+        The product is where the values are, on the host or on the device.
+        """
+        columns = to_device(values, self._backend)
         if self._dense is not None:
-            return self._dense @ values
-        others = self._others.multiply(self._across_transposed @ values)
-        return self._among @ values - self._across @ others
+            product = self._dense @ columns
+        else:
+            others = self._others.multiply(self._across_transposed @ columns)
+            product = self._among @ columns - self._across @ others
+        return to_host(product) if isinstance(values, np.ndarray) else product
 
 
 def _relationships_among(
@@ -280,16 +295,6 @@ def _relationships_among(
         relate(sires, dams, variances, columns)
         among[:, start : start + len(chosen)] = columns[animals]
     return among
-
-
-def _invert(matrix: np.ndarray) -> np.ndarray:
-    """Return the inverse of a positive definite matrix; overwrites the matrix."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    factor, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    lower = np.tril(inverse, -1)
-    return np.tril(inverse) + lower.T
 
 
 def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from genoviz.analyses.genotypes.matrix_parts import KERNEL
+from genoviz.analyses.genotypes.matrix_parts import KERNEL, module_of
 from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.prediction.markers import Markers
-from genoviz.backend import load_kernel, to_host
+from genoviz.backend import Backend, load_kernel, resolve_backend, to_device, to_host
 from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.generators import last_of
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -32,8 +32,7 @@ BLOCK_SIZE = 64
 MAX_SAMPLES = 4096
 MAX_VARIANTS = 2048
 _ROWS_AT_ONCE = 16 * BLOCK_SIZE
-MAX_DENSE, MAX_NEIGHBOURS = 8_000, 40
-_COLUMNS_AT_ONCE = 256
+MAX_DENSE, MAX_NEIGHBOURS = 12_000, 40
 _ROUNDING = 1e-11
 _INNER_TOLERANCE = 1e-28
 _INNER_ITERATIONS = 2_000
@@ -66,7 +65,10 @@ def variant_preconditioner(
     if name == "diagonal":
         squares = (markers.counts * values**2).sum(axis=1)
         diagonal = scale * len(samples) / genotypes.n_samples * squares + ridge
-        return lambda residual: _divide(residual, diagonal)
+        on_device = to_device(diagonal, markers.backend)
+        return lambda residual: _divide(
+            residual, diagonal if module_of(residual) is np else on_device
+        )
     chosen = _spread(samples, MAX_SAMPLES)
 
     def read(rows: slice) -> np.ndarray:
@@ -185,32 +187,34 @@ def _invert_blocks(
         inverses.append(np.linalg.inv(squares + ridge * np.eye(BLOCK_SIZE)))
     inverse = np.concatenate(inverses)
 
-    def precondition(residual: np.ndarray) -> np.ndarray:
+    def precondition(values: Any) -> Any:
+        residual = to_host(values)
         columns = residual.reshape(n_rows, -1)
         padded = np.pad(columns, ((0, len(inverse) * BLOCK_SIZE - n_rows), (0, 0)))
         product = inverse @ padded.reshape(len(inverse), BLOCK_SIZE, -1)
-        return product.reshape(-1, columns.shape[1])[:n_rows].reshape(residual.shape)
+        product = product.reshape(-1, columns.shape[1])[:n_rows].reshape(residual.shape)
+        return module_of(values).asarray(product)
 
     return precondition
 
 
 class SparseInverse:
-    """Products with the inverse of a sparse, positive definite matrix, as A^nn of a pedigree is.
+    """Products with the inverse of a sparse, positive definite matrix, such as A^nn of a pedigree.
 
     Rows with few neighbours are eliminated first, those with the fewest before the others: most
-    animals have few parents, mates and progeny, and their factor stays sparse. What is left, the
-    core of sires and of their mates among each other, fills up. It is a dense matrix there: the
-    Schur complement of what was eliminated, with a Cholesky factor; or, where it is large, it is
-    solved by conjugate gradients to the last digit at each product.
+    animals have few parents, mates and progeny. Their factor is so sparse that its inverse has few
+    more entries, and products with that run in parallel. What is left, the core of sires and their
+    mates, fills up. Its Schur complement is inverted as a dense matrix; a large one is solved by
+    conjugate gradients to the last digit at each product.
 
     Parameters
     ----------
     matrix
         Sparse, float64, shape (n, n).
-    max_dense
-        How many rows the dense core may have.
-    max_neighbours
-        With how many neighbours a row may be eliminated.
+    max_dense, max_neighbours
+        Maximum numbers of rows of a dense core, and of neighbours of a row that is eliminated.
+    backend
+        Where products are computed.
 
     References
     ----------
@@ -219,81 +223,104 @@ class SparseInverse:
     """
 
     def __init__(
-        self, matrix: csr_array, *, max_dense: int = MAX_DENSE, max_neighbours: int = MAX_NEIGHBOURS
+        self,
+        matrix: csr_array,
+        *,
+        max_dense: int = MAX_DENSE,
+        max_neighbours: int = MAX_NEIGHBOURS,
+        backend: Backend = "cpu",
     ) -> None:
-        from scipy.sparse.linalg import splu
+        first, core = _order_by_neighbours(matrix, max_neighbours)
+        first, root = _inverse_root(matrix[first][:, first], first)
+        across, left = (root @ matrix[first][:, core]).tocsr(), matrix[core][:, core]
+        self._first, self._core = (to_device(rows, backend) for rows in (first, core))
+        self._root, self._root_transposed, self._across, self._across_transposed = (
+            sparse_to_device(each, backend) for each in (root, root.T, across, across.T)
+        )
+        if len(core) <= max_dense:
+            inverse = to_device(invert((left - across.T.tocsr() @ across).toarray()), backend)
+            self._solve_core: Precondition = lambda values: inverse @ values
+        else:
+            self._left = sparse_to_device(left, backend)
+            self._diagonal = to_device(left.diagonal(), backend)
+            self._solve_core = self._iterate
 
-        self._first, self._core = _order_by_neighbours(matrix, max_neighbours)
-        rows = matrix[self._first]
-        self._across = rows[:, self._core].tocsr()
-        self._across_transposed = self._across.T.tocsr()
-        self._solve_first = _nothing
-        if len(self._first):
-            # They are in the order of elimination, and the matrix is positive definite.
-            self._solve_first = splu(
-                rows[:, self._first].tocsc(),
-                permc_spec="NATURAL",
-                diag_pivot_thresh=0.0,
-                options={"SymmetricMode": True},
-            ).solve
-        core = matrix[self._core][:, self._core]
-        self._solve_core = _nothing
-        if len(self._core):
-            take = self._factorise if len(self._core) <= max_dense else self._iterate
-            self._solve_core = take(core)
-
-    def multiply(self, values: np.ndarray) -> np.ndarray:
-        """Return the inverse times values, of shape (n,) or (n, k)."""
-        solution = np.empty_like(values)
-        first = self._solve_first(values[self._first])
+    def multiply(self, values: Any) -> Any:
+        """Return the inverse times values, of shape (n,) or (n, k), on the device of the matrix."""
+        solution = module_of(values).empty_like(values)
+        first = self._root @ values[self._first]
         core = self._solve_core(values[self._core] - self._across_transposed @ first)
         solution[self._core] = core
-        solution[self._first] = first - self._solve_first(self._across @ core)
+        solution[self._first] = self._root_transposed @ (first - self._across @ core)
         return solution
 
-    def _factorise(self, core: csr_array) -> Precondition:
-        from scipy.linalg import cho_factor, cho_solve
+    def _iterate(self, right_side: Any) -> Any:
+        """Solve the equations of the core."""
 
-        dense = core.toarray()
-        for start in range(0, len(dense), _COLUMNS_AT_ONCE):
-            columns = slice(start, start + _COLUMNS_AT_ONCE)
-            solved = self._solve_first(self._across[:, columns].toarray())
-            dense[:, columns] -= self._across_transposed @ solved
-        factor = cho_factor(dense, lower=True, overwrite_a=True, check_finite=False)
-        return lambda values: cho_solve(factor, values, check_finite=False)
+        def multiply(values: Any) -> tuple[Any]:
+            return (self._left @ values - self._across_transposed @ (self._across @ values),)
 
-    def _iterate(self, core: csr_array) -> Precondition:
-        diagonal = core.diagonal()
-
-        def multiply(values: np.ndarray) -> tuple[np.ndarray]:
-            first = self._solve_first(self._across @ values)
-            return (core @ values - self._across_transposed @ first,)
-
-        def solve(right_side: np.ndarray) -> np.ndarray:
-            last = last_of(
-                iter_conjugate_gradient(
-                    multiply,
-                    right_side,
-                    lambda residual: (residual.T / diagonal).T,
-                    tolerance=_INNER_TOLERANCE,
-                    max_iterations=_INNER_ITERATIONS,
-                )
+        last = last_of(
+            iter_conjugate_gradient(
+                multiply,
+                right_side,
+                lambda residual: _divide(residual, self._diagonal),
+                tolerance=_INNER_TOLERANCE,
+                max_iterations=_INNER_ITERATIONS,
             )
-            if not last.residuals[-1].max(initial=0.0) <= _LARGEST_RESIDUAL:
-                raise ParameterError(
-                    f"the relationships of {n_words(len(diagonal), 'ancestor')} without genotypes "
-                    "are not "
-                    f"solved after {n_words(last.iteration, 'iteration')}; needs a pedigree of "
-                    "fewer "
-                    "generations"
-                )
-            return last.solution
-
-        return solve
+        )
+        if not last.residuals[-1].max(initial=0.0) <= _LARGEST_RESIDUAL:
+            who, steps = n_words(len(right_side), "ancestor"), n_words(last.iteration, "iteration")
+            raise ParameterError(
+                f"the relationships of {who} without genotypes are not solved after {steps}; needs "
+                "a pedigree of fewer generations"
+            )
+        return last.solution
 
 
-def _nothing(values: np.ndarray) -> np.ndarray:
-    return values
+def sparse_to_device(matrix: Any, backend: Backend) -> Any:
+    """Return a sparse matrix by its rows, in the memory of a backend."""
+    if resolve_backend(backend) == "cpu":
+        return matrix.tocsr()
+    from cupyx.scipy.sparse import csr_matrix
+
+    rows = matrix.tocsr()
+    parts = rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return csr_matrix(tuple(to_device(part, backend) for part in parts), shape=rows.shape)
+
+
+def invert(matrix: np.ndarray) -> np.ndarray:
+    """Return the inverse of a positive definite matrix; overwrites the matrix."""
+    if not len(matrix):
+        return matrix
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, _ = dpotrf(matrix.T, lower=1, overwrite_a=1)
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(inverse, -1)
+    return np.tril(inverse) + lower.T
+
+
+def _inverse_root(matrix: csr_array, rows: np.ndarray) -> tuple[np.ndarray, csr_array]:
+    """Return the rows of a matrix as eliminated, and the sparse W with W'W its inverse."""
+    from scipy.sparse import csr_array, diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    if not len(rows):
+        return rows, csr_array((0, 0))
+    # The rows are in an order of elimination, and the matrix is positive definite.
+    options = {"SymmetricMode": True}
+    factor = splu(matrix.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options=options)
+    one = eye_array(len(rows), format="csr")
+    # The inverse of I - N is I + N + N^2 + ..., and N is strictly triangular.
+    power = (one - factor.L).tocsr()
+    power.eliminate_zeros()
+    inverse = (one + power).tocsr()
+    while power.nnz:
+        power = (power @ power).tocsr()
+        inverse = (inverse + power @ inverse).tocsr()
+    root = diags_array(1 / np.sqrt(factor.U.diagonal())) @ inverse
+    return rows[np.argsort(factor.perm_c)], root.tocsr()
 
 
 def _order_by_neighbours(matrix: csr_array, maximum: int) -> tuple[np.ndarray, np.ndarray]:

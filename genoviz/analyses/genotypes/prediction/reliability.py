@@ -28,7 +28,7 @@ from genoviz.analyses.genotypes.variances.estimate import (
     TRACES,
     iter_relationships_of,
 )
-from genoviz.backend import Backend
+from genoviz.backend import Backend, to_host
 from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -286,14 +286,15 @@ class _OfPedigree:
 
     def gather(self, of_records: np.ndarray) -> np.ndarray:
         n_others = self._parts.n_rows - self._n + self._parts.n_variants
-        return np.pad(of_records, ((0, n_others), (0, 0)))
+        return self._parts.place(np.pad(of_records, ((0, n_others), (0, 0))))
 
     def predict(self, step: GradientStep) -> np.ndarray:
         """Return breeding values without the fixed group effects."""
-        values = step.solution[: self._n]
+        solution = to_host(step.solution)
         if self._pedigree.gamma is not None:
-            return values
-        return values - self._draws.shares @ step.solution[self._n : self._parts.n_rows]
+            return solution[: self._n]
+        of_groups = solution[self._n : self._parts.n_rows]
+        return solution[: self._n] - self._draws.shares @ of_groups
 
 
 def _iter_kinship(markers: Markers) -> Iterator[np.ndarray | None]:

@@ -7,9 +7,11 @@ The equations have two forms: `VariantEquations` with one unknown per variant (s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.prediction.blup_run import (
     BlupSnapshot,
     Solution,
@@ -37,7 +39,7 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
     iter_factorise,
 )
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
-from genoviz.backend import Backend
+from genoviz.backend import Backend, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
@@ -58,9 +60,10 @@ class VariantEquations:
         self.training = parts.training
         self._parts = parts
         no_effects = np.zeros(parts.n_variants)
-        self.right_side = np.concatenate([_right_side(parts), no_effects])
+        self.right_side = parts.place(np.concatenate([_right_side(parts), no_effects]))
         is_rough = preconditioner != "none"
-        self._diagonal = parts.diagonal(parts.weight) if is_rough else np.ones(parts.n_rows)
+        diagonal = parts.diagonal(parts.weight) if is_rough else np.ones(parts.n_rows)
+        self._diagonal = parts.place(diagonal)
         self._precondition_effects = variant_preconditioner(
             preconditioner,
             parts.markers,
@@ -68,26 +71,28 @@ class VariantEquations:
             parts.ratio * parts.ridge,
             scale=parts.ratio / parts.weight * parts.genotyped_inverse.diagonal.mean(),
         )
-        self._common = _common(self, parts.n_rows if is_rough else 0)
+        self._common = _common(self, parts, parts.n_rows if is_rough else 0)
 
-    def multiply(self, direction: np.ndarray) -> Products:
+    def multiply(self, direction: Any) -> Products:
         """Return the left side times breeding values and effects."""
         parts = self._parts
-        animals, variants = parts.multiply(*np.split(direction, [parts.n_rows]))
-        image = parts.ratio * np.concatenate([animals, variants])
+        n = parts.n_rows
+        both = parts.multiply(direction[:n], direction[n:])
+        image = parts.ratio * module_of(direction).concatenate(both)
         parts.add_records(image, direction)
         return (image,)
 
-    def precondition(self, residual: np.ndarray) -> np.ndarray:
+    def precondition(self, residual: Any) -> Any:
         """Return approximate breeding values and effects for a right side."""
-        animals, variants = np.split(residual, [self._parts.n_rows])
-        animals = (animals.T / self._diagonal).T
-        rough = np.concatenate([animals, self._precondition_effects(variants)])
+        n = self._parts.n_rows
+        animals = (residual[:n].T / self._diagonal).T
+        effects = self._precondition_effects(residual[n:])
+        rough = module_of(residual).concatenate([animals, effects])
         return rough + self._common @ (self._common.T @ residual)
 
     def read(self, step: GradientStep) -> Solution:
         """Return effects, breeding values and group effects."""
-        values, effects = np.split(step.solution, [self._parts.n_rows])
+        values, effects = np.split(to_host(step.solution), [self._parts.n_rows])
         return effects, *self._parts.split(values)
 
 
@@ -102,32 +107,35 @@ class AnimalEquations:
     def __init__(self, eliminated: EliminatedEffects, preconditioner: Preconditioner) -> None:
         parts = eliminated.parts
         self.training = parts.training
-        self.right_side = _right_side(parts)
+        self.right_side = parts.place(_right_side(parts))
         self._parts = parts
         self._eliminated = eliminated
         is_rough = preconditioner != "none"
-        self._diagonal = eliminated.diagonal() if is_rough else np.ones(parts.n_rows)
-        self._common = _common(self, parts.n_rows if is_rough else 0)
+        diagonal = eliminated.diagonal() if is_rough else np.ones(parts.n_rows)
+        self._diagonal = parts.place(diagonal)
+        self._common = _common(self, parts, parts.n_rows if is_rough else 0)
 
-    def multiply(self, direction: np.ndarray) -> Products:
+    def multiply(self, direction: Any) -> Products:
         """Return the left side times breeding values, and the resulting effects."""
         parts = self._parts
-        animals, effects = self._eliminated.multiply(direction)
+        animals, effects = map(parts.place, self._eliminated.multiply(to_host(direction)))
         image = parts.ratio * animals
         parts.add_records(image, direction)
         return image, effects
 
-    def precondition(self, residual: np.ndarray) -> np.ndarray:
+    def precondition(self, residual: Any) -> Any:
         """Return approximate breeding values for a right side."""
         return residual / self._diagonal + self._common @ (self._common.T @ residual)
 
     def read(self, step: GradientStep) -> Solution:
         """Return effects, breeding values and group effects."""
         effects = step.images[0] if step.images else np.zeros(self._parts.n_variants)
-        return effects, *self._parts.split(step.solution)
+        return to_host(effects), *self._parts.split(to_host(step.solution))
 
 
-def _common(equations: VariantEquations | AnimalEquations, n_rows: int) -> np.ndarray:
+def _common(
+    equations: VariantEquations | AnimalEquations, parts: SingleStepParts, n_rows: int
+) -> Any:
     """Return the factor of the inverse for a constant shared by all animals and groups.
 
     The intercept absorbs this constant, and Gamma adds almost no information on it, so the
@@ -135,7 +143,11 @@ def _common(equations: VariantEquations | AnimalEquations, n_rows: int) -> np.nd
     """
     direction = np.zeros((len(equations.right_side), min(n_rows, 1)))
     direction[:n_rows] = 1.0
-    return inverse_within(lambda values: equations.multiply(values)[0], direction)
+
+    def multiply(values: np.ndarray) -> np.ndarray:
+        return to_host(equations.multiply(parts.place(values))[0])
+
+    return parts.place(inverse_within(multiply, direction))
 
 
 def _right_side(parts: SingleStepParts) -> np.ndarray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.prediction.blup_training import Training
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
@@ -14,10 +15,8 @@ from genoviz.analyses.genotypes.prediction.pedigree_inverse import (
     group_shares,
     relationship_inverse,
 )
-from genoviz.analyses.genotypes.prediction.preconditioners import (
-    read_values,
-)
-from genoviz.backend import Backend
+from genoviz.analyses.genotypes.prediction.preconditioners import read_values, sparse_to_device
+from genoviz.backend import Backend, resolve_backend, to_device, to_host
 from genoviz.errors import ParameterError, check_choice
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
@@ -88,12 +87,21 @@ class SingleStepParts:
         self.matrix = self.markers.matrix
         self.ridge = self.markers.scale / (1 - weight)
         self.inverse = relationship_inverse(pedigree).tocsr()
-        self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped)
+        self.genotyped_inverse = GenotypedInverse(pedigree, self.genotyped, backend=backend)
         self.shares = group_shares(pedigree)[self.genotyped] * (not has_gamma)
         self.n_animals = len(pedigree.ids)
         self.n_rows = self.n_animals + len(pedigree.groups)
         self.n_variants = genotypes.n_variants
         self._is_shifted = has_free_level(pedigree)
+        self._backend = backend
+        self._is_on_device = resolve_backend(backend) == "cuda"
+        self._inverse_there = sparse_to_device(self.inverse, backend)
+        self._genotyped_there = to_device(self.genotyped, backend)
+        self._shares_there = to_device(self.shares, backend)
+        if training is not None:
+            self._records = tuple(
+                to_device(each, backend) for each in (training.diagonal, training.basis)
+            )
 
     def diagonal(self, weight: float = 1.0) -> np.ndarray:
         """Return roughly the diagonal of the equations of animals and groups.
@@ -110,36 +118,58 @@ class SingleStepParts:
             diagonal[: self.n_animals] += self.training.diagonal
         return diagonal
 
-    def multiply(self, values: np.ndarray, effects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def multiply(self, values: Any, effects: Any) -> tuple[Any, Any]:
         """Return the inverse covariance of animals, groups and variants times their values.
 
         In units of the genetic variance; values are of shape (n_rows,) or (n_rows, k), and effects
-        have as many columns. With the effects eliminated it is the inverse of H.
+        have as many columns. With the effects eliminated it is the inverse of H. The products are
+        where the values are, on the host or on the device.
         """
+        if isinstance(values, np.ndarray) and self._is_on_device:
+            there = (to_device(each, self._backend) for each in (values, effects))
+            animals, variants = self.multiply(*there)
+            return to_host(animals), to_host(variants)
         genotyped = self.take(values)
         polygenic = genotyped - self.matrix.multiply(effects)
         # One product for both, of as many columns as there are.
-        both = np.stack([genotyped, polygenic], axis=-1)
+        both = module_of(values).stack([genotyped, polygenic], axis=-1)
         solved = self.genotyped_inverse.multiply(both.reshape(len(both), -1)).reshape(both.shape)
         of_values, of_polygenic = solved[..., 0], solved[..., 1] / self.weight
-        animals = self.inverse @ values
+        animals = self._inverse_there @ values
         self.add(animals, of_polygenic - of_values)
         variants = self.ridge * effects
-        variants -= self.matrix.multiply_transposed(np.ascontiguousarray(of_polygenic))
+        variants -= self.matrix.multiply_transposed(of_polygenic)
         return animals, variants
 
-    def take(self, values: np.ndarray) -> np.ndarray:
+    def place(self, values: np.ndarray) -> Any:
+        """Return values in the memory of the device."""
+        return to_device(values, self._backend)
+
+    def take(self, values: Any) -> Any:
         """Return [-Q I] times values of groups and animals: genotyped ones without their groups."""
-        return values[self.genotyped] - self.shares @ values[self.n_animals :]
+        genotyped, shares = self._groups_of(values)
+        if not shares.shape[1]:
+            return values[genotyped]
+        return values[genotyped] - shares @ values[self.n_animals :]
 
-    def add(self, image: np.ndarray, values: np.ndarray) -> None:
+    def add(self, image: Any, values: Any) -> None:
         """Add [-Q I]' times values of genotyped animals to those of animals and groups."""
-        image[self.genotyped] += values
-        image[self.n_animals :] -= self.shares.T @ values
+        genotyped, shares = self._groups_of(values)
+        image[genotyped] += values
+        if shares.shape[1]:
+            image[self.n_animals :] -= shares.T @ values
 
-    def add_records(self, image: np.ndarray, values: np.ndarray) -> None:
-        """Add what the records of animals say of values."""
-        image[: self.n_animals] += self.training.project(values[: self.n_animals])
+    def _groups_of(self, values: Any) -> tuple[Any, Any]:
+        """Return the genotyped animals and their shares of groups, where some values are."""
+        if isinstance(values, np.ndarray):
+            return self.genotyped, self.shares
+        return self._genotyped_there, self._shares_there
+
+    def add_records(self, image: Any, values: Any) -> None:
+        """Add what the records of animals say of values, which are on the device."""
+        weights, basis = self._records
+        of_animals = values[: self.n_animals]
+        image[: self.n_animals] += (weights * of_animals.T).T - basis @ (basis.T @ of_animals)
 
     def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a solution as breeding values and those of groups.

@@ -226,7 +226,7 @@ class ProbedCovariance:
         self, multiply: Sequence[Multiply], basis: np.ndarray, *, n_probes: int, seed: int
     ) -> None:
         self._multiply = multiply
-        self._basis = basis
+        self.basis = basis
         n = len(basis)
         self.n_components = len(multiply)
         self.degrees = n - basis.shape[1]
@@ -238,7 +238,7 @@ class ProbedCovariance:
 
     def take(self, values: np.ndarray) -> np.ndarray:
         """Return M @ values."""
-        return values - self._basis @ (self._basis.T @ values)
+        return values - self.basis @ (self.basis.T @ values)
 
     def multiply(self, k: int, columns: np.ndarray) -> np.ndarray:
         """Return M K_k M @ columns."""
