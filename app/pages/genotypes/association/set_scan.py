@@ -38,6 +38,8 @@ TESTS = {
 }  # fmt: skip
 """Columns of -log10 p, and their names in `SetTests`."""
 SETS = "sets"
+WHOLE = {"min_variants": (1, 10**9), "seed": (0, 2**53 - 1)}
+"""Ranges of whole numbers; the last is the largest one of browsers."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class SetRequest:
     ----------
     model
         As of ``genoviz geno sets``, or ``mixed-all``, which leaves no chromosome out.
-    max_maf, weights
+    max_maf, weights, min_variants, seed
         The options.
     feature
         Type of the features of GFF and GTF.
@@ -59,6 +61,8 @@ class SetRequest:
     model: str = AUTO
     max_maf: float = 0.01
     weights: str = "beta"
+    min_variants: int = 1
+    seed: int = 0
     feature: str = GENE
     source: str = ""
 
@@ -68,9 +72,9 @@ class SetRequest:
 
         Examples
         --------
-        >>> SetRequest("mixed", 0.05, source="/data/g.gff3").text
-        'sets:model=mixed,max_maf=0.05,source=/data/g.gff3'
-        >>> read_request(_) == SetRequest("mixed", 0.05, source="/data/g.gff3")
+        >>> SetRequest("mixed", 0.05, seed=3, source="/data/g.gff3").text
+        'sets:model=mixed,max_maf=0.05,seed=3,source=/data/g.gff3'
+        >>> read_request(_) == SetRequest("mixed", 0.05, seed=3, source="/data/g.gff3")
         True
         """
         usual = SetRequest()
@@ -97,6 +101,12 @@ def read_request(text: str) -> SetRequest:
                 found = replace(found, max_maf=float(value))
             except ValueError:
                 raise ParameterError(f"max_maf of sets is {value!r}, needs a number") from None
+        elif key in WHOLE:
+            low, high = WHOLE[key]
+            if not (value.isascii() and value.isdigit() and low <= int(value[:20]) <= high):
+                needed = f"a whole number from {low} to {high}"
+                raise ParameterError(f"{key} of sets is {value!r}, needs {needed}")
+            found = replace(found, **{key: int(value)})
         elif key == "feature" or value in known.get(key, ()):
             found = replace(found, **{key: value})
         else:
@@ -171,6 +181,7 @@ def iter_test_sets(
     options = {
         "covariates": design.covariates, "covariate_names": design.names,
         "max_maf": request.max_maf, "weights": request.weights,
+        "min_variants": request.min_variants, "seed": request.seed,
     }  # fmt: skip
     model = request.model
     if model == AUTO:

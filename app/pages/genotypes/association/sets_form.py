@@ -15,13 +15,20 @@ from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.genotypes.variant_tables import has_features
 from genoviz_app.opening.files import iter_open_source
 from genoviz_app.pages.genotypes.association.choices import LOGISTIC, chosen_design, why_no_cases
-from genoviz_app.pages.genotypes.association.form import FIELDS_WRAP, MIXED_WORDS, ScanControls
+from genoviz_app.pages.genotypes.association.form import (
+    FIELDS_WRAP,
+    MIXED_WORDS,
+    NARROW_WIDTHS,
+    SHRINKS,
+    ScanControls,
+)
 from genoviz_app.pages.genotypes.association.set_scan import (
     AUTO,
     GENE,
     MODELS,
     TESTS,
     WEIGHTS,
+    WHOLE,
     SetRequest,
     SetScan,
     iter_test_sets,
@@ -45,7 +52,7 @@ class SetsForm(ScanControls):
 
     Attributes
     ----------
-    fields, source, path, feature, model, max_maf, weights, test, panel
+    fields, source, path, feature, model, max_maf, weights, min_variants, seed, test, panel
         The fields, and the Panel object.
     task
         The running test.
@@ -63,7 +70,7 @@ class SetsForm(ScanControls):
             pmui.Row(
                 *(self.fields.trait, self.fields.type, self.fields.covariates),
                 *(self.source, self.path, self.feature, self.model, self.max_maf, self.weights),
-                *(self.test, self.run_button),
+                *(self.min_variants, self.seed, self.test, self.run_button),
                 sizing_mode="stretch_width", margin=0, sx=FIELDS_WRAP,
             ),
             pmui.Row(
@@ -81,6 +88,9 @@ class SetsForm(ScanControls):
 
     def _make_fields(self) -> None:
         self.fields = TraitFields(self._state)
+        for name, width in NARROW_WIDTHS.items():
+            field = getattr(self.fields, name)
+            field.stylesheets = [*field.stylesheets, SHRINKS.format(width)]
         self.source = pmui.Select(
             label="Sets", options={FILE: FILE}, value=FILE, width=190, description=SOURCE_WORDS,
             **FIELD,
@@ -105,6 +115,19 @@ class SetsForm(ScanControls):
             label="Weights", options=WEIGHTS, value="beta", width=156, **FIELD,
             description="Beta: 25 (1 - MAF)²⁴, so that rare variants weigh more. None: 1",
         )  # fmt: skip
+        numbers = {
+            name: {"start": low, "end": high, "value": low, **FIELD}
+            for name, (low, high) in WHOLE.items()
+        }
+        self.min_variants = pmui.IntInput(
+            label="Min. variants", width=142, **numbers["min_variants"],
+            description="Sets with fewer variants are not tested",
+        )  # fmt: skip
+        self.seed = pmui.IntInput(
+            label="Seed", width=104, **numbers["seed"],
+            description="Seed of random numbers: which cases are resampled where few make the "
+            "usual tests unreliable, and the random vectors of mixed models",
+        )  # fmt: skip
         self.test = pmui.Select(
             label="Drawn", options=[*TESTS], value=next(iter(TESTS)), width=116, **FIELD,
             description="The test that the plots show, and that ranks the sets",
@@ -119,9 +142,10 @@ class SetsForm(ScanControls):
         source = self.source.value
         if source == FILE:
             source = (self.path.value_input or self.path.value or "").strip()
+        feature = (self.feature.value_input or self.feature.value).strip()
         return SetRequest(
             self.model.value, self.max_maf.value or 0.0, self.weights.value,
-            (self.feature.value_input or self.feature.value).strip() or GENE, source,
+            self.min_variants.value or 1, self.seed.value or 0, feature or GENE, source,
         )  # fmt: skip
 
     @request.setter
@@ -130,6 +154,7 @@ class SetsForm(ScanControls):
         with pn.io.hold():
             self.model.value, self.max_maf.value = request.model, request.max_maf
             self.weights.value, self.feature.value = request.weights, request.feature
+            self.min_variants.value, self.seed.value = request.min_variants, request.seed
             self.source.value = request.source if is_open else FILE
             if not is_open:
                 self.path.param.update(value=request.source, value_input=request.source)

@@ -204,6 +204,8 @@ class SetsPanel:
         words += f"of {scan.title} tested in {n_words(tests.n_samples, 'sample')}. "
         if n_tested:
             words += f"Dashed: p = 0.05 / {n_tested:,}. Columns of tests have −log₁₀ p. "
+        if not scan.request.source:
+            words += "Links do not include them, because the sets are an upload. "
         return words + " ".join(scan.notes)
 
     def _pick_drawn(self, place: int) -> None:

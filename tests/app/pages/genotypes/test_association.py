@@ -880,7 +880,8 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     form = panel.form
     form.run()
     assert "no sets are named" in form.said.object
-    form.request = SetRequest(model, 0.4, "none", source=str(regions))
+    form.request = SetRequest(model, 0.4, "none", 2, 5, source=str(regions))
+    assert (form.min_variants.value, form.seed.value) == (2, 5)
     form.run()
     assert form.run_button.disabled
     poll_until(poll, lambda: panel.table.listed is not None)
@@ -890,6 +891,7 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     write(own)
     line = ["geno", "sets", files, regions, "--pheno", files.with_name("some.pheno.csv")]
     line += ["--trait", trait, "--covariate", "farm", "--max-maf", 0.4, "--weights", "none"]
+    line += ["--min-variants", 2, "--seed", 5]
     with pytest.raises(SystemExit) as end:
         main([*map(str, [*line, *options]), "-o", str(theirs)])
     assert not end.value.code
@@ -930,6 +932,10 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     form.test.value = "Burden"
     np.testing.assert_array_equal(panel.manhattan.track.values, panel.scan.tests.burden_log10_p[:3])
     panel._prepare("svg")()[1](tmp_path / "both.svg")
+    if (trait, model) == ("height", "auto"):
+        form.min_variants.value = 41
+        form.run()
+        poll_until(poll, lambda: "height (linear): 0 of 4" in form.said.object)
     state.keep_all()
     state.param.trigger("kept")
     assert (panel.scan, panel.manhattan.track) == (None, None)
@@ -944,6 +950,11 @@ def test_sets_without_variants_and_wrong_links_are_said(state, session, tmp_path
     panel.form.run()
     poll_until(session.poll, lambda: "has none of the 40 variants in a set" in session.problem)
     assert panel.scan is None
-    for text, words in (("sets:max_maf=x", "needs a number"), ("sets:model=no", "no 'model=no'")):
+    for text, words in (
+        ("sets:max_maf=x", "needs a number"),
+        ("sets:model=no", "no 'model=no'"),
+        ("sets:min_variants=0", "min_variants of sets is '0', needs a whole number from 1"),
+        ("sets:seed=9007199254740992", "seed of sets is '9007199254740992', needs a whole"),
+    ):
         with pytest.raises(ParameterError, match=words):
             read_request(text)
