@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
+import collections
+import itertools
 import math
+
+import numpy as np
 
 from tests.oracles.offtargets import count_misfits, reverse_complement
 
@@ -96,3 +101,110 @@ def longest_stem(guide: str) -> int:
                 if guide[first : first + length] == reverse_complement(word):
                     best = max(best, length)
     return best
+
+
+class Haplotypes:
+    """Paths of a graph, written out; what stands on the same bases of the same nodes is one site.
+
+    Parameters
+    ----------
+    graph
+        What `tests.oracles.gfa.read_gfa_text` returns.
+    reference
+        Name of the path that tells which sites are alleles of the target.
+    """
+
+    def __init__(self, graph, reference: str) -> None:
+        bases = dict(zip(graph.names, graph.sequences, strict=True))
+        self.names, self.walks, self.starts, self.texts = [], [], [], []
+        for name, steps in graph.paths:
+            parts = [reverse_complement(bases[v]) if turned else bases[v] for v, turned in steps]
+            self.names.append(name)
+            self.walks.append(steps)
+            self.starts.append([0, *itertools.accumulate(map(len, parts))])
+            self.texts.append("".join(parts).upper())
+        self.reference = self.names.index(reference)
+        self._visits = collections.defaultdict(list)
+        for step, (node, turned) in enumerate(self.walks[self.reference]):
+            self._visits[node].append((step, turned))
+
+    def places(self, guide: str, limit: int) -> list[tuple]:
+        """Return path, leftmost base, strand and mismatches of all windows with PAM NGG."""
+        found = []
+        for path, text in enumerate(self.texts):
+            letters = np.frombuffer(text.encode(), np.uint8)
+            for strand, pam, word in ((1, "GG", guide), (-1, "CC", reverse_complement(guide))):
+                is_pam = (letters[1:] == ord(pam[0])) & (letters[:-1] == ord(pam[0]))
+                starts = np.flatnonzero(is_pam) - (21 if strand > 0 else 0)
+                starts = starts[(starts >= 0) & (starts <= len(text) - 23)]
+                rows = starts + (0 if strand > 0 else 3)
+                n = np.zeros(len(rows), int)
+                for place, letter in enumerate(word.encode()):
+                    n += letters[rows + place] != letter
+                found += [
+                    (path, int(starts[k]), strand, int(n[k])) for k in np.flatnonzero(n <= limit)
+                ]
+        return found
+
+    def site_at(self, path: int, start: int, strand: int) -> tuple:
+        """Return the bases of a place: its nodes as the guide reads them, and where it begins."""
+        bounds, stop = self.starts[path], start + 23
+        first, last = bisect.bisect_right(bounds, start) - 1, bisect.bisect_left(bounds, stop)
+        nodes = list(self.walks[path][first:last])
+        if strand > 0:
+            return start - bounds[first], tuple(nodes)
+        return bounds[last] - stop, tuple((node, not turned) for node, turned in nodes[::-1])
+
+    def letters_at(self, path: int, start: int, strand: int) -> str:
+        """Return the letters of a place, as the guide reads them."""
+        text = self.texts[path][start : start + 23]
+        return text if strand > 0 else reverse_complement(text)
+
+    def on_reference(self, guide: str, path: int, start: int, strand: int) -> tuple | None:
+        """Return start and strand of the best match among places that shared nodes give."""
+        bounds, text = self.starts[path], self.texts[self.reference]
+        step, best = bisect.bisect_right(bounds, start) - 1, None
+        while bounds[step] < start + 23:
+            node, turned = self.walks[path][step]
+            for visit, is_turned in self._visits[node]:
+                begin, end = self.starts[self.reference][visit : visit + 2]
+                at = start - bounds[step]
+                is_same = turned == is_turned
+                at = begin + at if is_same else end - at - 23
+                if 0 <= at <= len(text) - 23:
+                    sign = strand if is_same else -strand
+                    n = count_misfits(guide + "NGG", self.letters_at(self.reference, at, sign))
+                    if best is None or n < best[0]:
+                        best = (n, at, sign)
+            step += 1
+        return best and best[1:]
+
+    def profile(self, guide: str, start: int, strand: int, limit: int, cfd) -> tuple:
+        """Return figures of a guide that stands at a place of the reference.
+
+        They are: other sites by mismatches, the worst CFD of all haplotypes and of the reference,
+        the lowest specificity, and the number of haplotypes with the target.
+        """
+        sites, first = collections.defaultdict(list), {}
+        for path, at, sign, n in self.places(guide, limit):
+            sites[self.site_at(path, at, sign)].append((path, at, sign, n))
+        for site, places in sites.items():
+            mine = [place[1:3] for place in places if place[0] == self.reference]
+            first[site] = mine[0] if mine else self.on_reference(guide, *places[0][:3])
+        target = self.site_at(self.reference, start, strand)
+        counts = [0] * (limit + 1)
+        counts[0] = -1
+        scores = [([], []) for _ in self.names]
+        with_target = set()
+        for site, places in sites.items():
+            counts[places[0][3]] += 1
+            is_allele = first[site] is not None and first[site] == first[target]
+            for path, at, sign, n in places:
+                score = cfd(guide, self.letters_at(path, at, sign))
+                scores[path][is_allele].append(score)
+                if is_allele and n == 0:
+                    with_target.add(path)
+        others = [away + sorted(alleles)[:-1] for away, alleles in scores]
+        worst = [max(each, default=0) for each in others]
+        specificity = 1 / (1 + max(map(sum, others)))
+        return counts, max(worst), worst[self.reference], specificity, len(with_target)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import defaultdict
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,9 +27,13 @@ from genoviz.analyses.offtargets.guide_properties import (
 )
 from genoviz.analyses.offtargets.scores import cfd_scores
 from genoviz.errors import ParameterError
+from genoviz.io.graph.gfa import read_gfa
 from genoviz.model.sequences.sequences import Sequences
+from tests.analyses.offtargets.test_scores import cfd_of as cfd_by_tables
+from tests.conftest import real_data
 from tests.graphs import make_spelled_graph
 from tests.oracles import guide_design as oracle
+from tests.oracles.gfa import read_gfa_text
 from tests.oracles.offtargets import count_misfits, reverse_complement
 
 PUBLISHED = {
@@ -243,6 +250,61 @@ def test_a_design_on_haplotypes_is_that_of_looking_everywhere(seed, monkeypatch)
     keys = [(-designed.n_haplotypes[row], designed.worst_cfd[row]) for row in designed.order]
     assert keys == sorted(keys)
     assert sorted(designed.order.tolist()) == list(range(len(found)))
+
+
+def count_targets(guide, text):
+    n, at = 0, text.find(guide)
+    while at >= 0:
+        n += text[at + 21 : at + 23] == "GG"
+        at = text.find(guide, at + 1)
+    return n
+
+
+@pytest.mark.parametrize(
+    ("name", "contig", "region", "most"),
+    [
+        ("LPA", "chm13__LPA__tig00000001", (100_000, 100_300), (5, 3)),
+        ("chr6.C4", "grch38#chr6:31972046-32055647", (13_000, 13_100), (2, 6)),
+    ],
+)
+def test_designs_on_real_haplotypes_are_those_of_looking_everywhere(name, contig, region, most):
+    """Kringles of LPA that differ by some bases, and genes of C4 that haplotypes have 1 to 3 times.
+
+    The paths are written out from the lines of the file and searched as texts, whose CFD is the
+    product of the published tables.
+    """
+    path = real_data(f"gfa/{name}.gfa.gz")
+    tables = json.loads(real_data("offtarget/cfd.json").read_text())
+    haplotypes = oracle.Haplotypes(read_gfa_text(gzip.decompress(path.read_bytes())), contig)
+
+    def cfd(guide, site):
+        return cfd_by_tables(SimpleNamespace(guide=guide + "NNN", site=site), tables)
+
+    both_strands = [(text, reverse_complement(text)) for text in haplotypes.texts]
+    text = haplotypes.texts[haplotypes.reference]
+    start, end = region
+    found = find_guides(letters_of(text), "NGG", start=start, end=end)
+    designed = design_guides(found, read_gfa(path), contig=contig, max_mismatches=3, backend="cpu")
+    assert len(found) >= 10
+    assert designed.of_haplotypes == len(haplotypes.names)
+    n_copies = []
+    for row, guide in enumerate(found.guides):
+        place = int(found.starts[row]), int(found.strands[row])
+        counts, *figures, n_with = haplotypes.profile(guide, *place, 3, cfd)
+        assert designed.counts[row].tolist() == counts
+        assert [
+            designed.worst_cfd[row], designed.reference_worst_cfd[row],
+            designed.cfd_specificity[row],
+        ] == pytest.approx(figures)  # fmt: skip
+        assert designed.n_haplotypes[row] == n_with
+        copies = [
+            count_targets(guide, haplotype) + count_targets(guide, turned)
+            for haplotype, turned in both_strands
+        ]
+        n_copies.append(max(copies))
+        if max(copies) == 1:
+            assert n_with == sum(copies)
+    assert (designed.counts.sum(axis=1).max(), max(n_copies)) == most
 
 
 @pytest.mark.parametrize("is_split", [False, True])
