@@ -34,6 +34,16 @@ _CALLED_DISABLED: dict[str, Any] = {
 }
 
 
+_IN_SIGHT: dict[str, Any] = {
+    "popperOptions": {
+        "modifiers": [
+            {"name": "flip", "options": {"fallbackPlacements": ["left", "top", "bottom"]}}
+        ]
+    }
+}
+"""Places a tooltip below or above if it has no room beside its button, where it would be cut."""
+
+
 def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
     """Return the shape of the header: low, and of the page's own colour."""
     toolbar = {"minHeight": f"{_BAR_HEIGHT}px !important"}
@@ -53,7 +63,7 @@ def _parts(bar: str, bar_text: str, line: str) -> dict[str, Any]:
         "MuiButton": _CALLED_DISABLED,
         "MuiIconButton": _CALLED_DISABLED,
         "MuiTooltip": {
-            "defaultProps": {"disableInteractive": True},
+            "defaultProps": {"disableInteractive": True, "slotProps": {"popper": _IN_SIGHT}},
             "styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": "280px"}},
         },
         "MuiDrawer": {

@@ -15,8 +15,9 @@ def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
     """Return the region on a path of the graph, or unchanged if the graph has no such contig.
 
     Contigs also match by their alternative name, chr6 for 6. If several samples have the contig,
-    the region is placed on the one that covers it, if there is only one. (Graphs of a single locus
-    hold a few kb of each reference, each with its own coordinates.)
+    the region is placed on the one that covers it, if there is only one, or else on the only
+    reference that does. (Graphs of a single locus hold a few kb of each reference, each with its
+    own coordinates.)
     """
     if graph is None:
         return region
@@ -48,8 +49,13 @@ def _place(graph: PangenomeGraph, region: PathRegion) -> PathRegion | None:
             clip_to_paths(graph, directory.sub_paths(contig), start, end, is_local=False)
             for contig in directory.meanings(region.path)
         ]
-        reaching = [parts for parts in found if parts]
-        return reaching[0][0] if len(reaching) == 1 else None
+        reaching = [parts[0] for parts in found if parts]
+        if len(reaching) > 1:
+            names = graph.parsed_path_names
+            reaching = [
+                part for part in reaching if names[graph.find_path(part.path)].is_of_reference
+            ]
+        return reaching[0] if len(reaching) == 1 else None
 
 
 def nodes_of(graph: PangenomeGraph, regions: list[PathRegion]) -> np.ndarray:

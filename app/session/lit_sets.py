@@ -167,10 +167,15 @@ class LitSet:
                 found.append(self._stretches_of_path(path) + first)
                 ranges.append((owner, first, first + int(self.graph.path_lengths[path])))
         stretches = np.concatenate(found)
-        owners = np.repeat([owner for owner, _, _ in ranges], [len(each) for each in found[1:]])
-        is_clear = np.ones(len(stretches), bool)  # several samples may share a contig name
+        numbers = np.array([owner for owner, _, _ in ranges], np.int64)
+        owners = np.repeat(numbers, [len(each) for each in found[1:]])
+        # Several samples may share a contig name; see `ContigPaths.choose`.
+        are_references = np.array(contig_paths.are_references, bool)
+        is_of_reference = are_references[owners]
+        is_clear = np.ones(len(stretches), bool)
         for owner, start, end in ranges if len(contig_paths.owners) > 1 else ():
-            is_clear &= (owners == owner) | (stretches[:, 0] >= end) | (stretches[:, 1] <= start)
+            is_other = (owners != owner) & (are_references[owner] | ~is_of_reference)
+            is_clear &= ~is_other | (stretches[:, 0] >= end) | (stretches[:, 1] <= start)
         return stretches[is_clear]
 
     def _stretches_of_path(self, path: int) -> np.ndarray:

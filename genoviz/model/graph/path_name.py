@@ -74,6 +74,19 @@ class PathName:
         fields = (self.sample, self.haplotype, self.contig)
         return "#".join(field for field in fields if field is not None)
 
+    @property
+    def is_of_reference(self) -> bool:
+        """Whether it may be of a reference: haplotype 0 or none; 1, 2, ... are those of a sample.
+
+        Examples
+        --------
+        >>> PathName.parse("GRCh38#0#chr6").is_of_reference
+        True
+        >>> PathName.parse("HG002#1#chr6").is_of_reference
+        False
+        """
+        return self.haplotype in (None, "0")
+
     def cut(self, start: int, end: int) -> str:
         """Return the name of the part from ``start`` to ``end``, bp from the path's first base.
 

@@ -189,6 +189,29 @@ def test_a_contig_of_several_samples_is_that_of_the_only_one_that_reaches_there(
     assert sorted(map(tuple, found)) == [place[:4] for place in places_of(placed)]
 
 
+def test_of_a_reference_and_haplotypes_on_its_contig_the_reference_is_meant():
+    """`genoviz construct` names all paths by the same contig."""
+    names = ("HG1#1#c", "ref#0#c", "HG1#2#c:0-100", "HG2#1#c:200-300")
+    rows = [("c", 10, 20), ("c", 90, 130), ("c", 210, 230), ("HG1#2#c", 10, 20)]
+    graph, annotations = named_graph(*names), make_annotations(rows)
+    placed = place_annotations(graph, annotations)
+    assert places_of(placed) == [
+        (0, 1, 10, 20, False),
+        (1, 1, 90, 100, True),
+        (2, 3, 10, 30, False),  # the only one that has it
+        (3, 2, 10, 20, False),
+    ]
+    ids = annotations.contigs.codes
+    intervals = Intervals(annotations.contigs.names, ids, annotations.starts, annotations.ends)
+    others = place_intervals(graph, intervals)
+    assert (others.n_placed, others.reasons) == (4, ())
+    found = zip(others.rows, others.paths, others.starts, others.ends, strict=True)
+    assert sorted(map(tuple, found)) == [place[:4] for place in places_of(placed)]
+    two = place_annotations(named_graph(*names, "CHM13#0#c"), annotations)
+    assert [place[:2] for place in places_of(two)] == [(2, 3), (3, 2)]
+    assert "'c' could be any of 5 contigs" in two.notes[0]
+
+
 def test_no_annotations_and_no_paths():
     assert len(place_annotations(named_graph("c"), make_annotations([]))) == 0
     placed = place_annotations(make_graph([1], []), make_annotations([("c", 1, 2)]))

@@ -14,6 +14,11 @@ P\tone#chr6:1000-1020\t1+,2+\t*
 P\ttwo#chr6:5000-5020\t2+,1+\t*
 P\tthree#0#chr6:5010-5020\t1+\t*
 P\t9\t1+\t*
+P\tHG1#1#c20\t1+,2+\t*
+P\tref#0#c20\t2+,1+\t*
+P\tHG1#2#c20\t1+,2+\t*
+P\tHG1#2#c21\t1+,2+\t*
+P\tHG1#1#c21\t1+,2+\t*
 """
 
 
@@ -31,6 +36,8 @@ P\t9\t1+\t*
         (("6", 3000, 3001), ("6", 3000, 3001)),
         (("chr9", 4, 60), ("9", 4, 10)),  # as far as there is a path
         (("9", 12, 14), ("9", 12, 14)),
+        (("c20", 12, 14), ("ref#0#c20", 12, 14)),  # the reference of the samples
+        (("c21", 12, 14), ("c21", 12, 14)),
     ],
 )
 def test_a_place_of_a_contig_of_several_samples(tmp_path, place, expected):

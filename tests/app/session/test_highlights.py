@@ -125,6 +125,10 @@ def test_a_contig_of_several_samples_is_lit_where_one_of_them_alone_reaches(sess
     lit = light(session, Highlight("nodes", "node", nodes=np.arange(3), graph=graph))
     assert lit.stretches("c").tolist() == [[10, 20]]
     assert lit.stretches("a#c").tolist() == [[0, 10]]
+    names = ("a#1#c:0-10", "ref#0#c:0-10", "b#1#c:20-30")  # positions on c are the reference's
+    session.opened = OpenGraph("ref", "ref", replace(graph, path_names=names))
+    of_reference = Highlight("nodes", "node", nodes=np.arange(3), graph=session.opened.graph)
+    assert light(session, of_reference).stretches("c").tolist() == [[0, 10], [20, 30]]
 
 
 def test_samples_are_the_nodes_of_their_paths(session):

@@ -17,6 +17,7 @@ from genoviz_app.pages.genotypes.association.choices import trait_of
 from genoviz_app.pages.genotypes.association.snp_facts import (
     GraphAlleles,
     SnpFacts,
+    box_labels,
     card_html,
     find_graph_alleles,
     genotype_names,
@@ -222,8 +223,7 @@ class SnpCard:
             self.boxes.show_nothing()
             return
         names = genotype_names(state.subject, facts.variant)
-        labels = [f"{name} ({len(values):,})" for name, values in zip(names, groups, strict=True)]
-        self.boxes.show(groups, labels, state.trait)
+        self.boxes.show(groups, box_labels(names, groups), state.trait)
 
     def _on_alleles(self, found: GraphAlleles) -> None:
         self._sites = found.sites

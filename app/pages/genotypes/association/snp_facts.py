@@ -35,6 +35,8 @@ EFFECTS = {
 """What the effect of the only column of a genetic model is of."""
 NO_VARIATION = "it does not vary, or covariates explain it"
 N_GENOTYPES = 3
+LONGEST_LABEL = 12
+"""Letters of a genotype that fit below its box."""
 
 
 def p_text(minus_log10_p: float) -> str:
@@ -220,6 +222,20 @@ def genotype_names(genotypes: Genotypes, variant: int) -> list[str]:
     first, second = (short(str(name[variant])) for name in _alleles(genotypes))
     stroke = "" if len(first) == len(second) == 1 else "/"
     return [f"{first}{stroke}{first}", f"{first}{stroke}{second}", f"{second}{stroke}{second}"]
+
+
+def box_labels(names: Sequence[str], groups: Sequence[np.ndarray]) -> list[str]:
+    r"""Return the labels of box plots side by side: genotypes, with numbers of values below.
+
+    Long genotypes are in two lines, because a figure leaves out labels that would overlap.
+
+    Examples
+    --------
+    >>> box_labels(["T/TAATC", "TAATC/TAATCGAT"], [np.zeros(1420), np.zeros(3)])
+    ['T/TAATC\n(1,420)', 'TAATC/\nTAATCGAT\n(3)']
+    """
+    lines = (name.replace("/", "/\n") if len(name) > LONGEST_LABEL else name for name in names)
+    return [f"{line}\n({len(values):,})" for line, values in zip(lines, groups, strict=True)]
 
 
 def short(allele: str, maximum: int = 8) -> str:

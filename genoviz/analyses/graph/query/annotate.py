@@ -25,8 +25,9 @@ def place_annotations(
     sub-path of the contig gets its part. Contigs are matched as in
     :func:`genoviz.analyses.graph.query.regions.resolve_region`. If that fails, names are tried with
     or without ``chr``, or with fewer PanSN fields, and a note says so. If several samples have a
-    contig of that name, an annotation is placed on the one sample whose paths cover its position.
-    Annotations that several samples cover are not placed; a note lists the unambiguous names.
+    contig of that name, an annotation is placed on the one sample whose paths cover its position,
+    or on the one reference among those that do (`ContigPaths.choose`). Others that several samples
+    cover are not placed; a note lists the unambiguous names.
 
     Parameters
     ----------
@@ -137,12 +138,11 @@ def _place_contig(
         path: _is_inside(starts - first, ends - first, int(graph.path_lengths[path]))
         for path, first in firsts.items()
     }
-    n_owners = sum(
-        np.logical_or.reduce([inside[path] for path in owner]).astype(np.int64)
-        for owner in found.owners
-    )
+    has = [np.logical_or.reduce([inside[path] for path in owner]) for owner in found.owners]
+    n_owners, chosen = found.choose(np.array(has))
+    owner_of = {path: owner for owner, paths in enumerate(found.owners) for path in paths}
     for path, is_inside in inside.items():
-        here = is_inside & (n_owners == 1)
+        here = is_inside & (chosen == owner_of[path])
         if not here.any():
             continue
         length = int(graph.path_lengths[path])
@@ -156,7 +156,7 @@ def _place_contig(
             np.full(len(local_starts), -firsts[path], np.int64),
         )
     outcome.n_outside += int((n_owners == 0).sum())
-    n_ambiguous = int((n_owners > 1).sum())
+    n_ambiguous = int(((n_owners > 1) & (chosen < 0)).sum())
     if n_ambiguous:
         outcome.ambiguous[contig] = n_ambiguous
         outcome.reasons.append(found.ambiguity)
@@ -184,35 +184,55 @@ class ContigPaths:
         Name of the contig in the graph.
     ambiguity
         Why another contig may be meant, as part of a sentence; "" if the name is unambiguous.
+    are_references
+        Whether each contig may be of a reference; see `PathName.is_of_reference`.
     """
 
     owners: tuple[tuple[int, ...], ...] = ()
     is_local: bool = False
     name: str = ""
     ambiguity: str = ""
+    are_references: tuple[bool, ...] = ()
 
     @property
     def paths(self) -> tuple[int, ...]:
         """The paths of all contigs."""
         return sum(self.owners, ())
 
+    def choose(self, has: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the contig that each position belongs to.
+
+        That is the only one that has the position, or else the only reference among those that
+        have it: files give positions on a reference, not on the haplotypes of samples.
+
+        ``has`` is bool, shape (n_contigs, n): whether the paths of a contig have a position. The
+        result is the number of contigs that have each position, and the index of the chosen one or
+        -1; both int64, shape (n,).
+        """
+        n_having = has.sum(axis=0, dtype=np.int64)
+        of_references = has & np.array(self.are_references, bool)[:, None]
+        meant = np.where(n_having == 1, has, of_references)
+        is_clear = meant.sum(axis=0) == 1
+        return n_having, np.where(is_clear, meant.argmax(axis=0), -1)
+
 
 def find_contig_paths(graph: PangenomeGraph, contig: str, sample: str | None = None) -> ContigPaths:
     """Return the paths of a contig, matched by its own name or by a variant of it.
 
-    Several samples may have a contig of that name. A position on it then belongs to the sample
-    whose paths cover it, if there is only one.
+    Several samples may have a contig of that name; `ContigPaths.choose` tells which is meant.
     """
     directory = graph.path_directory
     exact = directory.exact(contig)
     if exact and PathName.parse(contig).whole != contig:
-        return ContigPaths((exact,), True, contig)
+        return ContigPaths((exact,), True, contig, "", (True,))
     for name in _other_names(contig):
         wholes = directory.meanings(name, sample=sample)
         if wholes:
             ambiguity = directory.explain(name, wholes) if len(wholes) > 1 else ""
             owners = tuple(directory.sub_paths(whole) for whole in wholes)
-            return ContigPaths(owners, False, name, ambiguity)
+            names = graph.parsed_path_names
+            are_references = tuple(names[paths[0]].is_of_reference for paths in owners)
+            return ContigPaths(owners, False, name, ambiguity, are_references)
     return ContigPaths()
 
 

@@ -54,7 +54,8 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
     A contig matches the exact name of a path, with positions from the path's first base, or the
     graph's name of the contig, as in :func:`annotate_graph`, with positions of the contig. If
     several samples have a contig of that name, an interval is on that of the one sample whose paths
-    extend there. Intervals are clipped to the path. An empty interval is on the node of its base.
+    extend there, or of the one reference among those. Intervals are clipped to the path. An empty
+    interval is on the node of its base.
     """
     ids = intervals.contig_ids
     order = _order(ids)
@@ -70,11 +71,11 @@ def place_intervals(graph: PangenomeGraph, intervals: Intervals) -> PlacedInterv
         if not contig_paths.owners:
             unknown.append(name)
             continue
-        found, n_owners = _place_on(graph, intervals, rows, contig_paths)
+        found, n_owners, chosen = _place_on(graph, intervals, rows, contig_paths)
         parts += found
-        n_placed += int(np.count_nonzero(n_owners == 1))
+        n_placed += int(np.count_nonzero(chosen >= 0))
         n_outside += int(np.count_nonzero(n_owners == 0))
-        if (n_owners > 1).any():
+        if ((n_owners > 1) & (chosen < 0)).any():
             reasons.append(contig_paths.ambiguity)
     empty = np.empty(0, np.int64)
     found = [np.concatenate([empty, *column]) for column in zip(*parts, strict=True)] or [empty] * 4
@@ -97,28 +98,26 @@ def _place_on(
     intervals: Intervals,
     rows: np.ndarray,
     contig_paths: ContigPaths,
-) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray]:
-    """Return rows, paths, starts and ends for each path, and the number of owners of each row.
-
-    Rows on paths of several owners are left out.
-    """
+) -> tuple[list[tuple[np.ndarray, ...]], np.ndarray, np.ndarray]:
+    """Return rows, paths, starts and ends for each path, and what `ContigPaths.choose` does."""
     starts, ends = intervals.starts[rows], intervals.ends[rows]
     ends = np.maximum(ends, starts + 1)
     is_local = contig_paths.is_local
     firsts = {path: 0 if is_local else int(graph.path_starts[path]) for path in contig_paths.paths}
     stops = {path: first + int(graph.path_lengths[path]) for path, first in firsts.items()}
-    n_owners = np.zeros(len(rows), np.int64)
-    for paths in contig_paths.owners:
-        has = np.zeros(len(rows), bool)
+    has = np.zeros((len(contig_paths.owners), len(rows)), bool)
+    for owner, paths in enumerate(contig_paths.owners):
         for path in paths:
-            has |= (starts < stops[path]) & (ends > firsts[path])
-        n_owners += has
+            has[owner] |= (starts < stops[path]) & (ends > firsts[path])
+    n_owners, chosen = contig_paths.choose(has)
     parts = []
-    for path, first in firsts.items():
-        here = (n_owners == 1) & (starts < stops[path]) & (ends > first)
-        low, high = np.maximum(starts[here], first), np.minimum(ends[here], stops[path])
-        parts.append((rows[here], np.full(len(low), path, np.int64), low - first, high - first))
-    return parts, n_owners
+    for owner, paths in enumerate(contig_paths.owners):
+        for path in paths:
+            first = firsts[path]
+            here = (chosen == owner) & (starts < stops[path]) & (ends > first)
+            low, high = np.maximum(starts[here], first), np.minimum(ends[here], stops[path])
+            parts.append((rows[here], np.full(len(low), path, np.int64), low - first, high - first))
+    return parts, n_owners, chosen
 
 
 def find_nodes_below(
