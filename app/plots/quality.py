@@ -114,6 +114,7 @@ class DistanceFigures:
     """
 
     nothing = "Nothing measured yet"
+    not_sampled = "No path has two nodes."
 
     def __init__(self) -> None:
         self.bars, self._note = make_figure(
@@ -138,15 +139,17 @@ class DistanceFigures:
         self._image = ColumnDataSource({name: [] for name in IMAGE})
         colours = LinearColorMapper(palette=list(ramp_palette(DENSITY)), low=0, nan_color=GROUND)
         self.pairs.image(*IMAGE, source=self._image, color_mapper=colours)
-        self.pairs.add_layout(
-            Slope(gradient=1, y_intercept=0, line_color=RIGHT_COLOUR, line_dash="dashed")
+        self._equal = Slope(
+            gradient=1, y_intercept=0, line_color=RIGHT_COLOUR, line_dash="dashed", visible=False
         )
+        self.pairs.add_layout(self._equal)
 
-    def show(self, found: DistanceStress | None) -> None:
-        """Draw the stress by distance; None for no data."""
-        is_there = found is not None and found.n_terms.any()
+    def show(self, found: DistanceStress | None, nothing: str = "") -> None:
+        """Draw the stress by distance; None for no data, for which ``nothing`` gives the reason."""
+        is_there = self._equal.visible = found is not None and bool(found.n_terms.any())
+        why_not = (nothing or self.nothing) if found is None else self.not_sampled
         for note in (self._note, self._pairs_note):
-            note.show("" if is_there else self.nothing)
+            note.show("" if is_there else why_not)
         if not is_there:
             return
         drawn = np.flatnonzero(found.n_terms > 0)

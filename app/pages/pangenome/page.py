@@ -98,12 +98,10 @@ class PangenomePage(Page):
             self.view.bar.top.insert(0, self.chromosomes.leave_button)
         self.picker = SourcePicker(session)
         self._follower = LinkFollower(session, self.view)
-        self._marks = SharedMarks(session, self.view)
+        self._marks = SharedMarks(session, self.view, lambda: self.dock.show(NodeCard))
         session.runs.choose_colour = self.view.bar.colours.choose
         self.dock = Dock(DOCK_PANELS, lambda kind: kind(session, self.view))
-        self.view.picture.on_click(lambda _: self.dock.show(NodeCard))
         self.view.picture.on_label(lambda _: self.dock.show(AnnotationList))
-        self.view.picture.on_select(lambda nodes: self.dock.show(NodeCard) if len(nodes) else None)
         self.facts = pn.pane.HTML("", stylesheets=[NUMBERS], sizing_mode="stretch_width")
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
         session.param.watch(self._on_opened, "opened")

@@ -255,6 +255,15 @@ class QualityState(param.Parameterized):
         """Whether there is a layout to measure."""
         return self.runs.has_layout
 
+    @property
+    def waits(self) -> str:
+        """What the measurements wait for, while there are none."""
+        if self.measuring.is_open:
+            return "The layout is being measured."
+        if self.runs.is_moving:
+            return "The layout is measured when it is at rest."
+        return "Press Measure to measure the layout."
+
     def measure(self) -> None:
         """Measure the current layout."""
         graph, layout = self.graph, self.layout

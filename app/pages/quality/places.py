@@ -23,17 +23,15 @@ from genoviz_app.plots.quality import DistanceFigures
 from genoviz_app.session.lit_sets import Highlight
 
 N_LIT = 100
-BEING_MEASURED = "The layout is being measured."
-RESTS_FIRST = "A layout is measured when it is at rest."
 WORDS = ":host { font-size: 12.5px; line-height: 1.5; } p { margin: 6px 10px; opacity: 0.85; }"
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 PLACE_COLUMNS = (
-    Column("Node", share=2),
-    Column("Path", share=4),
-    Column("Position", is_number=True, share=2, least=POSITION),
-    Column("Stress", is_number=True, share=2, format="0,0.0000"),
-    Column("Gap behind (bp)", is_number=True, share=2, format="0,0.0"),
-    Column("Why", share=5),
+    Column("Node", share=9),
+    Column("Path", share=30),
+    Column("Position", is_number=True, share=9, least=POSITION),
+    Column("Stress", is_number=True, share=9, format="0,0.0000"),
+    Column("Gap behind (bp)", is_number=True, share=12, format="0,0.0"),
+    Column("Why", share=36),
 )
 PATH_COLUMNS = (
     Column("Path", share=5),
@@ -51,7 +49,7 @@ class WorstPlaces:
 
     def __init__(self, state: QualityState) -> None:
         self._state, self.is_shown = state, False
-        self.nodes, self._waits = np.empty(0, np.int64), RESTS_FIRST
+        self.nodes, self._waits = np.empty(0, np.int64), state.waits
         self.table = RemoteTable(PLACE_COLUMNS, placeholder="Node or path", on_row=self._on_row)
         light = light_button(
             state.session, self._worst, f"the {N_LIT} worst nodes", margin=(4, 4, 0, 8)
@@ -92,11 +90,9 @@ class WorstPlaces:
 
     def poll(self) -> None:
         """Show what is missing while there are no measurements."""
-        waits = BEING_MEASURED if self._state.measuring.is_open else RESTS_FIRST
-        if waits != self._waits:
-            self._waits = waits
-            if self._state.measured is None:
-                self._show()
+        if self._state.measured is None and self._state.waits != self._waits:
+            self._waits = self._state.waits
+            self._show()
 
     def _file(self) -> tuple[str, Writer]:
         measured = self._state.measured
@@ -190,7 +186,7 @@ class ByDistance:
     has_figure = True
 
     def __init__(self, state: QualityState) -> None:
-        self._state, self.is_shown = state, False
+        self._state, self.is_shown, self._waits = state, False, state.waits
         self.figures = DistanceFigures()
         self._turn = Turn(self.figures.bars, self._draw)
         words = (
@@ -209,4 +205,10 @@ class ByDistance:
 
     def _draw(self) -> None:
         measured = self._state.measured
-        self.figures.show(None if measured is None else measured.distances)
+        self.figures.show(None if measured is None else measured.distances, self._waits)
+
+    def poll(self) -> None:
+        """Show what is missing while there are no measurements."""
+        if self._state.measured is None and self._state.waits != self._waits:
+            self._waits = self._state.waits
+            self._turn.ask()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,9 +30,19 @@ class SharedMarks:
 
     While another page is docked, the picture shows that page's region, and the user's view of the
     picture becomes the region. Such a region is not marked, because it fills the view.
+
+    Parameters
+    ----------
+    session, view
+        The session, and the view with the picture.
+    on_picked
+        Called when nodes are picked in the picture, or when it goes to nodes picked elsewhere.
     """
 
-    def __init__(self, session: Session, view: LayoutView) -> None:
+    def __init__(
+        self, session: Session, view: LayoutView, on_picked: Callable[[], None] = lambda: None
+    ) -> None:
+        self._on_picked = on_picked
         self._session, self._picture, self._run = session, view.picture, view.run
         self._n_marks = 0
         self._question = Question(session, "nodes of a region", self._on_region)
@@ -57,6 +68,8 @@ class SharedMarks:
 
     def _pick(self, nodes: np.ndarray) -> None:
         self._session.picked = np.asarray(nodes, np.int64)
+        if len(nodes):
+            self._on_picked()
 
     def poll(self) -> None:
         """Make the docked page follow the user's view of the picture once it rests."""
@@ -112,6 +125,8 @@ class SharedMarks:
         lit, opened = event.new, self._session.opened
         if lit is None or opened is None or not len(lit.nodes):
             return
+        if np.array_equal(lit.nodes, self._session.picked):
+            self._on_picked()
         region = lit.only_place(opened.graph)
         if region is None:
             self._picture.look_at_nodes(lit.nodes)

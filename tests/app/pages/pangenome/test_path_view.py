@@ -20,6 +20,7 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
     region_parts,
     region_title,
 )
+from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import OpenGraph
 from tests.app.conftest import poll_until
 from tests.graphs import make_graph, random_graph
@@ -41,6 +42,22 @@ def opened(session, graph):
 
     poll_until(poll, lambda: panel.track.content is not None)
     return SimpleNamespace(session=session, view=view, panel=panel, poll=poll, graph=graph)
+
+
+def test_the_facts_of_nodes_picked_on_another_page_are_shown_when_it_leads_to_them(session, graph):
+    shown, view = [], LayoutView(submit=session.submit)
+    session.opened = OpenGraph("small", "small", graph)
+    view.set_graph(graph)
+    marks = SharedMarks(session, view, lambda: shown.append(session.picked.tolist()))
+    session.picked = np.array([1])
+    assert shown == []  # the other page stays in front
+    session.highlights.want(LitSet.of_found(None, np.array([0])))
+    assert shown == []
+    session.highlights.want(LitSet.of_found(None, session.picked))
+    assert shown == [[1]]
+    marks._pick(np.array([0, 1]))
+    marks._pick(np.array([], np.int64))
+    assert shown == [[1], [0, 1]]
 
 
 def profile_length(panel):

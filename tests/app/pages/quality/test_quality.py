@@ -23,6 +23,7 @@ from genoviz_app.pages.quality.measured import both_frame, worst_frame
 from genoviz_app.pages.quality.runs import measured_elsewhere
 from genoviz_app.plots.quality import CurvesFigure, RatioFigure, ScatterFigure
 from genoviz_app.server.settings import SETTINGS
+from genoviz_app.session.layout_runs import LayoutRuns
 from genoviz_app.session.session import Session
 from tests.app.conftest import GFA, poll_until
 from tests.graphs import make_graph
@@ -188,6 +189,18 @@ def test_what_is_linked_is_the_tab():
     assert page.link.tab == ""
     page.follow(replace(page.link, tab="by-distance"))
     assert page.link.tab == "by-distance"
+    session.close()
+
+
+def test_figures_say_what_they_wait_for(monkeypatch):
+    session = Session()
+    view = QualityPage(session).views.view("By distance")
+    view.poll()
+    assert view.figures._note.words == "Press Measure to measure the layout."
+    assert not view.figures._equal.visible
+    monkeypatch.setattr(LayoutRuns, "is_moving", property(lambda _: True))
+    view.poll()
+    assert view.figures._pairs_note.words == "The layout is measured when it is at rest."
     session.close()
 
 
