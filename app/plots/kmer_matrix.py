@@ -88,7 +88,8 @@ class MatrixFigure:
         self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
         self._mapper.high = max(float(counts.max(initial=2)), 2.0)
         # The colour bar is redrawn for new ticks, but not for a new ticker.
-        self._ticker.ticks = count_ticks(int(self._mapper.high))
+        most = int(self._mapper.high)
+        self._ticker.ticks = count_ticks(most) if min_rows > 1 else [1, most]  # a low bar
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
         self.figure.y_range.update(start=-max(n_rows, min_rows), end=0)
         self.note.show("" if counts.size else NOTHING)

@@ -83,6 +83,7 @@ class KmersPage(Page):
         self.nothing = EmptyState(self, NOTHING, graph)
         self.state.param.watch(self._follow_index, "index")
         session.indexes.param.watch(self._follow_index, "opening")
+        self.state.param.watch(self._follow_index, "is_awaited")
         self._follow_index()
 
     @property
@@ -139,6 +140,7 @@ class KmersPage(Page):
         if link.region is not None and self._session.region is None:
             self._session.region = link.region
         self._link = link
+        self._look_for_graph()
 
     def poll(self) -> None:
         """Update the page; called some twenty times per second."""
@@ -163,17 +165,24 @@ class KmersPage(Page):
 
     def _follow_link(self) -> None:
         """Index the graph of a link once it is open."""
-        link = self._link
+        link, session = self._link, self._session
         if link is None:
             return
+        self._look_for_graph()
         if link.sequences != GRAPH_SOURCE:
             self._link = None
-        elif self._session.opened is not None and not self._session.is_opening:
+        elif session.opened is not None and not session.is_opening:
             self._link = None
-            index, graph = self.state.index, self._session.opened.graph
+            index, graph = self.state.index, session.opened.graph
             if index is None or index.built.graph is not graph:
-                with self._session.following():
+                with session.following():
                     self.picker.open_graph()
+
+    def _look_for_graph(self) -> None:
+        """Tell whether the graph of a link is still being opened."""
+        link = self._link
+        is_of_graph = link is not None and link.sequences == GRAPH_SOURCE
+        self.state.is_awaited = is_of_graph and self._session.is_opening
 
     def _watch_building(self) -> None:
         """Show the progress of the first index if it is slow to build."""
@@ -191,7 +200,8 @@ class KmersPage(Page):
 
     def _follow_index(self, *_events: Any) -> None:
         index = self.state.index
-        is_there = index is not None or self._session.indexes.opening is not None
+        is_coming = self._session.indexes.is_opening or self.state.is_awaited
+        is_there = index is not None or is_coming
         with pn.io.hold():
             self.nothing.show(not is_there)
             self.views.panel.visible = is_there

@@ -17,6 +17,7 @@ from genoviz.model.sequences.bases import reverse_complement
 from genoviz_app.opening.index_data import BuiltIndex
 
 N_TRIES, FEW = 3, 200
+NO_PATHS = np.empty(0, np.int64)
 MAX_LETTERS = 5_000_000
 """Maximum length of the field's text; browsers truncate longer text."""
 
@@ -33,6 +34,10 @@ class CountAnswer:
         Counting mode: ``"both"``, ``"forward"`` or ``"canonical"``.
     counts, forward
         int64, shape (n,): hits of each k-mer, and those on the forward strand.
+    n_with
+        int64, shape (n,): number of paths of a graph that have each k-mer; empty for a genome.
+    n_paths
+        Number of paths of the graph.
     seconds
         Duration of counting.
     problem
@@ -45,6 +50,8 @@ class CountAnswer:
     forward: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     seconds: float = 0.0
     problem: str = ""
+    n_with: np.ndarray = field(default_factory=lambda: NO_PATHS)
+    n_paths: int = 0
 
 
 def iter_count_text(built: BuiltIndex, text: str, strand: str) -> Generator[Any, None, CountAnswer]:
@@ -55,16 +62,18 @@ def iter_count_text(built: BuiltIndex, text: str, strand: str) -> Generator[Any,
         seconds = []
         for _ in range(N_TRIES if len(kmers) <= FEW else 1):
             start = time.perf_counter()
-            counts = yield from _count(built, kmers, strand)
+            counts, n_with = yield from _count(built, kmers, strand)
             seconds.append(time.perf_counter() - start)
         forward = counts
         if strand == "canonical":
-            forward = yield from _count(built, [canonical(kmer) for kmer in kmers], "forward")
+            forward, _ = yield from _count(built, [canonical(kmer) for kmer in kmers], "forward")
         elif strand == "both":
-            forward = yield from _count(built, kmers, "forward")
+            forward, _ = yield from _count(built, kmers, "forward")
     except GenovizError as error:
         return CountAnswer(strand=strand, problem=str(error))
-    return CountAnswer(kmers, strand, counts, np.minimum(forward, counts), min(seconds))
+    n_paths = 0 if built.graph is None else built.graph.n_paths
+    forward = np.minimum(forward, counts)
+    return CountAnswer(kmers, strand, counts, forward, min(seconds), "", n_with, n_paths)
 
 
 def _check_length(text: str) -> None:
@@ -77,17 +86,17 @@ def _check_length(text: str) -> None:
 
 def _count(
     built: BuiltIndex, kmers: Sequence[Kmer], strand: str
-) -> Generator[Any, None, np.ndarray]:
-    """Return the hits of k-mers on all contigs, or on all paths of a graph; yields repeatedly."""
+) -> Generator[Any, None, tuple[np.ndarray, np.ndarray]]:
+    """Return the hits of k-mers, and on how many paths of a graph each is; yields repeatedly."""
     if built.pangenome is not None:
         counts = yield from iter_count_per_path(built.pangenome, kmers, strand=strand)
-        return counts.sum(axis=1)
+        return counts.sum(axis=1), np.count_nonzero(counts, axis=1)
     if len(kmers) == 1:
-        return count_kmers(built.index, kmers, strand=strand)
+        return count_kmers(built.index, kmers, strand=strand), NO_PATHS
     for step in iter_count_kmers(built.index, kmers, strand=strand):
         if step.counts is None:
             yield step
-    return step.counts
+    return step.counts, NO_PATHS
 
 
 def canonical(kmer: Kmer) -> Kmer:

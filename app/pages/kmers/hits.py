@@ -174,7 +174,8 @@ def hit_rows(built: BuiltIndex, hits: HitSet, first: int) -> TableRows:
     hidden = ["Nodes"] if has_context else ["Context", "Masked"]
     if has_context and not any(masks):
         hidden = ["Masked", "Nodes"]
-    return TableRows(frame, words, codes, "", tuple(hidden))
+    shares = () if has_context else (("Contig or path", 9),)  # names of paths are long
+    return TableRows(frame, words, codes, "", tuple(hidden), shares=shares)
 
 
 def node_texts(built: BuiltIndex, hits: HitSet, block: slice) -> list[str]:

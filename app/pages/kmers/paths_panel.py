@@ -35,8 +35,8 @@ ALONE, WITH_OTHERS = {"flex": "0 0 200px"}, {"flex": "1 1 0", "min-height": "0"}
 LISTS = """
 :host { font-size: 12.5px; font-variant-numeric: tabular-nums; overflow-y: auto; }
 h3 { font-size: 13px; margin: 4px 10px; }
-ul { list-style: none; margin: 0 10px 12px; padding: 0; column-width: 270px; }
-li { overflow-wrap: anywhere; break-inside: avoid; padding: 1px 0; }
+ul { list-style: none; margin: 0 10px 12px; padding: 0; column-width: 330px; }
+li { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; padding: 1px 0; }
 """
 TEXT = ":host { font-size: 12.5px; font-variant-numeric: tabular-nums; }"
 
@@ -269,12 +269,13 @@ class PathsPanel:
 def where_html(matrix: Matrix, noun: str) -> str:
     """Return on how many paths the first k-mer is; they are listed below."""
     n, n_there = len(matrix.columns), int(np.count_nonzero(matrix.counts[0]))
-    share = {0: "none", n: "all"}.get(n_there, f"{n_there:,}")
-    return f"is on {share} of {n_words(n, noun)}"
+    if n_there == n:
+        return f"is on all {n:,} {noun}s" if n > 1 else f"is on the only {noun}"
+    return f"is on {f'{n_there:,}' if n_there else 'none'} of {n_words(n, noun)}"
 
 
 def lists_html(matrix: Matrix, noun: str) -> str:
-    """Return the names of the paths with the first k-mer and their counts, and of the others."""
+    """Return the names of the paths with the first k-mer, after their counts, and of the others."""
     counts = matrix.counts[0]
     there, others = np.flatnonzero(counts), np.flatnonzero(counts == 0)
     parts = []
@@ -282,7 +283,8 @@ def lists_html(matrix: Matrix, noun: str) -> str:
         if len(columns):
             names = ((matrix.columns[column], int(counts[column])) for column in columns.tolist())
             items = "".join(
-                f"<li>{escape(name)}{f' × {n:,}' if n > 1 else ''}</li>" for name, n in names
+                f'<li title="{escape(name)}">{f"{n:,} × " if n > 1 else ""}{escape(name)}</li>'
+                for name, n in names
             )
             parts.append(f"<h3>{title} {n_words(len(columns), noun)}</h3><ul>{items}</ul>")
     return "".join(parts)

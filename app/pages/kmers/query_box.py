@@ -34,6 +34,7 @@ i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin
 """
 NO_INDEX = "<p>Open a genome first, at the left.</p>"
 COMING = "<p>The index is being built. K-mers are counted when it is ready.</p>"
+AWAITED = "<p>The graph is being opened. Then its paths are indexed, and k-mers are counted.</p>"
 NO_QUERY = "<p>Enter a k-mer; its hits are counted as you type.</p>"
 
 
@@ -81,7 +82,7 @@ class QueryBox:
             margin=(12, 6, 0, 0),
         )
         self.example.on_click(lambda _: write_example())
-        self.readout = pn.pane.HTML(NO_INDEX, stylesheets=[STYLE], width=310, margin=(6, 8, 0, 6))
+        self.readout = pn.pane.HTML(NO_INDEX, stylesheets=[STYLE], width=345, margin=(6, 8, 0, 6))
         self.panel = pmui.Row(
             self.field, self.example, self.strand, self.readout,
             sizing_mode="stretch_width", margin=(0, 0, 6, 0), sx=WRAPS,
@@ -89,7 +90,7 @@ class QueryBox:
         self.field.param.watch(self._on_typing, "value_input")
         self.field.param.watch(self._on_typing, "value")
         self.strand.param.watch(self._on_strand, "value")
-        state.param.watch(self._show, ["answer", "index"])
+        state.param.watch(self._show, ["answer", "index", "is_awaited"])
         state.session.indexes.param.watch(self._show, "opening")
         state.param.watch(self._follow, ["text", "strand"])
         self._show()
@@ -131,7 +132,9 @@ class QueryBox:
             self.field.error_state = bool(problem)
             allow(self.example, "" if has_index else "open a genome or a graph first")
             if not has_index:
-                self.readout.object = COMING if state.session.indexes.is_opening else NO_INDEX
+                is_coming = state.session.indexes.is_opening
+                missing = AWAITED if state.is_awaited else NO_INDEX
+                self.readout.object = COMING if is_coming else missing
             elif state.answer is None:
                 self.readout.object = NO_QUERY
             else:
@@ -150,5 +153,7 @@ def readout_html(answer: CountAnswer) -> str:
         if answer.strand != "forward"
         else "forward strand only"
     )
+    if len(answer.n_with) == 1:
+        parts += f" &ensp;on {int(answer.n_with[0]):,} of {n_words(answer.n_paths, 'path')}"
     what = n_words(n_hits, "hit")
     return f'<p class="hits"><span>{what}</span><small>{took}</small></p><p>{parts}</p>'

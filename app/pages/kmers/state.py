@@ -34,6 +34,7 @@ class KmerState(param.Parameterized):
         The session of the page's tab.
     """
 
+    is_awaited = param.Boolean(doc="Whether the graph of a link is still being opened.")
     index = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index.")
     text = param.String(doc="The k-mers, as they were written.")
     strand = param.Selector(objects=list(STRANDS.values()), default="both", doc="What counts.")

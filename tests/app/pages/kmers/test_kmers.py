@@ -378,7 +378,8 @@ def test_names_of_contigs_are_no_part_of_the_page(session, tmp_path):
     panel._pointer = (0, 0)
     panel._say()
     assert panel.said.object == "<b>1 hit</b> of GATTACA on &lt;img/src=x&gt;"
-    assert "<li>&lt;img/src=x&gt;</li>" in panel.names.object
+    assert ">&lt;img/src=x&gt;</li>" in panel.names.object
+    assert "<img" not in panel.names.object
     page.close()
 
 
@@ -406,7 +407,7 @@ def test_all_k_mers_are_in_the_table_of_counts(opened, tmp_path, monkeypatch):
     ]
     ask(opened, "GATTACA")
     wait(opened, lambda: panel.matrix.n_kmers == 1)
-    assert panel.said.object.startswith("GATTACA is on all of 2 contigs. ")
+    assert panel.said.object.startswith("GATTACA is on all 2 contigs. ")
     assert panel.names.visible
 
 
@@ -415,16 +416,16 @@ def test_on_how_many_paths_one_k_mer_is_is_said():
         names = [f"p&{column}" for column in range(len(counts))]
         return where_html(Matrix(np.array([counts]), ["A"], names, 1, len(counts)), noun)
 
-    assert words([3, 1]) == "is on all of 2 paths"
+    assert words([3, 1]) == "is on all 2 paths"
     assert words([0, 0, 0], "contig") == "is on none of 3 contigs"
-    assert words([1]) == "is on all of 1 path"
+    assert words([1]) == "is on the only path"
     assert words([0, 2, 0]) == "is on 1 of 3 paths"
 
 
 def test_paths_of_one_k_mer_are_listed_with_their_counts_and_the_others():
     matrix = Matrix(np.array([[0, 1_200, 1]]), ["A"], ["p0", "p&1", "p2"], 1, 3)
-    assert re.findall("<(?:h3|li)>([^<]*)", lists_html(matrix, "path")) == [
-        *["On 2 paths", "p&amp;1 × 1,200", "p2", "Not on 1 path", "p0"]
+    assert re.findall("<(?:h3|li[^>]*)>([^<]*)", lists_html(matrix, "path")) == [
+        *["On 2 paths", "1,200 × p&amp;1", "p2", "Not on 1 path", "p0"]
     ]
 
 
@@ -762,6 +763,8 @@ def test_a_graph_is_indexed_and_hits_are_on_its_paths(session):
     wait(page, lambda: panel.matrix is not None)
     counts = np.bincount(hits.ids, minlength=graph.n_paths)
     assert panel.matrix.counts[0].tolist() == counts.tolist()
+    n_with = f"on {np.count_nonzero(counts):,} of {graph.n_paths:,} paths"
+    assert n_with in page.query.readout.object
     page.views.view("Hits")._on_row(0)
     assert session.region.path == graph.path_names[int(hits.ids[0])]
     page.views.view("Hits").light.param.trigger("clicks")
@@ -847,6 +850,19 @@ def test_a_link_opens_sequences_and_asks_its_k_mers(fasta):
     assert page.link == Address(kmers="GATTACA", strand="forward", k=7, tab="spectrum")
     assert dashboard.session.indexes.source == str(fasta)
     dashboard.close()
+
+
+def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, monkeypatch):
+    assert "Open a genome first" in page.query.readout.object
+    monkeypatch.setattr(Session, "is_opening", property(lambda _: True))
+    page.follow(Address(kmers="GATTACA", sequences="graph"))
+    page.poll()
+    assert "The graph is being opened" in page.query.readout.object
+    assert not page.nothing.visible
+    monkeypatch.setattr(Session, "is_opening", property(lambda _: False))  # it cannot be opened
+    page.poll()
+    assert "Open a genome first" in page.query.readout.object
+    assert page.nothing.visible
 
 
 def test_a_closed_tab_cancels_the_building(fasta, session):
