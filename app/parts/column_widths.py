@@ -7,8 +7,9 @@ from typing import Any
 
 POSITION, IDENTIFIER, ALLELE = 92, 84, 38
 """Widths in which a position of nine digits, ``rs12345678`` and some bases are readable."""
-LETTER, PADDING = 7.3, 11
-"""Width of a letter of a header, and of the margins of a cell."""
+LETTER, WIDE_LETTER, PADDING = 7.3, 12.0, 11
+"""Width of a letter of a header, of one of `WIDE`, and of the margins of a cell."""
+WIDE = frozenset("MWmw%")
 
 
 def width_of_title(title: str) -> int:
@@ -16,10 +17,13 @@ def width_of_title(title: str) -> int:
 
     Examples
     --------
-    >>> width_of_title("In reference"), width_of_title("SE")
-    (77, 26)
+    >>> width_of_title("In reference"), width_of_title("SE"), width_of_title("Mismatches")
+    (77, 26, 93)
     """
-    return PADDING + round(LETTER * max(map(len, title.split()), default=0))
+    words = (
+        sum(WIDE_LETTER if letter in WIDE else LETTER for letter in word) for word in title.split()
+    )
+    return PADDING + round(max(words, default=0))
 
 
 def share_width(

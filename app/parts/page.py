@@ -132,13 +132,18 @@ class EmptyState(pmui.Column):
         super().__init__(visible=False, sizing_mode="stretch_width", margin=0)
         self._page, self._words, self._others = page, words, others
 
-    def show(self, is_empty: bool, words: str = "") -> None:
-        """Show it while the page is empty, with another text if one is given."""
+    def show(self, is_empty: bool, words: str = "", *, offers: bool = True) -> None:
+        """Show it while the page is empty, with another text if one is given.
+
+        Without ``offers``, its buttons are hidden, because something is under way already.
+        """
         self._words = words or self._words
         if is_empty and not len(self):
             self.objects = self._make()
         if is_empty and self[0].object != self._words:
             self[0].object = self._words
+        if is_empty and self[1].visible != offers:
+            self[1].visible = offers
         if self.visible != is_empty:
             self.visible = is_empty
 

@@ -120,7 +120,7 @@ def test_specificity_is_in_view_beside_many_counts(many):
         box = locator.bounding_box()
         return box["x"] + box["width"]
 
-    for title in ("Specificity", "Worst", "Hits"):
+    for title in ("Specificity", "Worst CFD", "Hits"):
         cell = visit.rows(0).first.locator(f".tabulator-cell[tabulator-field='{title}']")
         table = visit.page.locator(".tabulator").first
         visit.until(lambda cell=cell, table=table: right_of(cell) <= right_of(table))

@@ -186,17 +186,21 @@ class OffTargetsPage(Page):
         self.places.poll()
         self.hits.poll()
         if self.nothing.visible:
-            self.nothing.show(True, self._empty_html())
+            self._show_nothing(True)
 
-    def _empty_html(self) -> str:
-        """Return what the page has to say while it has no hits."""
+    def _show_nothing(self, is_empty: bool) -> None:
+        """Show what the page has to say while it has no hits."""
+        state, words, offers = self.state, NO_SEARCH, False
         if self.form.designer.best.is_open:
-            return nothing_html(DESIGNING)
-        if self.state.step is not None:
-            return nothing_html(SEARCHING)
-        if self.state.genome is None:
-            return nothing_html(OPENING if self.graph.is_awaited else NO_GENOME)
-        return nothing_html(NO_SEARCH)
+            words = DESIGNING
+        elif state.step is not None:
+            words = SEARCHING
+        elif state.genome is None and self.graph.is_awaited:
+            words = OPENING
+        else:
+            offers = True
+            words = NO_GENOME if state.genome is None else NO_SEARCH
+        self.nothing.show(is_empty, nothing_html(words), offers=offers)
 
     def _follow_link(self) -> None:
         """Start the search of a link, unless it would take long."""
@@ -240,7 +244,7 @@ class OffTargetsPage(Page):
             self._list(hits)
         with pn.io.hold():
             self.take_graph.visible = genome is None and self._session.opened is not None
-            self.nothing.show(result is None, self._empty_html())
+            self._show_nothing(result is None)
             self.panel.visible = result is not None
             self.notices.object = notices_html(() if genome is None else genome.genome.notes)
 

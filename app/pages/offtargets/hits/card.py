@@ -49,7 +49,14 @@ ul { margin: 0; padding-left: 16px; font-size: 11.5px;
   overflow-wrap: anywhere; }
 h4 { margin: 0; font-size: 13px; font-weight: 600; overflow-wrap: anywhere; }
 """
-MAX_LISTED = 200
+MAX_LISTED, EMPTY = 200, "no-hit"
+IN_LESS_ROOM = """
+@media (min-width: 900px) and (max-width: 1180px) {
+  :host { width: 270px !important; } :host(.no-hit) { width: 124px !important; }
+  :host > div, .MuiBox-root { width: 100% !important; }
+}
+"""
+"""The table of hits would be cut off; without a hit, the card leaves it its room."""
 
 
 class HitCard:
@@ -102,6 +109,8 @@ class HitCard:
             sizing_mode="stretch_height",
             margin=0,
             styles={"min-height": "0"},
+            css_classes=[EMPTY],
+            stylesheets=[IN_LESS_ROOM],
         )
         state.param.watch(self._follow, ["hit", "result", "genes"])
         state.param.watch(self._pick_nodes, "hit")
@@ -118,6 +127,7 @@ class HitCard:
         if state.hit == NO_HIT or state.result is None:
             self._facts.drop()
             self.text.object, self.tools.visible = NO_HIT_YET, False
+            self.panel.css_classes = [EMPTY]
         else:
             genes = state.genes
             self._facts.ask(_facts_of, state.result, state.hit, self.flank.value, genes)
@@ -126,6 +136,7 @@ class HitCard:
         row, html, bases = facts
         if row == self._state.hit:
             with pn.io.hold():
+                self.panel.css_classes = []
                 self.text.object, self.copy.text = html, bases
                 self.tools.visible = True
 

@@ -47,19 +47,20 @@ NO_HIT = "no hit is listed; search first"
 COLUMNS = (
     Column("Guide", share=80),
     Column("Site", share=188, is_html=True, is_sortable=False),
-    Column("Contig", share=60),
-    Column("Start", is_number=True, share=POSITION),
+    Column("Contig", share=60, is_spare=True),
+    Column("Start", is_number=True, share=POSITION, is_spare=True),
     Column(STRAND, share=22),
     Column("Mismatches", is_number=True, share=76),
-    Column(SEED, is_number=True, share=45),
+    Column(SEED, is_number=True, share=45, is_spare=True),
     Column("Bulge", share=50),
     Column("CFD", is_number=True, share=48, format="0.000"),
-    Column("Cut", is_number=True, share=70, is_sortable=False),
+    Column("Cut", is_number=True, share=70, is_sortable=False, is_spare=True),
     Column(PRESENT, share=66),
-    Column(REFERENCE, share=78),
+    Column(REFERENCE, share=78, is_spare=True),
     Column(GENE, share=72),
     Column(CLASS, share=76),
 )
+"""The card has what the spare columns have of a hit."""
 SHORTENED = {GENE: 50}
 """Minimum widths of columns, px, that may become narrower than their shares."""
 LONG_NAME, BASE = 64, 6.8

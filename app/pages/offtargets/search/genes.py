@@ -256,19 +256,19 @@ def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
     best, n = int(designed.order[0]), len(designed.order)
     counts, worst = designed.counts[best], float(designed.worst_cfd[best])
     by, says = "by ", []
+    is_copy = worst >= 1 and designed.of_haplotypes
     if designed.of_haplotypes:
         by = "by haplotypes that have the target, then by "
         n_with = int(designed.n_haplotypes[best])
         says.append(f"target in {n_with:,} of {n_words(designed.of_haplotypes, 'haplotype')}")
-    if not np.isnan(worst):
+    if is_copy:
+        says.append("in some of them twice, and both copies are cut")
+    elif not np.isnan(worst):
         where = " in any of them" if designed.of_haplotypes else ""
-        says.append(f"highest CFD elsewhere{where} {worst:.3g}")
+        says.append(f"highest CFD of an off-target{where} {worst:.3g}")
     n_sites = n_words(int(counts.sum()), "other site")
     says.append(f"{n_sites} with up to {len(counts) - 1} mismatches")
-    words = (
-        f"the best {min(n, N_BEST)} of {n_words(n, 'guide')} of {stem}, {by}the worst site "
-        f"elsewhere. {name}: {', '.join(says)}"
+    return (
+        f"the best {min(n, N_BEST)} of {n_words(n, 'guide')} of {stem}, {by}the worst off-target. "
+        f"{name}: {', '.join(says)}"
     )
-    if worst >= 1 and designed.of_haplotypes:
-        words += ". Some haplotypes have a second copy of the target"
-    return words

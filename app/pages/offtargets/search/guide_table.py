@@ -21,7 +21,7 @@ from genoviz_app.parts.styles import NARROW_WRAPS
 LISTING = "Listing the guides …"
 WORST = (
     "Columns 0, 1, ...: hits by number of mismatches. Exons: hits that "
-    "overlap an exon. Specificity: from CFD. Worst: highest CFD of an "
+    "overlap an exon. Specificity: from CFD. Worst CFD: the highest of an "
     "off-target."
 )
 TARGET_IN = "Target in"
@@ -30,21 +30,22 @@ SITES = "Columns 0, 1, ...: sites of all haplotypes by number of mismatches, eac
 CODE = '<code style="font-size:10.5px">{}</code>'
 PADDING, LETTER, DIGIT, COMMA = 11, 7.6, 7.7, 4
 """Cell padding and widths of characters, px."""
-SHORT_SEQUENCE = 90
+SHORT_SEQUENCE = 78
 """Minimum width of a sequence, px."""
 SHORT_NAME, LONG_NAME = 52, 116
-IN_REFERENCE, IN_EXONS, BULGED, SPECIFICITY = "In reference", "Exons", "Bulge", "Specificity"
+WORST_CFD, IN_REFERENCE, SPECIFICITY = "Worst CFD", "CFD in reference", "Specificity"
+IN_EXONS, BULGED = "Exons", "Bulge"
 LEVELS = tuple(str(level) for level in range(MAX_MISMATCHES + 1))
 COLUMNS = (
     Column("Guide", share=54),
     Column("Sequence", share=138, is_html=True),
-    Column(TARGET_IN, share=64),
-    Column("Hits", is_number=True, share=46),
+    Column(TARGET_IN, share=60),
+    Column("Hits", is_number=True, share=42),
     Column(IN_EXONS, is_number=True, share=52),
     Column(SPECIFICITY, is_number=True, share=92, format="0.000"),
-    Column("Worst", is_number=True, share=52, format="0.000"),
+    Column(WORST_CFD, is_number=True, share=52, format="0.000"),
     Column(IN_REFERENCE, is_number=True, share=64, format="0.000"),
-    *(Column(level, is_number=True, share=23) for level in LEVELS),
+    *(Column(level, is_number=True, share=22) for level in LEVELS),
     Column(BULGED, is_number=True, share=54),
 )
 """Summary columns come first, because hits by mismatches may not fit on the screen."""
@@ -126,7 +127,9 @@ def definition_of(result: SearchResult) -> str:
     if sites.reference is None:
         return f"{IN_HAPLOTYPES} {SITES}"
     name, definition = sites.reference.name, sites.reference.risks.definition
-    words = f"Worst is the highest CFD in any haplotype, {IN_REFERENCE} that in {name}."
+    words = (
+        f"{WORST_CFD}: the highest of an off-target in any haplotype; {IN_REFERENCE}: in {name}."
+    )
     return f"{IN_HAPLOTYPES} {SITES} {words} {definition}"
 
 
@@ -168,13 +171,13 @@ def guide_rows(result: SearchResult, genes: HitGenes | None = None) -> TableRows
     if not (result.query.dna_bulge or result.query.rna_bulge):
         hidden.append(BULGED)
     if result.cfd is None:
-        hidden += [SPECIFICITY, "Worst"]
+        hidden += [SPECIFICITY, WORST_CFD]
     sites = result.sites
     if sites is None:
         hidden.append(TARGET_IN)
     else:
         # Alleles of a target are counted as separate sites, so their sum is meaningless.
-        hidden += [SPECIFICITY, "Worst"] if sites.reference is None else [SPECIFICITY]
+        hidden += [SPECIFICITY, WORST_CFD] if sites.reference is None else [SPECIFICITY]
     if result.cfd is None or sites is None or sites.reference is None:
         hidden.append(IN_REFERENCE)
     hidden = list(dict.fromkeys(hidden))
@@ -225,6 +228,6 @@ def _worst(result: SearchResult, n: int) -> dict[str, np.ndarray]:
     """Return the highest off-target CFD of each guide: overall, and in the reference."""
     sites = result.sites
     if sites is None or sites.reference is None:
-        return {"Worst": result.summaries.worst_cfd[:n], IN_REFERENCE: np.full(n, np.nan)}
+        return {WORST_CFD: result.summaries.worst_cfd[:n], IN_REFERENCE: np.full(n, np.nan)}
     risks = sites.reference.risks
-    return {"Worst": risks.worst_cfd[:n], IN_REFERENCE: risks.reference_cfd[:n]}
+    return {WORST_CFD: risks.worst_cfd[:n], IN_REFERENCE: risks.reference_cfd[:n]}

@@ -172,7 +172,7 @@ def test_the_pam_of_a_guide_is_left_out_and_a_guide_without_a_site_has_no_score(
     assert last.result.summaries.is_found.tolist() == [True, True, False]
     rows = guide_rows(last.result)
     assert np.isnan(rows.frame["Specificity"]).tolist() == [False, False, True]
-    assert np.isnan(rows.frame["Worst"]).tolist() == [False, False, True]
+    assert np.isnan(rows.frame["Worst CFD"]).tolist() == [False, False, True]
     assert rows.frame["Hits"].tolist()[2] == 0
     assert "1 not found" in rows.note
     assert lost_words(last.result) == "not found in this genome: lost"
@@ -268,7 +268,7 @@ def test_guides_have_their_hits_by_mismatches(result):
         assert row["Hits"] == is_its.sum() == plain.sum() + row["Bulge"]
     assert frame["0"].tolist() == [1, 0]
     assert 0 < frame["Specificity"][0] < 1
-    assert set(rows.hidden) == {"7", "8", "9", "10", "Target in", "In reference", "Exons"}
+    assert set(rows.hidden) == {"7", "8", "9", "10", "Target in", "CFD in reference", "Exons"}
 
 
 def test_guides_of_several_lengths_are_those_of_searches_of_one_length(genome, tmp_path):

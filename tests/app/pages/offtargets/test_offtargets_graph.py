@@ -253,9 +253,9 @@ def test_the_matrix_counts_places_of_haplotypes(result):
 def test_guides_have_their_worst_in_any_haplotype_and_in_the_reference(result):
     rows = guide_rows(result)
     risks = result.sites.reference.risks
-    assert np.array_equal(rows.frame["Worst"], risks.worst_cfd, equal_nan=True)
-    assert np.array_equal(rows.frame["In reference"], risks.reference_cfd, equal_nan=True)
-    assert rows.frame["Worst"][0] > rows.frame["In reference"][0]
+    assert np.array_equal(rows.frame["Worst CFD"], risks.worst_cfd, equal_nan=True)
+    assert np.array_equal(rows.frame["CFD in reference"], risks.reference_cfd, equal_nan=True)
+    assert rows.frame["Worst CFD"][0] > rows.frame["CFD in reference"][0]
     assert "Specificity" in rows.hidden
     sites = result.sites
     perfect = sites.found.hits.mismatches == 0
@@ -264,7 +264,7 @@ def test_guides_have_their_worst_in_any_haplotype_and_in_the_reference(result):
     assert rows.frame["Target in"].tolist() == [f"{(each > 0).sum()}/6" for each in copies]
     assert rows.frame["Target in"][0] not in ("0/6", "6/6")
     *_, last = iter_compare(result, "")
-    assert {"Worst", "In reference", "Specificity"} <= set(guide_rows(last.result).hidden)
+    assert {"Worst CFD", "CFD in reference", "Specificity"} <= set(guide_rows(last.result).hidden)
     found = filter_hits(last.result, HitFilter(), HitOrder())
     assert "In reference" in hit_rows(found, 0).hidden
 
@@ -273,7 +273,7 @@ def test_a_guide_without_a_site_has_no_worst(gfa):
     query = OffTargetQuery((Guide("one", SPACER), Guide("lost", "ACGT" * 5)), Pam("NGG"), 2)
     found = search(read_gfa(gfa), query, REFERENCE)
     frame = guide_rows(found).frame
-    assert np.isnan(frame[["Worst", "In reference"]].to_numpy()).tolist() == [
+    assert np.isnan(frame[["Worst CFD", "CFD in reference"]].to_numpy()).tolist() == [
         [False] * 2,
         [True] * 2,
     ]
