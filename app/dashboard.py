@@ -83,6 +83,7 @@ class Dashboard:
             limits=SETTINGS.limits_of(person),
             quota=SETTINGS.quota_of(person),
         )
+        self.session.will_open = bool(self._first_source)
         first = self.address.page or default_page(self.address)
         self.deck = PageDeck(self.session, first, self.address.split)
         self.problem = pmui.Alert(
@@ -164,9 +165,7 @@ class Dashboard:
         story.on_click(lambda _: self._open_story())
         self.root.sidebar = [*self.root.sidebar, story]
         link, self.session.follows_link = self.address, True
-        sequences = "" if link.sequences == GRAPH_SOURCE else link.sequences
-        is_about_others = bool(link.tracks or sequences or link.genotypes)
-        source = link.file or ("" if is_about_others else default_source())
+        source, self.session.will_open = self._first_source, False
         if source:
             companions = tuple(filter(None, (link.layout, *link.annotations)))
             # Tracks goes there itself, as it may be on a contig that the graph names otherwise.
@@ -185,6 +184,14 @@ class Dashboard:
             self.session.complain(complaint)
         if link.story:
             self._open_story()
+
+    @property
+    def _first_source(self) -> str:
+        """The graph of the link, or else the first file or sample; "" for none."""
+        link = self.address
+        sequences = "" if link.sequences == GRAPH_SOURCE else link.sequences
+        is_about_others = bool(link.tracks or sequences or link.genotypes)
+        return link.file or ("" if is_about_others else default_source())
 
     def _open_story(self) -> None:
         """Show the story of this tab, which may be empty; it is created on demand."""

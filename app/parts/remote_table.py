@@ -113,6 +113,7 @@ class FittingTable(pn.widgets.Tabulator):
         share_width(columns, dict(self.shares), self.usual_widths | dict(self.min_widths))
         for column in columns:
             column["responsive"] = int(column.get("field") in self.spare)
+            column["headerTooltip"] = False  # it would repeat the title, over the first row
         return columns
 
 

@@ -18,13 +18,13 @@ PICTURE_CARD: dict[str, Any] = {
     "sx": {"borderRadius": "8px", "padding": "0", "overflow": "hidden"},
 }
 COMING: dict[str, Any] = {
-    "isolation": "isolate",
+    "isolation": "isolate", "position": "relative",
     "&::before": {
         "content": '"Making this view …"', "position": "absolute", "zIndex": -1, "inset": 0,
         "display": "grid", "placeContent": "center", "fontSize": "14px", "opacity": 0.7,
     },
 }  # fmt: skip
-"""Style of a card whose content is slow to create: a message until it is covered."""
+"""Style of a container whose content is slow to create: a message until it is covered."""
 WRAPS: dict[str, Any] = {
     at: {"flexWrap": "wrap", "rowGap": "6px"}
     for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")

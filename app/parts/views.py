@@ -9,11 +9,15 @@ from typing import Any, Protocol
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz_app.parts.styles import COMING
+
 PATIENCE = 2
 TABS: dict[str, Any] = {
     "& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"},
     "& .MuiTab-root": {"paddingX": "13px", "minWidth": "60px"},
     "& .MuiTabScrollButton-root.Mui-disabled": {"display": "none"},
+    # All tabs fit; buttons would stay that were needed while the page was hidden.
+    "@container (min-width: 1050px)": {"& .MuiTabScrollButton-root": {"display": "none"}},
     **{
         narrow: {"& .MuiTab-root": {"paddingX": "9px"}}
         for narrow in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
@@ -81,6 +85,7 @@ class Views:
             sizing_mode="stretch_both",
             styles={"min-height": "0", "height": "100%"},
             margin=0,
+            sx=COMING,
         )
         self._waiting = 0
         for place, view in zip(self._places, views, strict=True):

@@ -45,6 +45,7 @@ class RunState(StrEnum):
     """State of the layout for its controls."""
 
     EMPTY = "empty"
+    OPENING = "opening"
     READY = "ready"
     LOADED = "loaded"
     RUNNING = "running"
@@ -133,6 +134,12 @@ class LayoutRun:
         self._job: Job | None = None
         self._is_start = self.awaits_layout = False
         self._marks: deque[tuple[float, int, float]] = deque()
+
+    def expect_graph(self, is_opening: bool) -> None:
+        """Tell, while there is no graph, whether one is being opened."""
+        state = RunState.OPENING if is_opening else RunState.EMPTY
+        if self.graph is None and self.state is not state:
+            self._set_state(state)
 
     def set_graph(self, graph: PangenomeGraph | None, *, awaits_layout: bool = False) -> None:
         """Set the graph and show its initial positions, unless a layout is being opened."""

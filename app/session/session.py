@@ -154,6 +154,7 @@ class Session(param.Parameterized):
         self._uploads: TemporaryFolder | None = None
         self._queued: deque[tuple[str, bytes | str]] = deque()
         self.is_closed = False
+        self.will_open = False  # a graph, once the browser has the page
         self.follows_link = False  # until everything that the link names is open
         self.tracks = TrackFiles(self)
         self.indexes = IndexFiles(self)

@@ -104,6 +104,8 @@ class LongTable:
         Placeholder of the search field.
     on_row
         Called with the index of the clicked row among all rows, not only the listed ones.
+    nothing
+        Text while there are no rows to list.
 
     Attributes
     ----------
@@ -120,8 +122,9 @@ class LongTable:
         *,
         placeholder: str,
         on_row: Callable[[int], None],
+        nothing: str = "",
     ) -> None:
-        self._pick = on_row
+        self._pick, self._nothing = on_row, nothing
         self._source: Rows | None = None
         self._among: np.ndarray | None = None
         self._order = ("", False)
@@ -137,7 +140,7 @@ class LongTable:
             sx={"& .MuiInputBase-input": {"fontSize": "13px", "padding": "6px 10px"}},
         )  # fmt: skip
         self.said = pn.pane.HTML(
-            "",
+            nothing,
             stylesheets=[STYLE],
             margin=(0, 4, 0, 0),
             align="center",
@@ -179,7 +182,7 @@ class LongTable:
             self._listing.drop()
             self.listed = None
             self.table.clear()
-            self.said.object = ""
+            self.said.object = self._nothing
             self.before.visible = self.after.visible = False
             return
         if self.listed is None:

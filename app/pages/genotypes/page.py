@@ -38,7 +38,7 @@ from genoviz_app.parts.picker_fields import (
     written_path,
 )
 from genoviz_app.parts.sample_select import SampleSelect
-from genoviz_app.parts.styles import COMING, NOTICES, NUMBERS, PICTURE_CARD
+from genoviz_app.parts.styles import NOTICES, NUMBERS, PICTURE_CARD
 from genoviz_app.parts.views import LateView, Views
 from genoviz_app.parts.words import notices_html, plain_text
 from genoviz_app.session.address import Address
@@ -149,7 +149,6 @@ class GenotypesPage(Page):
         with pn.io.hold():
             self.nothing.show(opened is None)
             self.views.panel.visible = opened is not None
-            self._card.sx = {**PICTURE_CARD["sx"], **({} if opened is None else COMING)}
             self.notices.object = notices_html(
                 (*kept, *self._unlinked(), *notes, *sex, *(table.notes if table else ()))
             )

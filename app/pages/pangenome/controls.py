@@ -23,6 +23,7 @@ STATE_NAME = "State"
 PAUSE = "pause the layout"
 STATE_TEXT = {
     RunState.EMPTY: "No graph is open",
+    RunState.OPENING: "Opening the graph",
     RunState.READY: "Ready to run",
     RunState.LOADED: "Read from a file",
     RunState.RUNNING: "Running",

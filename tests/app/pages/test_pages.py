@@ -62,8 +62,11 @@ def test_a_link_opens_its_file_and_does_not_run_it(dashboard):
 def test_a_small_graph_is_laid_out_as_soon_as_it_is_open(monkeypatch):
     monkeypatch.setattr(SETTINGS, "unfolds", True)
     dashboard = Dashboard("?file=simulated")
+    run, picture = dashboard.page.view.run, dashboard.page.view.picture
+    dashboard.poll()
+    assert (run.state, picture.pane.hint) == ("opening", "The graph is being opened …")
     dashboard.open_first()
-    run = dashboard.page.view.run
+    assert not dashboard.session.will_open
     poll_until(dashboard.poll, lambda: run.state == "finished")
     another = Dashboard("?file=simulated")
     another.open_first()

@@ -39,6 +39,7 @@ PAIR_COLUMNS = (
 USUAL_MAXIMUM = 4_000
 QUICK = 2_000_000_000
 """Pairs of samples times variants up to which the matrix is computed automatically."""
+NO_PAIRS = "Press Compute matrix to list the related pairs."
 METHODS = {"VanRaden": "vanraden", "GCTA": "gcta"}
 FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
@@ -125,8 +126,9 @@ class RelationshipPanel:
             Turn(self.histogram.plot, self._draw_histogram),
         )
         self.pairs = LongTable(
-            state.session, PAIR_COLUMNS, placeholder="Sample", on_row=self._on_pair
-        )
+            state.session, PAIR_COLUMNS, placeholder="Sample", on_row=self._on_pair,
+            nothing=NO_PAIRS,
+        )  # fmt: skip
         self.pairs.search.width = 104
         self._pairs_place = pmui.Column(sizing_mode="stretch_both", margin=0)
         self._arrange()

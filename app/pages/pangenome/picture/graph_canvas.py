@@ -26,7 +26,7 @@ SCRIPTS = Path(__file__).parent / "canvas"
 SCRIPT_NAMES = (
     "view", "frame", "detail", "labels", "furniture", "gestures", "picture", "main",
 )  # fmt: skip
-HINT = "Open a graph to see its picture here"
+HINTS = ("Open a graph to see its picture here", "The graph is being opened …")
 NO_GRAPH = "LayoutWidget(graph) shows a graph"
 
 
@@ -87,7 +87,7 @@ class GraphCanvas(GraphView, CanvasComponent):
     """A canvas on a page that shows frames, and reports view and pointer."""
 
     summary = param.String("Pangenome graph", doc="What a screen reader says of the picture.")
-    hint = param.String(HINT, doc="What to do, where there is nothing to draw; else empty.")
+    hint = param.String(doc="What to do, where there is nothing to draw; else empty.")
 
     _esm = canvas_script()
 

@@ -26,11 +26,11 @@ from genoviz_app.pages.pangenome.picture.frames import (
     Hovering,
     PictureFrames,
 )
-from genoviz_app.pages.pangenome.picture.graph_canvas import HINT, GraphView, Message
+from genoviz_app.pages.pangenome.picture.graph_canvas import HINTS, GraphView, Message
 from genoviz_app.pages.pangenome.picture.marks import Mark, NodeLabel, PictureNotes
 from genoviz_app.pages.pangenome.picture.shapes import NodeParts, has_edge_index, plane_ends
 from genoviz_app.parts.words import n_words
-from genoviz_app.session.layout_run import LayoutRun
+from genoviz_app.session.layout_run import LayoutRun, RunState
 
 log = logging.getLogger(__name__)
 HOVER_PIXELS = 8
@@ -310,7 +310,8 @@ class LivePicture:
         """Update the description of the picture for screen readers."""
         now = time.monotonic()
         graph = self._run.graph
-        hint = HINT if graph is None else "" if graph.n_nodes else "The graph has no nodes"
+        hint = HINTS[self._run.state is RunState.OPENING] if graph is None else ""
+        hint = hint if graph is None or graph.n_nodes else "The graph has no nodes"
         self._waits = self._run.awaits_layout or (self._waits and self.shown is None)
         hint = "The layout is being opened …" if self._waits else hint
         if self.pane.hint != hint:
