@@ -225,12 +225,13 @@ def _find_best(
         max_mismatches=DESIGN_MISMATCHES,
         reference=reference_of(target, planes, reference or None) if is_graph else None,
     )  # fmt: skip
-    stem = text if target.gene is None else target.gene.name
+    # A region would be cut off before the numbers, by which its guides differ.
+    stem, of = ("region", text) if target.gene is None else (target.gene.name,) * 2
     best = designed.order[:N_BEST].tolist()
     stem = "".join(stem.split())
     names = [f"{stem}.{rank}" for rank in range(1, len(best) + 1)]
     guides = [(name, found.guides[row]) for name, row in zip(names, best, strict=True)]
-    return BestGuides(guides, _best_words(designed, names[0], stem))
+    return BestGuides(guides, _best_words(designed, names[0], of))
 
 
 def _find_target(
@@ -251,7 +252,7 @@ def _find_target(
     return target
 
 
-def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
+def _best_words(designed: GuideDesign, name: str, of: str) -> str:
     """Return a message on the ranking of guides and the quality of the best one."""
     best, n = int(designed.order[0]), len(designed.order)
     counts, worst = designed.counts[best], float(designed.worst_cfd[best])
@@ -269,6 +270,6 @@ def _best_words(designed: GuideDesign, name: str, stem: str) -> str:
     n_sites = n_words(int(counts.sum()), "other site")
     says.append(f"{n_sites} with up to {len(counts) - 1} mismatches")
     return (
-        f"the best {min(n, N_BEST)} of {n_words(n, 'guide')} of {stem}, {by}the worst off-target. "
+        f"the best {min(n, N_BEST)} of {n_words(n, 'guide')} of {of}, {by}the worst off-target. "
         f"{name}: {', '.join(says)}"
     )

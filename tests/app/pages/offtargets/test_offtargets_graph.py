@@ -470,7 +470,8 @@ def test_the_best_guides_of_a_gene_are_written_and_searched(session, gfa, tmp_pa
 
     session.region = PathRegion(path, 380, 460)
     design("")
-    assert [line.split()[-1] for line in form.guides.value.splitlines()] == wanted
+    lines = [f"region.{rank} {guide}" for rank, guide in enumerate(wanted, start=1)]
+    assert form.guides.value.splitlines() == lines
     poll_until(session.poll, lambda: not designer.button.disabled)
     # The name of a path is the whole path, though it has the form of a region.
     n_guides = len(find_guides(letters, "NGG"))
