@@ -13,6 +13,8 @@ from genoviz import (
     condition_columns,
     iter_mixed_associate,
     mixed_associate,
+    mixed_associate_sets,
+    pack_dosages,
     read_genotypes,
     read_phenotypes,
     simulate_genotypes,
@@ -268,3 +270,31 @@ def test_what_does_not_fit_is_refused(changes, message):
     arguments = {"genotypes": GENOTYPES, "phenotype": PHENOTYPE, "backend": "cpu"}
     with pytest.raises(ParameterError, match=message):
         mixed_associate(**{**arguments, **changes})
+
+
+def test_few_cases_whose_p_is_too_small_are_told():
+    n, n_cases, carriers, of_cases = 600, 50, 8, 5
+    genotypes = simulate_genotypes(n, 60, n_contigs=2, seed=4)
+    dosages = dosages_of(genotypes.packed, n)
+    dosages[:, 0] = 0
+    dosages[:of_cases, 0] = 1
+    dosages[n_cases : n_cases + carriers - of_cases, 0] = 1
+    made = pack_dosages(dosages.astype(np.int8), genotypes.samples, genotypes.variants)
+    y = np.zeros(n)
+    y[:n_cases] = 1
+    scan = mixed_associate(made, y)
+    by_chance = stats.hypergeom.sf(of_cases - 1, n, n_cases, carriers)
+    assert scan.p[0] < by_chance / 100
+    expected = 2 * n_cases * np.minimum(dosages.mean(0), 2 - dosages.mean(0)) / 2
+    n_rare = ((expected > 0) & (expected < 20)).sum()
+    assert 0 < n_rare < 60
+    words = f"expected in cases (at {n_rare} of 60 variants). The models saddle-point and"
+    assert any("has 50 cases among 600 samples" in note and words in note for note in scan.notes)
+    controls = mixed_associate(made, -y).notes
+    assert any("has 50 controls among 600" in note for note in controls)
+    sets = mixed_associate_sets(made, y, {"all": np.arange(60)}, max_maf=0.5)
+    assert any("in cases. The model logistic allows for few cases" in note for note in sets.notes)
+    for other in (np.arange(n) % 2, AGE.mean() + np.random.default_rng(1).normal(size=n)):
+        assert not any(
+            "p can be far too small" in note for note in mixed_associate(made, other).notes
+        )

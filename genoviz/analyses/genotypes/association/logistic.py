@@ -19,7 +19,7 @@ from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
 from genoviz.backend import Backend, array_module, load_kernel, to_host
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
@@ -30,6 +30,8 @@ BLOCK_GENOTYPES = {"numpy": 1 << 21, "cupy": 1 << 26}
 MAX_STEPS = 30
 MAX_CHANGE = 5.0
 """Maximum change of a logit per step; otherwise first steps at rare genotypes may diverge."""
+FEW_SHARE, FEW_ALLELES = 0.1, 20
+"""Cases are few below this share of the samples, and minor alleles in them below this number."""
 CONVERGED = 1e-6
 """Largest last step, in units of standardised columns; the next would be about its square."""
 
@@ -270,6 +272,44 @@ def is_separated(design: Design) -> bool:
     except ParameterError:
         return True
     return False
+
+
+def note_few_cases(
+    design: Design, remedy: str, frequencies: np.ndarray | None = None
+) -> tuple[str, ...]:
+    """Return a note on a linear model of few cases, or of few controls.
+
+    The distribution of a score is then skewed where few minor alleles are expected in these, and
+    its normal approximation is too small (Zhou et al. 2018, doi:10.1038/s41588-018-0184-y).
+
+    Parameters
+    ----------
+    design
+        Phenotype and covariates.
+    remedy
+        Models that allow for few cases.
+    frequencies
+        float64: of A1, by variant. There is no note if none is concerned; None: of sets.
+    """
+    if not design.is_binary:
+        return ()
+    is_case = design.response == design.response.max()
+    n, n_cases = design.n_samples, int(is_case.sum())
+    few, who = min((n_cases, "case"), (n - n_cases, "control"))
+    if few >= FEW_SHARE * n:
+        return ()
+    concerned = ""
+    if frequencies is not None:
+        minor = np.minimum(frequencies, 1 - frequencies)
+        n_rare = int(((minor > 0) & (2 * few * minor < FEW_ALLELES)).sum())
+        if not n_rare:
+            return ()
+        concerned = f" (at {n_rare:,} of {n_words(len(frequencies), 'variant')})"
+    return (
+        f"The trait has {n_words(few, who)} among {n_words(n, 'sample')} and is tested as a "
+        f"number: p can be far too small where fewer than {FEW_ALLELES} minor alleles are expected "
+        f"in {who}s{concerned}. {remedy} for few cases, but not for related samples.",
+    )
 
 
 def fit_without_variant(design: Design) -> np.ndarray:

@@ -29,6 +29,7 @@ from genoviz.analyses.genotypes.association.left_out import (
     LeaveOut,
     split_chromosomes,
 )
+from genoviz.analyses.genotypes.association.logistic import note_few_cases
 from genoviz.analyses.genotypes.association.mixed_models import (
     FITTING,
     TESTING,
@@ -51,6 +52,7 @@ Tests = Literal["auto", "exact", "calibrated"]
 MIN_RESIDUAL = 1e-4
 """Least residual share of the variance for calibrated tests."""
 TESTS = ("auto", "exact", "calibrated")
+FEW_CASES = "The models saddle-point and firth-fallback allow"
 HARD_CALLS = "Hard calls are tested, not dosages."
 REFINE_BELOW = 1e-5
 MAX_RETESTED, _RETESTED_AT_ONCE = 64, 32
@@ -160,6 +162,7 @@ def iter_mixed_associate(
     notes = () if genotypes.stored_dosages is None else (HARD_CALLS,)
     if taken.n_variants < n_variants:
         notes += ("Variants of X, Y or MT are not tested.",)
+    notes += note_few_cases(design, FEW_CASES, fits.a1_frequency)
     kept, result = np.arange(n_variants)[kept], None
     for step in steps:
         if step.result is not None:

@@ -22,6 +22,7 @@ from genoviz.analyses.genotypes.association.left_out import (
     LeaveOut,
     split_chromosomes,
 )
+from genoviz.analyses.genotypes.association.logistic import note_few_cases
 from genoviz.analyses.genotypes.association.mixed import (
     HARD_CALLS,
     MAX_EXACT,
@@ -143,6 +144,7 @@ def iter_mixed_associate_sets(
         notes += (f"Not tested: {n:,} set{'s' * (n > 1)}, with variants on several chromosomes.",)
     if taken.n_variants < genotypes.n_variants:
         notes += ("Variants of X, Y or MT are not tested.",)
+    notes += note_few_cases(design, "The model logistic allows")
     n_variants = np.array([len(part.rows) for part in parts])
     n_carriers = np.array([part.group.find_carriers(design.n_samples).sum() for part in parts])
     found = [part.found for part in parts]
