@@ -1,4 +1,7 @@
-"""Exceptions with messages for users: what was found, what is needed, and where."""
+"""Exceptions with messages for users, and the numbers in them.
+
+A message says what was found, what is needed, and where.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,20 @@ def n_words(n: int, one: str, many: str = "") -> str:
     ('1 SNP', '1,200 SNPs', '2 nodes have')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def short_number(value: float) -> str:
+    """Return a number as people write it: 850, 12k, 3.4M.
+
+    Examples
+    --------
+    >>> [short_number(x) for x in (0, 0.25, 850, 12_000, 3_400_000, 2e9)]
+    ['0', '0.25', '850', '12k', '3.4M', '2G']
+    """
+    for factor, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.3g}{unit}"
+    return f"{value:.3g}"
 
 
 class GenovizError(Exception):

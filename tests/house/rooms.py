@@ -21,9 +21,9 @@ LIMITS = {
     "arguments of a launch on a GPU": 12,
     "modules over 350 lines": 19,
     "files entered: genoviz count": 25,
-    "files entered: typed k-mer to hits": 21,
+    "files entered: typed k-mer to hits": 22,
     "files entered: Run to first frame": 24,
-    "files entered: GWAS click to analysis": 28,
+    "files entered: GWAS click to analysis": 29,
 }
 
 

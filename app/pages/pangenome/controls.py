@@ -11,10 +11,10 @@ from typing import Any
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.errors import short_number
 from genoviz_app.pages.pangenome.paths.choice import choose_paths
 from genoviz_app.parts.questions import allow
 from genoviz_app.parts.styles import NUMBERS
-from genoviz_app.plots.legend import short_number
 from genoviz_app.session.layout_run import LayoutRun, RunProgress, RunState, say_terms
 from genoviz_app.session.layout_settings import backend_options
 

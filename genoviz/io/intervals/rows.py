@@ -17,7 +17,7 @@ from genoviz.io.intervals import parser as ip
 from genoviz.io.intervals.file_loops import find_line_ends
 from genoviz.io.intervals.kinds import RowColumns, RowFormat, explain_row
 from genoviz.io.text import line_errors
-from genoviz.model import ByteStrings, Intervals
+from genoviz.model import Intervals
 
 PART = 8 << 20
 _FIRST_CONTIGS = 256
@@ -144,7 +144,10 @@ class _RowReader:
             rows.n_needed,
             self.any_blank,
         )
-        self.features = ByteStrings.from_texts(features)
+        encoded = [feature.encode() for feature in features]
+        self.features = np.frombuffer(b"".join(encoded), np.uint8)
+        self.feature_offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        self.feature_offsets.flags.writeable = False  # as the letters, for the compiled loop
 
     def cut(self) -> list[_Part]:
         """Divide the text into parts at line starts; return them with their line counts."""
@@ -195,8 +198,8 @@ class _RowReader:
                 part.stop,
                 row,
                 self.columns,
-                self.features.data,
-                self.features.offsets,
+                self.features,
+                self.feature_offsets,
                 into,
                 table,
                 bounds,

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from genoviz.analyses.graph.picture.palettes import Palette
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, short_number
 from genoviz.kernels.segment_raster import KEY_MISSING, key_values, order_keys
 
 MIN_TICK_GAP = 0.13
@@ -130,20 +130,6 @@ def _round_numbers(low: float, high: float, *, is_even: bool) -> list[float]:
     numbers = [m * 10.0**power for power in powers for m in (1, 2, 5)]
     start = [low] if low < numbers[0] else []
     return start + [number for number in numbers if low <= number <= high]
-
-
-def short_number(value: float) -> str:
-    """Return a number as people write it: 850, 12k, 3.4M.
-
-    Examples
-    --------
-    >>> [short_number(x) for x in (0, 0.25, 850, 12_000, 3_400_000, 2e9)]
-    ['0', '0.25', '850', '12k', '3.4M', '2G']
-    """
-    for factor, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor:
-            return f"{value / factor:.3g}{unit}"
-    return f"{value:.3g}"
 
 
 def length_text(length: float) -> str:
