@@ -10,7 +10,14 @@ import numpy as np
 import psutil
 import pytest
 
-from genoviz import multilevel_layout, path_sgd_layout, sampled_path_stress
+from genoviz import LayoutDrawing, Viewport, multilevel_layout, path_sgd_layout, sampled_path_stress
+from genoviz.analyses.graph.picture.colour_modes import (
+    by_depth,
+    by_position,
+    by_sharing,
+    by_strand,
+)
+from genoviz.analyses.graph.query.path_groups import group_paths
 from genoviz.model import ByteStrings, GraphLayout, PangenomeGraph
 
 N_NODES = 2**20
@@ -83,3 +90,51 @@ def test_layouts_come_to_the_line(graph, layout, backend):
         found.coordinates[::997, 0] - found.coordinates[::997, 0].mean(axis=0)
     )[2][0]))  # fmt: skip
     assert abs(np.corrcoef(ranks, np.arange(N_NODES))[0, 1]) > 0.99
+
+
+def test_pictures_have_the_colours_of_all_steps():
+    """The picture itself is of nodes; depth, strand, sharing and position come from the steps.
+
+    Paths of 10^6 steps begin at step 2^31 and at step 2^32; those between stay on node 0. Their
+    pages are never written, and take no memory where the system shares pages of zeros; but the
+    test takes some 13 s of CPU time, and is for large machines, as the others are.
+    """
+    if psutil.virtual_memory().available < 2**32 * BYTES_A_STEP / 2:
+        pytest.skip("for machines with 34 GB of memory")
+    n_nodes, n_marked = 1000, 10**6
+    bounds = [0, 2**31, 2**31 + n_marked, 2**32, 2**32 + n_marked]
+    steps = np.zeros(bounds[-1], np.uint32)
+    walks = []
+    for first, parity in ((bounds[1], 1), (bounds[3], 7)):
+        nodes = np.arange(n_marked, dtype=np.uint32) * parity % (n_nodes - 1) + 1
+        walks.append(nodes)
+        steps[first : first + n_marked] = nodes << 1 | (nodes % parity == 0)
+    graph = PangenomeGraph(
+        ByteStrings.from_integers(1, n_nodes),
+        np.full(n_nodes, 3),
+        np.empty((0, 2), np.uint32),
+        ("a#1#c", "b#1#c", "c#1#c", "d#1#c"),
+        np.array(bounds),
+        steps,
+    )
+    depths = np.bincount(walks[0], minlength=n_nodes) + np.bincount(walks[1], minlength=n_nodes)
+    n_reverse = np.bincount(walks[0], minlength=n_nodes)
+    n_reverse += np.bincount(walks[1][walks[1] % 7 == 0], minlength=n_nodes)
+    visited = [np.bincount(walk, minlength=n_nodes) > 0 for walk in walks]
+    depths[0] = bounds[-1] - 2 * n_marked
+    first_visit = np.full(n_nodes, np.nan)
+    nodes, places = np.unique(walks[1], return_index=True)
+    first_visit[nodes] = 3 * places + 1.5
+    n_paths = np.sum(visited, axis=0)
+    n_paths[0] = 2
+    coordinates = np.zeros((n_nodes, 2, 2))
+    coordinates[:, :, 0] = np.arange(n_nodes)[:, None] + [0.25, 0.75]
+    viewport = Viewport(0, n_nodes, -0.5, 0.5, n_nodes, 1)
+    for colouring, wanted in (
+        (by_depth(graph), depths),
+        (by_strand(graph), 100 * n_reverse / depths),
+        (by_sharing(graph, group_paths(graph, "path")), n_paths),
+        (by_position(graph, "d#1#c"), first_visit),
+    ):
+        drawing = LayoutDrawing(coordinates, node_values=colouring.node_values, backend="cpu")
+        np.testing.assert_allclose(drawing.mean(viewport)[0], wanted, rtol=1e-6)

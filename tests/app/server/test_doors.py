@@ -12,6 +12,7 @@ import pytest
 from genoviz.errors import ParameterError
 from genoviz_app.server.doors import Doors, mark_scripts, own_names, policy_of
 from tests.browser.conftest import served
+from tests.conftest import ROOT
 from tests.waiting import PATIENCE
 
 NOT_KNOWN = "is not known as"
@@ -361,3 +362,14 @@ def test_a_server_that_listens_everywhere_knows_this_machines_names():
     assert socket.gethostname() in names
     assert {"localhost", "127.0.0.1", "::1"} < set(names)
     assert own_names("10.1.2.3")[-1] == "10.1.2.3"
+
+
+def test_panel_serve_shows_nothing():
+    """Panel makes its applications so; docs/server.md says what they lack."""
+    from bokeh.command.util import build_single_handler_application
+
+    with pytest.raises(ValueError, match=r"No 'main\.py' or 'main\.ipynb' in"):
+        build_single_handler_application(str(ROOT / "app"))
+    made = build_single_handler_application(str(ROOT / "app" / "__main__.py"))
+    assert made.create_document().roots == []
+    assert "Do not use `panel serve`" in (ROOT / "docs" / "server.md").read_text()
