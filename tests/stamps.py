@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.sources import iter_statements
 
 STAMP = re.compile(r"\n+# Compiled with .*\n\Z")
 
@@ -92,7 +93,7 @@ def _imported(tree: ast.Module, compiled: dict[str, set[str]]) -> dict[str, str]
     """Return the origin of each compiled function that a module imports, by its local name."""
     return {
         alias.asname or alias.name: node.module
-        for node in ast.walk(tree)
+        for node in iter_statements(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.name in compiled.get(node.module or "", ())

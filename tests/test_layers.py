@@ -11,7 +11,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.sources import iter_statements
 
 UI = frozenset("panel panel_material_ui param holoviews datashader bokeh pandas xarray".split())
 ANALYSES = ("genoviz.analyses", "genoviz.errors", "genoviz.generators", "genoviz.model")
@@ -123,15 +123,6 @@ def own_package(module: str) -> str | None:
         if is_below(module, top) and module.count(".") > top.count("."):
             return ".".join(module.split(".")[: top.count(".") + 2])
     return None
-
-
-def iter_statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements below a node, and what groups them, such as handlers of errors."""
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-        below = getattr(node, field, ())
-        for each in below if isinstance(below, list) else ():
-            yield each
-            yield from iter_statements(each)
 
 
 def name_of(function: ast.expr) -> str:

@@ -22,6 +22,7 @@ import genoviz_app
 from tests import pins as writer
 from tests.conftest import KERNELS_IN_COLLECTION, ROOT, TURNS, turn_of
 from tests.pins import HASHED
+from tests.sources import iter_statements
 from tests.waiting import PATIENCE, wait_until
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -110,17 +111,27 @@ def test_every_dependency_is_pinned_within_its_range(requirement):
     assert requirement.specifier.contains(pins()[canonicalize_name(requirement.name)])
 
 
+IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+"""What may be an import; a line of a text may begin with the same words."""
+
+
 def imported_packages(folder: str) -> set[str]:
     """Return the packages of others that a folder's modules import, as they are installed."""
-    nodes = [
-        node
-        for path in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+    tops = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if set(IMPORT.findall(text)) - sys.stdlib_module_names - OURS - tops:
+            tops |= imported_tops(text)
+    tops = tops - sys.stdlib_module_names - OURS
+    return {PACKAGE_OF_IMPORT.get(top, canonicalize_name(top)) for top in tops}
+
+
+def imported_tops(text: str) -> set[str]:
+    """Return the first parts of the names of all modules that a source imports."""
+    nodes = list(iter_statements(ast.parse(text)))
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
-    tops = {name.split(".")[0] for name in names} - sys.stdlib_module_names - OURS
-    return {PACKAGE_OF_IMPORT.get(top, canonicalize_name(top)) for top in tops}
+    return {name.split(".")[0] for name in names}
 
 
 @pytest.mark.parametrize("folder", EXTRAS_OF_FOLDER)
