@@ -130,13 +130,15 @@ def read_big_file(
     parts, n_rows = [], 0
     for k, contig in enumerate(wanted):
         yield f"Reading {title}", k, len(wanted)
-        bounds = (0, lengths[contig]) if region is None else (region.start, region.end)
+        # A base more on each side: empty rows at the bounds are within them.
+        bounds = (0, lengths[contig]) if region is None else (region.start - 1, region.end + 1)
         part, rows = _one_contig(path, file, contig, *bounds, kind, names, blocks)
         parts.append(part)
         if owners is not None:
             owners.append(rows + n_rows)
             n_rows += int(rows[-1]) + 1 if len(rows) else 0
-    return _join(parts, lengths, [*lengths].index(region.path) if region else 0)
+    found = _join(parts, lengths, [*lengths].index(region.path) if region else 0)
+    return found if region is None else found.within(region.path, region.start, region.end)
 
 
 def _open(path: Path, title: str) -> Any:
@@ -198,6 +200,9 @@ def _read_contig(
     split = None
     if kind == "bigwig":
         rows = np.fromiter(records, _VALUE_STEP)
+        if len(rows) and end <= _MAX_ASKED:
+            rows["start"][0] = _find_start(file, contig, rows["start"][0].item())
+            rows["end"][-1] = _find_end(file, contig, rows["end"][-1].item())
         starts, ends, extra = rows["start"], rows["end"], {"scores": rows["value"].copy()}
     else:
         found = list(records)
@@ -249,6 +254,35 @@ def _records(file: Any, contig: str, start: int, end: int) -> Iterator[tuple]:
     return (row for row in file.records(contig) if row[0] < end and row[1] > start)
 
 
+def _find_start(file: Any, contig: str, start: int) -> int:
+    """Return where the stretch of a bigWig that has base ``start`` begins.
+
+    The library cuts stretches at the bounds of the region that it is asked for.
+    """
+    width = 1
+    while start > 0:
+        low = max(start - width, 0)
+        (*_, (found, _, _)) = file.records(contig, low, start + 1)
+        if found > low:
+            return found
+        start, width = low, 4 * width
+    return start
+
+
+def _find_end(file: Any, contig: str, end: int) -> int:
+    """Return where the stretch of a bigWig that has base ``end - 1`` ends."""
+    width, length = 1, dict(file.chroms())[contig]
+    while end < min(length, _MAX_ASKED):
+        high = min(end + width, length, _MAX_ASKED)
+        _, found, _ = next(file.records(contig, end - 1, high))
+        if found < high:
+            return found
+        end, width = high, 4 * width
+    if end < length:
+        return next(found for _, found, _ in file.records(contig) if found >= end)
+    return end
+
+
 def _bed_columns(rest: list[tuple[str, ...]], names: bool) -> dict[str, Any]:
     """Return names, scores and strands from the extra columns of bigBed rows."""
     n_columns = min((len(row) for row in rest), default=0)
@@ -272,14 +306,16 @@ def _to_number(text: str) -> float:
 
 def _join(parts: list[Intervals], lengths: dict[str, int], first: int) -> Intervals:
     """Return the concatenated parts of contigs ``first`` and following."""
+    # Parts of a bigBed without rows have no columns; a bigWig has scores, however few.
+    filled = [part for part in parts if len(part)] or parts
 
     def together(name: str) -> np.ndarray | None:
-        found = [getattr(part, name) for part in parts if len(part)]
+        found = [getattr(part, name) for part in filled]
         if not found or any(array is None for array in found):
             return None
         return np.concatenate(found)
 
-    names = [part.names for part in parts if len(part)]
+    names = [part.names for part in filled]
     has_names = bool(names) and all(name is not None for name in names)
     counts = [len(part) for part in parts]
     return Intervals(

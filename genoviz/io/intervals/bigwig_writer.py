@@ -21,7 +21,8 @@ from genoviz.model import Intervals
 from genoviz.model.graph.path_region import MAX_POSITION
 from genoviz.model.intervals.intervals import map_contigs
 
-_MAX_LENGTH = 2**32 - 1
+# Positions have 32 bits, and the library does not end where its widest bin (10.5 Mb) passes them.
+_MAX_LENGTH = 2**32 - 40 * 4**9
 _MAX_DIGITS = 19
 
 
@@ -43,7 +44,7 @@ def write_bigwig(
     ------
     ParameterError
         If there are no scores, intervals overlap or exceed their contig, or a contig is longer
-        than the format allows (4.29 Gb).
+        than can be written (4.28 Gb).
     FileFormatError
         If the file cannot be written.
     """
@@ -98,7 +99,7 @@ def _check_lengths(lengths: np.ndarray, steps: Intervals, order: np.ndarray) -> 
     longest = int(lengths.max())
     if longest > _MAX_LENGTH:
         raise ParameterError(
-            f"a contig has {longest:,} bp, bigWig holds at most {_MAX_LENGTH:,} of each"
+            f"a contig has {longest:,} bp, and bigWig is written of at most {_MAX_LENGTH:,} each"
         )
 
 

@@ -34,12 +34,20 @@ _NO_END = 2**31 - 1  # the library's maximum
 
 
 def find_index(path: Path, endings: Sequence[str]) -> Path | None:
-    """Return the index beside a file, or None; ``reads.bam.bai`` precedes ``reads.bai``."""
+    """Return the index beside a file, or None; ``reads.bam.bai`` precedes ``reads.bai``.
+
+    A CRAI has a line for each part of its file. One without lines belongs to a file without reads,
+    or was cut off, so the file is then read without it.
+    """
     for ending in endings:
         for index in (path.with_name(path.name + ending), path.with_suffix(ending)):
             if index.is_file():
-                return index
+                return None if ending == ".crai" and _is_empty(index) else index
     return None
+
+
+def _is_empty(index: Path) -> bool:
+    return len(read_bytes(index, may_be_binary=True, may_be_empty=True)) == 0
 
 
 def check_index(index: Path, path: Path) -> tuple[str, ...]:

@@ -56,7 +56,8 @@ def test_a_region_is_a_part(tmp_path):
     whole = read_intervals(path).within("chr9", 5_000_000, 5_100_000)
     part = read_intervals(path, region="chr9:5,000,000-5,100,000")
     assert len(part) > 10
-    assert part.ends[1:-1].tolist() == whole.ends[1:-1].tolist()
+    assert part.starts.tolist() == whole.starts.tolist()
+    assert part.ends.tolist() == whole.ends.tolist()
     assert part.scores.tolist() == whole.scores.tolist()
     with pytest.raises(FileFormatError, match="has no contig '99', it has chr9"):
         read_intervals(path, region="99:1-2")
@@ -97,7 +98,7 @@ def test_what_is_no_signal_is_refused(tmp_path):
         ("there is none", Intervals.from_columns(["a"], [0], [9], scores=[np.nan]), None),
         ("of a ends at 9, beyond its 8 bp", one, [8]),
         ("2 contig lengths for 1 contigs", one, [9, 9]),
-        ("4,294,967,296 bp, bigWig holds at most 4,294,967,295", one, [2**32]),
+        ("4,284,481,537 bp, and bigWig is written of at most 4,284,481,536", one, [4_284_481_537]),
     ]:
         with pytest.raises(ParameterError, match=words):
             write_bigwig(path, steps, contig_lengths=lengths)
@@ -125,6 +126,31 @@ def test_a_contig_may_be_longer_than_2_gb(tmp_path):
     assert (found.starts.tolist(), found.scores.tolist()) == (starts, [1, 2])
     part = read_intervals(path, region=("c", 3 * 10**9 + 1, 3 * 10**9 + 2))
     assert part.scores.tolist() == [2]
+    across = Intervals.from_columns(["c"], [2**31 - 9], [2**31 + 9], scores=[1])
+    write_bigwig(path, across)
+    assert read_intervals(path, region=("c", 2**31 - 5, 2**31 - 3)).ends.tolist() == [2**31 + 9]
+
+
+def test_rows_of_a_region_are_whole_and_overlap_it(tmp_path):
+    """As those of bedGraph and BED: not cut at its bounds, and none that only touches them."""
+    tools = pytest.importorskip("pybigtools")
+    lengths, paths = {"a": 5000}, (tmp_path / "signal.bw", tmp_path / "rows.bb")
+    rows = [(0, 7), (7, 1900), (1900, 1901), (1901, 1950), (3000, 5000)]
+    for path, rest in zip(paths, (1.5, "name"), strict=True):
+        file = tools.open(str(path), "w")
+        empty = [(2000, 2000)] if path.suffix == ".bb" else []
+        file.write(lengths, (("a", *row, rest) for row in sorted([*rows, *empty])))
+        file.close()
+    for path in paths:
+        whole = read_intervals(path)
+        for region in [(3, 5), (7, 8), (8, 1901), (1950, 2000), (2000, 3000), (4999, 5000)]:
+            found = read_intervals(path, region=("a", *region))
+            wanted = whole.within("a", *region)
+            assert found.starts.tolist() == wanted.starts.tolist()
+            assert found.ends.tolist() == wanted.ends.tolist()
+    nothing = read_intervals(paths[0], region=("a", 2500, 2600))
+    assert nothing.scores.tolist() == []
+    assert BigWig(paths[0]).steps("a", 100, 200).ends.tolist() == [1900]
 
 
 DAMAGE = """

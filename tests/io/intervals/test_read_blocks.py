@@ -285,6 +285,19 @@ def test_no_damage_of_an_index_ends_the_process(tmp_path, ending):
     assert int(done.stdout) > 20
 
 
+def test_an_index_without_lines_is_not_used(tmp_path):
+    """That of a CRAM without reads has none, and neither has one that was cut off."""
+    empty, whole = tmp_path / "empty.cram", tmp_path / "whole.cram"
+    header = {"SQ": [{"SN": "chr2L", "LN": 90}]}
+    with pysam.AlignmentFile(str(empty), "wc", header=header):
+        pass
+    pysam.index(str(empty))
+    assert len(read_intervals(empty, region="chr2L:5-60")) == 0
+    whole.write_bytes(real_data("intervals/paired_chr2L.cram").read_bytes())
+    whole.with_name("whole.cram.crai").write_bytes(gzip.compress(b""))
+    assert len(read_intervals(whole, region="chr2L:0-1,000,000")) > 100
+
+
 def index_reads(path, ending):
     options = ["-c"] if ending == ".csi" else []
     pysam.index(*options, "-o", str(path) + ending, str(path))
