@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -159,6 +160,40 @@ def test_a_genotype_that_tells_cases_has_no_logistic_fit():
     assert np.isnan(scan.beta).tolist() == [True, True, False]
 
 
+def test_newtons_steps_do_not_alternate_about_a_maximum():
+    """Two carriers, one of them a case: undamped, each step is longer than the one before."""
+    codes, y = np.full((20, 2), 3), np.zeros(20)
+    codes[:2, 0], y[[0, 5]] = 2, 1
+    codes[:2, 1] = 0
+    for genetic_model in ("additive", "dominant"):
+        scan = associate(genotypes_of(codes), y, model="logistic", genetic_model=genetic_model)
+        # A table of four fields: log odds ratio, and the sum of the inverse counts.
+        copies = np.array([1, 2 if genetic_model == "additive" else 1])
+        np.testing.assert_allclose(scan.beta, np.log(17) / copies, rtol=1e-6)
+        error = np.sqrt(1 + 1 + 1 + 1 / 17) / copies
+        np.testing.assert_allclose(scan.standard_error, error, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sexes", [[1, 2], [2, 1], [2, 2]])
+def test_the_same_genotype_of_all_cases_is_seen_in_both_sexes(sexes):
+    """At X with one copy counted as 1, cases of both sexes with one A1 have the same genotype."""
+    rng = np.random.default_rng(3)
+    y, sex = np.repeat([0.0, 1.0], [30, 6]), np.resize(sexes, 36).astype(np.uint8)
+    drawn = np.where(sex == 1, rng.choice([0, 3], 36), rng.choice([0, 2, 3], 36))
+    codes = np.where(y == 1, np.where(sex == 1, 0, 2), drawn)
+    genotypes = genotypes_of(codes[:, None])
+    genotypes = replace(
+        genotypes,
+        samples=replace(genotypes.samples, sexes=sex),
+        variants=replace(genotypes.variants, contigs=("X",)),
+    )
+    options = {"x_model": "haploid", "backend": "cpu"}
+    found = associate(genotypes, y, model="firth-fallback", **options)
+    firth = associate(genotypes, y, model="firth", **options)
+    assert np.isfinite(associate(genotypes, y, model="logistic", **options).beta).all()
+    np.testing.assert_allclose(found.beta, firth.beta, rtol=1e-9)
+
+
 def test_small_p_values_keep_their_logarithms():
     t = np.array([5.0, 20, 30, 40, 200, 1e4, 1e150, np.nan, np.inf, 0])
     degrees = np.array([1e5, 1e4, 1e6, 300, 300, 100, 2, 5, 5, 5])
@@ -226,6 +261,39 @@ def test_covariates_that_others_determine_are_left_out_and_told(model):
         "before it."
     )
     assert not expected.notes
+
+
+@pytest.mark.parametrize("model", ["linear", "logistic", "firth", "firth-fallback", "saddle-point"])
+def test_no_model_tests_what_covariates_explain_but_for_rounding(model):
+    """Of half the variants all dosages, of the others one of the covariates where they are called.
+
+    Seen as sums in floating point, each has a small rest.
+    """
+    rng = np.random.default_rng(5)
+    covariates = rng.normal(size=(60, 3)) * [1, 1e4, 1] + [0, 3, 1e4]
+    group = (rng.random((60, 30)) < 0.4).astype(float)
+    codes = np.where(group[:, :15] == 1, 2, 3)
+    codes = np.column_stack(
+        [codes, np.where(group[:, 15:] == 1, 1, rng.choice([0, 2, 3], (60, 15)))]
+    )
+    y = rng.integers(0, 2, 60).astype(float)
+    for k in range(30):
+        columns = np.column_stack([covariates, group[:, k]])
+        scan = associate(genotypes_of(codes[:, [k]]), y, covariates=columns, model=model)
+        if model == "saddle-point" and k >= 15:  # missing genotypes are the mean there
+            continue
+        assert np.isnan([scan.beta, scan.standard_error, scan.statistic, scan.p]).all()
+
+
+@pytest.mark.parametrize("genetic_model", ["additive", "dominant"])
+def test_a_phenotype_that_is_constant_where_a_variant_is_called_is_not_tested(genetic_model):
+    rng = np.random.default_rng(6)
+    covariates, y = rng.normal(size=(40, 2)), np.repeat([0.0, 1.0], 20)
+    codes = np.where(y[:, None] == 1, 1, rng.choice([0, 2, 3], (40, 20)))
+    options = {"covariates": covariates, "genetic_model": genetic_model, "backend": "cpu"}
+    scan = associate(genotypes_of(codes), y, model="linear", **options)
+    assert scan.n_samples.tolist() == [20] * 20
+    assert np.isnan([scan.beta, scan.standard_error, scan.statistic, scan.p]).all()
 
 
 @pytest.mark.parametrize("unit", [0.3, 1.0, -2e9])

@@ -341,3 +341,17 @@ def test_p_by_the_saddle_point_are_uniform_without_an_effect():
         share = np.nanmean(p < level)
         # Variants are linked, so that the share varies more than that of independent ones.
         assert level / 2.5 < share < 1.8 * level
+
+
+def test_firths_maximum_is_found_where_steps_towards_it_are_short():
+    """Ten samples: the information is far from the curvature of the penalised likelihood."""
+    noise = [-1.6636, 0.6584, -1.0923, -1.0786, -0.0148, -0.1014, 1.0043, 1.0817, -0.4469, -0.188]
+    columns = np.column_stack(
+        [[1, 1, 1, 0, 1, 1, 1, 1, 0, 0], noise, [0, 0, 1, 0, 0, 1, 0, 0, 0, 0]]
+    ).astype(float)
+    y = np.array([0, 0, 1, 0, 0, 1, 1, 0, 1, 1.0])
+    fit = firth_logistic(columns, y)
+    beta, error, chi_square = fit_by_search(np.column_stack([np.ones(10), columns]), y)
+    np.testing.assert_allclose(fit.coefficients[2], beta, rtol=1e-4)
+    np.testing.assert_allclose(fit.standard_errors[2], error, rtol=1e-4)
+    np.testing.assert_allclose(fit.chi_squares[2], chi_square, rtol=1e-4)

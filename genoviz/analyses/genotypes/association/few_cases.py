@@ -35,6 +35,8 @@ from genoviz.errors import ParameterError
 from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 
 MAX_STEPS = 100
+MAX_FIRTH_STEPS = 1000
+"""Near separation each step of some variants leaves most of the distance to the maximum."""
 MAX_STEP = 5.0
 CONVERGED = 1e-7
 ROUNDING = 1e-9
@@ -82,11 +84,11 @@ class FirthModel(CaseModel):
             _, _, without[:, number], is_done = self._maximise(tile, [c + j for j in terms])
             is_fit &= is_done
         information[~is_fit] = np.eye(information.shape[1])
-        covariances = np.linalg.inv(information)[:, c:, c:]
-        is_fit &= are_independent(information, covariances)
-        with np.errstate(invalid="ignore"):
-            chi_squares = np.maximum(2 * (full[:, None] - without), 0)
-        values = found[:, c:], covariances, chi_squares
+        inverses = np.linalg.inv(information)
+        is_fit &= are_independent(information, inverses)
+        full[~is_fit] = without[~is_fit] = 0  # not the difference of two infinities
+        values = found[:, c:], inverses[:, c:, c:]
+        values = (*values, np.maximum(2 * (full[:, None] - without), 0))
         for value in values:
             value[~is_fit] = np.nan
         return values
@@ -103,7 +105,7 @@ class FirthModel(CaseModel):
         found, step = np.tile(self._start, (m, 1)), np.zeros((m, k))
         information, value = np.empty((m, k, k)), np.full(m, -np.inf)
         is_done, active = np.zeros(m, bool), np.arange(m)
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_FIRTH_STEPS):
             tried = found[active] + step[active]
             likelihood, gradient, hessian = self._evaluate(dosages, active, tried)
             is_better = likelihood >= value[active] - 1e-9
@@ -184,7 +186,7 @@ class SaddlePointModel:
     def fit(self, dosages: Any) -> Fitted:
         """Return one-step coefficients of dosages (m, n), errors that fit p, z, and log p.
 
-        Missing dosages are replaced by the mean.
+        Missing dosages are replaced by the mean. All are NaN where covariates explain the dosages.
         """
         xp = self._xp
         tile = xp.where(xp.isnan(dosages), 0.0, dosages)

@@ -34,6 +34,7 @@ FEW_SHARE, FEW_ALLELES = 0.1, 20
 """Cases are few below this share of the samples, and minor alleles in them below this number."""
 CONVERGED = 1e-6
 """Largest last step, in units of standardised columns; the next would be about its square."""
+ALIKE = 1e-9  # in units of the standard deviation; below are rounding, and no samples: -inf
 
 
 def iter_logistic_scan(
@@ -68,7 +69,12 @@ def iter_logistic_scan(
         varied = np.flatnonzero((scales > 0) & (fits.n_samples[block] > design.basis.shape[1] + 1))
         if len(varied):
             rows, scales = block.start + varied, scales[varied]
-            beta, error, fits.statistic[rows], fits.log_p[rows] = fitted.fit(dosages(varied))
+            tile = dosages(varied)
+            if weights is not None and model == "firth-fallback":
+                # Centred at one mean: all with the same dosage have the same value.
+                shifts = np.outer(2 * fits.a1_frequency[rows] / scales, weights - 1)
+                tile += array_module(backend).asarray(shifts)
+            beta, error, fits.statistic[rows], fits.log_p[rows] = fitted.fit(tile)
             fits.beta[rows], fits.standard_error[rows] = beta / scales, error / scales
         yield block.stop / genotypes.n_variants
     return fits
@@ -86,9 +92,8 @@ def _standard_calls(
     genotypes: Genotypes, weights: np.ndarray | None, backend: Backend, fits: Fits
 ) -> Standard:
     xp, decode = array_module(backend), load_kernel("genotype_decode", backend).decode
-    for block in variant_blocks(
-        genotypes, n_values=BLOCK_GENOTYPES[array_module(backend).__name__], backend=backend
-    ):
+    n_values = BLOCK_GENOTYPES[xp.__name__]
+    for block in variant_blocks(genotypes, n_values=n_values, backend=backend):
         part = genotypes.take_variants(block)
         counts = allele_counts(part, backend=backend)
         n_called = counts.sum(1) - counts[:, MISSING_CODE]
@@ -179,8 +184,9 @@ class LogisticModel(CaseModel):
         c = self._n_columns
         found, hessians, is_done = self._converge(dosages)
         hessians[~is_done] = np.eye(hessians.shape[1])
-        found, covariances = found[:, c:], np.linalg.inv(hessians)[:, c:, c:]
-        is_fit = is_done & are_independent(hessians, covariances)
+        inverses = np.linalg.inv(hessians)
+        is_fit = is_done & are_independent(hessians, inverses)
+        found, covariances = found[:, c:], inverses[:, c:, c:]
         found[~is_fit], covariances[~is_fit] = np.nan, np.nan
         return found, covariances
 
@@ -194,6 +200,7 @@ class LogisticModel(CaseModel):
         xp = module_of(dosages)
         reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(-1))
         reach = reach.reshape(m, k - c)
+        limits, last = np.full(m, MAX_CHANGE), np.zeros((m, k))
         for _ in range(MAX_STEPS):
             gradient, hessian = self._kernel.derivatives(
                 dosages, active, self._phenotype, self._columns, found[active]
@@ -201,11 +208,16 @@ class LogisticModel(CaseModel):
             is_whole = np.linalg.det(hessian) > 0
             hessian[~is_whole] = np.eye(k)
             step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+            is_last = np.abs(step).max(1) < CONVERGED
             change = np.abs(step[:, :c]).sum(1) + (np.abs(step[:, c:]) * reach[active]).sum(1)
-            step *= np.minimum(1, MAX_CHANGE / np.maximum(change, MAX_CHANGE))[:, None]
+            # Steps across the maximum become shorter; they could alternate for ever.
+            is_back = (step * last[active]).sum(1) < 0
+            limit = np.minimum(limits[active] * np.where(is_back, 0.5, 2.0), MAX_CHANGE)
+            step *= np.minimum(1, limit / np.maximum(change, limit))[:, None]
+            limits[active] = np.where(is_back, np.minimum(limit, change), limit)
+            last[active] = step
             found[active] += step
             hessians[active] = hessian
-            is_last = np.abs(step).max(1) < CONVERGED
             is_done[active] = is_last & is_whole
             active = active[~is_last & is_whole]
             if not len(active):
@@ -249,15 +261,15 @@ def are_alike(dosages: Any, is_case: Any) -> np.ndarray:
         part = dosages[..., who]
         high = xp.where(xp.isnan(part), -xp.inf, part).max(-1)
         low = xp.where(xp.isnan(part), xp.inf, part).min(-1)
-        found |= to_host(high <= low).reshape(len(found), -1).any(1)
+        found |= to_host(high - low < ALIKE).reshape(len(found), -1).any(1)
     return found
 
 
 def are_independent(information: np.ndarray, covariances: np.ndarray) -> np.ndarray:
     """Return at which variants no column is a linear combination of the others: bool (m,).
 
-    The information has shape (m, c + t, c + t). The covariances, (m, t, t), are the last rows and
-    columns of its inverse; the product of the diagonals is the inflation of the variance.
+    The information has shape (m, c + t, c + t). The covariances, (m, t, t), are its inverse, or the
+    last rows and columns of that; the product of the diagonals is the inflation of the variance.
     """
     t = covariances.shape[1]
     inflation = np.diagonal(covariances, axis1=1, axis2=2)
@@ -315,6 +327,11 @@ def note_few_cases(
 def fit_without_variant(design: Design) -> np.ndarray:
     """Return the coefficients of the design's standard columns alone."""
     columns, phenotype = design.standard_columns, design.response
+
+    def likelihood(coefficients: np.ndarray) -> float:
+        logits = columns @ coefficients
+        return float(phenotype @ logits - np.logaddexp(0, logits).sum())
+
     found = np.zeros(columns.shape[1])
     for _ in range(MAX_STEPS):
         logits = np.clip(columns @ found, -MAX_LOGIT, MAX_LOGIT)
@@ -325,6 +342,8 @@ def fit_without_variant(design: Design) -> np.ndarray:
         step = np.linalg.lstsq(
             (columns * weights[:, None]).T @ columns, columns.T @ (phenotype - fitted)
         )[0]
+        while np.abs(step).max() > CONVERGED and likelihood(found + step) < likelihood(found):
+            step /= 2  # it leads beyond the maximum, perhaps further each time
         found += step
         if np.abs(step).max() < CONVERGED:
             return found

@@ -169,7 +169,9 @@ def _fit_block(
             rest[:, 1, 1],
         )
     degrees = fits.n_samples[block] - n_basis - 1
-    is_fit = (left > UNVARIED * squares) & (degrees > 0)
+    # Without the samples that lack the genotype, covariates may explain the phenotype entirely.
+    is_open = of_phenotype > EXPLAINED * (columns[:, -1] @ columns[:, -1])
+    is_fit = (left > UNVARIED * squares) & (degrees > 0) & is_open
     with np.errstate(divide="ignore", invalid="ignore"):
         beta = across / left
         of_phenotype /= left
