@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from genoviz.analyses.graph.layout.components import find_components
 from genoviz.analyses.graph.picture.annotation_colours import by_annotation
-from genoviz.analyses.graph.picture.colour_modes import node_gc_shares
+from genoviz.analyses.graph.picture.colour_modes import by_numbers, node_gc_shares
 from genoviz.analyses.graph.picture.colouring import MODES, ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.colours import MAX_INDEX
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing
@@ -378,7 +378,7 @@ def test_the_shortest_annotation_of_a_node_is_shown_and_said(placed):
     legend = {name.split(" ")[0]: colour for colour, name in colouring.legend(picture).items}
     assert colours == [legend["gene"], legend["exon"], legend["gene"], legend["snp"]]
     assert len({legend[name] for name in names.values()}) == 3
-    assert colouring.note == "1 nodes have several, the shortest is shown"
+    assert colouring.note == "1 node has several, the shortest is shown"
 
 
 def test_colours_of_the_file_are_kept(placed):
@@ -459,3 +459,11 @@ def test_core_shell_and_private_nodes_of_real_haplotypes():
     shown = {colouring.palette[index] for index in np.unique(picture.indices) if index}
     assert shown <= {DARK.colour(colour) for colour in colouring.colours}
     assert DARK.categories[6] in shown
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e6, 1e6, 1e16, -1e30, 3e38])
+def test_one_value_of_all_nodes_has_the_first_colour(value):
+    colouring = by_numbers(np.full(3, value), "value", ramp="depth", is_heavy_tailed=value > 0)
+    found, picture = draw_nodes(colouring, 3)
+    assert found == [colouring.palette[1]] * 3
+    assert colouring.legend(picture).ticks()[0][0] == pytest.approx(value, rel=1e-6)

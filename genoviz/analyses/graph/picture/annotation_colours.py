@@ -11,7 +11,7 @@ from genoviz.analyses.graph.picture.colour_modes import by_names
 from genoviz.analyses.graph.picture.colours import Colouring
 from genoviz.analyses.graph.picture.palettes import DARK, OTHER, SOME, Colour, Theme
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
-from genoviz.errors import ParameterError
+from genoviz.errors import ParameterError, n_words
 from genoviz.model import PangenomeGraph
 
 MAX_LABELS = 200
@@ -44,7 +44,8 @@ def by_annotation(graph: PangenomeGraph, placed: PlacedAnnotations, by: str = ""
     lengths = placed.ends - placed.starts
     order = np.argsort(-lengths, kind="stable")
     codes, n_mixed = _fill(graph.steps, placed.step_ranges[order], labels[order], graph.n_nodes)
-    note = f"{n_mixed:,} nodes have several, the shortest is shown" if n_mixed else ""
+    several = n_words(n_mixed, "node has", "nodes have")
+    note = f"{several} several, the shortest is shown" if n_mixed else ""
     return by_names(
         codes, names, "Annotation", colours=colours, rest="without annotation", note=note
     )

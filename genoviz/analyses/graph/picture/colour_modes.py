@@ -115,19 +115,21 @@ def by_numbers(
         known = values[has_value]
         limits = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     low, high = limits
+    if not high > low:  # even steps that float32 can tell apart
+        high, is_heavy_tailed = low + max(1.0, 1e-4 * abs(low)), False
     has_missing = not has_value.all()
     return Colouring(
         title,
         {
             "by": "mean",
             "how": "log" if is_heavy_tailed else "linear",
-            "value_range": (low, high if high > low else low + 1),
+            "value_range": (low, high),
             "show_missing": has_missing,
             "max_index": MAX_INDEX,
         },
         values,
         ramp=ramp,
-        high=high if high > low else low + 1,
+        high=high,
         missing=missing if has_missing else "",
         is_whole=is_whole,
     )
