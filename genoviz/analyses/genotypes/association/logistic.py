@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from genoviz.analyses.genotypes.association.few_cases import Fitted
 
 BLOCK_GENOTYPES = {"numpy": 1 << 21, "cupy": 1 << 26}
-MAX_STEPS = 30
+MAX_STEPS = 60  # half are enough but near separation, where the first ones are short
 MAX_CHANGE = 5.0
 """Maximum change of a logit per step; otherwise first steps at rare genotypes may diverge."""
 FEW_SHARE, FEW_ALLELES = 0.1, 20
