@@ -285,7 +285,9 @@ def drop_herd(
     say("founders simulated")
     n, first = len(pedigree), len(pedigree) - n_founders
     frequencies = frequencies_of_counts(allele_counts(founders, backend="cpu"))
-    crossovers = simulation._crossovers(founders.variants)
+    distances = np.abs(np.diff(founders.variants.centimorgans / 100, prepend=0.0))
+    crossovers = 0.5 * (1 - np.exp(-2 * distances))
+    crossovers[np.diff(founders.variants.contig_ids, prepend=-1) != 0] = 0.5
     rows = np.where(np.arange(n) < n_founders, np.arange(n), -1)
     drop = load_kernel("genotype_simulation", "cpu").drop_genotypes
 
@@ -324,19 +326,8 @@ def predict(n_animals: int, n_variants: int, backend: str, sire_share: float) ->
     watch.watch(GenotypeMatrix, "multiply_transposed", "Z'")
     watch.watch(pedigree_inverse.GenotypedInverse, "multiply", "A_gg^-1")
     start = time.perf_counter()
-    found = core = None
-    build = pedigree_inverse.SparseInverse
-
-    def build_inverse(*args: Any, **options: Any) -> Any:
-        nonlocal core
-        say(f"ordering {args[0].shape[0]:,} ancestors that are not genotyped")
-        began = time.perf_counter()
-        inverse = build(*args, **options)
-        core = len(inverse._core)
-        say(f"their inverse: {time.perf_counter() - began:.1f} s, a core of {core:,}")
-        return inverse
-
-    pedigree_inverse.SparseInverse = build_inverse
+    found = None
+    say("preparing A^-1 and A_gg^-1")
     steps = single_step.iter_single_step(
         genotypes, pedigree, genetic + noise, heritability=HERITABILITY, backend=backend
     )

@@ -27,6 +27,7 @@ SCOPES = {
     ),
     "GBWT decoding, from compressed records to steps": (KERNEL, None),
     "Genotype products on one GPU, against the least time of float64 on an H100": (KERNEL, KERNEL),
+    "Genotypes as commands, against PLINK": (COMMAND, COMMAND),
     "Index within a given memory, peak memory of the process": (COMMAND, COMMAND),
     "Index within a given memory, whole command": (COMMAND, COMMAND),
     "Interval counts on one GPU, against CuPy's sort and binary search": (KERNEL, KERNEL),
