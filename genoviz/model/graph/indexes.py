@@ -14,6 +14,7 @@ from genoviz.errors import ParameterError, n_words
 BLOCK_BITS = 5
 FEW_STEPS, FEW_PLACES = 1 << 21, 1 << 10
 """Below these numbers of steps and of queries, pure NumPy is used instead of compiled code."""
+SCANNED_TOGETHER = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +91,25 @@ def index_steps(n_nodes: int, steps: np.ndarray) -> Incidence:
     from genoviz.model import graph_loops
 
     return _index(n_nodes, steps, graph_loops.count_steps, graph_loops.place_steps)
+
+
+def scan_steps(n_nodes: int, steps: np.ndarray, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the steps on a few nodes, and how many each has, without an index.
+
+    As `Incidence.gather`, for nodes that are ascending and distinct. One pass over 3.5e8 steps
+    takes a twentieth of the time and none of the memory (1.4 GB) of their index.
+    """
+    is_wanted = np.zeros(n_nodes, bool)
+    is_wanted[nodes] = True
+    found = [
+        first + np.flatnonzero(is_wanted[steps[first : first + SCANNED_TOGETHER] >> 1])
+        for first in range(0, len(steps), SCANNED_TOGETHER)
+    ]
+    numbers = np.concatenate([np.empty(0, np.int64), *found])
+    order = np.argsort(steps[numbers] >> 1, kind="stable")
+    numbers = numbers[order]
+    ends = np.searchsorted(steps[numbers] >> 1, nodes, side="right")
+    return numbers, np.diff(ends, prepend=0)
 
 
 def index_edges(n_nodes: int, edges: np.ndarray) -> Incidence:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genoviz import read_gfa
+from genoviz.analyses.graph.query import path_positions
 from genoviz.analyses.graph.query.extract import extract_region
 from genoviz.analyses.graph.query.path_positions import (
     NodePosition,
@@ -18,6 +19,7 @@ from genoviz.analyses.graph.query.path_positions import (
 from genoviz.analyses.graph.query.position_lift import lift_position, lift_positions
 from genoviz.errors import ParameterError
 from genoviz.model import PathRegion
+from genoviz.model.graph import indexes
 from tests.conftest import REAL_GRAPHS, real_data
 from tests.graphs import make_graph, random_graph
 from tests.oracles.paths import nearest_shared_bases, visits_by_node, walk_bases, walk_path
@@ -98,6 +100,22 @@ def test_visits_of_all_nodes_of_real_graphs(graph):
     assert found.steps.tolist() == [visit.step for visit in expected]
     assert found.positions.tolist() == [visit.position for visit in expected]
     assert found.is_reverse.tolist() == [visit.is_reverse for visit in expected]
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_visits_of_a_large_graph_are_found_without_an_index(seed):
+    graph = random_graph(seed, n_nodes=12, n_paths=3, max_steps=30)
+    nodes = np.random.default_rng(seed).integers(0, 12, seed % 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(path_positions, "MAX_INDEXED_STEPS", -1)
+        patch.setattr(indexes, "SCANNED_TOGETHER", 7)
+        found = find_node_visits(graph, nodes)
+    assert "node_step_index" not in vars(graph)
+    visits = visits_by_node(graph)
+    expected = [visit for node in np.unique(nodes) for visit in visits[node]]
+    assert found.nodes.tolist() == [visit.node for visit in expected]
+    assert found.steps.tolist() == [visit.step for visit in expected]
+    assert found.positions.tolist() == [visit.position for visit in expected]
 
 
 def test_lengths_of_real_paths(graph):

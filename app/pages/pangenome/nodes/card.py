@@ -10,6 +10,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from genoviz.analyses.graph.query.path_positions import MAX_INDEXED_STEPS
 from genoviz.errors import ParameterError
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph
@@ -17,6 +18,7 @@ from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.facts import (
     FACTS,
     NOTHING_PICKED,
+    READING,
     NodeFacts,
     bases_of,
     empty_html,
@@ -139,6 +141,10 @@ class NodeCard:
             self._show()
         else:
             self._question.ask(read_node_facts, self._graph, nodes)
+            if self._graph.n_steps > MAX_INDEXED_STEPS:  # facts of other nodes would stay for long
+                self.facts = None
+            if self.facts is None:
+                self._show()
 
     def _on_facts(self, facts: NodeFacts) -> None:
         self.facts = facts
@@ -148,6 +154,7 @@ class NodeCard:
         facts, graph = self.facts, self._graph
         with pn.io.hold():
             self.empty.visible = facts is None
+            self.empty.object = empty_html(READING if self._question.is_open else NOTHING_PICKED)
             self.card.visible = facts is not None
             if facts is None or graph is None:
                 self.table.clear()

@@ -31,6 +31,7 @@ NOTHING_PICKED = (
     "Click a node in the picture, or hold Shift and drag a box, to see its "
     "properties and the paths that visit it."
 )
+READING = "Reading the paths that visit the picked nodes"
 LISTED_COPIES = 6
 LISTED_NODES, FIRST_BASES, LAST_BASES = 40, 60, 20
 

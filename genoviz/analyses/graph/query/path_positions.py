@@ -9,6 +9,10 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.graph.indexes import scan_steps
+
+MAX_INDEXED_STEPS = 1 << 26
+"""In a graph with more, visits are found by a scan unless all steps are indexed already."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,10 @@ def find_node_visits(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -
         If the graph has no such node.
     """
     wanted = check_nodes(graph, nodes)
-    steps, counts = graph.node_step_index.gather(wanted)
+    if graph.n_steps > MAX_INDEXED_STEPS and "node_step_index" not in vars(graph):
+        steps, counts = scan_steps(graph.n_nodes, graph.steps, wanted)
+    else:
+        steps, counts = graph.node_step_index.gather(wanted)
     return NodeVisits(
         nodes=np.repeat(wanted, counts),
         paths=np.searchsorted(graph.path_offsets, steps, side="right") - 1,
