@@ -18,6 +18,8 @@ from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 WHAT = "Clumping"
+INDEXES_TOGETHER = 64
+"""Index variants whose r^2 are computed at once; some may turn out to be members of others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,23 +117,35 @@ def iter_clump(
     ranked = np.lexsort((-logs, p))
     ranked = ranked[p[ranked] <= index_p]
     is_free = np.ones(len(order), bool)
-    found: list[tuple[int, np.ndarray, np.ndarray]] = []
-    for done, index in enumerate(ranked.tolist()):
-        if not is_free[index]:
-            continue
+
+    def neighbours(index: int) -> np.ndarray:
+        """Return the free variants near one, by place."""
         begin, end = np.searchsorted(contigs, [contigs[index], contigs[index] + 1])
-        here = positions[begin:end]
-        near, far = positions[index] - max_distance, positions[index] + max_distance
-        start = begin + np.searchsorted(here, near, side="left")
-        stop = begin + np.searchsorted(here, far, side="right")
-        is_free[index] = False
+        ends = positions[index] - max_distance, positions[index] + max_distance
+        start = begin + np.searchsorted(positions[begin:end], ends[0], side="left")
+        stop = begin + np.searchsorted(positions[begin:end], ends[1], side="right")
         is_near = is_free[start:stop] & is_placed[start:stop] & is_placed[index]
-        places = start + np.flatnonzero(is_near)
-        r2 = _with_one(genotypes, order[index], order[places], measure)
-        is_in = r2 >= min_r2
-        is_free[places[is_in]] = False
-        found.append((order[index], order[places[is_in]], r2[is_in]))
-        yield Progress(WHAT, done / len(ranked))
+        return start + np.flatnonzero(is_near)
+
+    found: list[tuple[int, np.ndarray, np.ndarray]] = []
+    for start in range(0, len(ranked), INDEXES_TOGETHER):
+        block = ranked[start : start + INDEXES_TOGETHER]
+        block = block[is_free[block]]
+        if not len(block):
+            continue
+        places = [neighbours(index) for index in block.tolist()]
+        ends = np.cumsum([len(each) for each in places])
+        joined = np.concatenate(places)
+        first = np.repeat(order[block], np.diff(ends, prepend=0))
+        r2 = MEASURES[measure](genotypes, first, order[joined], at_least=min_r2)
+        of_each = np.split(r2, ends[:-1])
+        for index, near, r2 in zip(block.tolist(), places, of_each, strict=True):
+            if is_free[index]:  # no member of a clump of this block
+                is_free[index] = False
+                is_in = is_free[near] & (r2 >= min_r2)
+                is_free[near[is_in]] = False
+                found.append((order[index], order[near[is_in]], r2[is_in]))
+        yield Progress(WHAT, start / len(ranked))
     sizes = [len(members) for _, members, _ in found]
     clumps = Clumps(
         np.array([index for index, _, _ in found], np.int64),
@@ -155,8 +169,3 @@ def clump(last: Progress) -> Clumps:
     [30, 7]
     """
     return last.result
-
-
-def _with_one(genotypes: Genotypes, variant: int, others: np.ndarray, measure: str) -> np.ndarray:
-    """Return r^2 of a variant with others."""
-    return MEASURES[measure](genotypes, np.full(len(others), variant), others)

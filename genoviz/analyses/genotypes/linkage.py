@@ -175,7 +175,7 @@ def iter_linked_pairs(
         second = np.repeat(starts[places], sizes[block]) + within
         is_pair = first != second
         first, second = order[first[is_pair]], order[second[is_pair]]
-        r2 = MEASURES[measure](genotypes, first, second)
+        r2 = MEASURES[measure](genotypes, first, second, at_least=min_r2)
         is_linked = r2 >= min_r2
         parts.append((first[is_linked], second[is_linked], r2[is_linked]))
         yield Progress("Linkage", min(block.stop / max(len(wanted), 1), 1.0))
@@ -201,8 +201,10 @@ def linked_pairs(last: Progress) -> LinkedPairs:
     return last.result
 
 
-def dosage_r2(genotypes: Genotypes, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return dosage r^2 of pairs of variants, as for `linkage`: float64, shape (p,)."""
+def dosage_r2(
+    genotypes: Genotypes, first: np.ndarray, second: np.ndarray, **_: float
+) -> np.ndarray:
+    """Return dosage r^2 of all pairs of variants, as for `linkage`: float64, shape (p,)."""
     kernel = load_kernel("linkage", "cpu")
     used, at = np.unique(np.concatenate([first, second]), return_inverse=True)
     part = as_linked(genotypes.take_variants(used))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from genoviz import ParameterError, clump, linkage, linked_pairs, prune_by_linkage
+from genoviz.analyses.genotypes import clumping
 from tests.analyses.genotypes.test_linkage import linked_codes
 from tests.analyses.genotypes.test_statistics import genotypes_of
 from tests.plink import Plink, plink_files, read_real
@@ -27,8 +28,10 @@ def clump_by_hand(r2, positions, p, index_p, min_r2, distance):
     return found
 
 
+@pytest.mark.parametrize("n_together", [1, 3, 64])
 @pytest.mark.parametrize(("min_r2", "distance"), [(0.3, 200), (0.6, 3), (0, 10)])
-def test_clumps_are_those_by_hand(min_r2, distance):
+def test_clumps_are_those_by_hand(min_r2, distance, n_together, monkeypatch):
+    monkeypatch.setattr(clumping, "INDEXES_TOGETHER", n_together)
     rng = np.random.default_rng(5)
     genotypes = genotypes_of(linked_codes(80, 60, seed=2))
     positions = rng.permutation(60)

@@ -50,6 +50,16 @@ def test_the_likeliest_haplotypes_are_found(table):
         assert is_tied or found == pytest.approx(wanted, abs=2e-3)
 
 
+@given(hnp.arrays(np.int64, (3, 3), elements=st.integers(0, 9)), st.sampled_from([0.1, 0.4, 0.9]))
+def test_pairs_that_reach_a_minimum_are_as_without_it(table, at_least):
+    table = np.array([table, [[5, 0, 0], [0, 9, 0], [0, 0, 5]]])
+    every, large = r2_of_counts(table), r2_of_counts(table, at_least=at_least)
+    is_large = every >= at_least
+    assert large[is_large].tolist() == every[is_large].tolist()
+    assert is_large[1]
+    assert not (large[~is_large] >= at_least).any()
+
+
 def test_phase_that_is_known_leaves_no_choice():
     assert r2_of_counts(np.array([[[5, 0, 0], [0, 0, 0], [0, 0, 5]]])).tolist() == [1.0]
     counts = np.array([[[0, 0, 0], [0, 10, 0], [0, 0, 0]]])
