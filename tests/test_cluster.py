@@ -523,7 +523,8 @@ def test_who_stops_takes_back_what_was_sent(cluster, client, small_tasks, genoty
 
 @pytest.mark.parametrize("what", ["results", "sum"])
 def test_a_worker_that_is_killed_loses_nothing(what, cluster, genotypes, client, small_tasks):
-    wait_until(lambda: len(client.nthreads()) == 2)
+    # A nanny whose new worker does not come in time gives up.
+    wait_until(lambda: len(client.nthreads()) == 2, act=lambda: cluster.scale(2))
     if what == "results":
         alone = genoviz.associate(genotypes, phenotype("logistic"), model="logistic")
         options = {"model": "logistic", "scheduler": client}
