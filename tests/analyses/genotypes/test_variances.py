@@ -12,7 +12,10 @@ from genoviz import (
     reml,
     reml_of_relationships,
 )
-from genoviz.analyses.genotypes.variances import estimate
+from genoviz.analyses.genotypes.variances import estimate, lanczos
+from genoviz.analyses.genotypes.variances.covariances import DenseCovariance, ProbedCovariance
+from genoviz.analyses.genotypes.variances.lanczos import iter_reml_by_lanczos
+from genoviz.analyses.genotypes.variances.reml import iter_reml_of
 from genoviz.errors import ParameterError
 from tests.genotype_sets import draw_genotypes, draw_trait
 from tests.oracles import mixed_models
@@ -114,24 +117,47 @@ def test_random_traces_come_near_the_exact_ones(sets, backend):
     assert again.heritability == found.heritability
 
 
-def test_traces_over_a_whole_basis_are_exact():
-    """Products and conjugate gradients are right: nothing is random then."""
-    from genoviz.analyses.genotypes.variances.covariances import (
-        DenseCovariance,
-        ProbedCovariance,
-    )
-    from genoviz.analyses.genotypes.variances.reml import iter_reml_of
-
+def probe_whole_basis(relationships):
+    """Return covariances from products and from factors, with exact traces in both."""
     basis = np.linalg.qr(DESIGN)[0]
-    dense = among(relationships())
-    probed = ProbedCovariance([dense.__matmul__], basis, n_probes=2, seed=0)
-    whole = DenseCovariance([dense], basis)
+    probed = ProbedCovariance([relationships.__matmul__], basis, n_probes=2, seed=0)
+    whole = DenseCovariance([relationships], basis)
     probed.probes, probed.weight = whole.probes, whole.weight
+    return probed, whole
+
+
+def test_traces_over_a_whole_basis_are_exact():
+    """Products, conjugate gradients and Lanczos iterations are right: nothing is random then."""
+    probed, whole = probe_whole_basis(among(relationships()))
     options = {"names": ("a",), "tolerance": 1e-8, "max_iterations": 50}
     *_, by_products = iter_reml_of(probed, PHENOTYPE[USED], **options)
     *_, by_factors = iter_reml_of(whole, PHENOTYPE[USED], **options)
-    np.testing.assert_allclose(by_products.variances, by_factors.variances, rtol=1e-4)
-    np.testing.assert_allclose(by_products.standard_errors, by_factors.standard_errors, rtol=1e-4)
+    *_, by_lanczos = iter_reml_by_lanczos(probed, PHENOTYPE[USED], **options)
+    assert by_lanczos.is_converged
+    for found, rtol in ((by_products, 1e-4), (by_lanczos, 1e-5)):
+        np.testing.assert_allclose(found.variances, by_factors.variances, rtol=rtol)
+        np.testing.assert_allclose(found.standard_errors, by_factors.standard_errors, rtol=rtol)
+        assert found.moment_heritability == pytest.approx(by_factors.moment_heritability, rel=rtol)
+        assert found.moment_error == pytest.approx(by_factors.moment_error, rel=rtol)
+
+
+def test_lanczos_iterations_end_where_relationships_have_few_dimensions():
+    z = np.random.default_rng(1).standard_normal((len(USED), 3))
+    probed, whole = probe_whole_basis(z @ z.T)
+    y = z @ [1, -1, 2] + np.random.default_rng(2).standard_normal(len(USED))
+    options = {"names": ("a",), "tolerance": 1e-8, "max_iterations": 50}
+    *_, found = iter_reml_by_lanczos(probed, y, **options)
+    *_, expected = iter_reml_of(whole, y, **options)
+    assert found.is_converged
+    np.testing.assert_allclose(found.variances, expected.variances, rtol=1e-6)
+    np.testing.assert_allclose(found.standard_errors, expected.standard_errors, rtol=1e-6)
+
+
+def test_too_few_products_are_told(monkeypatch):
+    monkeypatch.setattr(lanczos, "MAX_SOLVING", 6)
+    found = reml(GENOTYPES, PHENOTYPE, traces="random", n_probes=5, backend="cpu")
+    assert not found.is_converged
+    assert found.sentence.endswith("not converged")
 
 
 def test_relationships_from_elsewhere_give_the_same_as_genotypes():

@@ -20,6 +20,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
     Multiply,
     ProbedCovariance,
 )
+from genoviz.analyses.genotypes.variances.lanczos import iter_reml_by_lanczos
 from genoviz.analyses.genotypes.variances.reml import (
     RESIDUAL,
     VarianceSnapshot,
@@ -291,7 +292,9 @@ class _Values:
         self, names: tuple[str, ...], covariance: Covariance, tolerance: float, max_iterations: int
     ) -> Iterator[VarianceSnapshot]:
         """Estimate the variances of components, to which repeated values add permanent effects."""
-        return iter_reml_of(
+        is_one = isinstance(covariance, ProbedCovariance) and covariance.n_components == 1
+        fit = iter_reml_by_lanczos if is_one else iter_reml_of
+        return fit(
             covariance,
             self.training.phenotype[self.training.is_trained],
             (*names, PERMANENT) if self._are_repeated else names,
