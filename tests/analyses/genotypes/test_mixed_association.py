@@ -19,8 +19,10 @@ from genoviz import (
     read_phenotypes,
     simulate_genotypes,
 )
-from genoviz.analyses.genotypes.association import mixed
+from genoviz.analyses.genotypes.association import left_out, mixed
 from genoviz.analyses.genotypes.association.p_values import inflation_factor
+from genoviz.analyses.genotypes.products import allele_counts
+from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.errors import ParameterError
 from tests.conftest import real_data
 from tests.genotype_sets import draw_genotypes, draw_trait
@@ -182,6 +184,65 @@ def test_the_strongest_of_calibrated_tests_are_generalised_least_squares(
         assert found.standard_error[j] == pytest.approx(error, rel=1e-6)
     p = 2 * stats.norm.sf(np.abs(found.beta / found.standard_error))
     np.testing.assert_allclose(found.p, p, rtol=1e-9)
+
+
+def test_chromosomes_whose_variants_are_mingled_are_left_out_too():
+    order = np.random.default_rng(9).permutation(M)
+    options = {"covariates": AGE[:, None], "tests": "calibrated", "backend": "cpu"}
+    options |= {"refine_below": 1e-3}
+    found, mingled = (
+        mixed_associate(genotypes, PHENOTYPE, **options)
+        for genotypes in (GENOTYPES, GENOTYPES.take_variants(order))
+    )
+    assert found.is_exact.any()
+    scale = mingled.calibration / found.calibration  # of other random variants
+    exact = found.is_exact[order] & mingled.is_exact
+    scale = np.where(exact, 1.0, scale)
+    np.testing.assert_allclose(mingled.beta * scale, found.beta[order], rtol=1e-4, atol=1e-4)
+
+
+def ending(steps, results):
+    """Yield the steps, and append the result."""
+    results.append((yield from steps))
+
+
+def test_equations_that_cannot_be_solved_are_told(monkeypatch):
+    monkeypatch.setattr(left_out, "MAX_SOLVING", 2)
+    with pytest.raises(ParameterError, match="is not solved after 2 steps"):
+        mixed_associate(GENOTYPES, PHENOTYPE, tests="calibrated", backend="cpu")
+
+
+@pytest.mark.parametrize("residual", [0.5, 1e-4])
+@pytest.mark.parametrize("closer", [0.01, 0.0], ids=["rough", "fine"])
+def test_models_of_left_out_chromosomes_are_solved(residual, closer, monkeypatch, backend):
+    """Also where the residual is so small that rough products come near no solution."""
+    monkeypatch.setattr(left_out, "_CLOSER", closer)
+    genotypes = select_samples(GENOTYPES, USED)
+    counts = allele_counts(genotypes, backend=backend)
+    chromosomes = left_out.split_chromosomes(genotypes, counts, "chromosome", backend)
+    basis, variances = np.linalg.qr(DESIGN)[0], np.array([1 - residual, residual])
+    solve = left_out.Solving(left_out.Relationships(chromosomes, False, backend), basis, variances)
+    owners = np.array([2, 0, 1, 0])
+    columns = np.random.default_rng(3).standard_normal((len(USED), 4))
+    columns *= [1e-60, 1.0, 1e60, 0.0]
+    columns -= basis @ (basis.T @ columns)
+    ended = []
+    steps = list(ending(solve(columns, owners, 1e-10, "", 0.25, 0.5), ended))
+    found, rest = ended[0]
+    for k, owner in enumerate(owners):
+        v = mixed_models.covariance_of(variances, [relationships(owner != CONTIGS)])
+        p = mixed_models.projection(v, DESIGN)
+        expected = p @ columns[:, k]
+        error = np.linalg.norm(found[:, k] - expected)
+        assert error <= 2e-5 * np.linalg.norm(columns[:, k]) / residual
+        assert np.linalg.norm(rest[:, k]) <= 1e-5 * np.linalg.norm(columns[:, k])
+        # The correction of first order leaves errors of second order.
+        quadratic = columns[:, k] @ found[:, k] + rest[:, k] @ found[:, k]
+        assert quadratic == pytest.approx(columns[:, k] @ expected, rel=1e-6)
+    fractions = [step.fraction for step in steps]
+    assert 0.25 <= fractions[0]
+    assert (np.diff(fractions) >= 0).all()
+    assert fractions[-1] <= 0.75
 
 
 def test_calibrated_tests_refuse_a_trait_without_residual():

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Generator
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
+from genoviz.analyses.genotypes.matrix_parts import module_of
+from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
 from genoviz.analyses.genotypes.products import GenotypeMatrix
-from genoviz.backend import Backend
+from genoviz.analyses.genotypes.variances.covariances import MAX_SOLVING
+from genoviz.backend import Backend, resolve_backend, to_device, to_host
 from genoviz.errors import ParameterError
+from genoviz.generators import Progress
 from genoviz.model.genotypes.chromosomes import chromosome_names
 from genoviz.model.genotypes.genotypes import Genotypes
 
 LeaveOut = Literal["chromosome", "none"]
 LEAVE_OUT = ("chromosome", "none")
+_ROUGH, _CLOSER = 1e-11, 0.01
+"""Least squared relative residual from rough products alone, and what they have to bring it to."""
 
 
 class Chromosome:
@@ -31,6 +39,10 @@ class Chromosome:
         2 sum p(1 - p).
     squares
         float64: sums of squares of the columns of Z.
+    places
+        The rows as a slice if they are contiguous.
+    of
+        Genotypes and counts of all chromosomes.
     """
 
     def __init__(
@@ -42,9 +54,10 @@ class Chromosome:
         backend: Backend,
     ) -> None:
         first, last = int(rows[0]), int(rows[-1]) + 1
-        taken = slice(first, last) if last - first == len(rows) else rows
+        self.places = slice(first, last) if last - first == len(rows) else rows
         self.name, self.rows, self.counts = name, rows, counts[rows]
-        self.genotypes = genotypes.take_variants(taken)
+        self.genotypes = genotypes.take_variants(self.places)
+        self.of = genotypes, counts
         self.matrix = GenotypeMatrix(self.genotypes, counts=self.counts, backend=backend)
         p = self.matrix.frequencies
         self.scale = float(2 * (p * (1 - p)).sum())
@@ -87,3 +100,152 @@ def _group_chromosomes(genotypes: Genotypes) -> dict[str, np.ndarray]:
         contigs[k]: np.flatnonzero(np.isin(ids, used[names == names[k]]))
         for k in np.sort(firsts).tolist()
     }
+
+
+class Relationships:
+    """Products with the relationships from all variants, or from all chromosomes but one.
+
+    On a CPU, all chromosomes are multiplied at once, and there are rough products too: float32
+    takes half the time. On a GPU, each chromosome's genotypes are in its memory.
+    """
+
+    def __init__(self, chromosomes: list[Chromosome], takes_all: bool, backend: Backend) -> None:
+        self._chromosomes, self._backend = chromosomes, backend
+        self._scale = sum(each.scale for each in chromosomes)
+        self._takes_all = takes_all
+        self._parts = self._rough_parts = [
+            (each.matrix, {k: slice(None)}) for k, each in enumerate(chromosomes)
+        ]
+        if resolve_backend(backend) == "cpu":
+            genotypes, counts = chromosomes[0].of
+            places = {k: each.places for k, each in enumerate(chromosomes)}
+            self._parts, self._rough_parts = (
+                [(GenotypeMatrix(genotypes, counts=counts, dtype=dtype, backend=backend), places)]
+                for dtype in (np.float64, np.float32)
+            )
+
+    def place(self, columns: np.ndarray) -> Any:
+        """Return columns in the memory of the device."""
+        return to_device(columns, self._backend)
+
+    def multiply_all(self, columns: Any) -> Any:
+        """Return the relationships from all variants times columns, where these are."""
+        there = self.place(columns)
+        total = sum(_square(matrix, there) for matrix, _ in self._parts) / self._scale
+        return to_host(total) if isinstance(columns, np.ndarray) else total
+
+    def multiply_each(self, columns: Any, owners: np.ndarray, *, is_rough: bool) -> Any:
+        """Return the product for each column, leaving out the variants of its chromosome.
+
+        The columns are on the device.
+        """
+        module = module_of(columns)
+        total = module.zeros_like(columns)
+        for matrix, places in self._rough_parts if is_rough else self._parts:
+            effects = matrix.multiply_transposed(columns)
+            for column, owner in enumerate(owners.tolist()):
+                if owner in places and not self._takes_all:
+                    effects[places[owner], column] = 0.0
+            total += matrix.multiply(effects)
+        left_out = [0.0 if self._takes_all else each.scale for each in self._chromosomes]
+        total /= module.asarray(self._scale - np.array(left_out)[owners])
+        return total
+
+
+def _square(matrix: GenotypeMatrix, columns: Any) -> Any:
+    return matrix.multiply(matrix.multiply_transposed(columns))
+
+
+class Solving:
+    """Products with P in the models of all chromosomes, by conjugate gradients.
+
+    Parameters
+    ----------
+    relationships
+        Those of the chromosomes.
+    basis
+        float64, shape (n, c): orthonormal, spans the fixed effects.
+    variances
+        float64, shape (2,): genetic and residual variance.
+    """
+
+    def __init__(
+        self, relationships: Relationships, basis: np.ndarray, variances: np.ndarray
+    ) -> None:
+        self._relationships, self._variances = relationships, variances.tolist()
+        self._basis = relationships.place(basis)
+
+    def __call__(
+        self,
+        columns: np.ndarray,
+        owners: np.ndarray,
+        tolerance: float,
+        what: str,
+        start: float,
+        share: float,
+    ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
+        """Return P @ columns, each in the model of its chromosome, and their residuals.
+
+        Equations are solved with rough products. Their residuals, from fine products, are solved
+        for in turn until their squared relative norms are within the tolerance; with fine products
+        once rough ones get no closer.
+        """
+        right = self._relationships.place(columns)
+        solution, rest, is_rough = module_of(right).zeros_like(right), right.copy(), True
+        squares = _squares(rest)
+        limits, done = tolerance * squares, 0.0
+        while len(places := np.flatnonzero(squares > limits)):
+            before, limit, mine = squares[places], limits[places], owners[places]
+            norms = module_of(right).asarray(
+                np.sqrt(before)
+            )  # float32 has no small or large numbers
+            for step in iter_conjugate_gradient(
+                partial(self._multiply, owners=mine, is_rough=is_rough),
+                _take(rest, places) / norms,
+                lambda column: column.copy(),
+                tolerance=np.maximum(limit / (2 * before), _ROUGH if is_rough else 0),
+                max_iterations=MAX_SOLVING,
+            ):
+                left = (step.residuals[-1] * before / limit).max()
+                done = max(done, 1 + np.log(max(left, 1)) / np.log(tolerance))
+                yield Progress(what, start + share * done)
+            found = _take(solution, places) + norms * step.solution
+            (image,) = self._multiply(found, owners=mine, is_rough=False)
+            image = _take(right, places) - image
+            after = _squares(image)
+            is_closer = after < before
+            _put(solution, found, places, is_closer)
+            _put(rest, image, places, is_closer)
+            squares[places[is_closer]] = after[is_closer]
+            if not ((after <= limit) | (is_rough & (after < _CLOSER * before))).all():
+                if not is_rough:
+                    raise ParameterError(
+                        f"the model without variants is not solved after {MAX_SOLVING} steps"
+                    )
+                is_rough = False
+        return to_host(solution), to_host(rest)
+
+    def _multiply(self, columns: Any, *, owners: np.ndarray, is_rough: bool) -> tuple[Any]:
+        """Return V @ columns, each in the model of its chromosome."""
+        related = self._relationships.multiply_each(columns, owners, is_rough=is_rough)
+        related -= self._basis @ (self._basis.T @ related)
+        related *= self._variances[0]
+        related += self._variances[1] * columns
+        return (related,)
+
+
+def _squares(columns: Any) -> np.ndarray:
+    """Return the sum of squares of each column, on the host."""
+    return to_host((columns * columns).sum(axis=0))
+
+
+def _take(columns: Any, places: np.ndarray) -> Any:
+    """Return some columns, contiguous."""
+    module = module_of(columns)
+    return module.ascontiguousarray(columns[:, module.asarray(places)])
+
+
+def _put(columns: Any, found: Any, places: np.ndarray, is_put: np.ndarray) -> None:
+    """Replace some of the columns at the places."""
+    for k in np.flatnonzero(is_put).tolist():
+        columns[:, places[k]] = found[:, k]

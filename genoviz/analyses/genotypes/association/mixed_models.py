@@ -10,25 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design
-from genoviz.analyses.genotypes.association.left_out import Chromosome
+from genoviz.analyses.genotypes.association.left_out import (
+    Chromosome,
+    Relationships,
+    Solving,
+)
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.analyses.genotypes.crossproducts import iter_crossproducts
-from genoviz.analyses.genotypes.matrix_parts import module_of
-from genoviz.analyses.genotypes.prediction.conjugate_gradient import iter_conjugate_gradient
-from genoviz.analyses.genotypes.products import GenotypeMatrix
 from genoviz.analyses.genotypes.variances.covariances import (
-    MAX_SOLVING,
     SOLVED,
     DiagonalCovariance,
     ProbedCovariance,
 )
+from genoviz.analyses.genotypes.variances.lanczos import iter_reml_by_lanczos
 from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot, iter_reml_of
-from genoviz.backend import Backend, to_device, to_host
+from genoviz.backend import Backend
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, last_of
 
@@ -36,7 +36,9 @@ TESTING = "Association"
 FITTING = "Model without variants"
 N_CALIBRATING = 30
 LEAST_SQUARES = 0.25
-_SOLVED_TO_DIGITS = 1e-15
+_CORRECTED, _CALIBRATED = 1e-8, 1e-6
+"""Squared relative residuals of variants that are tested exactly, and of those that calibrate. x'Px
+has a relative error of this size."""
 MAX_PROBES, MIN_PROBES, PROBED = 15, 3, 4e9
 """With many samples, few random columns are enough: PROBED over their square, as in BOLT-LMM."""
 
@@ -123,7 +125,7 @@ class CalibratedModel:
     covariance: ProbedCovariance
     variances: np.ndarray
     heritability_error: float
-    solve: _Solving
+    solve: Solving
     response: np.ndarray
     solution: np.ndarray
     gamma: float
@@ -133,8 +135,10 @@ class CalibratedModel:
     ) -> Generator[Progress, None, tuple[np.ndarray, np.ndarray]]:
         """Return x'Py (m,) and x'Px' (m, m) of variants, centred dosages of A1."""
         owners, columns = _columns_of(self.chromosomes, self.covariance, rows)
-        solved = yield from self.solve(columns, owners, _SOLVED_TO_DIGITS, what, start, share)
-        return solved.T @ self.response, solved.T @ columns
+        solved, rest = yield from self.solve(columns, owners, _CORRECTED, what, start, share)
+        # With x = V s + r, x'Px' = s'x' + r's' + r'Pr': what is left out is of second order.
+        across = solved.T @ self.response + (rest * self.solution[:, owners]).sum(0)
+        return across, solved.T @ columns + rest.T @ solved
 
 
 def iter_calibrated_model(
@@ -150,28 +154,37 @@ def iter_calibrated_model(
 
     The steps report up to 0.8.
     """
-    relationships = _Relationships(chromosomes, takes_all, backend)
+    relationships = Relationships(chromosomes, takes_all, backend)
     n_probes = int(np.clip(PROBED / design.n_samples**2, MIN_PROBES, MAX_PROBES))
     covariance = ProbedCovariance(
         [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
     )
-    steps = iter_reml_of(
-        covariance, design.response, ("genotypes",), tolerance=1e-3, max_iterations=30
+    steps = iter_reml_by_lanczos(
+        covariance, design.response, ("genotypes",), tolerance=1e-6, max_iterations=200
     )
-    for null in steps:
-        yield Progress(FITTING, 0.5 * (1 - 0.6**null.iteration))
+    for k, step in enumerate(steps, 1):
+        null = step
+        yield Progress(FITTING, 0.5 * (1 - 0.9**k))
     _check_null(null)
-    solve = _Solving(relationships, covariance, null.variances)
-    numbers, calibrating = _calibrating(chromosomes, covariance, seed, candidates)
+    solve = Solving(relationships, covariance.basis, null.variances)
     response = covariance.take(design.response)
-    columns = np.column_stack([*[response] * len(chromosomes), calibrating])
-    owners = np.concatenate([np.arange(len(chromosomes)), numbers])
-    solution = yield from solve(columns, owners, SOLVED, "Conjugate gradients", 0.5, 0.3)
-    solved = solution[:, len(chromosomes) :]
-    gamma = float(np.mean((solved * calibrating).sum(0) / (calibrating * calibrating).sum(0)))
-    solution = solution[:, : len(chromosomes)]
-    known = null.variances, null.heritability_error
-    return CalibratedModel(chromosomes, covariance, *known, solve, response, solution, gamma)
+    columns = np.column_stack([response] * len(chromosomes))
+    solution, _ = yield from solve(
+        columns, np.arange(len(chromosomes)), SOLVED, "Conjugate gradients", 0.5, 0.15
+    )
+    owners, columns = _calibrating(chromosomes, covariance, seed, candidates)
+    solved, rest = yield from solve(columns, owners, _CALIBRATED, "Calibration", 0.65, 0.15)
+    ratios = ((columns + rest) * solved).sum(0) / (columns * columns).sum(0)
+    return CalibratedModel(
+        chromosomes,
+        covariance,
+        null.variances,
+        null.heritability_error,
+        solve,
+        response,
+        solution,
+        float(ratios.mean()),
+    )
 
 
 def find_varied(left: np.ndarray, squares: np.ndarray) -> np.ndarray:
@@ -195,92 +208,6 @@ def _report(
             yield Progress("Relationships", start + share * next(steps))
         except StopIteration as done:
             return done.value
-
-
-class _Relationships:
-    """Products with the relationships from all variants, or from all chromosomes but one."""
-
-    def __init__(self, chromosomes: list[Chromosome], takes_all: bool, backend: Backend) -> None:
-        self._chromosomes, self._backend = chromosomes, backend
-        self._scale = sum(each.scale for each in chromosomes)
-        self._takes_all = takes_all
-
-    def place(self, columns: np.ndarray) -> Any:
-        """Return columns in the memory of the device."""
-        return to_device(columns, self._backend)
-
-    def multiply_all(self, columns: Any) -> Any:
-        """Return the relationships from all variants times columns, where these are."""
-        there = self.place(columns)
-        total = sum(_square(each.matrix, there) for each in self._chromosomes) / self._scale
-        return to_host(total) if isinstance(columns, np.ndarray) else total
-
-    def multiply_each(self, columns: Any, owners: np.ndarray) -> Any:
-        """Return the product for each column, leaving out the variants of its chromosome.
-
-        The columns are on the device.
-        """
-        if self._takes_all:
-            return self.multiply_all(columns)
-        module = module_of(columns)
-        total = module.zeros_like(columns)
-        for k, each in enumerate(self._chromosomes):
-            product = _square(each.matrix, columns)
-            for own in np.flatnonzero(owners == k).tolist():
-                product[:, own] = 0.0
-            total += product
-        scales = np.array([self._scale - each.scale for each in self._chromosomes])
-        total /= module.asarray(scales[owners])
-        return total
-
-
-def _square(matrix: GenotypeMatrix, columns: Any) -> Any:
-    return matrix.multiply(matrix.multiply_transposed(columns))
-
-
-class _Solving:
-    """Products with P in the models of all chromosomes, by conjugate gradients."""
-
-    def __init__(
-        self, relationships: _Relationships, covariance: ProbedCovariance, variances: np.ndarray
-    ) -> None:
-        self._relationships, self._covariance = relationships, covariance
-        self._variances = variances
-
-    def __call__(
-        self,
-        columns: np.ndarray,
-        owners: np.ndarray,
-        tolerance: float,
-        what: str,
-        start: float,
-        share: float,
-    ) -> Generator[Progress, None, np.ndarray]:
-        """Return P @ columns, each in the model of its chromosome."""
-        place, (genetic, residual) = self._relationships.place, self._variances.tolist()
-        basis = place(self._covariance.basis)
-
-        def multiply(direction: Any) -> tuple[Any]:
-            related = self._relationships.multiply_each(direction, owners)
-            related -= basis @ (basis.T @ related)
-            related *= genetic
-            related += residual * direction
-            return (related,)
-
-        for step in iter_conjugate_gradient(
-            multiply,
-            place(columns),
-            lambda column: column.copy(),
-            tolerance=tolerance,
-            max_iterations=MAX_SOLVING,
-        ):
-            done = np.log(max(step.residuals[-1].max(), tolerance)) / np.log(tolerance)
-            yield Progress(what, start + share * min(max(done, 0), 1))
-        if not step.is_converged:
-            raise ParameterError(
-                f"the model without variants is not solved after {MAX_SOLVING} steps"
-            )
-        return to_host(step.solution)
 
 
 def _calibrating(

@@ -49,7 +49,7 @@ def iter_conjugate_gradient(
     right_side: Any,
     precondition: Callable[[Any], Any],
     *,
-    tolerance: float = 1e-13,
+    tolerance: float | np.ndarray = 1e-13,
     max_iterations: int = 1000,
 ) -> Iterator[GradientStep]:
     """Solve A x = b for a symmetric positive definite A, and yield each iterate.
@@ -67,7 +67,7 @@ def iter_conjugate_gradient(
     precondition
         Returns an approximation of A^-1 @ r, symmetric and positive definite.
     tolerance
-        Squared relative residual at which a column is solved.
+        Squared relative residual at which a column is solved: one for all, or shape (k,).
     max_iterations
         Where to end at the latest.
 
@@ -81,7 +81,7 @@ def iter_conjugate_gradient(
     Hestenes and Stiefel 1952, Methods of conjugate gradients for solving linear systems,
     doi:10.6028/jres.049.044
     """
-    if not tolerance > 0:
+    if not np.all(np.asarray(tolerance) > 0):
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
     check_minimum("max_iterations", max_iterations, 1)
     solution = module_of(right_side).zeros_like(right_side)
