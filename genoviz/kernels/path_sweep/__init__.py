@@ -65,10 +65,11 @@ correction. The sum would apply shared corrections once per device, and layouts 
 device merges a share of the points:
 
 =============== ======================== =======================================================
-points          float64 (n, 2)           of the device's own copy; changed in place
-others          float64 (n_others, n, 2) of the other copies
+copies          list of float64 (n, 2)   this share of each device's copy, in the same order on all
+                                         devices; changed in place. Devices of GPUs must be able to
+                                         reach each other's memory, or be given nearby copies
 before          float64 (n, 2)           points at the last merge, equal on all devices; becomes
-                                         ``points``
+                                         ``copies``
 =============== ======================== =======================================================
 
 References

@@ -127,18 +127,12 @@ def sweep(
             )
 
 
-@njit(nogil=True, cache=True, parallel=True)
-def merge(points, others, before):
-    """Take each point from the device that has moved it farthest; also update ``before``."""
-    for i in prange(len(points)):
-        x, y = points[i]
-        farthest = (x - before[i, 0]) ** 2 + (y - before[i, 1]) ** 2
-        for k in range(len(others)):
-            dx, dy = others[k, i, 0] - before[i, 0], others[k, i, 1] - before[i, 1]
-            if dx * dx + dy * dy > farthest:
-                x, y, farthest = others[k, i, 0], others[k, i, 1], dx * dx + dy * dy
-        points[i, 0], points[i, 1] = x, y
-        before[i, 0], before[i, 1] = x, y
+def merge(copies, before):
+    """Give all copies the point of the one that has moved it farthest; also update ``before``."""
+    moved = [((copy - before) ** 2).sum(axis=1) for copy in copies]
+    merged = np.stack(copies)[np.argmax(moved, axis=0), np.arange(len(before))]
+    for points in (*copies, before):
+        points[...] = merged
 
 
 def count_workers(n_points):

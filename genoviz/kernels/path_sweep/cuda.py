@@ -23,7 +23,7 @@ POINTS_PER_PAIR_IN_FLIGHT = 6
 RECORDS_IN_ORDER = 1 << 22
 POINTS_AT_ONCE = 1 << 19  # fits in the L2 cache, and still occupies all threads
 POINTS_TO_SHARE = 1 << 18  # per device: sharing out fewer takes longer than sweeping them
-SWEEPS_TO_MERGE = 12
+SWEEPS_TO_MERGE = 16
 BLOCKS_PER_MULTIPROCESSOR = 8
 SWEEP = np.dtype(
     [
@@ -89,12 +89,12 @@ def _threads_in_order(n_workers):
     return min(1 << (needed - 1).bit_length(), WARP)
 
 
-def merge(points, others, before):
-    """Take each point from the device that has moved it farthest; also update ``before``."""
+def merge(copies, before):
+    """Give all copies the point of the one that has moved it farthest; also update ``before``."""
     module = load_module(__package__, "path_sweep.cu", options=COMPILE_OPTIONS[0])
     launch = make_launcher(module, THREADS_PER_BLOCK, BLOCKS_PER_MULTIPROCESSOR)
-    n = len(points)
-    launch("merge", n, (points, others, before, np.int32(len(others)), np.int64(n)))
+    n, addresses = len(before), cupy.array([copy.data.ptr for copy in copies], np.uint64)
+    launch("merge", n, (addresses, before, np.int32(len(copies)), np.int64(n)))
     cupy.cuda.get_current_stream().synchronize()
 
 

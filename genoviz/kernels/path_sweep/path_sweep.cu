@@ -32,9 +32,11 @@ __device__ __forceinline__ double unit(u64 bits) {
     return (double)(bits >> 11) * UNIT;
 }
 
-__device__ __forceinline__ int path_of(long long record, const long long* __restrict__ path_starts,
+// Returns the path of a record, which is not before `path`.
+__device__ __forceinline__ int path_of(long long record, int path,
+                                       const long long* __restrict__ path_starts,
                                        const int* __restrict__ block_paths) {
-    int path = __ldg(block_paths + (record >> BLOCK_BITS));
+    path = max(path, __ldg(block_paths + (record >> BLOCK_BITS)));
     while (__ldg(path_starts + path + 1) <= record) path++;
     return path;
 }
@@ -106,7 +108,9 @@ extern "C" __global__ void __launch_bounds__(256, 4)
           const int* __restrict__ strips, const Sweep sweep, const int phase) {
     const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
     const int ends = sweep.has_ends ? 3 : 0;
-    long long start = 0, last = -1;  // path of the last record; the next one is mostly on it too
+    // Path of the last record; the next one is mostly on it too, or on a path soon after it.
+    int path = 0;
+    long long start = 0, last = -1;
     const long long jump = sweep.jump, every = sweep.every, n_workers = sweep.n_workers;
     const u64 seed = sweep.seed;
     const bool is_in_order = sweep.is_in_order;
@@ -148,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         const long long a = (strip << STRIP_BITS) + (slot & ((1 << STRIP_BITS) - 1));
         if (a >= sweep.n_records) return;
         if (a < start || a > last) {
-            const int path = path_of(a, path_starts, block_paths);
+            path = path_of(a, a < start ? 0 : path, path_starts, block_paths);
             start = __ldg(path_starts + path);
             last = __ldg(path_starts + path + 1) - 2;
             if (a > last) return;  // the closing record
@@ -187,22 +191,21 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    merge(double2* __restrict__ points, const double2* __restrict__ others,
-          double2* __restrict__ before, const int n_others, const long long n) {
+    merge(double2* const* __restrict__ copies, double2* __restrict__ before, const int n_copies,
+          const long long n) {
     const long long n_threads = gridDim.x * (long long)blockDim.x;
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += n_threads) {
         const double2 old = before[i];
-        double2 merged = points[i];
-        double farthest =
-            (merged.x - old.x) * (merged.x - old.x) + (merged.y - old.y) * (merged.y - old.y);
-        for (int k = 0; k < n_others; k++) {
-            const double2 at = others[k * n + i];
+        double2 merged = old;
+        double farthest = 0.0;
+        for (int k = 0; k < n_copies; k++) {
+            const double2 at = copies[k][i];
             const double dx = at.x - old.x, dy = at.y - old.y;
             if (dx * dx + dy * dy <= farthest) continue;
             merged = at;
             farthest = dx * dx + dy * dy;
         }
-        points[i] = merged;
+        for (int k = 0; k < n_copies; k++) copies[k][i] = merged;
         before[i] = merged;
     }
 }

@@ -120,29 +120,30 @@ def test_a_point_comes_to_lie_where_the_one_that_moved_it_farthest_has_it(backen
     copies[0, 1] = [5.0, 2.0]  # one alone
     copies[0, 2], copies[2, 2] = [4.0, 3.0], [6.0, 0.0]  # two of three
     copies[:, 3] = [[5.0, 4.0], [6.0, 4.0], [4.0, 7.0]]  # all
-    own, at = xp.asarray(copies[0].copy()), xp.asarray(before.copy())
-    kernel.merge(own, xp.asarray(copies[1:]), at)
+    found, at = [xp.asarray(copy) for copy in copies], xp.asarray(before)
+    kernel.merge(found, at)
     expected = [[1.0, 1.0], [5.0, 2.0], [6.0, 0.0], [4.0, 7.0]]
-    assert to_host(own).tolist() == expected
-    assert (to_host(own) == to_host(at)).all()
+    assert [to_host(each).tolist() for each in (*found, at)] == [expected] * 4
 
 
-def test_devices_make_their_copies_alike(backend, devices):
+@pytest.mark.parametrize("are_linked", [True, False])
+def test_devices_make_their_copies_alike(backend, devices, are_linked):
     used, n = Devices(devices, backend), len(devices)
+    if not are_linked:
+        used._are_linked = False
     assert used.split(4 * n) == [4 * k for k in range(n + 1)]
-    copies = used.copy(array_module(backend).arange(12))
+    copies = used.copy(array_module(backend).arange(12.0).repeat(2).reshape(12, 2))
+    before = used.run(lambda k: copies[k][used.split(12)[k] : used.split(12)[k + 1]].copy())
 
     def write(device):
         copies[device][[0, 5, 11][device]] = 70 + device
 
-    def keep_greatest(_, own, others):
-        own[...] = np.maximum(own, others.max(axis=0))
-
     used.run(write)
-    used.combine(copies, keep_greatest)
-    expected = list(range(12))
+    merge = load_kernel("path_sweep", backend).merge
+    used.combine(copies, lambda k, parts: merge(parts, before[k]))
+    expected = [[float(k)] * 2 for k in range(12)]
     for device in range(n):
-        expected[[0, 5, 11][device]] = 70 + device
+        expected[[0, 5, 11][device]] = [70.0 + device] * 2
     assert [to_host(each).tolist() for each in copies] == [expected] * n
 
 

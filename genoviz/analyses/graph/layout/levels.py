@@ -186,16 +186,15 @@ def evenness(level: PathLevel, n_points: int, backend: Backend = "auto") -> int:
     the visits, and threads collide there.
     """
     stride = len(level.records) // VISITS_THAT_TELL + 1
-    points = level.records[::stride, 0]
-    points = points[points != CLOSING]
-    if level.has_ends:
-        points = points >> 1
-    # Sorting these visits is faster than counters for all points of a graph.
+    # Sorting these visits is faster than counters for all points of a graph. Closing records sort
+    # last, and one more ends the last run of points.
     xp = array_module(backend)
-    points = xp.sort(points)
+    points = xp.sort(xp.append(level.records[::stride, 0], np.uint32(CLOSING)))
+    if level.has_ends:
+        points >>= 1
     ends = xp.flatnonzero(points[1:] != points[:-1])
-    counts = xp.diff(ends, prepend=-1, append=len(points) - 1).astype(np.float64)
-    n = len(points)
+    n = int(ends[-1]) + 1 if len(ends) else 0
+    counts = xp.diff(ends, prepend=-1).astype(np.float64)
     twice = float((counts * (counts - 1.0)).sum())
     return n_points if twice * n_points <= n * (n - 1.0) else int(n * (n - 1.0) / twice)
 

@@ -36,7 +36,7 @@ from genoviz.analyses.graph.layout.run import (
 )
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.layout.stress_sampler import StressSampler
-from genoviz.backend import Backend, load_kernel, to_host
+from genoviz.backend import Backend, load_kernel
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -230,7 +230,7 @@ class SweepPlan:
     team: Devices
     n_workers: int
     wait_for_copies: Callable[[], list[tuple[Any, ...]]]
-    counts: np.ndarray
+    counts: Any
 
 
 class MultilevelRun(LayoutRun):
@@ -356,7 +356,7 @@ class MultilevelRun(LayoutRun):
             team=team,
             n_workers=self._count_workers(n_even // len(team)),
             wait_for_copies=team.begin_copies(level.paths),
-            counts=np.diff(to_host(level.path_starts)) - 1,
+            counts=self.xp.diff(level.path_starts) - 1,
         )
 
     def _find_team(self, n_even: int) -> Devices:
@@ -374,7 +374,7 @@ class MultilevelRun(LayoutRun):
         strips = self.xp.zeros(0, np.int32)
         self.kernel.sweep(points, paths, strips, *schedule, True, 1, 0, 0, 1)
         if len(self.devices) > 1:
-            self.kernel.merge(points, self.xp.zeros((1, 0, 2)), points)
+            self.kernel.merge([points], points)
         self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
@@ -469,7 +469,7 @@ class MultilevelRun(LayoutRun):
     def _n_pairs(self, level: int, jump: int) -> int:
         """Return the approximate number of pairs that a sweep moves."""
         if (level, jump) not in self._pairs:
-            n_pairs = int(np.maximum(self._plans[level].counts - jump, 0).sum())
+            n_pairs = int(self.xp.maximum(self._plans[level].counts - jump, 0).sum())
             self._pairs[level, jump] = n_pairs // self._plans[level].every
         return self._pairs[level, jump]
 
@@ -529,7 +529,7 @@ class MultilevelRun(LayoutRun):
 
         team.run(sweep)
         if len(team) > 1:
-            team.combine(self._copies, lambda k, *both: self.kernel.merge(*both, self._before[k]))
+            team.combine(self._copies, lambda k, parts: self.kernel.merge(parts, self._before[k]))
 
     def _place(self, number: int) -> None:
         """Interpolate the points of a level between those of the coarser one."""

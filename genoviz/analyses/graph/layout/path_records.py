@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
 
 N_PIECES, MIN_PIECE_BYTES = 32, 1 << 24
+PEER_ACCESS_ALREADY_ENABLED = 704  # of CUDA; CuPy does not name it
 INITIALISATIONS = {
     "d": "x by graph order, y Gaussian",
     "u": "x by graph order, y uniform",
@@ -210,7 +211,7 @@ class Devices:
                 streams.append(cuda.Stream(non_blocking=True))
         for row in zip(*copies, strict=True):
             n_bytes = row[0].nbytes
-            step = max(n_bytes // N_PIECES, MIN_PIECE_BYTES)
+            step = max(n_bytes // (N_PIECES if others[1:] else 1), MIN_PIECE_BYTES)
             for first in range(0, n_bytes, step):
                 arrived = None
                 for number, stream, pair in zip(others, streams, pairwise(row), strict=True):
@@ -226,28 +227,41 @@ class Devices:
                 stream.synchronize()
         return copies
 
-    def combine(self, copies: Sequence[Any], combine: Callable[[int, Any, Any], None]) -> None:
+    def combine(self, copies: Sequence[Any], combine: Callable[[int, list[Any]], None]) -> None:
         """Merge copies of which each device may have changed any item.
 
-        ``combine(k, own, others)`` is called with a device's share of the items: ``others`` holds
-        the other copies, concatenated, and ``own`` becomes the result.
+        ``combine(k, parts)`` is called on each device with its share of the items of all copies,
+        and makes the parts equal. Those of other devices are written over the links between GPUs;
+        where there are none, they are copied there and back.
         """
-        edges = self.split(len(copies[0]))
-        shares = [slice(*edge) for edge in pairwise(edges)]
+        edges, are_linked = self.split(len(copies[0])), self._are_linked
 
-        def combine_share(k: int) -> None:
-            own = copies[k][shares[k]]
-            others = self.xp.empty((len(self) - 1, *own.shape), own.dtype)
-            for row, other in enumerate(sorted(set(range(len(self))) - {k})):
-                self._copy(copies[other][shares[k]], others[row])
-            combine(k, own, others)
-
-        def take_shares(k: int) -> None:
-            for other in set(range(len(self))) - {k}:
-                self._copy(copies[other][shares[other]], copies[k][shares[other]])
+        def combine_share(k: int) -> Any:
+            parts = [copy[edges[k] : edges[k + 1]] for copy in copies]
+            if are_linked:
+                return combine(k, parts)
+            near = [self._copy(part, self.xp.empty_like(part)) for part in parts]
+            combine(k, near)
+            return list(map(self._copy, near, parts))
 
         self.run(combine_share)
-        self.run(take_shares)
+
+    @cached_property
+    def _are_linked(self) -> bool:
+        """Whether kernels of each device reach the memory of the others, which this switches on."""
+        if self._pool is None:
+            return True
+        cuda, pairs = self.xp.cuda, list(permutations(self._numbers, 2))
+        if not all(cuda.runtime.deviceCanAccessPeer(*pair) for pair in pairs):
+            return False
+        for number, other in pairs:
+            with cuda.Device(number):
+                try:
+                    cuda.runtime.deviceEnablePeerAccess(other)
+                except cuda.runtime.CUDARuntimeError as error:
+                    if error.status != PEER_ACCESS_ALREADY_ENABLED:
+                        raise
+        return True
 
     def _copy(self, source: Any, target: Any) -> Any:
         """Copy a contiguous array, on GPUs directly between devices."""
