@@ -41,7 +41,7 @@ OPENING_MILLISECONDS = 300_000
 BROWSER_FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
 TITLE = "Live picture, layout running, headless Chromium on the same cores"
 NOTE = (
-    "a running layout is thinned to 2e6 pixels a core, said in the legend; "
+    "a running layout is thinned to 2.5e5 pixels a core, said in the legend; "
     "peer: stock `rasterize(hv.Segments)` with a Pipe, all nodes, same layout, same run"
 )
 CANVAS = "canvas.graph-canvas"

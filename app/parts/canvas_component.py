@@ -3,7 +3,8 @@
 Messages are plain data in both directions, so no script is evaluated and a strict content policy
 holds. One frame is in flight and the next is being drawn. The browser acknowledges each frame after
 painting it and only then gets the next, which always shows the newest state. A slow browser
-therefore gets fewer frames, but never a backlog.
+therefore gets fewer frames, but never a backlog. A picture that moves by itself may have two frames
+in flight, so that the browser has the next one when it has painted one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import re
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from functools import cached_property, partial
@@ -169,14 +171,15 @@ class FrameLoop:
         self._round = self._n_sent = 0
         self._is_wanted = self._is_drawing = False
         self._ready: Made | None = None
-        self._in_flight_since: float | None = None
+        self._in_flight: deque[tuple[int, float]] = deque()  # numbers, and when they were sent
         canvas.listen("hello", lambda _message: self.attach(canvas.document))
         canvas.listen("painted", self._on_painted)
         canvas.listen("resize", lambda _message: self.request())
 
     def attach(self, document: Any) -> None:
         """Restart for a browser that shows the canvas, which is still empty."""
-        self._is_drawing, self._ready, self._in_flight_since = False, None, None
+        self._is_drawing, self._ready = False, None
+        self._in_flight.clear()
         self.document = document
         self._round += 1
         self._call_hello()
@@ -197,18 +200,20 @@ class FrameLoop:
         now = time.monotonic()
         if self.document is None:
             return
-        since = self._in_flight_since
-        if since is not None and now - since > LOST_FRAME_SECONDS:
-            self._in_flight_since = None
-        if self._ready is not None and self._in_flight_since is None:
+        if self._in_flight and now - self._in_flight[0][1] > LOST_FRAME_SECONDS:
+            self._in_flight.clear()
+        if self._ready is not None and len(self._in_flight) < self._max_in_flight():
             ready, self._ready = self._ready, None
-            self._in_flight_since = now
             self._n_sent += 1
+            self._in_flight.append((self._n_sent, now))
             self._send(*ready)
         if self._is_wanted and not self._is_drawing and self._ready is None:
             self._is_wanted, self._is_drawing = False, True
             future = self._renderer.submit(self._next())
             future.add_done_callback(partial(self._hand_over, self._round))
+
+    def _max_in_flight(self) -> int:
+        return 1
 
     def _next(self) -> Callable[[], Made | None]:
         """Return the function that makes the next frame; needs the document lock."""
@@ -238,8 +243,9 @@ class FrameLoop:
         self.pump()
 
     def _on_painted(self, message: Message) -> None:
-        if message["n"] == self._n_sent:
-            if self._in_flight_since is not None:
-                self.n_painted += 1
-            self._in_flight_since = None
+        n = message["n"]
+        if any(n == sent for sent, _ in self._in_flight):
+            while self._in_flight and self._in_flight[0][0] <= n:
+                self._in_flight.popleft()
+            self.n_painted += 1
             self.pump()

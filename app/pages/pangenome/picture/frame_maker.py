@@ -46,7 +46,7 @@ MAKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-colour")
 """Computes the colourings of all tabs."""
 
 log = logging.getLogger(__name__)
-LIVE_PIXELS = 2e6 * max(os.cpu_count() or 1, 2)
+LIVE_PIXELS = 2.5e5 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
 STRESS_SECONDS = 2.0

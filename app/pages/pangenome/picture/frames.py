@@ -32,6 +32,8 @@ class PictureFrames(FrameLoop):
         None while the picture follows the layout. Returns the frame, or None for no picture.
     has_news
         Returns whether a redraw is necessary.
+    is_live
+        Returns whether the layout is moving, so that a frame may be sent ahead.
     on_shown
         Called under the document lock when a frame was sent to the browser.
     on_moved
@@ -54,12 +56,13 @@ class PictureFrames(FrameLoop):
         draw: Draw,
         *,
         has_news: Callable[[], bool] = lambda: False,
+        is_live: Callable[[], bool] = lambda: False,
         on_shown: Callable[[Frame], None] = lambda _frame: None,
         on_moved: Callable[[], None] = lambda: None,
         on_failed: Callable[[Exception], None] = lambda _error: None,
         view: GraphView | None = None,
     ) -> None:
-        self._draw, self._has_news = draw, has_news
+        self._draw, self._has_news, self._is_live = draw, has_news, is_live
         self._on_shown, self._on_moved = on_shown, on_moved
         self.view = view or GraphCanvas(sizing_mode="stretch_both", min_height=110, margin=0)
         super().__init__(
@@ -99,6 +102,9 @@ class PictureFrames(FrameLoop):
         if self._has_news():
             self._is_wanted = True
         super().pump()
+
+    def _max_in_flight(self) -> int:
+        return 2 if self._is_live() else 1
 
     def _next(self) -> Callable[[], Ready | None]:
         own_view = None if self.follows else self.view.viewport

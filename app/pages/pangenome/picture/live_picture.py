@@ -71,8 +71,7 @@ class LivePicture:
         self.shown: Shown | None = None
         self.notes = PictureNotes()
         self.hovering = Hovering(self._find_node)
-        self._run = run
-        self._graph = run.graph
+        self._run, self._graph = run, run.graph
         self._seen_version: tuple = ()
         self._next_summary, self._waits = 0.0, False
         self._click_callbacks: list[Callable[[int], None]] = []
@@ -90,6 +89,7 @@ class LivePicture:
         self.frames = PictureFrames(
             self._maker.draw,
             has_news=self._has_news,
+            is_live=lambda: run.state is RunState.RUNNING,
             on_shown=self._on_shown,
             on_moved=self._on_moved,
             on_failed=run.lose_positions,

@@ -1,4 +1,4 @@
-"""One frame in flight, the newest state drawn, and the person's own view left alone."""
+"""At most two frames in flight, the newest state drawn, and the person's own view left alone."""
 
 from __future__ import annotations
 
@@ -72,13 +72,14 @@ class Tab:
         self.shown = []
         self.sent = []
         self.error = None
-        self.news = False
+        self.news = self.is_live = False
         self.n_moves = 0
         self.document = Document()
         self.moved = []
         self.loop = PictureFrames(
             self.draw,
             has_news=self.has_news,
+            is_live=lambda: self.is_live,
             on_shown=self.shown.append,
             on_moved=lambda: self.moved.append(self.loop.viewport),
         )
@@ -234,6 +235,28 @@ def test_the_next_frame_is_drawn_meanwhile_and_sent_when_this_one_is_painted(tab
     tab.document.tick()
     assert tab.n_sent == 3, "nothing has changed, so nothing is sent"
     assert tab.loop.n_painted == 3
+
+
+def test_while_the_layout_moves_a_frame_is_sent_ahead(tab):
+    show_first_frame(tab)
+    tab.is_live = True
+    for _ in range(5):
+        tab.loop.request()
+        tab.document.tick()
+    assert (len(tab.drawn), tab.n_sent) == (4, 3), "two on their way, one ready"
+    tab.tell("painted", n=2)
+    assert tab.n_sent == 4, "the older one was painted, so there is room"
+    tab.document.tick()
+    tab.tell("painted", n=4)
+    assert tab.n_sent == 5, "the browser left out the third"
+    assert tab.loop.n_painted == 3
+    tab.is_live = False
+    for _ in range(3):
+        tab.loop.request()
+        tab.document.tick()
+    assert tab.n_sent == 5
+    tab.tell("painted", n=3)
+    assert tab.n_sent == 5, "an old answer changes nothing"
 
 
 def test_news_is_drawn_without_being_asked_for(tab):

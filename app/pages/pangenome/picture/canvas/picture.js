@@ -40,6 +40,8 @@ export class Picture {
     this.isFolded = this.isLost = false;
     this.isDrawing = false;
     this.painted = null;
+    this.next = null; // a frame that came before the last one was painted, and its arrays
+    this.taken = Promise.resolve();
     this.waitsSince = null;
     this.tellTimer = null;
     this.pointTimer = null;
@@ -194,10 +196,21 @@ export class Picture {
     }
   }
 
-  // Handle a message of the server.
-  async take(message) {
+  // Handle a message of the server, after those before it.
+  take(message) {
+    const take = () => this._take(message);
+    this.taken = this.taken.then(take, take);
+    return this.taken;
+  }
+
+  async _take(message) {
+    const arrays = message.kind === "frame" ? await readArrays(message) : null;
+    this._showNext();
     if (message.kind === "frame") {
-      await this._onFrame(message);
+      this.next = [message, arrays];
+      if (this.painted === null) {
+        this._showNext();
+      }
     } else if (message.kind === "view") {
       this._lookAt(message);
       if (message.sizes !== this.nSizes) {
@@ -224,8 +237,15 @@ export class Picture {
     this.hover = this.pointer === null ? null : hover;
   }
 
-  async _onFrame(message) {
-    const arrays = await readArrays(message);
+  _showNext() {
+    if (this.next !== null) {
+      const [message, arrays] = this.next;
+      this.next = null;
+      this._onFrame(message, arrays);
+    }
+  }
+
+  _onFrame(message, arrays) {
     if (arrays.palette) {
       this.palette = new Palette(arrays.palette);
     }
@@ -267,6 +287,9 @@ export class Picture {
     if (this.view === null) {
       return;
     }
+    if (this.painted === null) {
+      this._showNext();
+    }
     const { canvas, context, view } = this;
     const [xRatio, yRatio] = [canvas.width / view.width, canvas.height / view.height];
     context.setTransform(xRatio, 0, 0, yRatio, 0, 0);
@@ -281,6 +304,9 @@ export class Picture {
     }
     this._note();
     tellPainted(this);
+    if (this.next !== null) {
+      this.requestDraw();
+    }
   }
 
   // The displayed state, for tests and scripts.
