@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time
@@ -50,8 +51,8 @@ LIVE_PIXELS = 2.5e5 * max(os.cpu_count() or 1, 2)
 LIVE_GPU_PIXELS = STILL_PIXELS = 2e8
 OVERVIEW_PIXELS, OVERVIEW_WIDTH, OVERVIEW_SECONDS = 4e5, 264, 0.8
 STRESS_SECONDS = 2.0
-RESTING_SECONDS = 0.1
-"""Time at rest after which a shifted picture is redrawn."""
+RESTING_SECONDS, RESTING_REDRAWS, MAX_RESTING_SECONDS = 0.1, 4, 1.0
+"""Rest before a shifted picture is redrawn: a long redraw would delay the next move."""
 
 
 class ColouringCache:
@@ -179,9 +180,8 @@ class FrameMaker:
         self._drawn: tuple = (None, None, None)
         self._fitted: tuple[NodeParts | None, Viewport | None] = (None, None)
         self._measured: tuple[Any, GraphLayout | None, float] = (None, None, 0.0)
-        self._overview_due, self.waits_for_edges = 0.0, False
-        self._last_image, self._drawn_view = LastImage(), None
-        self._moved_at: float | None = None
+        self._last_image, self._drawn_view, self.waits_for_edges = LastImage(), None, False
+        self._overview_due, self._redraw_at, self._drawing_seconds = 0.0, math.inf, 0.0
         self._overview_version: tuple = ()
         self._marks: tuple[Mark, ...] = ()
         self._layers: tuple[tuple[str, ...], tuple[MarkLayer, ...]] = ((), ())
@@ -199,10 +199,9 @@ class FrameMaker:
         return self._last_image.is_moved
 
     def must_redraw(self) -> bool:
-        """Return, once, whether the last picture was shifted and the view has come to rest."""
-        moved_at = self._moved_at
-        is_due = moved_at is not None and time.monotonic() >= moved_at + RESTING_SECONDS
-        self._moved_at = None if is_due else moved_at
+        """Return, once, whether the last picture was shifted and has rested for long enough."""
+        is_due = time.monotonic() >= self._redraw_at
+        self._redraw_at = math.inf if is_due else self._redraw_at
         return is_due
 
     def _mark_layers(self) -> tuple[tuple[str, ...], tuple[MarkLayer, ...]]:
@@ -229,6 +228,7 @@ class FrameMaker:
             view = own_view or self._fit(drawing, width, height)
             fold = self._fitting.fold
             last.may_move = own_view != self._drawn_view
+            began = time.monotonic()
             picture = drawing.draw(
                 view,
                 **colouring.options,
@@ -239,7 +239,7 @@ class FrameMaker:
                 last=last,
             )
             self._drawn_view = own_view
-            self._moved_at = time.monotonic() if last.is_moved else None
+            self._plan_redraw(began)
             detail, self.waits_for_edges = find_shapes(graph, drawing, view, fold)
             overview = self._overview(drawing, view, colouring.options, (snapshot, colouring, fold))
         shapes = None
@@ -258,6 +258,15 @@ class FrameMaker:
             is_folded=fold is not None,
             hover=self._hovering.look(),
         )
+
+    def _plan_redraw(self, began: float) -> None:
+        """Redraw a shifted picture later; remember how long any other took."""
+        now, self._redraw_at = time.monotonic(), math.inf
+        if self._last_image.is_moved:
+            rest = max(RESTING_SECONDS, RESTING_REDRAWS * self._drawing_seconds)
+            self._redraw_at = now + min(rest, MAX_RESTING_SECONDS)
+        else:
+            self._drawing_seconds = now - began
 
     def _measured_layout(self, choice: ColourChoice) -> GraphLayout | None:
         """Return the layout for colours by stress; while it moves, it is updated periodically."""
