@@ -25,6 +25,10 @@ STEPS = {
     "10 principal components": "pca large.bed --maf 0.01 -o pca.tsv",
     f"relationships of {N_RELATED:,} samples": "grm large.bed --keep some.txt -o grm.npy",
     "association": "gwas large.bed --pheno large.pheno.tsv --trait trait -o gwas.tsv",
+    "association in a mixed model": (
+        "gwas large.bed --pheno large.pheno.tsv --trait trait --model mixed --tests calibrated "
+        "-o mixed.tsv"
+    ),
     "SNP-BLUP": "blup large.bed --pheno large.pheno.tsv --trait trait --heritability 0.3 -o bv.tsv",
 }
 
@@ -33,7 +37,7 @@ def measure(backend: str) -> list[Row]:
     """Return the time of each step, its peak memory in the note."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        small = "simulate -n 2000 -m 500 -o large"
+        small = "simulate -n 2000 -m 500 --contigs 20 -o large"
         large = f"simulate -n {N_SAMPLES} -m {N_VARIANTS} --contigs 20 --populations 3 -o large"
         # The first time compiles.
         for command in (small, *STEPS.values()):
