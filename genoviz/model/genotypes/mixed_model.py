@@ -10,6 +10,8 @@ from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
 
+_LEAST = 1e-60
+
 
 @dataclass(frozen=True, eq=False)
 class ModelEffect:
@@ -202,6 +204,12 @@ class MixedModel:
             raise ParameterError("observations are infinite; needs numbers, or NaN for none")
         if np.isnan(self.observations).all():
             raise ParameterError("no record has an observation, needs at least one")
+        for number, largest in enumerate(np.abs(np.nan_to_num(self.observations)).max(0), 1):
+            if largest > 1 / _LEAST or 0 < largest < _LEAST:
+                raise ParameterError(
+                    f"trait {number} is {largest:g} at most, needs {_LEAST:g} to {1 / _LEAST:g}, "
+                    "as its squares leave float64; take another unit"
+                )
         if self.residual.shape != (n_traits, n_traits):
             raise ParameterError(
                 f"residual has shape {self.residual.shape}, needs ({n_traits}, {n_traits})"

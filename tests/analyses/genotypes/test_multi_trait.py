@@ -244,6 +244,10 @@ def test_groups_that_a_trait_does_not_tell_apart_are_named():
             {"phenotypes": [[1, 7], [2, np.nan], [3, np.nan]]},
             "trait 2 is 7 in the only record of it: there is nothing to learn",
         ),
+        (
+            {"phenotypes": [[1, 2e-99], [2, 0], [3, 1e-99]]},
+            "trait 2 is .*e-99 at most, needs 1e-60",
+        ),
         ({"animals": np.array([0.5, 1, 2])}, "animals are float64, need integers, one a record"),
     ],
 )

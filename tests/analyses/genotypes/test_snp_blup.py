@@ -143,6 +143,8 @@ def test_few_snapshots_are_taken_of_quick_iterations(monkeypatch):
         (np.append(1.5, np.full(89, np.nan)), {}, "one of the samples has a phenotype, needs more"),
         (np.zeros(3), {}, r"phenotype has shape \(3,\), needs \(90,\), a value or NaN for each"),
         (np.append(PHENOTYPE[:89], np.inf), {}, "the phenotype has an infinite value"),
+        (PHENOTYPE * 1e-300, {}, r"the phenotype has a range of .*, needs 1e-60 to 1e.60, as its"),
+        (PHENOTYPE * 1e300, {}, r"the phenotype has a range of .*, needs 1e-60 to 1e.60, as its"),
         (PHENOTYPE, {"heritability": 0}, "heritability is 0, needs more than 0 and less than 1"),
         (PHENOTYPE, {"heritability": 1.0}, r"heritability is 1\.0, needs more than 0 and less"),
         (PHENOTYPE, {"covariates": np.ones(4)}, r"covariates have shape \(4, 1\), need \(90, c\)"),

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from genoviz.analyses.genotypes.covariates import (
+    check_spread,
     check_unexplained,
     describe_left_out,
     independent_columns,
@@ -20,7 +21,6 @@ from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
 XModel = Literal["skip", "haploid", "diploid"]
-MIN_SPREAD = 1e-60
 X_MODELS = ("skip", "haploid", "diploid")
 """Index is the number of PLINK's ``--xchr-model``."""
 SEX = "sex"
@@ -169,12 +169,7 @@ def _check_samples(y: np.ndarray, n_covariates: int, trait: str) -> None:
             "needs at "
             "least two different values"
         )
-    spread = y.max() - y.min()
-    if spread < MIN_SPREAD or spread > 1 / MIN_SPREAD:
-        raise ParameterError(
-            f"{trait} has a range of {spread:g}, needs {MIN_SPREAD:g} to {1 / MIN_SPREAD:g}, as "
-            "its squares leave float64; take another unit"
-        )
+    check_spread(y, trait)
 
 
 def choose_model(phenotype: np.ndarray, design: Design) -> tuple[str, tuple[str, ...]]:

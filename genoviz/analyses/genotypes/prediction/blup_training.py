@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from genoviz.analyses.genotypes.covariates import (
+    check_spread,
     check_unexplained,
     describe_left_out,
     independent_columns,
@@ -303,6 +304,7 @@ def _check_phenotype(trained: np.ndarray, n_covariates: int, what: str) -> None:
             f"the phenotype is {trained[0]:g} in all {len(trained):,} {what} that have one: there "
             "is nothing to learn"
         )
+    check_spread(trained, "the phenotype")
     if len(trained) <= 1 + n_covariates:
         raise ParameterError(
             f"{len(trained)} {what} have a phenotype and all covariates, need more than the "
