@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
+_LONGEST, _KEPT = 1000, 200
+
 
 def n_words(n: int, one: str, many: str = "") -> str:
     """Return a count with its noun, and its verb if the noun has one.
@@ -49,7 +51,8 @@ class FileFormatError(GenovizError):
     path
         The file; only its name is shown (``.`` and ``/``, which have none, are shown as they are).
     found
-        What was found and what is needed, as one sentence without a full stop.
+        What was found and what is needed, as one sentence without a full stop. The middle of one
+        that quotes a very long word of the file is left out.
     line
         1-based line number, if the problem is on one line.
     """
@@ -59,6 +62,8 @@ class FileFormatError(GenovizError):
         self.line = line
         name = self.path.name or str(self.path)
         where = name if line is None else f"{name}, line {line}"
+        if len(found) > _LONGEST:
+            found = f"{found[:_KEPT]} ... {found[-_KEPT:]}"
         super().__init__(f"{where}: {found}")
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import param
 
 from genoviz.analyses.sequences.kmer_repeats import iter_kmer_repeats
+from genoviz.analyses.sequences.pangenome_index import check_paths
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.sequences.fm_index import is_fm_index
 from genoviz_app.opening.files import (
@@ -170,6 +171,7 @@ def iter_open_index(
 
 
 def _iter_open_graph(graph: OpenGraph) -> Iterator[OpeningProgress | None]:
+    check_paths(graph.graph)
     for step in GRAPH_INDEXES.iter_make(graph.graph):
         if step is None or step.opened is None:
             yield step

@@ -199,11 +199,14 @@ def test_haplotypes_and_samples_have_sequences_or_not(run, tmp_path):
             2,
             "leave out --strand",
         ),
+        (["count", "no.gfa", "ACG"], 1, "the graph has no paths, needs one at least"),
+        (["spectrum", "no.gfa", "-k", "3"], 1, "the graph has no paths, needs one at least"),
         (["spectrum", "g.gvfm", "--scheduler", "tcp://x:1"], 2, "--scheduler goes with sequences"),
     ],
 )
 def test_what_does_not_work_is_one_sentence(run, tmp_path, arguments, code, words):
     (tmp_path / "g.gfa").write_text("S\t1\tACGTTGCA\nP\tx\t1+\t*\n")
+    (tmp_path / "no.gfa").write_text("S\t1\tACGTTGCA\n")
     (tmp_path / "g.fa").write_text(">x\nACGTTGCA\n")
     assert run("build", "g.gfa", "--max-k", "8")[0] == 0
     (tmp_path / "cut.gvfm").write_bytes((tmp_path / "g.gvfm").read_bytes()[:-1])

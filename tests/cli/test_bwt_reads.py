@@ -154,6 +154,8 @@ def test_wrong_calls_of_assess_are_told(run, tmp_path):
     code, _, err = run("assess", "asm.fa", "--reads", "asm.fa")
     assert code == 2
     assert "asm.fa has no reads: --reads needs FASTQ" in sentence(err)
+    code, _, err = run("assess", "asm.fa", "--reads", "none.fq")
+    assert (code, "none.fq: there is no such file" in err) == (1, True)
     write_fastq(tmp_path / "reads.fq", ["ACGTACGTACGATCGATCGATCGATT"])
     code, _, err = run("assess", "asm.fa", "--reads", "reads.fq")
     assert code == 0

@@ -147,6 +147,10 @@ def test_annotations_are_coloured_labelled_and_counted(draw, files):
     assert "1 annotation is not placed" in err
     draw("-o", "x.svg", "--annotations", "a.bed", "--no-labels", "--colour-by", "length")
     assert "gene1" not in svg_texts(files / "x.svg")
+    (files / "none.bed").write_text("nowhere\t0\t3\tg\n")
+    assert "1 annotation is not placed" in draw("-o", "x.svg", "--annotations", "none.bed")[2]
+    (files / "none.bed").write_text("")
+    assert "no annotations" in draw("-o", "x.svg", "--annotations", "none.bed")[2]
 
 
 def test_a_region_and_chosen_paths_limit_what_is_drawn(draw, files):

@@ -810,6 +810,14 @@ def test_products_both_ways(run, made, scale):
     options = ("--transpose", "--scale", scale, "-o", "out.npy")
     assert run("product", "made.bed", "left.npy", *options)[0] == 0
     np.testing.assert_allclose(np.load("out.npy"), z.T @ left, atol=1e-10)
+    content = Path("left.npy").read_bytes()
+    for bad, words in [
+        (b"", "left.npy: the file is empty, needs a matrix"),
+        (content[:500] + b"\0" + content[500:], "left.npy: has 1 bytes more than its matrix"),
+    ]:
+        Path("left.npy").write_bytes(bad)
+        code, _, err = run("product", "made.bed", "left.npy", *options)
+        assert (code, words in err) == (1, True), err
 
 
 def test_a_table_may_be_of_whole_numbers_for_long(run, made):

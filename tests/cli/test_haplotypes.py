@@ -41,6 +41,7 @@ def files(tmp_path):
         f'##FORMAT=<ID=GT,Number=1,Type=String,Description="G">\n{text}'
     )
     (tmp_path / "samples.tsv").write_text("sample\tgroup\na\tnorth\nb\tsouth\nc\tsouth\n")
+    (tmp_path / "two.tsv").write_text("a\tnorth\na\tsouth\n")
 
 
 def written_out(samples=SAMPLES):
@@ -203,6 +204,7 @@ BY_PEOPLE = ("--vcf", "phased.vcf", "--populations", "samples.tsv")
         (("--vcf", "phased.vcf", "--samples", "z"), "phased.vcf has no sample 'z'"),
         (("--vcf", "genome.fa"), "genome.fa: is not a VCF or BCF file"),
         (("--vcf", "phased.vcf", "--populations", "genome.fa"), "genome.fa, line 1: '>c1' has no"),
+        (("--vcf", "phased.vcf", "--populations", "two.tsv"), "two.tsv, line 2: sample 'a' is of"),
         ((*BY_PEOPLE,), "--populations needs a table: --format csv, tsv, parquet"),
         ((*BY_PEOPLE, "--format", "bed"), "--populations needs a table: --format csv"),
         ((*BY_PEOPLE, "--count-only"), "--populations needs a table: --format csv"),

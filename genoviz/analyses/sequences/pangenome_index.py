@@ -22,6 +22,12 @@ SHARING, SPELLING = "Finding what paths share", "Spelling"
 _SHARING_FRACTION = 0.2
 
 
+def check_paths(graph: PangenomeGraph) -> None:
+    """Reject a graph without paths, in whose index no k-mer would be found."""
+    if not graph.n_paths:
+        raise ParameterError("the graph has no paths, needs one at least to have k-mers")
+
+
 @dataclass(frozen=True, eq=False)
 class PangenomeProgress:
     """Progress of `iter_build_pangenome_index`.

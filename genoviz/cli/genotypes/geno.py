@@ -115,9 +115,9 @@ def _read_dense(path: Path) -> np.ndarray:
 
     try:
         if path.suffix == ".npy":
-            found = np.load(path)
+            found = _read_npy(path)
         else:
-            lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+            lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
             _check_first_line(path, lines)
             text = "\n".join("\t".join(line.split()) for line in lines)
             found = polars.read_csv(
@@ -129,6 +129,23 @@ def _read_dense(path: Path) -> np.ndarray:
     if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
         raise FileFormatError(path, f"has {found.dtype} of shape {found.shape}, needs numbers")
     return found.astype(np.float64)
+
+
+def _read_npy(path: Path) -> np.ndarray:
+    """Return the array of a .npy file, which has nothing else in it."""
+    import numpy as np
+
+    from genoviz.errors import FileFormatError
+
+    with path.open("rb") as file:
+        try:
+            found = np.load(file, allow_pickle=False)
+        except EOFError as error:
+            raise FileFormatError(path, "the file is empty, needs a matrix of numbers") from error
+        n_more = path.stat().st_size - file.tell()
+    if n_more:
+        raise FileFormatError(path, f"has {n_more:,} bytes more than its matrix, so it is damaged")
+    return found
 
 
 def _check_first_line(path: Path, lines: list[str]) -> None:

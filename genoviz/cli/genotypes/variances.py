@@ -235,7 +235,7 @@ def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
     from genoviz.errors import FileFormatError
     from genoviz.io.text.text_file import read_bytes
 
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     by_id = {}
     for number, line in enumerate(lines, 1):
         fields = line.split()

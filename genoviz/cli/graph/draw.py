@@ -209,7 +209,8 @@ def draw(
         bar.update("Drawing", 4, N_PARTS, "")
         with replace_file(output) as file:
             file.write(figure_bytes(figure, ending))
-    print_notes(note, *(placed.notes if placed else ()), *(values.notes if values else ()))
+    print_notes(note, *(placed.notes if placed is not None else ()))
+    print_notes(*(values.notes if values is not None else ()))
     print_notes(*figure.notes, _note_of_pixels(ending, figure, MAX_LINES[ending]))
     results = {
         "files": [str(output)],

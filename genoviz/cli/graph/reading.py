@@ -149,7 +149,10 @@ def read_annotations(path: Path | None, graph: PangenomeGraph) -> PlacedAnnotati
     from genoviz.analyses.graph.query.annotate import place_annotations
     from genoviz.io.intervals.annotations import read_annotations
 
-    return place_annotations(graph, read_annotations(path))
+    found = read_annotations(path)
+    if not len(found):
+        print_notes(f"{path.name} has no annotations")
+    return place_annotations(graph, found)
 
 
 def read_table(path: Path | None, graph: PangenomeGraph) -> NodeTable | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -82,19 +81,26 @@ def open_haplotypes(
 
 def read_populations(path: Path) -> dict[str, str]:
     """Return the population of each sample of a table with tabs, commas or blanks."""
+    from genoviz.io.text.text_file import read_bytes
+
     found: dict[str, str] = {}
     try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_bytes(path).tobytes().decode().splitlines()
+    except UnicodeDecodeError as error:
         raise FileFormatError(path, "cannot be read, needs a table of text") from error
     for number, line in enumerate(lines, start=1):
-        cells = re.split(r"\t|,| +", line.strip())
-        if not line.strip() or line.startswith("##") or (number == 1 and _is_header(cells)):
+        line = line.strip()
+        mark = next((mark for mark in "\t," if mark in line), None)
+        cells = [cell.strip() for cell in line.split(mark)]
+        if not line or line.startswith("##") or (number == 1 and _is_header(cells)):
             continue
         if len(cells) < 2:
             needed = f"{cells[0]!r} has no population, needs a sample and its population"
             raise FileFormatError(path, needed, line=number)
-        found[cells[0]] = cells[-1]
+        sample, population = cells[0], cells[-1]
+        if found.setdefault(sample, population) != population:
+            told = f"sample {sample!r} is of {population!r} here and of {found[sample]!r} above"
+            raise FileFormatError(path, f"{told}, needs one population", line=number)
     return found
 
 

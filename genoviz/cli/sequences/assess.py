@@ -21,6 +21,7 @@ from genoviz.cli.results import (
 )
 from genoviz.cli.sequences import kmer_index as io
 from genoviz.errors import ParameterError, n_words
+from genoviz.io.files.content import missing
 
 if TYPE_CHECKING:
     from genoviz.analyses.sequences.copy_spectrum import CopySpectrum
@@ -68,6 +69,8 @@ def assess(
         choose_kind(absent, {"bed": BED}, default="bed")
     files = [as_file(path) for path in reads]
     for file in files:
+        if not file.exists():
+            raise missing(file)
         if not io.is_reads(file):
             raise typer.BadParameter(f"{file.name} has no reads: --reads needs FASTQ")
     from genoviz.analyses.sequences.copy_spectrum import absent_stretches, iter_copy_spectrum

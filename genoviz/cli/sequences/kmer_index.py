@@ -231,13 +231,14 @@ def open_pangenome(
 
 
 def read_spelled_graph(path: Path, bar: ProgressBar) -> PangenomeGraph:
-    """Return a graph with its sequences; how many nodes have none is noted."""
+    """Return a graph with paths and sequences; how many nodes have none is noted."""
+    from genoviz.analyses.sequences.pangenome_index import check_paths
+
     graph = read_graph(path, bar, cache=True, sequences=True)
-    n_missing = int((graph.node_sequences.lengths != graph.node_lengths).sum())
-    if n_missing:
-        print_notes(
-            f"{n_missing:,} of {graph.n_nodes:,} nodes have no sequence ('*'), and match nothing"
-        )
+    check_paths(graph)
+    n = int((graph.node_sequences.lengths != graph.node_lengths).sum())
+    if n:
+        print_notes(f"{n:,} of {graph.n_nodes:,} nodes have no sequence ('*'), and match nothing")
     return graph
 
 

@@ -187,6 +187,7 @@ def _samples(arrays: Mapping[str, np.ndarray], n: int) -> SampleTable:
     ids = arrays.get("sample_ids")
     ids = _numbered("s", n) if ids is None else np.asarray(ids, np.str_)
     _check_length("sample_ids", ids, n, "samples")
+    _check_lines("sample", ids)
     families, fathers, mothers, sexes = _columns(arrays, _SAMPLE_COLUMNS, n, "samples")
     return SampleTable(families, ids, fathers, mothers, sexes.astype(np.uint8))
 
@@ -195,6 +196,8 @@ def _variants(arrays: Mapping[str, np.ndarray], n: int) -> VariantTable:
     columns = _columns(arrays, _VARIANT_COLUMNS, n, "variants")
     names, positions, ids, allele1, allele2, places = columns
     ids = ids if "ids" in arrays else _numbered("v", n)
+    for what, texts in (("contig", names), ("ID", ids), ("A1", allele1), ("A2", allele2)):
+        _check_lines(what, texts)
     numbers: dict[str, int] = {}
     contig_ids = [numbers.setdefault(name, len(numbers)) for name in names.tolist()]
     contig_ids = np.array(contig_ids, np.int32)
@@ -217,6 +220,15 @@ def _columns(
 def _check_length(name: str, values: np.ndarray, n: int, what: str) -> None:
     if np.shape(values) != (n,):
         raise ParameterError(f"{name} has shape {np.shape(values)}, needs ({n},) for {n:,} {what}")
+
+
+def _check_lines(what: str, texts: np.ndarray) -> None:
+    """Reject names that no table of lines and tabs could have."""
+    for mark, name in (("\t", "a tab"), ("\n", "a line break"), ("\r", "a line break")):
+        found = np.flatnonzero(np.strings.find(texts, mark) >= 0)
+        if len(found):
+            wrong = str(texts[found[0]])
+            raise ParameterError(f"{what} {wrong!r} has {name} in it, needs a name without")
 
 
 def _numbered(letter: str, n: int) -> np.ndarray:
@@ -303,5 +315,5 @@ def read_digits(path: Path, reference: Path) -> Genotypes:
 
 
 def _lines_of(path: Path) -> list[str]:
-    text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
+    text = read_bytes(path).tobytes().decode("utf-8", "replace")
     return [line for line in text.splitlines() if line.strip()]

@@ -34,6 +34,7 @@ from genoviz.model.genotypes.mixed_model import (
     Structure,
 )
 
+_MAX_LEVEL = 2.0**53
 _MATRICES = ("user_file", "user_file_i")
 # Options of the solver or of storage, which do not apply here.
 _OF_SOLVER = (
@@ -263,7 +264,7 @@ class _Reader:
                 wrong = np.flatnonzero((found % 1 != 0) | (found < 0))
                 if len(wrong):
                     refuse_number(self._data_path, wrong[0], of_level, "a whole number from 0")
-                levels[:, trait] = found.astype(np.int64) - 1
+                levels[:, trait] = np.minimum(found, _MAX_LEVEL).astype(np.int64) - 1
         values = covariates if kind == "cov" else None
         return ModelEffect(levels, n_levels, values, is_part_of_next=n_levels == 0)
 

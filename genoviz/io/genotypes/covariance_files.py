@@ -27,7 +27,7 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
     FileFormatError
         If a component is missing, or the file is not such a table.
     """
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     header = lines[0].split("\t")
     absent = [name for name in _COLUMNS if name not in header]
     if absent:

@@ -176,7 +176,7 @@ class _Reader:
                 self._refuse(f"has {words[2]!r}, which is not supported", line)
             kinds[words[0]] = kind
         check_text(path)
-        text = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+        text = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
         rows = [(number, line.split()) for number, line in enumerate(text, start=1)][n_skipped:]
         rows = [(number, words) for number, words in rows if words]
         for number, words in rows:

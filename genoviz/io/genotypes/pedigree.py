@@ -90,7 +90,7 @@ def read_gamma(path: str | PathLike[str], groups: np.ndarray) -> np.ndarray:
         If the file is not such a table, or groups are missing.
     """
     path = Path(path)
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     rows = [line.split() for line in lines if line.strip()]
     names = groups.tolist()
     if rows and rows[0][0].startswith("#"):
@@ -136,7 +136,7 @@ def _note_both_sexes(both: list[str]) -> list[str]:
 
 def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
     """Return animals, sires and dams; and the line of each."""
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     separator = next((s for s in "\t,;" if s in first), None)
     places = _find_titles(_split(first, separator))

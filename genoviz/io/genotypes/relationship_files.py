@@ -78,7 +78,7 @@ def read_relationships(path: str | PathLike[str]) -> StoredRelationships:
 def _read_samples(path: Path) -> SampleTable:
     if not path.is_file():
         raise FileFormatError(path, "is not there, needs a line with FID and IID a sample")
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     families, ids = [], []
     seen: dict[tuple[str, ...], int] = {}
     for number, line in enumerate(lines, 1):
@@ -110,10 +110,11 @@ def _read_triangle(path: Path, n: int, dtype: type = np.float64) -> np.ndarray:
             "its .grm.id file",
         )
     values = np.empty((n, n), dtype)
-    for row in range(n):
-        first = row * (row + 1) // 2
-        values[row, : row + 1] = found[first : first + row + 1]
-        values[:row, row] = values[row, :row]
+    with np.errstate(invalid="ignore"):  # a NaN that signals, of a damaged file
+        for row in range(n):
+            first = row * (row + 1) // 2
+            values[row, : row + 1] = found[first : first + row + 1]
+            values[:row, row] = values[row, :row]
     return values
 
 
@@ -156,6 +157,10 @@ def write_relationships(
 def _write_gcta(
     values: np.ndarray, samples: SampleTable, pair_variants: np.ndarray, prefix: str
 ) -> None:
+    for name in (*samples.family_ids.tolist(), *samples.ids.tolist()):
+        if len(name.split()) != 1:
+            found = f"sample {name!r} has no name or a blank in it, so GCTA's files cannot have it"
+            raise ParameterError(f"{found}; write .npy or .tsv")
     for ending, matrix in ((GCTA_ENDING, values), (".grm.N.bin", pair_variants)):
         with replace_file(prefix + ending) as file:
             for row in range(len(matrix)):

@@ -162,7 +162,7 @@ def read_variant_table(path: str | PathLike[str]) -> VariantValues:
         path, text, separator, n_comments, n_skipped=1,
         if_empty="has no row below its header, needs one a variant",
     )  # fmt: skip
-    header = text.partition(b"\n")[0].decode("utf-8-sig", "replace").strip("\r")
+    header = text.partition(b"\n")[0].decode("utf-8", "replace").strip("\r")
     titles = [field.strip().strip('"') for field in header.split(separator)]
     titles[0] = titles[0].removeprefix("#")
     repeated = [title for k, title in enumerate(titles) if title in titles[:k]]
@@ -188,7 +188,7 @@ def read_id_list(path: str | PathLike[str]) -> set[str]:
         If the file cannot be read, or is empty.
     """
     check_text(path)
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     return {line.split()[0] for line in lines if line.strip()}
 
 
@@ -257,7 +257,7 @@ def read_variant_sets(path: str | PathLike[str]) -> dict[str, list[str]]:
     """
     path = Path(path)
     check_text(path)
-    text = read_bytes(path).tobytes().decode("utf-8-sig", "replace")
+    text = read_bytes(path).tobytes().decode("utf-8", "replace")
     titles, sets = {title.lower() for title in ID_TITLES}, {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):

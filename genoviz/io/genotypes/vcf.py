@@ -217,12 +217,26 @@ class OpenVcf:
         n_records, where = 0, "its header"
         try:
             for record in self.reader:
-                where = f"{record.CHROM}:{record.POS:,}"
+                before, where = where, f"{record.CHROM}:{record.POS:,}"
                 n_records += 1
+                if record.end == record.start:  # htslib stopped before the position of a line
+                    self._pass_over(record.CHROM, n_records, before)
+                    where = before
+                    continue
                 yield record
+        except FileFormatError:
+            raise
         except Exception as error:
             found = f"record {n_records + 1:,}, behind {where}, is damaged or cut off"
             raise FileFormatError(self.path, found) from error
+
+    def _pass_over(self, start: str, number: int, where: str) -> None:
+        """Accept an empty line; reject any other one that is not a record."""
+        if start:
+            found = f"record {number:,}, behind {where}, begins with {start[:40]!r}"
+            more = " (are these several files in one?)" if start.startswith("#") else ""
+            needed = f"needs a contig and a position, between tabs{more}"
+            raise FileFormatError(self.path, f"{found}, {needed}")
 
 
 @contextmanager

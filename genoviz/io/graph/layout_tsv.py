@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -175,7 +176,7 @@ def _parse_number(field: str, kind: type) -> float | None:
         value = kind(field.replace("_", "?"))
     except ValueError:
         return None
-    return value if np.isfinite(value) else None
+    return value if abs(value) < math.inf else None
 
 
 def _order_points(path: Path, indices: np.ndarray) -> np.ndarray:

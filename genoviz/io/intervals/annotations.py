@@ -14,7 +14,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
 from genoviz.io.intervals.tables import find_genes
-from genoviz.io.text.text_file import read_bytes
+from genoviz.io.text.text_file import read_bytes, refuse_returns
 from genoviz.model import Annotations, ByteStrings, Categories
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def _read_lines(path: Path) -> pl.DataFrame:
     text = read_bytes(path, may_be_empty=True, may_be_binary=True)
     if (text <= 1).any():
         raise FileFormatError(path, "holds bytes that no text has, needs to be BED, GFF3 or GTF")
+    refuse_returns(path, text)
     lines = pl.read_csv(
         io.BytesIO(text.tobytes()),
         has_header=False,
@@ -88,8 +89,7 @@ def _read_lines(path: Path) -> pl.DataFrame:
         return pl.DataFrame(schema={"number": pl.UInt32, "line": pl.String})
     line = pl.col("line")
     lines = lines.with_columns(line.fill_null("").str.strip_chars_end("\r"))
-    is_fasta = line.str.starts_with("##FASTA") | line.str.starts_with(">")
-    lines = lines.filter(is_fasta.cast(pl.UInt32).cum_sum() == 0)
+    lines = lines.filter(line.str.contains("^(##FASTA|>)").cast(pl.UInt32).cum_sum() == 0)
     return lines.filter((line.str.strip_chars() != "") & ~line.str.contains(_NO_FEATURE))
 
 

@@ -25,7 +25,7 @@ from genoviz.io.intervals.kinds import READ_KINDS, ROW_FORMATS, SIGNAL_KINDS, fi
 from genoviz.io.intervals.read_blocks import EXCLUDE_FLAGS, read_blocks
 from genoviz.io.intervals.rows import IntervalRows, parse_intervals
 from genoviz.io.intervals.tables import intervals_from_table, read_interval_table
-from genoviz.io.text.text_file import open_text
+from genoviz.io.text.text_file import open_text, refuse_returns
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.intervals.intervals import map_contigs
 from genoviz.model.intervals.region_text import parse_region
@@ -228,6 +228,7 @@ def _parse(
 ) -> Generator[tuple[str, int, int], None, IntervalRows]:
     opening = open_text(path, may_be_empty=True)
     text = yield from report(opening, lambda step: ("Decompressing", *step))
+    refuse_returns(path, text)
     return (yield from parse_intervals(path, text, ROW_FORMATS[kind], **options))
 
 

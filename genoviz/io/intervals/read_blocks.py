@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from itertools import islice
@@ -33,6 +34,7 @@ _BATCH = 1 << 16
 _MAX_KEPT = 64
 _UNMAPPED, _REVERSE = 4, 16
 _NO_CONTIGS = "its header has no @SQ lines, needs those of the contigs that reads are aligned to"
+_UNCLEAR = ("/dev/fd/", "does not have a valid header")  # what the library says of such files
 _OPERATION = re.compile(r"(\d+)([MIDNSHP=XB])")
 # Fields to decode from CRAM (flag, contig, position, quality, CIGAR); none needs the reference.
 _CRAM_FIELDS = b"required_fields=0x3f"
@@ -124,6 +126,17 @@ def _no_messages(pysam: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _no_second_error() -> Iterator[None]:
+    """Keep Python from writing that a file that could not be opened could not be closed either."""
+    before = sys.unraisablehook, sys.excepthook
+    sys.unraisablehook = sys.excepthook = lambda *_: None
+    try:
+        yield
+    finally:
+        sys.unraisablehook, sys.excepthook = before
+
+
+@contextlib.contextmanager
 def _open(
     pysam: Any, path: Path, kind: str, reference: Path | None, index: Path | None
 ) -> Iterator[Any]:
@@ -138,11 +151,14 @@ def _open(
         with path.open("rb") as opened:
             # By name, the library would find and use an index that has not been validated.
             name = str(path) if index else f"/dev/fd/{opened.fileno()}"
-            file = pysam.AlignmentFile(name, mode, **options)
+            with _no_second_error():
+                file = pysam.AlignmentFile(name, mode, **options)
     except FileNotFoundError:
         raise missing(path) from None
     except (OSError, ValueError) as error:
         reason = _NO_CONTIGS if "no sequences defined" in str(error) else error
+        if any(words in str(error) for words in _UNCLEAR):
+            reason = "it is damaged, cut off, or has another format"
         raise FileFormatError(path, f"cannot be read as {kind.upper()}: {reason}") from error
     try:
         yield file

@@ -89,7 +89,7 @@ def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True
         If the file cannot be read or violates the format; the message names the line.
     """
     path = Path(path)
-    text = read_bytes(path).tobytes().decode("utf-8-sig", "surrogateescape")
+    text = read_bytes(path).tobytes().decode("utf-8", "surrogateescape")
     lines = [line.strip() for line in _LINE_ENDS.split(text)]
     genome = _find_genome(path, lines[0], needs_genome)
     pattern, bulges = _read_pattern(path, lines[1] if len(lines) > 1 else "")

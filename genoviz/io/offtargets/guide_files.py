@@ -22,6 +22,7 @@ _GUIDE_COLUMNS = (
 _NAME_COLUMNS = ("name", "id", "guideid", "guidename", "label", "sgrnaid", "grnaid")
 _LIMIT_COLUMNS = ("mismatches", "maxmismatches", "mismatch", "mm")
 SHORTEST_GUIDE = 8
+LONGEST_LINE = 10_000
 """Shorter nucleotide words may be names or column titles, and match everywhere."""
 # Nucleotide words longer than this beside a guide are not names.
 _LONGEST_NAME = 16
@@ -71,7 +72,7 @@ def read_guides(path: str | PathLike[str]) -> GuideList:
         message names the line.
     """
     path = Path(path)
-    lines = _LINE_ENDS.split(read_bytes(path).tobytes().decode("utf-8-sig", "replace"))
+    lines = _LINE_ENDS.split(read_bytes(path).tobytes().decode("utf-8", "replace"))
     filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     notes: tuple[str, ...] = ()
     if filled and filled[0][1].lstrip().startswith(">"):
@@ -108,11 +109,11 @@ def _read_table(
 ) -> tuple[list[tuple], tuple[str, ...]]:
     if not lines:
         return [], ()
-    first = lines[0][1]
+    first = _check_line(path, *lines[0])
     separator = next((mark for mark in "\t,;" if mark in first), None)
     header = _find_header(_split(first.lstrip().lstrip("#"), separator))
     rows = [
-        (number, _split(line, separator))
+        (number, _split(_check_line(path, number, line), separator))
         for number, line in lines[header is not None :]
         if not line.lstrip().startswith("#")
     ]
@@ -147,6 +148,13 @@ def _refuse_two_guides(path: Path, rows: list[tuple[int, list[str]]], guide_at: 
                     "line, or a header that names the columns",
                     line=number,
                 )
+
+
+def _check_line(path: Path, number: int, line: str) -> str:
+    if len(line) > LONGEST_LINE:
+        found = f"has {len(line):,} characters, needs a guide and at most {LONGEST_LINE:,}"
+        raise FileFormatError(path, found, line=number)
+    return line
 
 
 def _split(line: str, separator: str | None) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -41,7 +40,11 @@ def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0
     if b'"' in text:
         lines = io.StringIO(text.decode(errors="replace"), newline="")
         rows = csv.reader(lines, delimiter=separator)
-        counts = [(len(row), rows.line_num) for row in rows if row]
+        try:
+            counts = [(len(row), rows.line_num) for row in rows if row]
+        except csv.Error as error:  # a field of more than 131,072 characters
+            found = "has a very long field, perhaps behind a quote that is never closed"
+            raise FileFormatError(path, found, line=rows.line_num + n_before) from error
         n_fields, numbers = np.array(counts, np.int64).reshape(-1, 2).T
     else:
         data = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", np.uint8)
@@ -145,7 +148,9 @@ def read_numbers(path: Path) -> np.ndarray:
         If a line has something else, or another number of fields.
     """
     check_text(path)
-    text = read_bytes(path).tobytes().removeprefix(codecs.BOM_UTF8)
+    text = read_bytes(path).tobytes()
+    if not text.strip():
+        raise FileFormatError(path, "has blank lines only, needs lines of numbers between blanks")
     try:
         found = np.loadtxt(io.BytesIO(text), ndmin=2, comments=None)
     except ValueError as error:
@@ -160,7 +165,7 @@ def read_numbers(path: Path) -> np.ndarray:
 def _refuse_line(path: Path, text: bytes) -> None:
     """Raise an error for the first line that differs from the first in its number of fields."""
     n = None
-    for number, line in enumerate(text.decode("utf-8-sig", "replace").splitlines(), start=1):
+    for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), start=1):
         words = line.split()
         if not words:
             continue
@@ -179,7 +184,7 @@ def _refuse_line(path: Path, text: bytes) -> None:
 
 def refuse_number(path: Path, row: int, column: int, needed: str) -> NoReturn:
     """Say on which line a number that `read_numbers` has found is not what is needed."""
-    lines = read_bytes(path).tobytes().decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
     word = lines[numbers[row] - 1].split()[column]
     found = f"column {column + 1} has {word}, needs {needed}"

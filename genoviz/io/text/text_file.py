@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -225,8 +226,19 @@ class _Gauge:
 
 
 def read_bytes(path: str | PathLike[str], **may_be: bool) -> np.ndarray:
-    """Return the content of a file as `open_text`, with its options and errors."""
-    return finish(open_text(Path(path), **may_be))
+    """Return the content of a file as `open_text`, with its options and errors.
+
+    The byte order mark that some editors write before a text is no part of it.
+    """
+    content = finish(open_text(Path(path), **may_be))
+    return content[len(BOM_UTF8) :] if content[: len(BOM_UTF8)].tobytes() == BOM_UTF8 else content
+
+
+def refuse_returns(path: Path, text: np.ndarray) -> None:
+    """Reject a text whose lines end in CR alone, as those of old Macs; it would be one line."""
+    start = text[:_MIN_BYTES_TO_COMPRESS].tobytes()
+    if b"\r" in start.rstrip() and b"\n" not in start:
+        raise FileFormatError(path, "has lines that end in CR alone, needs LF or CR LF (Unix, DOS)")
 
 
 def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:

@@ -443,6 +443,9 @@ def test_a_wrong_file_is_one_sentence(tmp_path, old, new, sentence):
         ("data", "1 1 0 0 nan\n", "data.txt: needs lines of numbers"),
         ("data", "1 1 0 0 1_0\n", "data.txt: needs lines of numbers between blanks"),
         ("data", "", "data.txt"),
+        ("data", "\n", "data.txt: has blank lines only, needs lines of numbers between blanks"),
+        ("data", f"{10**30} 1 0 0 1\n", "data.txt, line 1: column 1 has 1"),
+        ("animals", "1 0 " + 9999 * "x" + "\n", "xxx ... xxx"),
     ],
 )
 def test_a_wrong_table_is_one_sentence(tmp_path, name, text, sentence):
@@ -492,6 +495,9 @@ def test_observations_that_are_none(tmp_path):
     model = read_blupf90(tmp_path / "model.par").model
     with pytest.raises(ParameterError, match="observations are infinite"):
         replace(model, observations=np.where(model.observations > 4, np.inf, model.observations))
+    for unit in (1e-99, 1e99):
+        with pytest.raises(ParameterError, match=r"trait 1 is .* at most, needs 1e-60 to"):
+            replace(model, observations=model.observations * unit)
 
 
 def test_the_command_writes_a_table(tmp_path, capfd):

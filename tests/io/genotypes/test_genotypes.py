@@ -96,6 +96,11 @@ def test_the_steps_of_reading_are_reported(tmp_path):
         ("x.npz", {"x": DOSAGES}, "x.npz: has no array 'dosages', it has x"),
         (
             "x.npz",
+            {"dosages": DOSAGES, "ids": ["a", "b\tc", "d"]},
+            "c' has a tab in it, needs a name without",
+        ),
+        (
+            "x.npz",
             {"dosages": DOSAGES, "ids": np.array(["a"])},
             "ids has shape (1,), needs (3,) for 3 variants",
         ),

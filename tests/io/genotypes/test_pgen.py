@@ -94,6 +94,10 @@ def test_headers_say_what_columns_are(tmp_path):
     variants = read_pvar(pvar)
     assert (variants.contigs, variants.positions.tolist()) == (("X",), [6])
     assert (variants.allele1.tolist(), variants.allele2.tolist()) == (["G"], ["A"])
+    for path in (psam, pvar):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert read_psam(psam).ids.tolist() == ["b", "a"]
+    assert read_pvar(pvar).contigs == ("X",)
 
 
 def test_files_without_headers_are_as_those_of_plink_1(tmp_path):

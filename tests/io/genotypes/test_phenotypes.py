@@ -264,6 +264,7 @@ def test_genotypes_have_phenotypes_of_their_own(tmp_path):
     ("text", "words"),
     [
         ("IID y\na 1\nb 2 3\n", "x.txt, line 3: has 3 fields, and the first row has 2"),
+        ('IID y\na "\n' + "b 1\n" * 40_000, "has a very long field, perhaps behind a quote that"),
         ("IID y\na 1\nb 2\na 3\n", "line 4: sample a is there already on line 2, needs one row"),
         ("IID y y\na 1 2\n", "line 1: column 'y' is there twice, needs a name of its own"),
         ("IID\na\n", "line 1: has one column, needs at least two: samples and a value"),

@@ -56,6 +56,13 @@ def test_a_file_of_the_old_order_is_turned(tmp_path):
     )
 
 
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    wanted, mark = read_genotypes(write(tmp_path)), b"\xef\xbb\xbf"
+    found = read_genotypes(write(tmp_path, bim=mark + BIM.encode(), fam=mark + FAM.encode()))
+    assert_same(found, wanted)
+    assert found.variants.contigs == ("1",)
+
+
 @pytest.mark.parametrize("ending", ["", ".bim", ".fam"])
 def test_any_of_the_three_names_the_files(tmp_path, ending):
     path = write(tmp_path)

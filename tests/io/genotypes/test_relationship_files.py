@@ -12,6 +12,7 @@ from genoviz import read_relationships, relationship_matrix
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.relationship_files import write_relationships
 from genoviz.io.genotypes.writers import write_plink
+from genoviz.model.genotypes.genotypes import SampleTable
 from tests.genotype_sets import draw_genotypes
 from tests.plink import Plink
 
@@ -61,6 +62,13 @@ def put(folder, names, n_numbers):
 def test_files_that_do_not_fit_are_refused(tmp_path, names, n_numbers, message):
     with pytest.raises(FileFormatError, match=re.escape(message)):
         read_relationships(put(tmp_path, names, n_numbers))
+
+
+def test_names_with_blanks_are_refused(tmp_path):
+    samples = SampleTable.from_ids(np.array(["a", "b c"]))
+    with pytest.raises(ParameterError, match="sample 'b c' has no name or a blank in it, so GCTA"):
+        write_relationships(np.eye(2), samples, np.eye(2), tmp_path / "g.grm.bin")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_absent_files_are_told(tmp_path):

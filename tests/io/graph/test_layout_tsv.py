@@ -148,6 +148,10 @@ def test_published_chromosome_layout_is_read():
         (ONE_NODE + "2\t1_0\t2\n", "line 4: X is '1_0', needs a finite number"),
         (ONE_NODE + "2.0\t1\t2\n", "line 4: idx is '2.0', needs an integer from 0"),
         (ONE_NODE + "-2\t1\t2\n", "line 4: idx is '-2', needs an integer from 0"),
+        (
+            ONE_NODE + "9" * 30 + "\t1\t2\n",
+            "line 4: idx is '99999999",
+        ),
         (ONE_NODE + "2\t1\t" + "2" * 2000 + "\n", "line 4: is longer than 999 bytes"),
         (ONE_NODE + "0\t1\t2\n", "line 4: idx 0 was already given in line 2"),
         (ONE_NODE + "2\t1\t2\n", "has 3 rows, needs two for each node"),

@@ -209,6 +209,7 @@ def test_a_block_may_end_with_its_row_and_no_base_later(folder):
         ),
         ("a.bed", "c\t1\t2\n\t1\t2\n", "line 2: has an empty contig, needs a name"),
         ("a.bed", "\ufeffc\t1\tx\n", "line 1: the end is 'x'"),
+        ("a.bed", "c\t1\t2\rc\t5\t9\r", "a.bed: has lines that end in CR alone, needs LF"),
         ("a.bed", "##fileformat=VCFv4.2\nc\t5\t7\tA\n", "is VCF, whose variants are not intervals"),
         ("a", ">c\nACGT\n", "is FASTA, whose sequences are not intervals"),
         ("a.fq", "@r 1\nACGT\n+\nIIII\n", "is FASTQ, whose reads have no places"),
@@ -224,7 +225,7 @@ def test_a_block_may_end_with_its_row_and_no_base_later(folder):
         ("a.gff", "c x gene 1 9\n", "line 1: has 1 column, GFF needs 8, set apart by tabs"),
         ("a.bed", b"c\t1\t2\n\xff\t1\t2\n", "contig name .* is not UTF-8 text"),
         ("a.bed.gz", gzip.compress(b"c\t1\t2\nc\t2\t1\n", mtime=0), "line 2: starts at 2"),
-        ("a.bam", "c\t1\t2\n", "is not bam, as its name says"),
+        ("a.bam", "c\t1\t2\n", "is not BAM, as its name says"),
     ],
 )
 def test_the_first_bad_row_is_named(folder, name, text, words):

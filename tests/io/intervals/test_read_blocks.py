@@ -335,8 +335,12 @@ def test_a_damaged_file_is_named(tmp_path):
         read_intervals(tmp_path / "none.bam")
 
 
-def test_what_is_wrong_with_sam_is_named(tmp_path):
+def test_what_is_wrong_with_sam_is_named(tmp_path, capfd):
     path, read = tmp_path / "reads.sam", "r\t0\tc\t11\t60\t5M\t*\t0\t0\t*\t*\n"
+    path.write_bytes(gzip.compress(f"@SQ\tSN:c\tLN:99\n{read}".encode())[:-20])
+    with pytest.raises(FileFormatError, match="cannot be read as SAM: it is damaged, cut off, or"):
+        read_intervals(path)
+    assert capfd.readouterr().err == ""
     path.write_text(read)
     with pytest.raises(FileFormatError, match="cannot be read as SAM: its header has no @SQ"):
         read_intervals(path)

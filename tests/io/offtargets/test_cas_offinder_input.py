@@ -194,6 +194,7 @@ def test_a_guide_a_line_is_enough(tmp_path):
         (">a\nACGT\n>b\n", "line 3: has a name and no guide"),
         ("a ACGTACGTACGTACGTA,ACGTACGTACGTACGTAC", "line 1: has two guides, ACGTACGTACGTACGTA and"),
         (">a\nAC-T\n", "line 2: letter 3 of the guide AC-T is '-'"),
+        ("guide,name\nACGTACGT," + 200_000 * "a", "line 2: has 200,009 characters, needs a guide"),
     ],
 )
 def test_what_is_wrong_with_guides_is_told(tmp_path, text, words):
