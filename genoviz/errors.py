@@ -61,6 +61,7 @@ class FileFormatError(GenovizError):
         self.path = Path(path)
         self.line = line
         name = self.path.name or str(self.path)
+        name = name if name.isprintable() else repr(name)  # of one line, whatever it is
         where = name if line is None else f"{name}, line {line}"
         if len(found) > _LONGEST:
             found = f"{found[:_KEPT]} ... {found[-_KEPT:]}"

@@ -813,6 +813,7 @@ def test_products_both_ways(run, made, scale):
     content = Path("left.npy").read_bytes()
     for bad, words in [
         (b"", "left.npy: the file is empty, needs a matrix"),
+        (b"\x1f\x8b\x08" + content, "left.npy: is not a .npy file, needs a matrix of numbers"),
         (content[:500] + b"\0" + content[500:], "left.npy: has 1 bytes more than its matrix"),
     ]:
         Path("left.npy").write_bytes(bad)
@@ -827,6 +828,13 @@ def test_a_table_may_be_of_whole_numbers_for_long(run, made):
     assert run("product", "made.bed", "right.txt", "-o", "out.npy")[0] == 0
     expected = centred(made) @ right
     np.testing.assert_allclose(np.load("out.npy").ravel(), expected, atol=1e-10)
+    content = Path("right.txt").read_text()
+    Path("right.txt").write_text(content + "\n\n")
+    assert run("product", "made.bed", "right.txt", "-o", "out.npy")[0] == 0
+    np.testing.assert_allclose(np.load("out.npy").ravel(), expected, atol=1e-10)
+    Path("right.txt").write_text("0 1\n" + content)
+    _, _, err = run("product", "made.bed", "right.txt", "-o", "out.npy")
+    assert "right.txt, line 2: has 1 number, needs 2 as the first row" in err
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ def _read_dense(path: Path) -> np.ndarray:
             found = _read_npy(path)
         else:
             lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
-            _check_first_line(path, lines)
-            text = "\n".join("\t".join(line.split()) for line in lines)
+            _check_lines(path, lines)
+            text = "\n".join("\t".join(line.split()) for line in lines if line.strip())
             found = polars.read_csv(
                 text.encode(), has_header=False, separator="\t", infer_schema_length=None
             ).to_numpy()
@@ -138,6 +138,10 @@ def _read_npy(path: Path) -> np.ndarray:
     from genoviz.errors import FileFormatError
 
     with path.open("rb") as file:
+        start = file.read(len(np.lib.format.MAGIC_PREFIX))
+        if start and start != np.lib.format.MAGIC_PREFIX:
+            raise FileFormatError(path, "is not a .npy file, needs a matrix of numbers in one")
+        file.seek(0)
         try:
             found = np.load(file, allow_pickle=False)
         except EOFError as error:
@@ -148,10 +152,15 @@ def _read_npy(path: Path) -> np.ndarray:
     return found
 
 
-def _check_first_line(path: Path, lines: list[str]) -> None:
-    """Refuse what is not a row of numbers, such as a header."""
-    from genoviz.errors import FileFormatError
+def _check_lines(path: Path, lines: list[str]) -> None:
+    """Refuse a first line that is no row of numbers, such as a header, and rows of other length."""
+    from genoviz.errors import FileFormatError, n_words
 
+    counts = {number: len(line.split()) for number, line in enumerate(lines, 1) if line.strip()}
+    for number, n_fields in counts.items():
+        if n_fields != (needed := next(iter(counts.values()))):
+            found = f"has {n_words(n_fields, 'number')}, needs {needed} as the first row"
+            raise FileFormatError(path, found, line=number)
     for field in lines[0].split() if lines else ():
         try:
             float(field)

@@ -36,6 +36,8 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
     found: dict[str, dict[frozenset[str], float]] = {}
     for number, line in enumerate(lines[1:], start=2):
         fields = line.split("\t")
+        if not line.strip():
+            continue
         if len(fields) != len(header):
             needed = f"has {n_words(len(fields), 'field')}, needs {len(header)}"
             raise FileFormatError(path, needed, line=number)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from genoviz.errors import FileFormatError, n_words
+from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.generators import report
 from genoviz.io.files.content import changed, file_state, missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
@@ -75,7 +75,9 @@ def read_plink(path: Path) -> Generator[tuple[str, int, int], None, Genotypes]:
 
 
 def plink_paths(path: Path) -> tuple[Path, Path, Path]:
-    """Return the .bed, .bim and .fam paths, given one of them or their prefix."""
+    """Return the .bed, .bim and .fam paths, given one of them or their prefix, which has a name."""
+    if not path.name:
+        raise ParameterError(f"{path} is a folder, needs the name of a file or a prefix")
     prefix = str(path.with_suffix("") if path.suffix in ENDINGS else path)
     bed, bim, fam = (Path(prefix + ending) for ending in ENDINGS)
     return bed, bim, fam

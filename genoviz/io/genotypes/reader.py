@@ -147,10 +147,12 @@ def _find_reader(path: Path) -> tuple[Callable, Path]:
     for ending, reader in _READERS.items():
         if name.endswith(ending):
             return reader, path
-    for ending in (".bed", ".pgen", ".bgen"):
+    for ending in (".bed", ".pgen", ".bgen") if path.name else ():
         if path.with_name(path.name + ending).is_file():
             return _READERS[ending], path.with_name(path.name + ending)
     if path.is_file() and read_start(path, len(_VCF_START)) == _VCF_START:
         return read_vcf, path
+    if path.is_dir():
+        raise FileFormatError(path, "is a folder, needs to be a file, or the prefix of some")
     known = ", ".join(GENOTYPE_ENDINGS)
     raise FileFormatError(path, f"is of no known kind, needs one of the endings {known}")

@@ -114,6 +114,8 @@ def test_the_steps_of_reading_are_reported(tmp_path):
         ("x.parquet", b"no", "is not a Parquet table that can be read"),
         ("x.npy", None, "there is no such file in "),
         ("x.npz", None, "there is no such file in "),
+        ("a\nb.npz", None, r"'a\nb.npz': there is no such file in "),
+        (".", None, "is a folder, needs to be a file, or the prefix of some"),
         ("x.parquet", None, "there is no such file in "),
         ("x.txt", None, "is of no known kind, needs one of the endings .bed, .bim"),
     ],

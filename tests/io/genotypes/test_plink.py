@@ -169,6 +169,8 @@ def test_files_without_variants_or_samples_are_read(tmp_path):
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="is a folder, needs the name of a file or a prefix"):
+        write_plink(genotypes_of(np.zeros((1, 1), int)), ".")
     genotypes = genotypes_of(np.zeros((2, 3), int))
     with pytest.raises(GenovizError, match=r"x\.bed: cannot be written"):
         write_plink(genotypes, tmp_path / "none" / "x")
