@@ -20,6 +20,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -270,6 +271,44 @@ def forgo_blas() -> None:
     can still import SciPy.
     """
     sys.meta_path.insert(0, _NoBlas)
+
+
+class _NoRegistries:
+    """Import hook that lets Numba load compiled functions without what it needs to compile them."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any, _target: object = None) -> Any:
+        if name != "numba.core.caching":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            module.Cache.load_overload = _load_overload
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def _load_overload(self: Any, signature: Any, context: Any) -> Any:
+    """Do what Numba's method does, without ``context.refresh()``; compiling does that again."""
+    from numba.core.runtime import rtsys
+
+    # It makes a symbol known that compiled sets and dictionaries refer to.
+    importlib.import_module("numba.cpython.hashing")
+    rtsys.initialize(context)
+    with self._guard_against_spurious_io_errors():
+        return self._load_overload(signature, context)
+
+
+def forgo_registries() -> None:
+    """Let a process whose compiled functions are all in Numba's cache load no more than these.
+
+    Numba otherwise brings in, with its first function, the types and code of all that it can
+    compile, which takes as long as its own import. Numba must not have been imported yet.
+    """
+    sys.meta_path.insert(0, _NoRegistries)
 
 
 def load_compiler() -> None:

@@ -48,6 +48,32 @@ def test_a_program_is_spared_scipy_until_it_asks_for_it():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+FROM_CACHE = """
+import sys
+from genoviz.backend import forgo_blas, forgo_registries
+
+forgo_blas()
+forgo_registries()
+from genoviz.analyses.intervals.count import count_overlaps
+from genoviz.model import Intervals
+import numba
+
+rows = Intervals.from_columns(["c", "c"], [0, 10], [10, 30])
+print(*count_overlaps(rows, rows, backend="cpu"), "numba.np.linalg" in sys.modules)
+print(numba.njit(lambda n: n + 1)(3), "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_a_program_loads_compiled_functions_without_what_compiles_them():
+    """The first run compiles them, if they are not in the cache yet."""
+    runs = [
+        subprocess.run([sys.executable, "-c", FROM_CACHE], capture_output=True, text=True)
+        for _ in range(2)
+    ]
+    assert [run.stderr for run in runs] == ["", ""]
+    assert runs[1].stdout.split() == ["1", "1", "False", "4", "True"]
+
+
 FIRST_FUNCTION = """
 import sys
 from genoviz.analyses.intervals.count import count_overlaps

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
@@ -126,6 +128,24 @@ def spread_records(function: Callable) -> Callable:
     call.__signature__ = Signature(parameters)
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     return call
+
+
+def import_command(name: str, module: str) -> Any:
+    """Return a function as the command of its name; its docstring and its examples are the help."""
+    found = getattr(importlib.import_module(module), name)
+    cli = found
+    if not isinstance(found, typer.Typer):
+        cli = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        paragraphs = inspect.cleandoc(found.__doc__).split("\n\n")
+        cli.command(
+            name,
+            help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
+            epilog=found.examples,
+            no_args_is_help=found.no_args_is_help,
+        )(spread_records(found))
+    command = typer.main.get_command(cli)
+    command.name = name
+    return command
 
 
 def _iter_options(parameter: Parameter, hint: Any) -> Iterator[Parameter]:

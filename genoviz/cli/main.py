@@ -5,34 +5,35 @@ Numbers are finite, ``-`` is standard input or output, and nothing that is read 
 
 from __future__ import annotations
 
-import atexit
+import contextlib
 import functools
-import gc
-import importlib
-import inspect
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from genoviz.backend import find_fault_of_layer, forgo_blas
+from genoviz.backend import find_fault_of_layer, forgo_blas, forgo_registries
 from genoviz.cli.commands import COMMANDS, Group
-from genoviz.cli.common_options import examples, option, spread_records
+from genoviz.cli.common_options import examples, import_command, option
 from genoviz.cli.results import (
     STANDARD_OUTPUT,
     as_file,
     is_dash,
+    quietly,
     remove_copies,
-    silence_broken_streams,
     take_standard_output,
     until_nobody_reads,
 )
 from genoviz.cli.stopping import (
     Terminated,
+    end_at_once,
     end_on_signals,
     forget_interrupts,
     leave_stuck,
@@ -101,24 +102,6 @@ class LateGroup(TyperGroup):
         return command
 
 
-def import_command(name: str, module: str) -> Any:
-    """Return a function as the command of its name; its docstring and its examples are the help."""
-    found = getattr(importlib.import_module(module), name)
-    cli = found
-    if not isinstance(found, typer.Typer):
-        cli = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        paragraphs = inspect.cleandoc(found.__doc__).split("\n\n")
-        cli.command(
-            name,
-            help="\n\n".join(paragraph.replace("\n", " ") for paragraph in paragraphs),
-            epilog=found.examples,
-            no_args_is_help=found.no_args_is_help,
-        )(spread_records(found))
-    command = typer.main.get_command(cli)
-    command.name = name
-    return command
-
-
 cli = typer.Typer(
     cls=LateGroup,
     name="genoviz",
@@ -152,7 +135,8 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     forgo_blas()
-    _end_at_once()
+    forgo_registries()
+    end_at_once()
     try:
         with end_on_signals(), tidied(remove_copies):
             _run(make_program(), arguments)
@@ -168,39 +152,15 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 @functools.cache
-def _end_at_once() -> None:
-    """Have Python not look through all objects of the libraries when the process ends.
-
-    It looks for cycles among them to free memory, which took a third of a short command's time.
-    """
-    atexit.register(gc.freeze)
-
-
-@functools.cache
 def make_program() -> Any:
     """Return the program, once for a process."""
+    _take_plain_values()
     command = typer.main.get_command(cli)
     command.offer(COMMANDS, check_values)
     check_values(command)
-    # Where nobody reads on, what a command writes or its help, the program ends without an error.
-    command.make_context = _quietly(command.make_context)
-    command.invoke = _quietly(command.invoke)
+    command.make_context = quietly(command.make_context)
+    command.invoke = quietly(command.invoke)
     return command
-
-
-def _quietly(function: Callable) -> Callable:
-    def call(*arguments: Any, **options: Any) -> Any:
-        try:
-            return function(*arguments, **options)
-        except (BrokenPipeError, SystemExit) as error:
-            # rich makes an end of its own of a broken pipe
-            broken = (type(error), type(error.__context__))
-            if BrokenPipeError not in broken:
-                raise
-            silence_broken_streams()
-            raise typer.Exit from None
-
-    return call
 
 
 def _run(command: Any, arguments: list[str] | None) -> None:
@@ -226,6 +186,48 @@ def _fail(sentence: str) -> None:
 def _say(sentence: str) -> None:
     with until_nobody_reads():
         typer.echo(f"genoviz: {sentence}", err=True)
+
+
+@functools.cache
+def _take_plain_values() -> None:
+    """Have values of plain types converted here.
+
+    Typer has pydantic do so, whose import takes as long as all else of a command line. It is asked
+    still for what is not plainly right, and says what is wrong.
+    """
+    parameter = getattr(typer.core, "_TyperParameter", None)
+    if ask_typer := getattr(parameter, "get_runtime_param", None):
+        own = SimpleNamespace(coerce=functools.partial(_convert, ask_typer))
+        parameter.get_runtime_param = lambda _: own
+
+
+def _convert(ask_typer: Callable, value: Any, param: Any, ctx: Any) -> Any:
+    kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+    is_list = param.multiple or param.nargs == -1
+    if value is None:
+        return () if is_list else None
+    with contextlib.suppress(ValueError):
+        if not is_list:
+            return _plain_value(value, kind, info)
+        if isinstance(value, list | tuple):
+            return [_plain_value(each, get_args(kind)[0], info) for each in value]
+    return ask_typer(param).coerce(value, param=param, ctx=ctx)
+
+
+def _plain_value(value: Any, kind: Any, info: Any) -> Any:
+    """Return a value as one of a kind; ValueError if that is not plain."""
+    is_text = isinstance(value, str)
+    if is_text and (kind is str or (isinstance(kind, type) and issubclass(kind, StrEnum))):
+        return kind(value)
+    if kind in (int, float) and (type(value) in (int, kind) or (is_text and "_" not in value)):
+        number = kind(value)
+        low, high = -math.inf if info.min is None else info.min, info.max
+        if low <= number and (high is None or number <= high):
+            return number
+    is_path = kind is Path and (is_text or type(value) is type(Path()))
+    if is_path and (not os.path.lexists(value) or os.access(value, os.R_OK)):
+        return Path(value)
+    raise ValueError(value)
 
 
 def check_values(command: Any) -> None:

@@ -13,7 +13,7 @@ import math
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,6 +125,23 @@ def silence_broken_streams() -> None:
             os.close(nowhere)
         except (AttributeError, OSError, ValueError):
             continue
+
+
+def quietly(function: Callable) -> Callable:
+    """Return a function that ends the program without an error where nobody reads on."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except (BrokenPipeError, SystemExit) as error:
+            # rich makes an end of its own of a broken pipe
+            broken = (type(error), type(error.__context__))
+            if BrokenPipeError not in broken:
+                raise
+            silence_broken_streams()
+            raise typer.Exit from None
+
+    return call
 
 
 def print_results(results: dict[str, Any], sentences: Iterable[str], *, as_json: bool) -> None:

@@ -67,10 +67,16 @@ def write_predictions(
 
 def write_table(columns: dict[str, Any], output: Path | None) -> None:
     """Write columns to a file (in gzip by its name), or to standard output."""
-    import polars
+    from genoviz.io.text.columns import join_columns
+    from genoviz.io.text.numbers import table_column
 
-    frame = polars.DataFrame({name: _series(values) for name, values in columns.items()})
-    write_frame(frame, output)
+    def texts() -> Iterator[bytes]:
+        yield ("\t".join(columns) + "\n").encode()
+        for start in range(0, len(next(iter(columns.values()))), _ROWS):
+            parts = [values[start : start + _ROWS] for values in columns.values()]
+            yield join_columns([table_column(part) for part in parts])
+
+    write_output(texts(), output)
 
 
 def write_frame(frame: polars.DataFrame, output: Path | None) -> None:
@@ -83,9 +89,3 @@ def write_frame(frame: polars.DataFrame, output: Path | None) -> None:
             yield text.encode()
 
     write_output(texts(), output)
-
-
-def _series(values: np.ndarray) -> Any:
-    import polars
-
-    return polars.Series(values.tolist() if values.dtype.kind == "U" else values)

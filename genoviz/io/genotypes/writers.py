@@ -11,13 +11,8 @@ import numpy as np
 from genoviz.errors import ParameterError
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.genotypes.plink_files import MAGIC, plink_paths
-from genoviz.io.text.columns import (
-    TextColumn,
-    float_column,
-    integer_column,
-    join_columns,
-    text_column,
-)
+from genoviz.io.text.columns import integer_column, join_columns, plain_column, text_column
+from genoviz.io.text.numbers import float_column
 from genoviz.io.text.text_file import write_text
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
 
@@ -27,6 +22,7 @@ _DIGITS = 15
 # Tab and genotype of each 2-bit code; allele 1 (ALT) is the one that dosages count.
 _FIELDS = np.array([[*b"\t1/1"], [*b"\t./."], [*b"\t0/1"], [*b"\t0/0"]], np.uint8)
 _NO_ALLELE = "0"
+_BLANKS = np.array([each for each in range(128) if chr(each).isspace()], np.uint8)
 _OF_SAMPLES = {
     "family_ids": "FID", "ids": "sample", "father_ids": "father", "mother_ids": "mother",
 }  # fmt: skip
@@ -76,6 +72,10 @@ def write_plink(
 
 def _check_words(what: str, names: Iterable[str]) -> None:
     """Refuse names that would not be one field between blanks."""
+    column = plain_column(np.asarray(names))
+    is_odd = np.isin(column.data, _BLANKS) | (column.data > 127)
+    if (column.starts < column.ends).all() and not is_odd.any():
+        return
     for name in np.asarray(names).tolist():
         if len(name.split()) != 1:
             raise ParameterError(
@@ -119,11 +119,6 @@ def _iter_fam(samples: SampleTable, phenotype: np.ndarray) -> Iterator[bytes]:
         columns = [plain_column(values) for values in texts]
         columns += [integer_column(part.sexes), float_column(phenotype[rows], _DIGITS)]
         yield join_columns(columns, " ")
-
-
-def plain_column(texts: np.ndarray) -> TextColumn:
-    """Return a text column from an array."""
-    return text_column(texts.tolist(), np.arange(len(texts)))
 
 
 def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:

@@ -4,7 +4,7 @@
 writes ``idx X Y`` in order. There is one row for each node end: ``idx`` is ``2 i`` for the start of
 node ``i`` and ``2 i + 1`` for its end.
 
-Polars reads and writes the rows. It silently skips or misinterprets malformed input (empty lines,
+Polars reads the rows. It silently skips or misinterprets malformed input (empty lines,
 missing fields), so unusual text is reread row by row, which locates the faulty line.
 """
 
@@ -21,12 +21,14 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.text.columns import integer_column, join_columns
+from genoviz.io.text.numbers import shortest_column
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import GraphLayout
 
 HEADER = b"idx\tX\tY"
 MAX_LINE = 1000
-_ROWS_PER_WRITE = 1 << 20
+_ROWS_PER_WRITE = 1 << 18
 _INTEGER_LIMITS = {"idx": 2**32, "component": 2**31}
 
 
@@ -81,21 +83,16 @@ def write_layout_tsv(layout: GraphLayout, path: str | PathLike[str]) -> None:
 
 def _write_rows(file: BinaryIO, points: np.ndarray, components: np.ndarray | None) -> None:
     """Write the header and all rows; ``components`` are per node, not per point."""
-    import polars
-
     file.write(HEADER + (b"\n" if components is None else b"\tcomponent\n"))
     for first in range(0, len(points), _ROWS_PER_WRITE):
         stop = min(first + _ROWS_PER_WRITE, len(points))
         rows = np.arange(first, stop)
         # Integral values are written as integers, as odgi does.
-        places = [
-            polars.Series(name, column).cast(polars.String).str.strip_suffix(".0")
-            for name, column in zip("XY", points[first:stop].T, strict=True)
-        ]
-        frame = polars.DataFrame([polars.Series("idx", rows), *places])
+        places = [shortest_column(column, zero="") for column in points[first:stop].T]
+        columns = [integer_column(rows), *places]
         if components is not None:
-            frame = frame.with_columns(polars.Series("component", components[rows >> 1]))
-        frame.write_csv(file, separator="\t", include_header=False, quote_style="never")
+            columns.append(integer_column(components[rows >> 1]))
+        file.write(join_columns(columns))
 
 
 def _read_header(path: Path, text: np.ndarray) -> tuple[int, tuple[str, ...]]:

@@ -18,12 +18,12 @@ from genoviz.io.files.replace_file import replace_file
 from genoviz.io.offtargets.hit_table import HitTable
 from genoviz.io.text.columns import (
     TextColumn,
-    float_column,
     integer_column,
     join_columns,
     letter_column,
     text_column,
 )
+from genoviz.io.text.numbers import float_column
 from genoviz.io.text.text_file import write_text
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.offtargets.protospacer import BulgeType

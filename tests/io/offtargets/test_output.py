@@ -24,7 +24,8 @@ from genoviz.io.offtargets.output import (
     write_tables,
 )
 from genoviz.io.text import columns as text_columns
-from genoviz.io.text.columns import float_column, integer_column, join_columns, text_column
+from genoviz.io.text.columns import integer_column, join_columns, text_column
+from genoviz.io.text.numbers import float_column, shortest_column, table_column
 from genoviz.model.offtargets.protospacer import BulgeType
 from tests.oracles.offtargets import count_misfits, reverse_complement
 
@@ -280,3 +281,42 @@ def test_numbers_are_written_as_python_writes_them():
     for digits in (1, 2, 6, 9, 15):
         shown = ["" if value != value else f"{value:.{digits}g}" for value in values.tolist()]
         assert join_columns([float_column(values, digits)]).decode() == "\n".join([*shown, ""])
+
+
+def test_shortest_numbers_are_those_of_python():
+    numbers = np.random.default_rng(4)
+    n = 3000
+    tens, twos = 10.0 ** np.arange(-307, 308), 2.0 ** np.arange(-1022, 1024)
+    values = np.concatenate([
+        numbers.integers(0, 2**64, n, np.uint64).view(np.float64),
+        numbers.random(n) * 10.0 ** numbers.integers(-12, 18, n),
+        numbers.integers(0, 40001, n) / 40000, numbers.integers(0, 10**7, n) / 1e6,
+        tens, np.nextafter(tens, 0), -tens, twos, np.nextafter(twos, 0), np.nextafter(twos, 1e308),
+        [0, -0.0, 5e-324, 2.2250738585072014e-308, 2.0**53, 2.0**53 + 2, 1e16, 1e-5, 9.5e-6],
+    ])  # fmt: skip
+    shown = join_columns([shortest_column(values, "nan")]).decode().splitlines()
+    assert np.array_equal(np.array(shown, np.float64), values, equal_nan=True)
+    pairs = zip(shown, map(repr, values.tolist()), strict=True)
+    assert [each for each in pairs if _digits(each[0]) != _digits(each[1])] == []
+
+
+def _digits(text: str) -> str:
+    return text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
+
+
+def test_columns_of_tables_are_those_of_polars():
+    numbers = np.random.default_rng(5)
+    columns = {
+        "text": np.array(["rs1", "A", "", 'a "b"', "tab\t", "é", "line\n"]),
+        "plain": np.array(["rs1", "A", "x" * 20, "1", "2", "3", "4"]),
+        "whole": np.array([0, -1, 7, 2**62, -(2**63) + 1, 5, 6]),
+        "truth": np.array([True, False] * 3 + [True]),
+        "real": np.array([0.25, np.nan, np.inf, -np.inf, 1e-7, 123456.0, 1e-5]),
+        "single": numbers.random(7).astype(np.float32),
+        "strided": numbers.random((7, 2))[:, 1],
+    }
+    frame = polars.DataFrame(columns).fill_nan(None)
+    wanted = frame.write_csv(separator="\t", null_value="NA", include_header=False)
+    parts = [table_column(values) for values in columns.values()]
+    assert join_columns(parts).decode() == wanted
+    assert join_columns([table_column(values[:0]) for values in columns.values()]) == b""
