@@ -52,7 +52,7 @@ def iter_measure(genotypes: Genotypes) -> Iterator[Progress]:
     variants = yield from report_last(steps, 0.0, 0.3, what="measuring variants")
     # The statistics cache these, so the page does not compute them while drawing.
     yield from report_last(variants.iter_hwe_p(), 0.3, 0.5)
-    steps = iter_sample_statistics(genotypes)
+    steps = iter_sample_statistics(genotypes, counts=variants.counts)
     samples = yield from report_last(steps, 0.5, 1.0, what="measuring samples")
     yield Progress("ready", 1.0, Quality(variants, samples))
 

@@ -50,14 +50,17 @@ def linkage(genotypes: Genotypes, variants: np.ndarray | slice) -> np.ndarray:
     >>> linkage(simulate_genotypes(100, 50, seed=1), [3, 4, 40]).shape
     (3, 3)
     """
-    kernel = load_kernel("linkage", "cpu")
-    part = genotypes.take_variants(_checked(variants, genotypes.n_variants))
-    planes = kernel.make_planes(as_linked(part).packed, part.n_samples)
+    part = as_linked(genotypes.take_variants(_checked(variants, genotypes.n_variants)))
     first, second = np.triu_indices(part.n_variants)
     found = np.empty((part.n_variants, part.n_variants))
-    found[first, second] = kernel.squared_correlations(planes, first, second)
-    found[second, first] = found[first, second]
+    found[first, second] = found[second, first] = _r2_of_pairs(part, first, second)
     return found
+
+
+def _r2_of_pairs(linked: Genotypes, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    kernel = load_kernel("linkage", "cpu")
+    planes = kernel.make_planes(linked.packed, linked.n_samples)
+    return kernel.squared_correlations(planes, linked.n_samples, first, second)
 
 
 def iter_linkage_windows(
@@ -83,19 +86,17 @@ def iter_linkage_windows(
     is_back = np.diff(genotypes.variants.positions) < 0
     if is_back[contigs[1:] == contigs[:-1]].any():
         raise ParameterError("windows need variants in order of position; sort them first")
-    kernel = load_kernel("linkage", "cpu")
     steps, block = np.arange(1, window), max(1, _PAIRS // (window - 1))
     for start in range(0, genotypes.n_variants, block):
         end = min(start + block, genotypes.n_variants)
         last = min(end + window - 1, genotypes.n_variants)
         part = as_linked(genotypes.take_variants(slice(start, last)))
-        planes = kernel.make_planes(part.packed, part.n_samples)
         first, step = np.divmod(np.arange((end - start) * (window - 1)), window - 1)
         second = first + steps[step]
         is_there = second < last - start
         is_there[is_there] &= contigs[start + first[is_there]] == contigs[start + second[is_there]]
         found = np.full(len(first), np.nan)
-        found[is_there] = kernel.squared_correlations(planes, first[is_there], second[is_there])
+        found[is_there] = _r2_of_pairs(part, first[is_there], second[is_there])
         yield slice(start, end), found.reshape(end - start, window - 1)
 
 
@@ -205,11 +206,9 @@ def dosage_r2(
     genotypes: Genotypes, first: np.ndarray, second: np.ndarray, **_: float
 ) -> np.ndarray:
     """Return dosage r^2 of all pairs of variants, as for `linkage`: float64, shape (p,)."""
-    kernel = load_kernel("linkage", "cpu")
     used, at = np.unique(np.concatenate([first, second]), return_inverse=True)
     part = as_linked(genotypes.take_variants(used))
-    planes = kernel.make_planes(part.packed, part.n_samples)
-    return kernel.squared_correlations(planes, at[: len(first)], at[len(first) :])
+    return _r2_of_pairs(part, at[: len(first)], at[len(first) :])
 
 
 MEASURES = {"dosage": dosage_r2, "haplotype": haplotype_r2}
@@ -260,7 +259,7 @@ def _neighbours(
 
 def _blocks_of_pairs(sizes: np.ndarray, n_samples: int) -> Iterator[slice]:
     """Yield slices of variants sized so that the pairs of each take a moment."""
-    maximum = max(1, min(_MAX_PAIRS, 8 * _STEP_WORDS // (n_samples // 64 + 1)))
+    maximum = max(1, min(_MAX_PAIRS, _STEP_WORDS // (n_samples // 64 + 1)))
     totals, start = np.cumsum(sizes), 0
     while start < len(sizes):
         done = totals[start - 1] if start else 0
@@ -311,14 +310,16 @@ def iter_prune_by_linkage(
         genotypes = genotypes.take_variants(order)
     kernel = load_kernel("linkage", "cpu")
     statistics = variant_statistics(genotypes.hard_called, nonfounders=True, backend="cpu")
-    frequencies = np.nan_to_num(statistics.minor_allele_frequency)
+    known, frequencies = statistics.counts, np.nan_to_num(statistics.minor_allele_frequency)
     is_kept, n_compared = frequencies > 0, np.zeros(genotypes.n_variants, np.int64)
     for variants, n_windows in _stretches(genotypes, window, step):
         part = as_linked(genotypes.take_variants(variants))
-        is_kept[variants] &= (allele_counts(part, backend="cpu")[:, [0, 2, 3]] > 0).sum(1) > 1
+        is_same = np.may_share_memory(part.packed, genotypes.packed)
+        counts = known[variants] if is_same else allele_counts(part, backend="cpu")
+        is_kept[variants] &= (counts[:, [0, 2, 3]] > 0).sum(1) > 1
         planes = kernel.make_planes(part.packed, part.n_samples)
         states = frequencies[variants], is_kept[variants], n_compared[variants]
-        kernel.prune(planes, *states, n_windows, window, step, max_r2)
+        kernel.prune(planes, part.n_samples, *states, n_windows, window, step, max_r2)
         yield Progress("Pruning", min(variants.start / genotypes.n_variants, 1.0))
     yield Progress("Pruning", 1.0, is_kept[np.argsort(order)])
 

@@ -15,7 +15,7 @@ from genoviz.analyses.genotypes.variant_blocks import product_blocks
 from genoviz.backend import Backend, load_kernel, to_host
 from genoviz.generators import Progress, last_of, report_last
 from genoviz.model.genotypes.chromosomes import DIPLOID, Kind
-from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 IS_MISSING = np.array([0.0, 1.0, 0.0, 0.0])
 IS_HETEROZYGOUS = np.array([0.0, 0.0, 1.0, 0.0])
@@ -111,11 +111,18 @@ def iter_sample_statistics(
     weights = np.column_stack([ones, homozygous, is_autosomal, is_of_y])
     missing = np.zeros((genotypes.n_samples, 4))
     heterozygous = np.zeros((genotypes.n_samples, 1))
+    # The counts of Y are those of males alone.
+    is_holed = (counts[:, MISSING_CODE] > 0) | (is_of_y > 0)
+    n_samples = genotypes.n_samples
     for block in product_blocks(genotypes, backend=backend):
         packed = np.ascontiguousarray(genotypes.packed[block])
-        missing += _sums(packed, genotypes.n_samples, IS_MISSING, weights[block], backend)
         of_block = is_autosomal[block, None]
-        heterozygous += _sums(packed, genotypes.n_samples, IS_HETEROZYGOUS, of_block, backend)
+        heterozygous += sums_of_codes(packed, n_samples, IS_HETEROZYGOUS, of_block, backend)
+        holed = np.flatnonzero(is_holed[block])
+        if len(holed):
+            packed = packed if len(holed) == len(packed) else packed[holed]
+            of_block = weights[block][holed]
+            missing += sums_of_codes(packed, n_samples, IS_MISSING, of_block, backend)
         yield Progress("adding up samples", start + (1 - start) * block.stop / len(ones))
     n_missing = np.rint(missing).astype(np.int64)
     has_no_y = ~genotypes.samples.is_male
@@ -130,7 +137,7 @@ def iter_sample_statistics(
     yield Progress("adding up samples", 1.0, result)
 
 
-def _sums(
+def sums_of_codes(
     packed: np.ndarray, n_samples: int, of_code: np.ndarray, weights: np.ndarray, backend: Backend
 ) -> np.ndarray:
     """Return sums over variants of weights (n_variants, k) times the value of each code."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.analyses.genotypes.block_products import iter_product
+from genoviz.analyses.genotypes.code_values import frequencies_of_counts
 from genoviz.analyses.genotypes.dosage_blocks import CentredDosages, iter_dosage_blocks
 from genoviz.analyses.genotypes.products import GenotypeMatrix, allele_counts
-from genoviz.analyses.genotypes.sample_statistics import iter_sample_statistics
+from genoviz.analyses.genotypes.sample_statistics import IS_MISSING, sums_of_codes
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
 from genoviz.analyses.genotypes.variant_blocks import product_blocks
 from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import ParameterError, n_words
-from genoviz.generators import Progress, in_one_go, report_last
-from genoviz.model.genotypes.genotypes import Genotypes
+from genoviz.generators import Progress, in_one_go
+from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
 WHAT = "Scoring"
 _COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
@@ -99,7 +99,7 @@ def iter_score(
         row = int(np.flatnonzero(~np.isfinite(weights).all(1))[0])
         raise ParameterError(f"a weight of {str(ids[row])!r} is not a number")
     taken, _ = take_autosomes(genotypes, contigs)
-    rows, variants, is_a1, notes = _match(genotypes, taken, ids, alleles, backend)
+    rows, variants, counts, is_a1, notes = _match(genotypes, taken, ids, alleles, backend)
     if not len(rows):
         raise ParameterError(f"none of {n_words(len(ids), 'row')} counts: {'; '.join(notes)}")
     part = taken.take_variants(variants)
@@ -110,7 +110,7 @@ def iter_score(
     for add, is_in in ((_add_calls, ~has_stored), (_add_dosages, has_stored)):
         some = np.flatnonzero(is_in)
         if len(some):
-            steps = add(part.take_variants(some), is_a1[some], signed[some], backend)
+            steps = add(part.take_variants(some), counts[some], is_a1[some], signed[some], backend)
             for total, of_some in zip(totals, (yield from steps), strict=True):
                 total += of_some
     sums, n_called, dosages = totals
@@ -148,24 +148,36 @@ the dosages of the named alleles."""
 
 
 def _add_calls(
-    genotypes: Genotypes, is_a1: np.ndarray, weights: np.ndarray, backend: Backend
+    genotypes: Genotypes,
+    counts: np.ndarray,
+    is_a1: np.ndarray,
+    weights: np.ndarray,
+    backend: Backend,
 ) -> Generator[Progress, None, Sums]:
-    """Return the sums over variants, of hard calls."""
-    steps = iter_product(genotypes, weights, centre=False, backend=backend)
-    sums = yield from report_last(steps, 0.0, 0.5, what=WHAT)
-    n_of_a2 = yield from _count_called(genotypes, np.flatnonzero(~is_a1), 0.5, backend)
-    n_of_a1 = yield from _count_called(genotypes, np.flatnonzero(is_a1), 0.7, backend)
-    dosages, signs = 2.0 * n_of_a2, np.where(is_a1, 1.0, -1.0)[:, None]
+    """Return the sums over variants, of hard calls; ``counts`` are those of their genotypes."""
+    n, k = genotypes.n_samples, weights.shape[1]
+    columns = np.column_stack([weights, np.where(is_a1, 1.0, -1.0)])
+    sums, missing = np.zeros((n, k + 1)), np.zeros((n, k + 2))
     for block in product_blocks(genotypes, backend=backend):
         part = genotypes.take_variants(block)
         matrix = GenotypeMatrix(part, centre=False, missing="zero", backend=backend)
-        dosages += matrix.multiply(signs[block])[:, 0]
-        yield Progress(WHAT, 0.9)
-    return sums, n_of_a1 + n_of_a2, dosages
+        sums += matrix.multiply(columns[block])
+        yield Progress(WHAT, 0.7 * block.stop / genotypes.n_variants)
+    holed = np.flatnonzero(counts[:, MISSING_CODE])
+    part = genotypes.take_variants(holed)
+    means = 2 * frequencies_of_counts(counts[holed])[:, None]
+    columns = np.column_stack([weights[holed] * means, np.ones(len(holed)), ~is_a1[holed]])
+    for block in product_blocks(part, backend=backend):
+        packed = np.ascontiguousarray(part.packed[block])
+        missing += sums_of_codes(packed, n, IS_MISSING, columns[block], backend)
+        yield Progress(WHAT, 0.7 + 0.3 * block.stop / len(holed))
+    n_missing = np.rint(missing[:, k:]).astype(np.int64)
+    dosages = np.rint(sums[:, k]) + 2.0 * (int((~is_a1).sum()) - n_missing[:, 1])
+    return sums[:, :k] + missing[:, :k], len(counts) - n_missing[:, 0], dosages
 
 
 def _add_dosages(
-    genotypes: Genotypes, is_a1: np.ndarray, weights: np.ndarray, backend: Backend
+    genotypes: Genotypes, _: np.ndarray, is_a1: np.ndarray, weights: np.ndarray, backend: Backend
 ) -> Generator[Progress, None, Sums]:
     """Return the sums over variants, of stored dosages."""
     xp = array_module(backend)
@@ -183,27 +195,14 @@ def _add_dosages(
     return tuple(map(to_host, (sums, n_called, dosages)))
 
 
-def _count_called(
-    genotypes: Genotypes, variants: np.ndarray, start: float, backend: Backend
-) -> Generator[Progress, None, np.ndarray]:
-    """Return the number of genotypes of each sample at some variants: int64 (n_samples,)."""
-    if not len(variants):
-        return np.zeros(genotypes.n_samples, np.int64)
-    # Drop contig names: otherwise females would count as missing at Y.
-    part = Genotypes.unnamed(genotypes.packed[variants], genotypes.samples.sexes)
-    steps = iter_sample_statistics(part, backend=backend)
-    statistics = yield from report_last(steps, start, start + 0.2, what=WHAT)
-    return statistics.n_called
-
-
 def _match(
     genotypes: Genotypes,
     taken: Genotypes,
     ids: Sequence[str],
     alleles: Sequence[str],
     backend: Backend,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Return the usable rows, their variants, whether they name A1, and notes."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Return the usable rows, their variants and counts of genotypes, if they name A1; notes."""
     row_of = {str(name): row for row, name in enumerate(ids)}
     if len(row_of) < len(ids):
         seen: set[str] = set()
@@ -224,10 +223,11 @@ def _match(
     complement = np.array([_COMPLEMENT.get(allele, "") for allele in a1.tolist()], np.str_)
     is_ambiguous = complement == a2
     part = taken.take_variants(variants)
-    called = allele_counts(part, backend=backend)[:, [0, 2, 3]].any(1)
+    counts = allele_counts(part, backend=backend)
+    called = counts[:, [0, 2, 3]].any(1)
     for block, dosages in iter_dosage_blocks(part):
         called[block] = ~np.isnan(dosages).all(1)
-    counts = fits & called
+    is_used = fits & called
     n_absent = len(ids) - len(rows)
     everywhere = {*genotypes.variants.ids.tolist()}
     n_unknown = sum(str(name) not in everywhere for name in ids)
@@ -237,8 +237,8 @@ def _match(
         (int((~fits).sum()), "name an allele that the variant does not have, and do not count"),
         (int(is_other.sum()), "of these would fit on the other strand"),
         (int((fits & ~called).sum()), "are of variants without any genotype, and do not count"),
-        (int((counts & is_ambiguous).sum()),
+        (int((is_used & is_ambiguous).sum()),
          "count at variants of A and T or C and G, whose strand cannot be checked"),
     )  # fmt: skip
     notes = tuple(f"{n:,} of {n_words(len(ids), 'row')} {what}." for n, what in sentences if n)
-    return rows[counts], variants[counts], is_a1[counts], notes
+    return rows[is_used], variants[is_used], counts[is_used], is_a1[is_used], notes

@@ -231,7 +231,7 @@ def freq(
         counts = io.last_result(steps, bar)
         hwe_p = io.last_result(counts.iter_hwe_p(), bar)
         if samples is not None:
-            steps = iter_sample_statistics(found, backend=backend.value)
+            steps = iter_sample_statistics(found, counts=counts.counts, backend=backend.value)
             of_samples = io.last_result(steps, bar)
     hom1, missing, het, hom2 = counts.counts.T
     columns = found.variants.columns | {

@@ -21,6 +21,7 @@ def table_column(values: np.ndarray, missing: str = "NA") -> TextColumn:
 
     Examples
     --------
+    >>> from genoviz.io.text.columns import join_columns
     >>> columns = [np.array(["a", "b\tc"]), np.array([True, False]), np.array([0.1, np.nan])]
     >>> join_columns([table_column(values) for values in columns], ",")
     b'a,true,0.1\n"b\tc",false,NA\n'
@@ -53,10 +54,12 @@ def float_column(values: np.ndarray, digits: int = 6) -> TextColumn:
     powers, shifts = _powers_of_ten()
     _write_floats(values.view(np.uint64), digits, powers, shifts, text, lengths)
     starts = np.arange(len(values), dtype=np.int64) * _FLOAT_WIDTH
-    for row in np.flatnonzero(lengths < 0).tolist():
-        shown = f"{values[row]:.{digits}g}".encode()
-        text[starts[row] : starts[row] + len(shown)] = np.frombuffer(shown, np.uint8)
-        lengths[row] = len(shown)
+    rows = np.flatnonzero(lengths < 0)
+    undecided, kinds = np.unique(values[rows].view(np.uint64), return_inverse=True)  # -0.0 and 0.0
+    shown = [f"{value:.{digits}g}".encode() for value in undecided.view(np.float64).tolist()]
+    padded = np.array(shown, f"S{_FLOAT_WIDTH}").view(np.uint8).reshape(-1, _FLOAT_WIDTH)
+    text.reshape(-1, _FLOAT_WIDTH)[rows] = padded[kinds]
+    lengths[rows] = np.array([len(each) for each in shown], np.int64)[kinds]
     return TextColumn(text, starts, starts + lengths)
 
 

@@ -90,7 +90,9 @@ class SpacedLines:
         Optimised for columns in which neighbours are mostly equal.
         """
         starts, lengths = self.starts[:, column], self.lengths[:, column]
-        first_rows = np.flatnonzero(find_changes(self.data, starts, lengths))
+        changes = np.ones(len(starts), np.bool_)
+        find_changes(self.data, starts, lengths, changes)
+        first_rows = np.flatnonzero(changes)
         ranks: dict[str, int] = {}
         of_run = np.fromiter(
             (ranks.setdefault(self.field(row, column), len(ranks)) for row in first_rows.tolist()),
@@ -251,13 +253,11 @@ def parse_decimals(data, starts, lengths, values, first):
 
 
 @njit(nogil=True, cache=True)
-def find_changes(data, starts, lengths):
-    """Return which fields differ from those of the row before."""
-    changes = np.ones(len(starts), np.bool_)
+def find_changes(data, starts, lengths, changes):
+    """Clear those of rows whose field is that of the row before."""
     for row in range(1, len(starts)):
         if lengths[row] == lengths[row - 1]:
             k = 0
             while k < lengths[row] and data[starts[row] + k] == data[starts[row - 1] + k]:
                 k += 1
             changes[row] = k < lengths[row]
-    return changes

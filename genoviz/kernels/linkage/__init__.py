@@ -1,11 +1,12 @@
 """Squared correlations of genotypes by popcounts, and pruning by them.
 
 ``make_planes(packed, n_samples)`` returns uint64 (m, 3, (n + 63) // 64): three bit planes for each
-variant, one bit a sample: heterozygous, homozygous for A1, and called.
+variant, one bit a sample: heterozygous, homozygous for A1, and called. Bit ``i`` of a word is
+sample ``i / 2`` of its 64, or ``32 + (i - 1) / 2`` if ``i`` is odd.
 
-``squared_correlations(planes, first, second)`` returns float64 (p,): r^2 of the dosages of variants
-``first[q]`` and ``second[q]`` over the samples called at both; NaN if one does not vary there. Sums
-are exact.
+``squared_correlations(planes, n_samples, first, second)`` returns float64 (p,): r^2 of the dosages
+of variants ``first[q]`` and ``second[q]`` over the samples called at both; NaN if one does not vary
+there. Sums are exact.
 
 ``joint_counts(planes, first, second)`` returns int64 (p, 3, 3): the number of samples with each
 pair of genotypes. Rows are homozygous for A1, heterozygous, homozygous for A2 at ``first[q]``,
@@ -13,10 +14,10 @@ columns the same at ``second[q]``.
 
 The rows of planes may also be samples, and their bits variants: pairs are then of samples.
 
-``prune(planes, frequencies, is_kept, n_compared, n_windows, window, step, max_r2)`` clears in
-``is_kept`` the variants that PLINK 1.9 drops in consecutive windows of a contig. A window has
-``window`` variants, and windows begin every ``step`` variants. In a window, each kept variant in
-turn looks for the first later kept one with r^2 above ``max_r2``; of the two, the one with the
+``prune(planes, n_samples, frequencies, is_kept, n_compared, n_windows, window, step, max_r2)``
+clears in ``is_kept`` the variants that PLINK 1.9 drops in consecutive windows of a contig. A window
+has ``window`` variants, and windows begin every ``step`` variants. In a window, each kept variant
+in turn looks for the first later kept one with r^2 above ``max_r2``; of the two, the one with the
 lower frequency is dropped, the later one if equal. This repeats until no pair is above ``max_r2``.
 A contig may be pruned in parts, with views of the same state arrays that begin at a window.
 

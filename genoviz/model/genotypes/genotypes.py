@@ -329,10 +329,12 @@ class Genotypes:
         return found
 
     def take_variants(self, indices: np.ndarray | slice) -> Genotypes:
-        """Return some variants, in this order; a slice makes a view."""
+        """Return some variants, in this order; a slice, or consecutive indices, make a view."""
+        if isinstance(indices, np.ndarray) and indices.dtype == np.int64 and len(indices):
+            if 0 <= indices[0] <= indices[-1] < self.n_variants and (np.diff(indices) == 1).all():
+                indices = slice(indices[0], indices[-1] + 1)
         stored = self.stored_dosages
-        if stored is not None:
-            stored = stored.take_variants(indices)
+        stored = None if stored is None else stored.take_variants(indices)
         return replace(
             self,
             packed=self.packed[indices],

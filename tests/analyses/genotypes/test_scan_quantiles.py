@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from genoviz.analyses.genotypes.association.p_values import scan_quantiles
+from genoviz.analyses.genotypes.association.p_values import (
+    inflation_factor,
+    log_p_of_z,
+    scan_quantiles,
+)
 from genoviz.errors import ParameterError
 
-stats = pytest.importorskip("scipy.stats")
+special, stats = pytest.importorskip("scipy.special"), pytest.importorskip("scipy.stats")
 
 
 def test_ranks_have_the_quantiles_of_beta():
@@ -49,3 +53,17 @@ def test_nothing_tested_has_no_quantiles():
 def test_what_is_wrong_is_said(options, words):
     with pytest.raises(ParameterError, match=words):
         scan_quantiles(np.ones(3), **options)
+
+
+def test_normal_p_values_and_inflation_are_those_of_scipy():
+    z = np.concatenate([np.linspace(-45, 45, 2001), [0.0, 1e5, np.inf, -np.inf, np.nan]])
+    wanted = np.log(2) + special.log_ndtr(-np.abs(z))
+    np.testing.assert_allclose(log_p_of_z(z), wanted, rtol=1e-13, atol=1e-15)
+    assert log_p_of_z(-1.5) == log_p_of_z(np.array([1.5]))[0]
+    for n in (1, 2, 7, 1000):
+        p = np.random.default_rng(n).random(n)
+        chi_squares = special.ndtri(p / 2) ** 2
+        np.testing.assert_allclose(
+            inflation_factor(p), np.median(chi_squares) / 0.454936423119572, rtol=1e-12
+        )
+    assert inflation_factor(np.array([0.0, 0.0, 1.0])) == np.inf
