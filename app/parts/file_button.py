@@ -19,7 +19,10 @@ from genoviz_app.session.session import Session
 NUMBER = rb"[\d.]*(?:[eE][+-]?\d+)?|inf|nan"
 FORMULA = {
     ".csv": re.compile(rb"""(?:(?<=[\n\r,"])|\A)(?=[=@]|[+-](?!(?:%b)(?:[\n\r,"]|\Z)))""" % NUMBER),
-    ".tsv": re.compile(rb"(?:(?<=[\n\r\t])|\A)(?=[=@]|[+-](?!(?:%b)(?:[\n\r\t]|\Z)))" % NUMBER),
+    ".tsv": re.compile(
+        rb"""(?:(?<=[\n\r\t])|(?<=[\n\r\t]")|\A|(?<=\A"))"""
+        rb"""(?=[=@]|[+-](?!(?:%b)(?:[\n\r\t"]|\Z)))""" % NUMBER
+    ),
 }
 """Matches starts of cells that a spreadsheet would evaluate, except strands and numbers."""
 
