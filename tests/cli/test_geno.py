@@ -814,7 +814,7 @@ def test_products_both_ways(run, made, scale):
     for bad, words in [
         (b"", "left.npy: the file is empty, needs a matrix"),
         (b"\x1f\x8b\x08" + content, "left.npy: is not a .npy file, needs a matrix of numbers"),
-        (content[:500] + b"\0" + content[500:], "left.npy: has 1 bytes more than its matrix"),
+        (content[:500] + b"\0" + content[500:], "left.npy: has 1 byte more than its matrix"),
     ]:
         Path("left.npy").write_bytes(bad)
         code, _, err = run("product", "made.bed", "left.npy", *options)

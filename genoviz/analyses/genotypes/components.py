@@ -262,7 +262,8 @@ def iter_principal_components(
     found, notes = len(eigenvalues), ()
     if found < n_components:
         notes = (
-            f"The genotypes have {found:,} principal components, fewer than {n_components:,}.",
+            f"The genotypes have {n_words(found, 'principal component')}, fewer than "
+            f"{n_components:,}.",
         )
     result = PrincipalComponents(
         scores=vectors * np.sqrt(eigenvalues),

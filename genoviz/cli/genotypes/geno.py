@@ -135,7 +135,7 @@ def _read_npy(path: Path) -> np.ndarray:
     """Return the array of a .npy file, which has nothing else in it."""
     import numpy as np
 
-    from genoviz.errors import FileFormatError
+    from genoviz.errors import FileFormatError, n_words
 
     with path.open("rb") as file:
         start = file.read(len(np.lib.format.MAGIC_PREFIX))
@@ -148,7 +148,8 @@ def _read_npy(path: Path) -> np.ndarray:
             raise FileFormatError(path, "the file is empty, needs a matrix of numbers") from error
         n_more = path.stat().st_size - file.tell()
     if n_more:
-        raise FileFormatError(path, f"has {n_more:,} bytes more than its matrix, so it is damaged")
+        found = f"has {n_words(n_more, 'byte')} more than its matrix, so it is damaged"
+        raise FileFormatError(path, found)
     return found
 
 

@@ -24,6 +24,7 @@ from genoviz.samples import get_sample
 from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.index_data import BlockSizes, BuildReport
+from genoviz_app.opening.index_files import _iter_open_graph
 from genoviz_app.pages.kmers import KmersPage
 from genoviz_app.pages.kmers.choosing_k import describe_k
 from genoviz_app.pages.kmers.counting import iter_count_text
@@ -53,6 +54,7 @@ from genoviz_app.session.address import MAX_K, Address
 from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import Session
 from tests.app.conftest import poll_until
+from tests.graphs import make_spelled_graph
 from tests.oracles.kmers import find_both
 from tests.oracles.paths import spell_path
 from tests.waiting import PATIENCE
@@ -886,3 +888,9 @@ def test_a_k_mer_longer_than_every_contig_and_letters_for_several_bases(opened):
     assert ask(opened, "ACGT" * 4000).counts.tolist() == [0]
     n = sum(len(places(kmer)) for kmer in ("GATTACA", "GATTGCA"))
     assert ask(opened, "gauurca").counts.tolist() == [n]
+
+
+def test_a_graph_without_paths_has_no_index():
+    graph = SimpleNamespace(graph=make_spelled_graph(["ACGT"], []), title="g")
+    with pytest.raises(ParameterError, match="the graph has no paths, needs one at least"):
+        next(iter(_iter_open_graph(graph)))
