@@ -11,9 +11,10 @@ from hypothesis import given, settings
 import genoviz.analyses.genotypes.kinship as kinship_module
 from genoviz import ParameterError, king_kinship, simulate_genotypes, unrelated_samples
 from genoviz.analyses.genotypes.kinship import KinshipPairs
+from genoviz.analyses.genotypes.selection import select_samples
 from tests.genotype_sets import CODES, genotypes_of
 from tests.oracles.genotypes import dosages_of
-from tests.plink import Plink, numbers, plink_files, read_real
+from tests.plink import Plink, numbers, plink_files, read_real, write_table
 
 
 def kinship_by_hand(dosages):
@@ -64,7 +65,10 @@ def test_blocks_of_variants_and_tiles_of_samples_make_no_difference(monkeypatch)
 def test_pairs_are_those_of_plink(name, tmp_path):
     files, plink = plink_files(name), Plink("plink2", tmp_path)
     genotypes = read_real(files)
-    plink(files, "--make-king-table", "cols=id,nsnp,hethet,ibs0,kinship")
+    genotypes = select_samples(genotypes, np.arange(0, genotypes.n_samples, 3))
+    who = (genotypes.samples.family_ids, genotypes.samples.ids)
+    kept = str(write_table(tmp_path / "keep.txt", who, {}))
+    plink(files, "--make-king-table", "cols=id,nsnp,hethet,ibs0,kinship", "--keep", kept)
     table = plink.table("kin0")
     number = {name: row for row, name in enumerate(genotypes.samples.ids.tolist())}
     ends = np.array([[number[name] for name in table[title]] for title in ("IID1", "IID2")])

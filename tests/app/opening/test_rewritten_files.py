@@ -19,7 +19,9 @@ from tests.waiting import PATIENCE
 FORKS = """
 import json, os, sys, traceback
 import numpy as np
-import genoviz_app.server.setup, genoviz_app.session.session
+import genoviz_app.session.session
+from genoviz_app.server.setup import prepare_server
+prepare_server()
 for folder, case in json.load(sys.stdin).items():
     child = os.fork()
     if child == 0:
@@ -40,9 +42,7 @@ import time
 from itertools import islice
 from pathlib import Path
 import numpy as np
-from genoviz_app.server.setup import prepare_server
 from genoviz_app.session.session import Session
-prepare_server()
 folder = Path(folder)
 session = Session()
 

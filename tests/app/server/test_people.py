@@ -1,17 +1,19 @@
-"""Behind a prefix and a login: who is let in, with which cookies, and to which tabs."""
+"""Behind a prefix and a login: who is let in, to which tabs, and what the server tells of it."""
 
 from __future__ import annotations
 
 import http.client
+import json
 import re
 from urllib.parse import urlencode
 
 import pytest
 
 from genoviz_app.server.people import add_person
+from tests.app.conftest import GFA
 from tests.app.server.test_doors import ask, open_socket
 from tests.browser.conftest import served
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 PASSWORD = "correct horse"
 LAB = """
@@ -21,6 +23,7 @@ prefix = "/lab"
 https = true
 [files]
 folders = ["."]
+offer = ["a.gfa"]
 [people]
 passwords = "people.txt"
 secret_file = "cookies.key"
@@ -32,17 +35,22 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     for name in ("ada", "eve", "zoe"):
         add_person(folder / "people.txt", name, PASSWORD)
+    (folder / "a.gfa").write_text(GFA)
     (folder / "lab.toml").write_text(LAB)
     return folder
 
 
 @pytest.fixture(scope="module")
-def port(folder):
-    with served("-m", "genoviz", "serve", "--no-browser", "--lab", str(folder / "lab.toml")) as (
-        url,
-        _,
-    ):
-        yield int(re.search(r":(\d+)/lab", url)[1])
+def lab(folder):
+    """The port of a lab's server, and the lines it writes."""
+    arguments = ("-m", "genoviz", "serve", "--no-browser", "--lab", str(folder / "lab.toml"))
+    with served(*arguments) as (url, lines):
+        yield int(re.search(r":(\d+)/lab", url)[1]), lines
+
+
+@pytest.fixture(scope="module")
+def port(lab):
+    return lab[0]
 
 
 def log_in(port, name, password=PASSWORD, place="", headers=()):
@@ -55,6 +63,60 @@ def log_in(port, name, password=PASSWORD, place="", headers=()):
     answer.text = answer.read().decode()
     connection.close()
     return answer
+
+
+def test_a_server_is_healthy_and_says_so_without_a_login(lab):
+    port, _ = lab
+    status, text = ask(port, "/lab/healthz")
+    assert (status, json.loads(text)) == (200, {"status": "ok"})
+    assert ask(port, "/lab/healthz", hosts=["evil.example"])[0] == 403
+
+
+def numbers_of(port):
+    parser = pytest.importorskip("prometheus_client.parser")
+    status, text = ask(port, "/lab/metrics")
+    assert status == 200
+    families = parser.text_string_to_metric_families(text)
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_the_numbers_are_those_of_the_server(lab):
+    port, _ = lab
+    before = numbers_of(port)
+    assert before["process_resident_memory_bytes",] > 10_000_000
+    assert before["genoviz_jobs", "genoviz-kernels"] == 0
+    wait_until(lambda: numbers_of(port)["genoviz_loop_lag_seconds_count",] > 2)
+    assert ask(port, "/lab/", hosts=["evil.example"])[0] == 403
+    after = numbers_of(port)
+    name = "genoviz_events_total"
+    assert after[name, "refused"] == before[name, "refused"] + 1
+    assert after["genoviz_tabs",] >= 0
+    assert before[name, "error"] == 0
+
+
+def test_events_are_lines_of_json_that_say_who_and_not_what(lab, folder):
+    port, lines = lab
+    assert log_in(port, "ada", "wrong-password").status == 403
+    assert log_in(port, "ada").status == 302
+    ask(port, "/lab/", hosts=["evil.example"])
+
+    def events():
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    # Lines come when they are read.
+    kinds = {"refused", "logged in", "wrong password"}
+    wait_until(lambda: kinds <= {event["event"] for event in events()})
+    found = {event["event"]: event for event in events()}
+    assert found["logged in"]["person"] == found["wrong password"]["person"] == "ada"
+    assert "evil.example" in found["refused"]["why"]
+    assert all({"time", "event"} <= event.keys() for event in events())
+    text = "".join(lines)
+    assert PASSWORD not in text
+    assert "wrong-password" not in text
 
 
 @pytest.fixture(scope="module")

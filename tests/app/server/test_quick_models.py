@@ -62,7 +62,7 @@ for way in range(2):
     for page in sys.argv[1:]:
         print(make(page))
     with cProfile.Profile() as profile:
-        make(sys.argv[1])
+        make(sys.argv[-1])
     print(sum(row.callcount for row in profile.getstats()))
     make_models_quickly()
 """
@@ -70,7 +70,7 @@ for way in range(2):
 
 @pytest.fixture(scope="module")
 def made():
-    """Pages as text, and the calls that the first took; in the libraries' way, and quickly."""
+    """Pages as text, and the calls that the last took; in the libraries' way, and quickly."""
     command = [sys.executable, "-c", MAKE, *(page.slug for page in PAGES)]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "more slowly" not in process.stderr, "a library has another shape"

@@ -1,4 +1,4 @@
-"""A server tells its health, its numbers and who did what; stopped, it ends by itself."""
+"""A server tells its memory and who did what; stopped, it ends by itself."""
 
 from __future__ import annotations
 
@@ -17,74 +17,10 @@ import pytest
 
 from genoviz_app.opening.memory import MEMORY
 from genoviz_app.server import watching
-from genoviz_app.server.people import add_person
 from tests.app.conftest import GFA
 from tests.app.server.test_doors import ask
-from tests.app.server.test_people import PASSWORD, log_in
-from tests.browser.conftest import served
 from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
-
-LAB = """
-[server]
-port = 0
-prefix = "/lab"
-[files]
-folders = ["."]
-offer = ["a.gfa"]
-[people]
-passwords = "people.txt"
-"""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("lab")
-    (folder / "a.gfa").write_text(GFA)
-    (folder / "lab.toml").write_text(LAB)
-    add_person(folder / "people.txt", "ada", PASSWORD)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def lab(folder):
-    """The port of a lab's server, and the lines it writes."""
-    arguments = ("-m", "genoviz", "serve", "--no-browser", "--lab", str(folder / "lab.toml"))
-    with served(*arguments) as (url, lines):
-        yield int(re.search(r":(\d+)/lab", url)[1]), lines
-
-
-def test_a_server_is_healthy_and_says_so_without_a_login(lab):
-    port, _ = lab
-    status, text = ask(port, "/lab/healthz")
-    assert (status, json.loads(text)) == (200, {"status": "ok"})
-    assert ask(port, "/lab/healthz", hosts=["evil.example"])[0] == 403
-
-
-def numbers_of(port):
-    parser = pytest.importorskip("prometheus_client.parser")
-    status, text = ask(port, "/lab/metrics")
-    assert status == 200
-    families = parser.text_string_to_metric_families(text)
-    return {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in families
-        for sample in family.samples
-    }
-
-
-def test_the_numbers_are_those_of_the_server(lab):
-    port, _ = lab
-    before = numbers_of(port)
-    assert before["process_resident_memory_bytes",] > 10_000_000
-    assert before["genoviz_jobs", "genoviz-kernels"] == 0
-    wait_until(lambda: numbers_of(port)["genoviz_loop_lag_seconds_count",] > 2)
-    assert ask(port, "/lab/", hosts=["evil.example"])[0] == 403
-    after = numbers_of(port)
-    name = "genoviz_events_total"
-    assert after[name, "refused"] == before[name, "refused"] + 1
-    assert after["genoviz_tabs",] >= 0
-    assert before[name, "error"] == 0
 
 
 def test_the_memory_of_open_files_is_one_of_the_numbers(monkeypatch):
@@ -100,27 +36,6 @@ def test_the_memory_of_open_files_is_one_of_the_numbers(monkeypatch):
     assert shown() == before + 123_456
     claim.release()
     assert shown() == before
-
-
-def test_events_are_lines_of_json_that_say_who_and_not_what(lab, folder):
-    port, lines = lab
-    assert log_in(port, "ada", "wrong-password").status == 403
-    assert log_in(port, "ada").status == 302
-    ask(port, "/lab/", hosts=["evil.example"])
-
-    def events():
-        return [json.loads(line) for line in lines if line.startswith("{")]
-
-    # The server is that of the tests before too, and its lines come when they are read.
-    kinds = {"refused", "logged in", "wrong password"}
-    wait_until(lambda: kinds <= {event["event"] for event in events()})
-    found = {event["event"]: event for event in events()}
-    assert found["logged in"]["person"] == found["wrong password"]["person"] == "ada"
-    assert "evil.example" in found["refused"]["why"]
-    assert all({"time", "event"} <= event.keys() for event in events())
-    text = "".join(lines)
-    assert PASSWORD not in text
-    assert "wrong-password" not in text
 
 
 def test_a_name_cannot_make_a_line_of_its_own(caplog):
