@@ -233,6 +233,33 @@ def test_moments_of_repeated_records_tell_what_is_heritable():
     assert snapshot.moment_error == pytest.approx(error, rel=1e-6)
 
 
+def test_noise_has_the_variances_of_the_highest_likelihood():
+    """Where moments are negative, a step that is cut off at the bound may lower the likelihood."""
+    genotypes, rng = draw_genotypes(50, 100, seed=3), np.random.default_rng(3)
+    dosages = genotypes.dosages(slice(None)).astype(float)
+    centred = dosages - dosages.mean(0)
+    frequencies = dosages.mean(0) / 2
+    matrix = centred @ centred.T / (2 * (frequencies * (1 - frequencies)).sum())
+    shares, n_at_bound = np.linspace(0, 0.96, 9), 0
+    for _ in range(10):
+        y = rng.normal(size=50)
+        found = reml(genotypes, y, backend="cpu")
+        assert found.is_converged
+
+        def likelihood(variances, y=y):
+            return mixed_models.restricted_likelihood(variances, y, np.ones((50, 1)), [matrix])
+
+        total = found.variances.sum()
+        grid = [
+            likelihood(np.array([share, 1 - share]) * total * scale)
+            for share in shares
+            for scale in (0.8, 0.9, 1, 1.1)
+        ]
+        assert likelihood(found.variances) >= max(grid) - 1e-3
+        n_at_bound += found.heritability < 1e-5
+    assert n_at_bound > 2
+
+
 def test_a_trait_without_heritability_stays_at_the_bound():
     rng = np.random.default_rng(5)
     traits = [rng.standard_normal(N) for _ in range(4)]

@@ -119,14 +119,27 @@ class _State:
     solutions: tuple[np.ndarray, np.ndarray]
 
     def step(self, floor: float) -> np.ndarray:
-        """Return the next variances; those at the floor with a negative step stay there."""
+        """Return the next variances; of those that would fall below the floor, the floor.
+
+        The step of the others is the best one given these, as a step that is cut off afterwards may
+        lower the likelihood however short it is.
+        """
         is_free = (self.variances > floor) | (self.gradient > 0)
-        places = np.flatnonzero(is_free)
         step = np.zeros_like(self.variances)
-        step[places] = np.linalg.lstsq(
-            self.information[np.ix_(places, places)], self.gradient[places]
-        )[0]
+        while is_free.any():
+            rows = self.information[is_free]
+            slope = self.gradient[is_free] - rows[:, ~is_free] @ step[~is_free]
+            step[is_free] = np.linalg.lstsq(rows[:, is_free], slope)[0]
+            is_low = is_free & (self.variances + step < floor)
+            if not is_low.any():
+                break
+            step[is_low] = floor - self.variances[is_low]
+            is_free &= ~is_low
         return np.maximum(self.variances + step, floor)
+
+    def slow_step(self, degrees: int, floor: float) -> np.ndarray:
+        """Return the next variances of the EM algorithm, which never lower the likelihood."""
+        return np.maximum(self.variances + 2 * self.variances**2 * self.gradient / degrees, floor)
 
     def covariance(self) -> np.ndarray:
         """Return the covariance matrix of the variance estimates."""
@@ -211,9 +224,14 @@ def iter_reml_of(
 def _improve(
     covariance: Covariance, old: _State, y: np.ndarray, images: list[np.ndarray], floor: float
 ) -> _State:
-    """Return the state after a step, which is halved while the likelihood falls."""
+    """Return the state after a step, which is halved while the likelihood falls.
+
+    If it still falls, the step is that of the EM algorithm; if that is no better, there is none.
+    """
     target = old.step(floor)
-    for _ in range(_HALVINGS):
+    for n_halvings in range(_HALVINGS + 1):
+        if n_halvings == _HALVINGS:
+            target = old.slow_step(covariance.degrees, floor)
         try:
             new = _state(covariance, target, y, images, old)
         except NotPositiveError:  # a matrix from a file may have negative eigenvalues
