@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from genoviz.analyses.graph.query.annotate import find_named_paths
 from genoviz.analyses.graph.query.placed_intervals import find_nodes_below
 from genoviz.analyses.graph.query.regions import clip_to_paths, resolve_region
 from genoviz.errors import ParameterError
@@ -15,9 +16,8 @@ def on_graph(graph: PangenomeGraph | None, region: PathRegion) -> PathRegion:
     """Return the region on a path of the graph, or unchanged if the graph has no such contig.
 
     Contigs also match by their alternative name, chr6 for 6. If several samples have the contig,
-    the region is placed on the one that covers it, if there is only one, or else on the only
-    reference that does. (Graphs of a single locus hold a few kb of each reference, each with its
-    own coordinates.)
+    `ContigPaths.choose` tells which of those that cover the region is meant. (Graphs of a single
+    locus hold a few kb of each reference, each with its own coordinates.)
     """
     if graph is None:
         return region
@@ -43,19 +43,12 @@ def _place(graph: PangenomeGraph, region: PathRegion) -> PathRegion | None:
     try:
         return resolve_region(graph, str(region))[0]
     except ParameterError:
-        directory = graph.path_directory
-        start, end = region.start, region.end
-        found = [
-            clip_to_paths(graph, directory.sub_paths(contig), start, end, is_local=False)
-            for contig in directory.meanings(region.path)
-        ]
-        reaching = [parts[0] for parts in found if parts]
-        if len(reaching) > 1:
-            names = graph.parsed_path_names
-            reaching = [
-                part for part in reaching if names[graph.find_path(part.path)].is_of_reference
-            ]
-        return reaching[0] if len(reaching) == 1 else None
+        named, start, end = find_named_paths(graph, region.path), region.start, region.end
+        if not named.owners:
+            return None
+        found = [clip_to_paths(graph, paths, start, end, is_local=False) for paths in named.owners]
+        _, chosen = named.choose(np.array([bool(parts) for parts in found]).reshape(-1, 1))
+        return found[chosen[0]][0] if chosen[0] >= 0 else None
 
 
 def nodes_of(graph: PangenomeGraph, regions: list[PathRegion]) -> np.ndarray:

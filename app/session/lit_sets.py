@@ -169,14 +169,11 @@ class LitSet:
         stretches = np.concatenate(found)
         numbers = np.array([owner for owner, _, _ in ranges], np.int64)
         owners = np.repeat(numbers, [len(each) for each in found[1:]])
-        # Several samples may share a contig name; see `ContigPaths.choose`.
-        are_references = np.array(contig_paths.are_references, bool)
-        is_of_reference = are_references[owners]
-        is_clear = np.ones(len(stretches), bool)
-        for owner, start, end in ranges if len(contig_paths.owners) > 1 else ():
-            is_other = (owners != owner) & (are_references[owner] | ~is_of_reference)
-            is_clear &= ~is_other | (stretches[:, 0] >= end) | (stretches[:, 1] <= start)
-        return stretches[is_clear]
+        has = np.arange(len(contig_paths.owners))[:, None] == owners
+        for owner, start, end in ranges if len(has) > 1 else ():
+            has[owner] |= (stretches[:, 0] < end) & (stretches[:, 1] > start)
+        _, chosen = contig_paths.choose(has)
+        return stretches[chosen == owners]
 
     def _stretches_of_path(self, path: int) -> np.ndarray:
         if self.placed is not None:

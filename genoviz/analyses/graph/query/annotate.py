@@ -217,23 +217,22 @@ class ContigPaths:
 
 
 def find_contig_paths(graph: PangenomeGraph, contig: str, sample: str | None = None) -> ContigPaths:
-    """Return the paths of a contig, matched by its own name or by a variant of it.
-
-    Several samples may have a contig of that name; `ContigPaths.choose` tells which is meant.
-    """
-    directory = graph.path_directory
-    exact = directory.exact(contig)
+    """Return the paths of a contig, by its name or a variant of it; see `ContigPaths.choose`."""
+    exact = graph.path_directory.exact(contig)
     if exact and PathName.parse(contig).whole != contig:
         return ContigPaths((exact,), True, contig, "", (True,))
-    for name in _other_names(contig):
-        wholes = directory.meanings(name, sample=sample)
-        if wholes:
-            ambiguity = directory.explain(name, wholes) if len(wholes) > 1 else ""
-            owners = tuple(directory.sub_paths(whole) for whole in wholes)
-            names = graph.parsed_path_names
-            are_references = tuple(names[paths[0]].is_of_reference for paths in owners)
-            return ContigPaths(owners, False, name, ambiguity, are_references)
-    return ContigPaths()
+    named = (find_named_paths(graph, name, sample) for name in _other_names(contig))
+    return next((found for found in named if found.owners), ContigPaths())
+
+
+def find_named_paths(graph: PangenomeGraph, name: str, sample: str | None = None) -> ContigPaths:
+    """Return the paths of the contigs of this very name, of all samples or of one."""
+    directory = graph.path_directory
+    wholes = directory.meanings(name, sample=sample)
+    ambiguity = directory.explain(name, wholes) if len(wholes) > 1 else ""
+    owners = tuple(directory.sub_paths(whole) for whole in wholes)
+    are_references = tuple(graph.parsed_path_names[paths[0]].is_of_reference for paths in owners)
+    return ContigPaths(owners, False, name, ambiguity, are_references)
 
 
 def _other_names(contig: str) -> Iterator[str]:
