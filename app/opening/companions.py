@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary, ref
 
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations, place_annotations
@@ -13,7 +14,7 @@ from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations, GraphLayout, PangenomeGraph
 from genoviz.model.intervals.annotations import join_annotations
 from genoviz_app.opening.apart import iter_apart
-from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.files import OpeningProgress, file_key
 from genoviz_app.opening.memory import MEMORY
 
 
@@ -96,6 +97,10 @@ def iter_place_annotations(
     yield OpeningProgress("Ready", 1.0, OpenAnnotations(files, placed))
 
 
+_LAYOUTS: WeakKeyDictionary[PangenomeGraph, tuple[tuple, ref[GraphLayout]]] = WeakKeyDictionary()
+"""The last layout that was read for each graph, as long as a tab has it."""
+
+
 @dataclass(frozen=True)
 class OpenLayout:
     """A layout read from a file.
@@ -127,6 +132,10 @@ def iter_open_layout(
     stress: PathStress | None = None,
 ) -> Iterator[OpeningProgress]:
     """Open the layout of a graph; the last progress has it."""
-    yield OpeningProgress(f"Reading the layout {title}")
-    layout = read_layout(path, graph)
+    key, (last, kept) = file_key(path), _LAYOUTS.get(graph, ((), None))
+    layout = kept() if key == last else None
+    if layout is None:
+        yield OpeningProgress(f"Reading the layout {title}")
+        layout = read_layout(path, graph)
+        _LAYOUTS[graph] = key, ref(layout)
     yield OpeningProgress("Ready", 1.0, OpenLayout(source, title, layout, stress))

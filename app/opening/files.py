@@ -108,7 +108,7 @@ class FileCache:
 
     def iter_read(self, path: Path) -> Iterator[Any]:
         """Yield progress, and finally the content; None while another tab reads it."""
-        key = _file_key(path)
+        key = file_key(path)
         while not self._may_read(key):
             yield None
         with self._lock:
@@ -325,7 +325,8 @@ def _check_companions(path: Path, folders: tuple[Path, ...]) -> None:
             )
 
 
-def _file_key(path: Path) -> tuple:
+def file_key(path: Path) -> tuple:
+    """Return what identifies the contents of a file: path, time and size."""
     try:
         stat = path.stat()
     except OSError as error:

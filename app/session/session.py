@@ -148,6 +148,7 @@ class Session(param.Parameterized):
         self._opening_job: Job | None = None
         self._is_companion, self._opening_source = False, ""
         self._next: deque[str] = deque()
+        self._left: tuple[str, OpenLayout | None] = ("", None)
         self._wanted_region: Region | None = None
         self._needs_region = True
         self._next_waiting = 0.0
@@ -302,6 +303,7 @@ class Session(param.Parameterized):
                 ),
                 (),
             )
+        self._forget_left(source)
         self._begin_opening(iter_open_source(source, self._folders, iter_open_file), source)
         self._wanted_region, self._needs_region = region, needs_region
         self._next.extend(str(companion) for companion in companions)
@@ -489,7 +491,7 @@ class Session(param.Parameterized):
 
     def _keep_graph(self, opened: OpenGraph | None) -> None:
         self._queued.clear()  # belongs to the previous graph
-        left = "" if self.opened is None else self.opened.source
+        self._note_left()
         region, unclear = None if opened is None else self._wanted_region, ""
         if region is not None and region.path not in opened.graph.path_names:
             try:
@@ -509,11 +511,27 @@ class Session(param.Parameterized):
             picked=np.empty(0, np.int64),
         )
         self.unclear = unclear
+        if opened is not None:
+            self._forget_left(opened.source)
+
+    def _note_left(self) -> None:
+        """Keep the chromosome that is closed, with its layout."""
+        left = "" if self.opened is None else self.opened.source
         if any(str(served.path) == left for served in self.genome):
-            FileCache.forget(Path(left))  # frees memory for the next one
+            self._left = left, self.layout
+
+    def _forget_left(self, next_source: str = "") -> None:
+        """Free the memory of the chromosome that was closed last, unless it is opened again."""
+        left, _ = self._left
+        if left != next_source:
+            FileCache.forget(Path(left))
+            self._left = ("", None)
 
     def leave_graph(self) -> None:
-        """Close the graph, for example to show all chromosomes of a genome."""
+        """Close the graph, for example to show all chromosomes of a genome.
+
+        A chromosome stays in memory until another is opened or the tab is closed.
+        """
         self.cancel_opening()
         self.forget_problem()
         self._keep_graph(None)
@@ -553,6 +571,8 @@ class Session(param.Parameterized):
             job.cancel()
         self._jobs = [job for job in self._jobs if not job.has_ended]
         self._followed = []
+        self._note_left()
+        self._forget_left()
         self._forget_uploads()
 
     def _forget_uploads(self) -> None:

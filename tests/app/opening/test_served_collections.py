@@ -18,6 +18,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.files import GRAPHS
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
 from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.opening.served_files import ServedGraph, group_files
@@ -255,7 +256,7 @@ def test_the_stress_of_a_chromosome_is_that_of_its_record(dashboard, monkeypatch
     assert sampled == ["REFA#0#chr10"]
 
 
-def test_a_chromosome_is_opened_and_left_and_its_memory_is_free(dashboard):
+def test_a_chromosome_is_kept_until_the_next_and_then_its_memory_is_free(dashboard):
     session, table = dashboard.session, dashboard.page.chromosomes
     poll_until(dashboard.poll, lambda: table.rows)
     table._handle_msg({"act": "open", "name": "chr11"})
@@ -272,7 +273,7 @@ def test_a_chromosome_is_opened_and_left_and_its_memory_is_free(dashboard):
     for slug in ("tracks", "kmers", "quality", "pangenome"):  # they hold what they show
         dashboard.deck.show(slug)
         dashboard.poll()
-    graph = weakref.ref(session.opened.graph)
+    graph, layout = weakref.ref(session.opened.graph), weakref.ref(session.layout.layout)
     table.leave_button.clicks += 1
     poll_until(dashboard.poll, lambda: table.visible)
     assert session.opened is None
@@ -283,11 +284,19 @@ def test_a_chromosome_is_opened_and_left_and_its_memory_is_free(dashboard):
         gc.collect()
         return graph() is None
 
-    wait_until(is_free)
     dashboard._revisit(link.query)
     poll_until(dashboard.poll, lambda: session.layout is not None)
+    assert session.opened.graph is graph(), "opened again at once"
+    assert session.layout.layout is layout()
     dashboard._revisit("")
     assert session.opened is None
+    table._handle_msg({"act": "open", "name": "chr2"})
+    poll_until(dashboard.poll, lambda: session.layout is not None)
+    wait_until(is_free)
+    graph = session.opened.graph
+    assert graph in GRAPHS._kept.values()
+    dashboard.close()
+    assert graph not in GRAPHS._kept.values()
 
 
 def test_a_graph_that_cannot_be_read_leaves_the_others(genome):
