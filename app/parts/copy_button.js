@@ -1,7 +1,7 @@
 const STYLE = `
-button { font: 600 12px/1 inherit; font-family: inherit; color: inherit; cursor: pointer;
-  background: none; border: 1px solid currentColor; border-radius: 6px; padding: 5px 9px;
-  opacity: 0.75; }
+button { font-family: inherit; font-size: 13px; font-weight: 600; line-height: 1.75;
+  color: inherit; cursor: pointer; background: none; border: 1px solid currentColor;
+  border-radius: 8px; padding: 6px 9px; opacity: 0.75; }
 button:hover, button:focus-visible { opacity: 1; }
 button[aria-disabled="true"] { opacity: 0.3; cursor: default; }
 `

@@ -19,13 +19,11 @@ from genoviz_app.pages.offtargets.search.query import (
     MAX_MISMATCHES,
     OffTargetQuery,
     Pam,
-    guide_lines,
     parse_guides,
 )
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.session.address import Address
 
-LONGEST_LINK = 1500
 MAX_DIGITS = 10
 NO_REFERENCE = "-"
 STRANDS = {"+": 1, "-": -1}
@@ -110,9 +108,8 @@ def write_hits(chosen: HitFilter, order: HitOrder, result: SearchResult) -> str:
 
 def write_search(query: OffTargetQuery) -> dict[str, str]:
     """Return the address fields of a search; empty if it is too long."""
-    lines = guide_lines((guide.name, guide.letters) for guide in query.guides)
-    text = ";".join(line.replace(";", " ") for line in lines)
-    if len(text) > LONGEST_LINK:
+    text = query.linked_guides
+    if not text:
         return {}
     limits = f"{query.max_mismatches},{query.dna_bulge},{query.rna_bulge}"
     return {"guides": text, "pam": str(query.pam), "limits": limits}

@@ -179,11 +179,11 @@ def _stress_text(progress: RunProgress) -> tuple[str, str]:
     if stress is None or not math.isfinite(stress.mean):
         return "–", ""
     half = (stress.ci_high - stress.ci_low) / 2
+    is_known = half < stress.mean or half == 0
+    text = f"{plain(stress.mean, 3)} ± {plain(half, 2)}"
+    text = text if is_known else f"below {plain(stress.ci_high, 2)}"
     interval = f"{plain(stress.ci_low, 3)} to {plain(stress.ci_high, 3)}"
-    return (
-        f"{plain(stress.mean, 3)} ± {plain(half, 2)}",
-        f"{say_terms(stress)}; 95 % confidence interval {interval}",
-    )
+    return text, f"{say_terms(stress)}; 95 % confidence interval {interval}"
 
 
 def plain(value: float, digits: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import holoviews as hv
 import numpy as np
@@ -65,6 +66,10 @@ def test_the_numbers_are_readable():
     html = numbers_html(RunState.RUNNING, progress)
     for text in ("12 of 30", "38.4M updates/s", "1 min 15 s", "0.0153 ± 0.00078", "median"):
         assert text in html
+    unsure = numbers_html(RunState.RUNNING, replace(progress, stress=stress(0.0054, 0.0082)))
+    assert "<dd" in unsure
+    assert ">below 0.014<" in unsure, "an interval wider than the mean"
+    assert "±" not in unsure
     assert [plain(x, 3) for x in (0.0153, 262.4, 43_210.0, 1.5e9)] == [
         "0.0153",
         "262",

@@ -56,6 +56,7 @@ p { margin: 4px 0 0; opacity: 0.85; } .problem { color: #e0524d; opacity: 1; }
 """
 CANCELLED = "The search was cancelled"
 LISTED = "; the list shows the previous search."
+NOT_LINKED = "These guides are too many for a link, which has the genome only"
 GROWS = "What is listed is of {}, and grows."
 
 
@@ -293,7 +294,7 @@ class SearchForm:
                 result = state.result
                 words = (
                     result_words(result), left_out_words(result), lost_words(result),
-                    result.query.note,
+                    result.query.note, "" if result.query.linked_guides else NOT_LINKED,
                 )  # fmt: skip
                 said = (word[:1].upper() + word[1:] for word in words if word)
                 self.said.object = "".join(f"<p>{escape(word)}.</p>" for word in said)

@@ -24,7 +24,7 @@ MAX_GUIDES, MAX_LETTERS = 10_000, 200
 NO_PAM = "none"
 NO_NAME = "#> "
 """Names cannot start with these, because such lines are not guides."""
-LONGEST_NAME = 16
+LONGEST_LINK, LONGEST_NAME = 1500, 16
 """A word of at least this many nucleotides beside a guide is not a name."""
 N_GUIDES, GUIDE_LENGTH = 5, 20
 STRETCH, N_TRIES = 20_000, 60
@@ -108,6 +108,13 @@ class OffTargetQuery:
         """The limits as keyword arguments of a search."""
         sizes = {"dna_bulge": self.dna_bulge, "rna_bulge": self.rna_bulge}
         return SearchOptions(max_mismatches=self.max_mismatches, **sizes)
+
+    @cached_property
+    def linked_guides(self) -> str:
+        """The guides as a part of a link; "" if they are too many for one."""
+        lines = guide_lines((guide.name, guide.letters) for guide in self.guides)
+        text = ";".join(line.replace(";", " ") for line in lines)
+        return text if len(text) <= LONGEST_LINK else ""
 
     @property
     def lengths(self) -> tuple[int, ...]:

@@ -50,6 +50,7 @@ READOUT = """
 """
 NO_PATHS = "This graph has no paths to show."
 NOTHING_OPEN = "Open a graph to see one of its paths from left to right."
+IS_OPENED = "The graph is being opened …"
 
 
 class PathView:
@@ -208,7 +209,7 @@ class PathView:
         if name is None or graph is None:
             self._contents.drop()
             self.track.show(None)
-            self.readout.object = NOTHING_OPEN if graph is None else NO_PATHS
+            self._say()
         else:
             self._contents.ask(read_path, graph, name, self._session.annotations)
 
@@ -282,6 +283,11 @@ class PathView:
 
     def _say(self) -> None:
         if self._profile is None:
+            if self._graph is None:
+                is_opened = self._view.run.state is RunState.OPENING
+                self.readout.object = IS_OPENED if is_opened else NOTHING_OPEN
+            elif self.path.value is None:
+                self.readout.object = NO_PATHS
             return
         packed = self.track.packed
         n_hidden = packed.n_in_view - len(packed.boxes) if packed is not None else 0

@@ -462,6 +462,9 @@ def test_a_link_has_the_search(result):
     named = OffTargetQuery(parse_guides(f">#1 a\n{SPACER}\n>>b\n{letters(20)}"), Pam("NGG"), 3)
     assert [guide.name for guide in named.guides] == ["1", "b"]
     assert read_search(Address(**write_search(named))) == named
+    assert write_search(replace(named, guides=50 * named.guides)) == {}, (
+        "too many, as the form says"
+    )
     with pytest.raises(ParameterError, match="limits is '4,x,0'"):
         read_search(Address(guides="ACGT", limits="4,x,0"))
     with pytest.raises(ParameterError, match="guide is '9'"):
