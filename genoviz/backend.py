@@ -35,6 +35,8 @@ BACKENDS: tuple[str, ...] = ("auto", "cpu", "cuda")
 VARIABLE = "NUMBA_THREADING_LAYER"
 LAYERS = "threadsafe"
 KNOWN_LAYERS = ("default", "safe", "threadsafe", "forksafe", "tbb", "omp", "workqueue")
+BLAS_PAUSE = ("OPENBLAS_THREAD_TIMEOUT", "16")
+"""The variable that OpenBLAS reads, when it is loaded, and the logarithm of cycles, to base 2."""
 TBB = Path(sys.prefix) / "lib" / "libtbb.so.12"
 _POOLS = {"tbb": "numba.np.ufunc.tbbpool", "omp": "numba.np.ufunc.omppool"}
 _NAMES = {"tbb": "TBB", "omp": "OpenMP"}
@@ -242,9 +244,13 @@ def describe_machine() -> str:
 def prepare_threading_layer() -> None:
     """Let Numba choose among the threading layers that several threads may use.
 
+    Threads of OpenBLAS spin for some tenths of a second after each product, and when NumPy is
+    imported, on cores that kernels need; they are to sleep after some 20 microseconds.
+
     Numba searches TBB on the system's library path, which does not include its wheel, so TBB is
     loaded here. The user's ``NUMBA_THREADING_LAYER`` takes precedence.
     """
+    os.environ.setdefault(*BLAS_PAUSE)
     with contextlib.suppress(OSError):
         ctypes.CDLL(str(TBB), mode=ctypes.RTLD_GLOBAL)
     if VARIABLE in os.environ:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -46,6 +47,21 @@ def test_a_program_is_spared_scipy_until_it_asks_for_it():
         "import scipy.linalg.cython_blas"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_threads_of_products_sleep_soon_unless_the_user_says_when():
+    script = "import os, genoviz; print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
+    found = []
+    for chosen in ({}, {"OPENBLAS_THREAD_TIMEOUT": "26"}):
+        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_THREAD_TIMEOUT"}
+        run = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment | chosen,
+            capture_output=True,
+            check=True,
+        )
+        found.append(int(run.stdout))
+    assert found == [16, 26]
 
 
 FROM_CACHE = """
