@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -72,8 +73,14 @@ def path_stress_by(graph: PangenomeGraph, coordinates: np.ndarray, weighting: st
 
 def draw_zipf(generator: np.random.Generator, n: int, theta: float) -> int:
     """Return a Zipf-distributed number from 1 to n by inverting the exact distribution."""
+    return 1 + int(np.searchsorted(zipf_shares(n, theta), generator.random()))
+
+
+@cache
+def zipf_shares(n: int, theta: float) -> np.ndarray:
+    """Return the probabilities of at most 1, 2, ..., n."""
     weights = np.arange(1, n + 1) ** -theta
-    return 1 + int(np.searchsorted(np.cumsum(weights) / weights.sum(), generator.random()))
+    return np.cumsum(weights) / weights.sum()
 
 
 def path_sgd(graph: PangenomeGraph, coordinates: np.ndarray, *, n_iterations: int, seed: int):
@@ -83,12 +90,13 @@ def path_sgd(graph: PangenomeGraph, coordinates: np.ndarray, *, n_iterations: in
     paths = [steps_with_positions(graph, path) for path in range(graph.n_paths)]
     paths = [steps for steps in paths if len(steps) > 1]
     sizes = np.array([len(steps) for steps in paths])
+    shares = np.cumsum(sizes / sizes.sum())
     space = int(sizes.max())
     eta_max = float(space) ** 2
     for iteration in range(n_iterations):
         eta = eta_max * math.exp(-math.log(eta_max / 0.01) / (n_iterations - 1) * iteration)
         for _ in range(10 * sizes.sum()):
-            steps = paths[generator.choice(len(paths), p=sizes / sizes.sum())]
+            steps = paths[np.searchsorted(shares[:-1], generator.random(), side="right")]
             a = int(generator.integers(len(steps)))
             if iteration >= n_iterations // 2 or generator.random() < 0.5:
                 backward = a > 0 and (a == len(steps) - 1 or generator.random() < 0.5)

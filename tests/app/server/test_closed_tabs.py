@@ -126,6 +126,7 @@ def collections():
         if phase == "start" and facts["generation"] == 2:
             whole.append(facts)
 
+    gc.freeze()  # so that they are quick
     gc.callbacks.append(note)
     yield whole
     gc.callbacks.remove(note)
