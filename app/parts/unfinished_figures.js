@@ -38,6 +38,15 @@ document.addEventListener("DOMContentLoaded", () => {
     })
   }
 
+  // React draws a field from its model, and only later listens to the model. A value that arrives in
+  // between would not be shown until the next one.
+  const esm = Bokeh.Models.get("panel.models.esm.ReactiveESM").prototype
+  const {watch} = esm
+  esm.watch = function (view, name, react, isOfReact = false) {
+    watch.call(this, view, name, react, isOfReact)
+    if (isOfReact && !this.events.includes(name) && !this.children.includes(name)) react()
+  }
+
   // A figure has no keys of its own, so it is no stop of the Tab key; screen readers get its name from
   // its title or axes, which may change.
   const {render} = canvas

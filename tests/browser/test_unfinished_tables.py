@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.browser.conftest import LONGEST_TRY
+
 # A table with the columns of one of the page, created step by step; returns errors, its row
 # numbers, and its page size once hidden.
 MAKE = """async () => {
@@ -163,3 +165,28 @@ SHOW_EARLY = """() => {
 
 def test_changes_reach_a_pane_that_is_being_made(visit):
     assert visit.page.evaluate(SHOW_EARLY) == {"failed": [], "says": True}
+
+
+# From now on, the text of a field changes after React has drawn it and before React listens to it.
+CHANGE_LATE = """() => {
+  const component = Bokeh.Models.get("panel.models.esm.ReactiveESM").prototype
+  const {watch} = component
+  component.watch = function (view, name, ...rest) {
+    if (name === "value_input") this.data.setv({value_input: "late"})
+    watch.call(this, view, name, ...rest)
+  }
+  window.stopChanges = () => { component.watch = watch }
+}"""
+
+
+def test_a_change_reaches_a_field_that_is_being_made(visit):
+    field = visit.page.get_by_label("Path on the server")
+    assert field.count() == 0, "it is made when it is first shown"
+    visit.page.evaluate(CHANGE_LATE)
+    try:
+        visit.show_tab("Server")
+        visit.until(lambda: field.input_value() == "late", LONGEST_TRY)
+    finally:
+        visit.page.evaluate("window.stopChanges()")
+        visit.show_tab("Samples")
+    assert visit.errors == []

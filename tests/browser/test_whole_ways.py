@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -45,8 +46,9 @@ def test_a_link_shows_the_same_in_a_fresh_browser(c4, browsers):
     page.mouse.wheel(0, -200)
     visit.until(lambda: visit.width < before)
     visit.settle()
-    visit.until(lambda: {"split=tracks,beside", "lit=", "view="} <= set_of(page.url))
+    visit.until(lambda: "split=tracks,beside" in page.url and "lit=" in page.url)
     region = page.get_by_label("Region or feature")
+    visit.until(lambda: linked_place(page.url) == (pytest.approx(visit.view), region.input_value()))
     browser = browsers.launch(executable_path=CHROMIUM, args=FLAGS)
     try:
         other = browser.new_page(viewport=page.viewport_size, color_scheme="dark")
@@ -70,9 +72,13 @@ def places(visit):
     return left, right, (low + high) / 2
 
 
-def set_of(url):
-    """Return the parts of a link with the split, highlighted sets and the view."""
-    return {part for part in ("split=tracks,beside", "lit=", "view=") if part in url}
+def linked_place(url):
+    """Return view and region of a link, which get there after they are shown."""
+    parts = parse_qs(urlsplit(url).query)
+    path, _, region = parts["at"][0].rpartition(":")
+    start, end = map(int, region.split("-"))
+    view = [float(number) for number in parts["view"][0].split(",")]  # an error if it is "all"
+    return view, f"{path}:{start:,}-{end:,}"
 
 
 @pytest.fixture
