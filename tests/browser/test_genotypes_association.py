@@ -101,8 +101,9 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     words = f"linear regression, conditional on {name}: 399 variants tested"
     visit.insist(lambda: visit.press("Condition on it"), lambda: visit.says(words))
     visit.until(lambda: f"&condition={name}" in visit.page.url)
-    assert breaches_at_rest(visit) == {}
     chip = visit.page.get_by_role("button", name=f"Remove {name} from the conditions")
+    told = visit.page.get_by_text(words).locator("visible=true").first
+    assert breaches_at_rest(visit, chip, told) == {}
     visit.insist(chip.click, lambda: visit.says("linear regression: 400 variants tested"))
     visit.until(lambda: chip.count() == 0)
 
@@ -140,13 +141,19 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
         field = visit.page.get_by_role("combobox", name=label).locator("visible=true").first
         menu = visit.page.locator(".MuiMenu-list:visible")
 
-        def press(field=field, menu=menu, option=option):
+        def open_menu(field=field, menu=menu):
             if not menu.is_visible():
                 field.click()
-                assert breaches_at_rest(visit) == {}
+
+        def press(open_menu=open_menu, menu=menu, option=option):
+            open_menu()
             menu.get_by_text(option, exact=True).click()
 
+        visit.insist(open_menu, menu.is_visible)
+        assert breaches_at_rest(visit, menu) == {}
+
         visit.insist(press, lambda field=field, option=option: field.inner_text() == option)
+        visit.until(lambda menu=menu: menu.count() == 0)  # else it could be taken for the next one
     field = visit.page.get_by_role("combobox", name="Covariates").locator("visible=true")
     listed = visit.page.get_by_role("listbox", name="Covariates")
     visit.insist(field.click, lambda: listed.count() == 1)

@@ -15,6 +15,12 @@ from tests.oracles.offtargets import find_sites
 NUMBERS = random.Random(7)
 SPACER = "GACCTGTCGCTGACGCATTC"
 MANY = "CAATTTGCTCCACACACGTG", "CGACTCTTATTAGGGTTCGA"
+# Set a text of thousands of lines, which takes Chromium seconds to type.
+SET = """(field, text) => {
+  const {set} = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value")
+  set.call(field, text)
+  field.dispatchEvent(new Event("input", {bubbles: true}))
+}"""
 
 
 def letters(n):
@@ -201,7 +207,8 @@ def test_hits_arrive_while_it_searches_and_stay_when_it_is_stopped(
     for name in ("DNA bulge", "RNA bulge"):
         visit.page.get_by_label(name).last.click()
         visit.page.get_by_role("option", name="2", exact=True).click()
-    field.fill(guides)
+    field.evaluate(SET, guides)
+    visit.until(lambda: field.input_value() == guides)
     visit.insist(visit.search.click, lambda: visit.says("% searched"))
     visit.until(lambda: visit.says("hits so far") and visit.rows(1).count() > 3)
     assert visit.says("30 Mb, and grows.")
