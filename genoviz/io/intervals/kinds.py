@@ -152,10 +152,8 @@ def find_kind(path: Path, kind: str | None = None) -> str:
     if not start and by_name in _NEVER_EMPTY and path.is_file():
         raise FileFormatError(path, f"the file is empty, needs to be {_NEVER_EMPTY[by_name]}")
     if by_name in ("bam", "cram", *SIGNAL_KINDS, "parquet", "arrow") and start:
-        found = (
-            f"is not {_NEVER_EMPTY[by_name]}, as its name says; give it the ending of what it is"
-        )
-        raise FileFormatError(path, found)
+        wrong = f"is not {_NEVER_EMPTY[by_name]}, as its name says"
+        raise FileFormatError(path, f"{wrong}, needs the ending of what it is")
     return by_name or _find_text_kind(start)
 
 

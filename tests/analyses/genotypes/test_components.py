@@ -135,8 +135,8 @@ def test_small_data_have_as_many_components_as_there_are(shape):
     values = np.linalg.eigvalsh(z @ z.T)[::-1]
     rank = int((values > 1e-9).sum())
     assert len(found) == rank
-    told = f"The genotypes have {rank:,} principal components, fewer than 50."
-    assert found.notes == (told,)
+    components = "1 principal component" if rank == 1 else f"{rank} principal components"
+    assert found.notes == (f"The genotypes have {components}, fewer than 50.",)
     np.testing.assert_allclose(found.eigenvalues, values[:rank], rtol=1e-8)
     np.testing.assert_allclose(found.scores @ found.scores.T, z @ z.T, atol=1e-8)
 

@@ -105,7 +105,7 @@ def wrong_tracks(folder):
     broken = folder / "broken.bam"
     broken.write_bytes(b"no BAM at all")
     genome = get_sample("genome")
-    words = ("correct the path", "does not end as", "needs the name", "needs to be BED")
+    words = ("correct the path", "does not end as", "needs the ending", "needs to be BED")
     return dict(zip((gone, odd, broken, genome), words, strict=True))
 
 
