@@ -135,6 +135,13 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print why tests were run again; pytest shows the errors of failed ones only."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        terminalreporter.section(f"why {report.nodeid} was run again")
+        terminalreporter.write_line(report.longreprtext[-3000:])
+
+
 COMPILE_ALONE = Dispatcher.compile
 KERNELS = str(ROOT / "genoviz")
 
