@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from genoviz.errors import ParameterError, n_words
-from genoviz.model.genotypes.traits import category_levels
+from genoviz.model.genotypes.traits import category_levels, check_size
 
 COLLINEAR = 1e-8
 """Relative length below which the residual of a column is rounding error."""
 _MAX_NAMED = 4
-MIN_SPREAD = 1e-60
 FEW_SAMPLES = 50
 """With fewer, even a correlation of 0.28 has p > 0.05, so estimates tell next to nothing."""
 
@@ -20,11 +19,7 @@ FEW_SAMPLES = 50
 def check_spread(values: np.ndarray, trait: str) -> None:
     """Reject a trait of which the squares leave float64; finite numbers, at least one."""
     spread = float(values.max()) - float(values.min())
-    if not MIN_SPREAD <= spread <= 1 / MIN_SPREAD:
-        raise ParameterError(
-            f"{trait} has a range of {spread:g}, needs {MIN_SPREAD:g} to {1 / MIN_SPREAD:g}, as "
-            "its squares leave float64; take another unit"
-        )
+    check_size(f"{trait} has a range of {spread:g}", spread)
 
 
 def covariate_columns(

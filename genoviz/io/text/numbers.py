@@ -134,7 +134,6 @@ def _write_floats(values, n_digits, powers, shifts, text, lengths):
     ``lengths`` is -1 if the nearest decimal is then undecided, as halfway between two, for infinite
     numbers, and for those below 2.3e-308.
     """
-    low32 = np.uint64(0xFFFFFFFF)
     limit = np.uint64(1)
     for _ in range(n_digits):
         limit *= np.uint64(10)
@@ -164,9 +163,7 @@ def _write_floats(values, n_digits, powers, shifts, text, lengths):
         for _ in range(2):
             place = n_digits - 1 - power + _MAX_POWER
             p, shift = powers[place], -(e + 1 + shifts[place])
-            m1, m0, p1, p0 = m >> np.uint64(32), m & low32, p >> np.uint64(32), p & low32
-            cross = ((m0 * p0) >> np.uint64(32)) + ((m1 * p0) & low32) + m0 * p1
-            high = m1 * p1 + ((m1 * p0) >> np.uint64(32)) + (cross >> np.uint64(32))
+            high = _times(m, p)
             whole = high >> np.uint64(shift)
             if whole >= limit:
                 power += 1

@@ -9,8 +9,7 @@ import numpy as np
 from genoviz.errors import ParameterError, n_words
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.pedigree import Pedigree
-
-_LEAST = 1e-60
+from genoviz.model.genotypes.traits import check_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,11 +204,8 @@ class MixedModel:
         if np.isnan(self.observations).all():
             raise ParameterError("no record has an observation, needs at least one")
         for number, largest in enumerate(np.abs(np.nan_to_num(self.observations)).max(0), 1):
-            if largest > 1 / _LEAST or 0 < largest < _LEAST:
-                raise ParameterError(
-                    f"trait {number} is {largest:g} at most, needs {_LEAST:g} to {1 / _LEAST:g}, "
-                    "as its squares leave float64; take another unit"
-                )
+            if largest > 0:
+                check_size(f"trait {number} is {largest:g} at most", largest)
         if self.residual.shape != (n_traits, n_traits):
             raise ParameterError(
                 f"residual has shape {self.residual.shape}, needs ({n_traits}, {n_traits})"

@@ -11,6 +11,7 @@ from genoviz.errors import ParameterError, check_choice
 
 TraitType = Literal["auto", "quantitative", "case-control"]
 TRAIT_TYPES = ("auto", "quantitative", "case-control")
+LEAST_SIZE = 1e-60
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,15 @@ class Trait:
     values: np.ndarray
     is_binary: bool
     notes: tuple[str, ...] = ()
+
+
+def check_size(found: str, size: float) -> None:
+    """Reject a trait of a size whose square leaves float64; ``found`` says which it is."""
+    if not LEAST_SIZE <= size <= 1 / LEAST_SIZE:
+        raise ParameterError(
+            f"{found}, needs {LEAST_SIZE:g} to {1 / LEAST_SIZE:g}, as its squares leave float64; "
+            "take another unit"
+        )
 
 
 def category_levels(values: np.ndarray) -> np.ndarray:

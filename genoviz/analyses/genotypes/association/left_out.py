@@ -196,9 +196,8 @@ class Solving:
         limits, done = tolerance * squares, 0.0
         while len(places := np.flatnonzero(squares > limits)):
             before, limit, mine = squares[places], limits[places], owners[places]
-            norms = module_of(right).asarray(
-                np.sqrt(before)
-            )  # float32 has no small or large numbers
+            # Scaled, because float32 has no very small or large numbers.
+            norms = module_of(right).asarray(np.sqrt(before))
             for step in iter_conjugate_gradient(
                 partial(self._multiply, owners=mine, is_rough=is_rough),
                 _take(rest, places) / norms,

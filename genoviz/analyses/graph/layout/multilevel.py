@@ -222,7 +222,7 @@ class SweepPlan:
         Waits for each device's copy of the level and returns it. Copying a large level takes as
         long as a sweep, so the finest one is copied while the others are made.
     counts
-        int64, shape (n_paths,): points of each path.
+        int64, shape (n_paths,), in the memory of the level: points of each path.
     """
 
     every: int
