@@ -81,7 +81,9 @@ class TracksLink:
                     "open a file or a graph that has it."
                 )
             else:
-                self._navigation.go_to(link.region)
+                # A layout beside the tracks has a view of its own, which is in the link as well.
+                beside = self._session.is_split
+                (self._navigation.follow if beside else self._navigation.go_to)(link.region)
         for complaint in complaints:
             self._session.complain(complaint)
         return True

@@ -98,6 +98,19 @@ def test_the_region_of_a_link_stays_when_its_graph_is_open(open_tab, page):
     assert ("chr9" in other.session.problem) == (page == "pangenome")
 
 
+def test_the_docked_tracks_of_a_link_leave_the_layout_where_it_is(open_tab, tmp_path):
+    path = tmp_path / "long.gfa"
+    path.write_text(f"S\t1\t{'ACGT' * 250}\nP\tref\t1+\t*\n")
+    tab = open_tab(file=path, split="tracks,beside", at="ref:301-800", view="0,90,-40,40")
+    tracks = tab.deck.docked
+    regions = []
+    tab.session.param.watch(lambda event: regions.append(event.new), "region")
+    poll_until(tab.poll, lambda: tracks.browser.region == PathRegion("ref", 300, 800))
+    visits = tracks.navigation._visits
+    poll_until(tab.poll, lambda: visits.seen == tracks.browser.region and visits._is_noted)
+    assert regions == [PathRegion("ref", 300, 800)], "told again, it would move the layout there"
+
+
 def wrong_tracks(folder):
     """Return files that are no tracks, and what is to be told of each."""
     gone, odd = folder / "gone.bam", folder / "notes.docx"
