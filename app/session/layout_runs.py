@@ -66,7 +66,7 @@ class LayoutRuns:
         """The layout, created when a page first needs it."""
         run = LayoutRun(LayoutSettings(), self._session.submit)
         self._begin(run)
-        run.expect_graph(self._session.is_opening or self._session.will_open)
+        run.expect_graph(self._session.awaits_graph)
         return run
 
     def unfold_next(self) -> None:
@@ -76,7 +76,7 @@ class LayoutRuns:
     def poll(self) -> None:
         """Process the newest state of the layout; called some twenty times per second."""
         run = self.run
-        run.expect_graph(self._session.is_opening or self._session.will_open)
+        run.expect_graph(self._session.awaits_graph)
         run.poll()
         if run.awaits_layout and not self._session.awaits_layout:  # opening failed
             self._begin(run)

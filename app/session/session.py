@@ -56,6 +56,7 @@ from genoviz_app.session.highlights import Highlights
 from genoviz_app.session.layout_runs import LayoutRuns
 
 WAITING_SECONDS = 1.0
+GRAPH_IS_COMING = "The graph is being opened …"
 PAGES_OF_KINDS = {
     FileKind.TRACK: ("tracks", "tracks"),
     FileKind.SEQUENCES: ("indexes", "kmers"),
@@ -541,6 +542,15 @@ class Session(param.Parameterized):
     def is_opening(self) -> bool:
         """Whether a file is being opened or queued."""
         return self._opening_job is not None or bool(self._next)
+
+    @property
+    def awaits_graph(self) -> bool:
+        """Whether a graph is being opened, or will be once the browser has the page."""
+        return self.is_opening or self.will_open
+
+    def without_graph(self, words: str) -> str:
+        """Return what to say while no graph is open: ``words``, unless one is being opened."""
+        return GRAPH_IS_COMING if self.awaits_graph else words
 
     @property
     def awaits_layout(self) -> bool:

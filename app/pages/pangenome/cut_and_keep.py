@@ -48,6 +48,7 @@ LACKING = {
     SEEN: "There is no picture yet.",
     ANNOTATION: "No annotations are open. Add a file in the Annotations tab.",
 }
+NO_GRAPH = "Open a graph first."
 MAX_SEEN_NODES, MAX_LISTED_PLACES = 2_000_000, 2_000
 LOOK_SECONDS = 0.5
 FIELD: dict[str, Any] = {"size": "small", "margin": (8, 10, 0, 0)}
@@ -270,7 +271,8 @@ class CutAndKeep:
         self.place.visible = source == ANNOTATION
         self._question.drop()
         if find is None or self._graph is None:
-            self._show(None, LACKING[source] if self._graph is not None else "Open a graph first.")
+            no_graph = self._session.without_graph(NO_GRAPH)
+            self._show(None, no_graph if self._graph is None else LACKING[source])
         else:
             self._question.ask(_measure, self._graph, find, around)
 

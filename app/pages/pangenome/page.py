@@ -90,7 +90,7 @@ class PangenomePage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._seen_notices: tuple = ()
+        self._seen_notices, self._awaits_graph = (), False
         self.nothing = EmptyState(self, NOTHING)
         self.view = LayoutView(run=session.runs.run, height="100%")
         self.chromosomes = ChromosomeTable(session) if session.genome else None
@@ -195,7 +195,10 @@ class PangenomePage(Page):
 
     def _show_nothing(self) -> None:
         """Show instructions while no graph is open or being opened."""
-        session = self._session
+        session, awaits_graph = self._session, self._session.awaits_graph
+        if session.opened is None and awaits_graph != self._awaits_graph:
+            self.dock.set_graph(None)  # its panels say whether one is being opened
+        self._awaits_graph = awaits_graph
         is_empty = self.is_complete and session.opened is None and not session.is_opening
         if self.chromosomes is not None:
             self.chromosomes.stand_for([self.view.panel, self.dock.panel], is_empty)

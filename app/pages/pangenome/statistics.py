@@ -123,7 +123,8 @@ class Statistics:
             for plot in self._plots:
                 plot.visible = is_known
             if not is_known:
-                words = NO_GRAPH if self._graph is None else "Counting …"
+                has_none = self._graph is None
+                words = self._session.without_graph(NO_GRAPH) if has_none else "Counting …"
                 self.text.object = f"<p>{words}</p>"
                 return
             rows = statistics_rows(statistics)

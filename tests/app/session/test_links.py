@@ -111,6 +111,36 @@ def test_the_docked_tracks_of_a_link_leave_the_layout_where_it_is(open_tab, tmp_
     assert regions == [PathRegion("ref", 300, 800)], "told again, it would move the layout there"
 
 
+def says_of_panels(tab):
+    """Return what the panels below the layout say, by name."""
+    dock = tab.deck.page.dock
+    path, _, paths, annotations, variation, statistics, cut = map(dock._panel, range(7))
+    views = {kind.title: paths.view(kind.title) for kind in paths.kinds}
+    says = {
+        "Path": path.readout.object,
+        "Annotations": annotations.table._said,
+        "Variation": variation.words.object,
+        "Statistics": statistics.text.object,
+        "Cut & keep": cut.size.object,
+        "List": views.pop("List").hint.object,
+    }
+    return says | {title: view.figure.note.words for title, view in views.items()}
+
+
+def test_all_panels_say_that_a_graph_is_being_opened(open_tab, tmp_path):
+    (tmp_path / "broken.gfa").write_text("no graph")
+    tab = open_tab(file=tmp_path / "broken.gfa")
+    tab.session.will_open = True  # as before the browser has the page
+    tab.poll()
+    for name, words in says_of_panels(tab).items():
+        assert "The graph is being opened" in " ".join(words.split()), name
+    tab.session.will_open = False
+    poll_until(tab.poll, lambda: tab.session.problem)
+    tab.poll()
+    for name, words in says_of_panels(tab).items():
+        assert "Open a graph" in " ".join(words.split()), name
+
+
 def wrong_tracks(folder):
     """Return files that are no tracks, and what is to be told of each."""
     gone, odd = folder / "gone.bam", folder / "notes.docx"

@@ -166,12 +166,12 @@ class AnnotationList:
         self.files.objects = [self._file_chip(file) for file in opened.files]
         self._show_labels()
         if placed is None:
-            self.table.clear(NO_GRAPH if self._session.opened is None else NOTHING_OPEN)
+            no_graph = self._session.without_graph(NO_GRAPH)
+            self.table.clear(no_graph if self._session.opened is None else NOTHING_OPEN)
             self.summary.object = self.notes.object = ""
             return
-        notes = (*placed.annotations.notes, *placed.notes)
         self.summary.object = summary_text(placed)
-        self.notes.object = notices_html(notes)
+        self.notes.object = notices_html((*placed.annotations.notes, *placed.notes))
         self._rows.ask(annotation_rows, placed)
 
     def _file_chip(self, file: Any) -> pmui.Row:

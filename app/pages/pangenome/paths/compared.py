@@ -48,7 +48,7 @@ class _Compared:
     def __init__(self, session: Session, title: str, plot: Any) -> None:
         self._session = session
         self._graph: PangenomeGraph | None = None
-        self._says = self.nothing
+        self._says = session.without_graph(self.nothing)
         self._turn = Turn(plot, self._draw)
         self._question = Question(session, title, self._on_found, pool=KERNELS)
         self.by = pmui.Select(
@@ -74,7 +74,8 @@ class _Compared:
     def set_graph(self, graph: PangenomeGraph | None) -> None:
         """Set another graph, and compare its paths."""
         self._graph = graph if graph is not None and graph.n_paths else None
-        self._says = self.nothing if graph is None else self.no_paths
+        no_graph = self._session.without_graph(self.nothing)
+        self._says = no_graph if graph is None else self.no_paths
         self._ask()
 
     def _ask(self, *_events: Any) -> None:
@@ -116,7 +117,8 @@ class Similarity(_Compared):
         self._drawn: OrderedSimilarity | None = None
         self._pair: tuple[int, int] | None = None
         self._pointer: tuple[int, int] | None = None
-        self.figure = RowsFigure("path-similarity", self.nothing, grows=False)
+        nothing = session.without_graph(self.nothing)
+        self.figure = RowsFigure("path-similarity", nothing, grows=False)
         super().__init__(session, "similarity of paths", self.figure.plot)
         self.figure.on_point = self._on_point
         self.figure.on_click = self._on_click
@@ -205,7 +207,7 @@ class Growth(_Compared):
 
     def __init__(self, session: Session, _view: LayoutView) -> None:
         self.growth: PangenomeGrowth | None = None
-        self.figure = GrowthFigure(self.nothing)
+        self.figure = GrowthFigure(session.without_graph(self.nothing))
         super().__init__(session, "growth of the pangenome", self.figure.plot)
         self.counted = pmui.Select(
             label="Counted", options={"bp": "bp", "Nodes": "nodes"}, value="bp", width=100,

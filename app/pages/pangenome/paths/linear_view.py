@@ -50,7 +50,6 @@ READOUT = """
 """
 NO_PATHS = "This graph has no paths to show."
 NOTHING_OPEN = "Open a graph to see one of its paths from left to right."
-IS_OPENED = "The graph is being opened …"
 
 
 class PathView:
@@ -284,8 +283,7 @@ class PathView:
     def _say(self) -> None:
         if self._profile is None:
             if self._graph is None:
-                is_opened = self._view.run.state is RunState.OPENING
-                self.readout.object = IS_OPENED if is_opened else NOTHING_OPEN
+                self.readout.object = self._session.without_graph(NOTHING_OPEN)
             elif self.path.value is None:
                 self.readout.object = NO_PATHS
             return

@@ -112,7 +112,7 @@ class PathList:
         }
         self.said = pmui.Typography("", variant="caption", margin=(8, 4))
         self.table = self._make_table()
-        self.hint = pmui.Typography(EMPTY, variant="body2", margin=(16, 12))
+        self.hint = pmui.Typography(session.without_graph(EMPTY), variant="body2", margin=(16, 12))
         self.panel = pmui.Column(
             pmui.FlexBox(
                 self.group_by,
@@ -208,7 +208,7 @@ class PathList:
     def _ask(self) -> None:
         graph = self._graph
         has_paths = graph is not None and graph.n_paths > 0
-        self.hint.object = EMPTY if graph is None else NO_PATHS
+        self.hint.object = self._session.without_graph(EMPTY) if graph is None else NO_PATHS
         self.hint.visible, self.table.visible = not has_paths, has_paths
         if has_paths:
             self._listing.ask(list_rows, graph, self.group_by.value)

@@ -83,7 +83,7 @@ class RowsPanel:
         self._legend = ""
         self.plan: Plan | None = None
         self.rows: PathRows | None = None
-        self.figure = RowsFigure("path-rows", EMPTY)
+        self.figure = RowsFigure("path-rows", session.without_graph(EMPTY))
         self._turn = Turn(self.figure.plot, self._draw)
         self._plans = Question(session, "order of paths", self._on_plan)
         self._views = Question(session, "paths on nodes", self._on_rows)
@@ -155,7 +155,7 @@ class RowsPanel:
         self._graph = graph if graph is not None and graph.n_paths and graph.n_nodes else None
         self.plan = self.rows = None
         if self._graph is None:
-            self._says = EMPTY if graph is None else NO_PATHS
+            self._says = self._session.without_graph(EMPTY) if graph is None else NO_PATHS
             self._turn.ask()
         else:
             self._says = WAIT

@@ -230,7 +230,8 @@ class Variation:
             self.found_controls.visible = is_found
             self.table.count.visible = is_found
             self.body.objects = [self.tables if is_found else self.words]
-            words = NO_GRAPH if graph is None else NOT_FOUND if graph.n_paths else NO_PATHS
+            no_graph = self._session.without_graph(NO_GRAPH)
+            words = no_graph if graph is None else NOT_FOUND if graph.n_paths else NO_PATHS
             self.words.object = f"<p>{words}</p>"
             self._show_detail()
 
