@@ -15,7 +15,7 @@ from genoviz_app.pages.kmers.genome_panel import GenomePanel
 from genoviz_app.pages.kmers.hits_panel import HitsPanel
 from genoviz_app.pages.kmers.index import BuildPanel, IndexPicker, SaveIndex
 from genoviz_app.pages.kmers.paths_panel import PathsPanel
-from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, QueryBox
+from genoviz_app.pages.kmers.query_box import EXAMPLE_LENGTH, LONGEST_LINK, QueryBox
 from genoviz_app.pages.kmers.search_panel import SearchPanel
 from genoviz_app.pages.kmers.spectrum_panel import SpectrumPanel
 from genoviz_app.pages.kmers.state import KmerState, RepeatsOf
@@ -30,7 +30,6 @@ NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: cent
 No genome is open. Open sequences (FASTA, 2bit) or an index (.gvfm) at the left, or index the paths
 of the open graph. Then k-mers of any length are counted as you type.</p>"""
 N_TRIES, BUILD_SECONDS = 200, 0.7
-LONGEST_LINK = 1500
 
 
 class KmersPage(Page):

@@ -17,6 +17,8 @@ from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.words import n_words
 
 REST_SECONDS = 0.12
+LONGEST_LINK = 1500
+"""Letters of k-mers that a link has at most."""
 EXAMPLE_LENGTH = 21
 STRAND_WORDS = (
     "Both: the k-mer and its reverse complement. Forward: only the k-mer as "
@@ -35,6 +37,7 @@ i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin
 NO_INDEX = "<p>Open a genome first, at the left.</p>"
 COMING = "<p>The index is being built. K-mers are counted when it is ready.</p>"
 AWAITED = "<p>The graph is being opened. Then its paths are indexed, and k-mers are counted.</p>"
+NOT_LINKED = "<p>These k-mers are too long for a link, which leaves them out.</p>"
 NO_QUERY = "<p>Enter a k-mer; its hits are counted as you type.</p>"
 
 
@@ -138,7 +141,8 @@ class QueryBox:
             elif state.answer is None:
                 self.readout.object = NO_QUERY
             else:
-                self.readout.object = readout_html(state.answer)
+                is_linked = len(state.text) <= LONGEST_LINK
+                self.readout.object = readout_html(state.answer) + NOT_LINKED * (not is_linked)
 
 
 def readout_html(answer: CountAnswer) -> str:

@@ -45,6 +45,7 @@ from genoviz_app.pages.kmers.hits import (
 )
 from genoviz_app.pages.kmers.index import build_html, check_target
 from genoviz_app.pages.kmers.paths_panel import Matrix, lists_html, where_html
+from genoviz_app.pages.kmers.query_box import LONGEST_LINK
 from genoviz_app.pages.kmers.search_panel import sizes_svg, step_html
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
 from genoviz_app.pages.kmers.state import WAITING
@@ -187,6 +188,15 @@ def test_a_bad_letter_is_said_beside_the_field_with_its_position(opened):
     assert opened._session.problem == ""
     ask(opened, "ACGT")
     assert not opened.query.field.error_state
+
+
+def test_kmers_that_are_too_long_for_a_link_are_said(opened):
+    ask(opened, CHR1[:750] + "\n" + CHR1[:749])
+    assert len(opened.link.kmers) == LONGEST_LINK
+    assert "for a link" not in opened.query.readout.object
+    ask(opened, CHR1[:750] + "\n" + CHR1[:750])
+    assert opened.link.kmers == ""
+    assert "too long for a link, which leaves them out" in opened.query.readout.object
 
 
 def test_the_table_shows_the_bases_around_each_hit(opened):
