@@ -143,8 +143,11 @@ class Dock:
             self.grip.height_of_panels = height
         if not slug or self._show_named(slug):
             return ""
-        names = ", ".join(slug_of(kind.title) for kind in self._kinds)
-        return f"The link's panel is {slug[:40]!r}, needs one of {names}."
+        first = slug.partition(".")[0]
+        kinds = {slug_of(kind.title): kind for kind in self._kinds}
+        views = getattr(kinds.get(first), "kinds", ())
+        names = [f"{first}.{slug_of(view.title)}" for view in views] or kinds
+        return f"The link's panel is {slug[:40]!r}, needs one of {', '.join(names)}."
 
     def _on_height(self, height: int) -> None:
         self.height = 0 if height == OPEN_HEIGHT else height

@@ -216,5 +216,6 @@ def test_links_name_the_panel_and_its_part(opened):
     assert dock.slug == ""
     assert dock.follow(0, "paths.growth") == ""
     assert (dock.slug, opened.area.switch.value) == ("paths.growth", "Growth")
-    for slug in ("cellar", "paths.cellar"):
-        assert dock.follow(0, slug) == f"The link's panel is {slug!r}, needs one of paths."
+    names = "paths.list, paths.nodes, paths.similarity, paths.growth"
+    for slug, known in {"cellar": "paths", "paths.cellar": names}.items():
+        assert dock.follow(0, slug) == f"The link's panel is {slug!r}, needs one of {known}."
