@@ -5,9 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genoviz import ParameterError, inbreeding, relationship_inverse, simulate_pedigree
+from genoviz import (
+    ParameterError,
+    drop_genotypes,
+    inbreeding,
+    relationship_inverse,
+    simulate_genotypes,
+    simulate_pedigree,
+    single_step,
+)
 from genoviz.analyses.genotypes.prediction import pedigree_inverse, preconditioners
 from genoviz.analyses.genotypes.prediction.pedigree_inverse import GenotypedInverse
+from genoviz.backend import load_kernel
 from genoviz.model.genotypes.pedigree import Pedigree
 from tests.oracles.pedigree import group_shares, metafounder_relationships, relationships
 
@@ -198,3 +207,27 @@ def test_lines_that_are_selfed_for_long_keep_their_digits(generations):
     expected = walk.T @ np.diag(1 / variances) @ walk
     found = GenotypedInverse(pedigree, genotyped).multiply(np.eye(len(genotyped)))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_inbreeding_of_a_pedigree_is_computed_once(monkeypatch):
+    kernel = load_kernel("pedigree_inbreeding", "cpu")
+    compute, lengths = kernel.inbreeding, []
+
+    def counted(sires, *others):
+        lengths.append(len(sires))
+        compute(sires, *others)
+
+    monkeypatch.setattr(kernel, "inbreeding", counted)
+    first, second = (simulate_pedigree(12, 3, seed=seed) for seed in (1, 2))
+    founder = Pedigree(first.ids[:1], first.sires[:1], first.dams[:1])
+    n_founders = int(((first.sires < 0) & (first.dams < 0)).sum())
+    genotypes = drop_genotypes(first, simulate_genotypes(n_founders, 40, seed=1), seed=1)
+    trait = np.random.default_rng(1).normal(size=len(first))
+    single_step(genotypes, first, trait, polygenic_weight=0.2, heritability=0.3)
+    assert lengths == [len(first)]
+    for pedigree in (first, second, founder, second):
+        table = relationships(pedigree.sires, pedigree.dams)
+        np.testing.assert_allclose(inbreeding(pedigree), np.diag(table) - 1, atol=1e-14)
+    assert lengths == [len(first), len(second), 1]
+    with pytest.raises(ValueError, match="read-only"):
+        inbreeding(second)[0] = 1

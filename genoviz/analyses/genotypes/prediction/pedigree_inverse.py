@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,12 +23,15 @@ MAX_INVERTED = 6_000
 _LEAST_VARIANCE = 1e-4
 _COLUMNS_AT_ONCE = 256
 
+# One analysis asks for them several times, and they take a second for a million animals.
+_inbreeding: WeakKeyDictionary[Pedigree, np.ndarray] = WeakKeyDictionary()
+
 
 def inbreeding(pedigree: Pedigree) -> np.ndarray:
     """Return inbreeding coefficients: float64, shape (n_animals,); 0 for unknown parents.
 
-    With `Pedigree.gamma`, they are the diagonal of A^Gamma minus 1: half the relationship of the
-    parents, metafounders included.
+    They are computed once for a pedigree; the array is read-only. With `Pedigree.gamma`, they are
+    the diagonal of A^Gamma minus 1: half the relationship of the parents, metafounders included.
 
     References
     ----------
@@ -37,13 +41,16 @@ def inbreeding(pedigree: Pedigree) -> np.ndarray:
     metafounders: finite ancestral populations and across population relationships,
     doi:10.1534/genetics.115.177014
     """
+    if pedigree in _inbreeding:
+        return _inbreeding[pedigree]
     coefficients, of_groups = np.zeros((2, len(pedigree)))
     if pedigree.gamma is not None:
         shares = group_shares(pedigree)
         of_groups = ((shares @ pedigree.gamma) * shares).sum(axis=1)
     kernel = load_kernel("pedigree_inbreeding", "cpu")
     kernel.inbreeding(pedigree.sires, pedigree.dams, of_groups, _of_groups(pedigree), coefficients)
-    return coefficients
+    coefficients.flags.writeable = False
+    return _inbreeding.setdefault(pedigree, coefficients)
 
 
 def _of_groups(pedigree: Pedigree) -> np.ndarray:
