@@ -834,7 +834,15 @@ def test_a_table_may_be_of_whole_numbers_for_long(run, made):
     np.testing.assert_allclose(np.load("out.npy").ravel(), expected, atol=1e-10)
     Path("right.txt").write_text("0 1\n" + content)
     _, _, err = run("product", "made.bed", "right.txt", "-o", "out.npy")
-    assert "right.txt, line 2: has 1 number, needs 2 as the first row" in err
+    assert "right.txt, line 2: has 1 number, others have 2" in err
+    for word, value in (("nan", np.nan), ("-inf", -np.inf)):
+        right[5] = value
+        np.save("right.npy", right)
+        Path("right.txt").write_text(content.replace("\n0\n", f"\n{word}\n", 1))
+        for name in ("right.txt", "right.npy"):
+            assert run("product", "made.bed", name, "-o", f"{name}.out.npy")[0] == 0
+        both = [np.load(f"right.{ending}.out.npy") for ending in ("txt", "npy")]
+        np.testing.assert_array_equal(*both)
 
 
 @pytest.mark.parametrize(

@@ -106,24 +106,17 @@ def product(
 
 
 def _read_dense(path: Path) -> np.ndarray:
-    """Return a matrix of numbers."""
+    """Return a matrix of numbers; those of a table may be NaN or infinite, too."""
     import numpy as np
-    import polars
 
     from genoviz.errors import FileFormatError
-    from genoviz.io.text.text_file import read_bytes
+    from genoviz.io.text.tables import read_numbers
 
+    if path.suffix != ".npy":
+        return read_numbers(path, are_finite=False)
     try:
-        if path.suffix == ".npy":
-            found = _read_npy(path)
-        else:
-            lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
-            _check_lines(path, lines)
-            text = "\n".join("\t".join(line.split()) for line in lines if line.strip())
-            found = polars.read_csv(
-                text.encode(), has_header=False, separator="\t", infer_schema_length=None
-            ).to_numpy()
-    except (ValueError, polars.exceptions.PolarsError) as error:
+        found = _read_npy(path)
+    except ValueError as error:
         what = str(error).splitlines()[0]
         raise FileFormatError(path, f"is not a matrix of numbers: {what}") from error
     if found.dtype.kind not in "fiu" or found.ndim not in (1, 2):
@@ -151,23 +144,6 @@ def _read_npy(path: Path) -> np.ndarray:
         found = f"has {n_words(n_more, 'byte')} more than its matrix, so it is damaged"
         raise FileFormatError(path, found)
     return found
-
-
-def _check_lines(path: Path, lines: list[str]) -> None:
-    """Refuse a first line that is no row of numbers, such as a header, and rows of other length."""
-    from genoviz.errors import FileFormatError, n_words
-
-    counts = {number: len(line.split()) for number, line in enumerate(lines, 1) if line.strip()}
-    for number, n_fields in counts.items():
-        if n_fields != (needed := next(iter(counts.values()))):
-            found = f"has {n_words(n_fields, 'number')}, needs {needed} as the first row"
-            raise FileFormatError(path, found, line=number)
-    for field in lines[0].split() if lines else ():
-        try:
-            float(field)
-        except ValueError:
-            what = f"has {field!r}, needs numbers between blanks or tabs, without header and IDs"
-            raise FileFormatError(path, what, line=1) from None
 
 
 @ignores("with one population", lambda given: given["populations"] == 1, "fst")

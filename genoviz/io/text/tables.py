@@ -139,13 +139,14 @@ def is_number(text: str) -> bool:
     return True
 
 
-def read_numbers(path: Path) -> np.ndarray:
+def read_numbers(path: Path, *, are_finite: bool = True) -> np.ndarray:
     """Return a blank-separated table of numbers: float64, shape (n, m).
 
     Raises
     ------
     FileFormatError
-        If a line has something else, or another number of fields.
+        If a line has something else, or another number of fields; if one is NaN or infinite,
+        unless ``are_finite`` is false.
     """
     check_text(path)
     text = read_bytes(path).tobytes()
@@ -156,8 +157,7 @@ def read_numbers(path: Path) -> np.ndarray:
     except ValueError as error:
         _refuse_line(path, text)
         raise FileFormatError(path, "needs lines of numbers between blanks") from error
-    wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
-    if not found.size or len(wrong):
+    if not found.size or (are_finite and not np.isfinite(found).all()):
         raise FileFormatError(path, "needs lines of numbers")
     return found
 
@@ -178,7 +178,7 @@ def _refuse_line(path: Path, text: bytes) -> None:
             try:
                 float(word)
             except ValueError:
-                found = f"has {word!r}, needs numbers"
+                found = f"has {word!r}, needs numbers between blanks, without header and names"
                 raise FileFormatError(path, found, line=number) from None
 
 
