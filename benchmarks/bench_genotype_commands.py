@@ -129,6 +129,8 @@ def run(command: list[str], folder: Path) -> Usage:
     """Run a command in a folder to its end."""
     root = str(Path(__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root, "CUDA_VISIBLE_DEVICES": ""}
+    # An installed program has its byte code; this one writes it in the first run.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     start = time.perf_counter()
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, env=environment)

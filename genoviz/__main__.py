@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from genoviz.cli.main import main
+from genoviz.cli.main import main as run
+from genoviz.numba_start import start_light
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line in a process of its own."""
+    start_light()
+    run()
+
 
 if __name__ == "__main__":
     main()

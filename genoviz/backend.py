@@ -20,7 +20,6 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -258,73 +257,6 @@ def prepare_threading_layer() -> None:
     os.environ[VARIABLE] = LAYERS
     if "numba" in sys.modules:
         sys.modules["numba"].config.THREADING_LAYER = LAYERS
-
-
-class _NoBlas:
-    """Import hook that hides SciPy from Numba while it searches for BLAS."""
-
-    @staticmethod
-    def find_spec(name: str, *_: object) -> None:
-        module = sys.modules.get("numba.np.arraymath")
-        if name == "scipy.linalg" and module is not None and not hasattr(module, "_HAVE_BLAS"):
-            raise ImportError("Numba may take its own loop for np.convolve")
-
-
-def forgo_blas() -> None:
-    """Avoid Numba's import of SciPy, which takes as long as that of Numba itself.
-
-    Numba imports it with its first function, to check whether np.convolve can use BLAS. Other code
-    can still import SciPy.
-    """
-    sys.meta_path.insert(0, _NoBlas)
-
-
-class _NoRegistries:
-    """Import hook that lets Numba load compiled functions without what it needs to compile them."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any, _target: object = None) -> Any:
-        if name != "numba.core.caching":
-            return None
-        spec = PathFinder.find_spec(name, path)
-        execute = spec.loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            module.Cache.load_overload = _load_overload
-
-        spec.loader.exec_module = exec_module
-        return spec
-
-
-def _load_overload(self: Any, signature: Any, context: Any) -> Any:
-    """Do what Numba's method does, without ``context.refresh()``; compiling does that again."""
-    from numba.core.runtime import rtsys
-
-    # It makes a symbol known that compiled sets and dictionaries refer to.
-    importlib.import_module("numba.cpython.hashing")
-    rtsys.initialize(context)
-    with self._guard_against_spurious_io_errors():
-        return self._load_overload(signature, context)
-
-
-def forgo_registries() -> None:
-    """Let a process whose compiled functions are all in Numba's cache load no more than these.
-
-    Numba otherwise brings in, with its first function, the types and code of all that it can
-    compile, which takes as long as its own import. Numba must not have been imported yet.
-    """
-    sys.meta_path.insert(0, _NoRegistries)
-
-
-def load_compiler() -> None:
-    """Load the modules now that Numba needs for its first compiled function.
-
-    They are hundreds of modules, whose import blocks other threads for half a second.
-    """
-    import numba
-
-    numba.njit(lambda: None)()
 
 
 def find_fault_of_layer() -> str | None:

@@ -46,6 +46,7 @@ RULES = {
     "genoviz.generators": Rule(),
     "genoviz.backend": Rule(("genoviz.errors",)),
     "genoviz.model": Rule(("genoviz.errors", "genoviz.model")),
+    "genoviz.numba_start": Rule(),
     "genoviz.kernels": Rule(
         (
             "genoviz.generators",
@@ -69,13 +70,15 @@ RULES = {
     "genoviz.analyses.graph.picture.rasterize": Rule((*ANALYSES, *BELOW_ANALYSES), UI - {"xarray"}),
     "genoviz.bindings": Rule((*ANALYSES, "genoviz.io")),
     "genoviz.cli": Rule((*LIBRARY, "genoviz.bindings", "genoviz.cli", "genoviz_app")),
-    "genoviz.__main__": Rule(("genoviz.cli",)),
+    "genoviz.__main__": Rule(("genoviz.cli", "genoviz.numba_start")),
     "genoviz_app": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),
     "genoviz_app.plots": Rule(
         (*ANALYSES, "genoviz_app.plots"),
         frozenset({"cupy", "numba", "scipy", "panel", "panel_material_ui"}),
     ),
-    "genoviz_app.server": Rule((*LIBRARY, "genoviz_app"), frozenset({"cupy", "numba", "scipy"})),
+    "genoviz_app.server": Rule(
+        (*LIBRARY, "genoviz.numba_start", "genoviz_app"), frozenset({"cupy", "numba", "scipy"})
+    ),
     "genoviz_app.opening": Rule(
         (*LIBRARY, "genoviz_app.opening", "genoviz_app.parts.words", "genoviz_app.server"),
         frozenset({"cupy", "numba", "scipy", "datashader", "panel", "panel_material_ui"}),

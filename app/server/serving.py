@@ -17,9 +17,9 @@ from typing import Any
 from tornado.ioloop import IOLoop, PeriodicCallback
 from tornado.web import RequestHandler
 
-from genoviz.backend import load_compiler
 from genoviz.errors import GenovizError
 from genoviz.io.files.compiled_errors import take_back_interrupts
+from genoviz.numba_start import load_compiler
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
 from genoviz_app.server.event_loop import collect_seldom, collections_put_off, loop_lag, trim

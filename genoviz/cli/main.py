@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from genoviz.backend import find_fault_of_layer, forgo_blas, forgo_registries
+from genoviz.backend import find_fault_of_layer
 from genoviz.cli.commands import COMMANDS, Group
 from genoviz.cli.common_options import examples, import_command, option
 from genoviz.cli.results import (
@@ -33,9 +33,9 @@ from genoviz.cli.results import (
 )
 from genoviz.cli.stopping import (
     Terminated,
-    end_at_once,
     end_on_signals,
     forget_interrupts,
+    forgo_garbage,
     leave_stuck,
     run_stoppable,
     tidied,
@@ -134,9 +134,7 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
-    forgo_blas()
-    forgo_registries()
-    end_at_once()
+    forgo_garbage()
     try:
         with end_on_signals(), tidied(remove_copies):
             _run(make_program(), arguments)
