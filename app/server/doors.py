@@ -151,6 +151,8 @@ class Doors:
         Returns the name of the user who sends a request; "" without login.
     refuse_person
         Returns why this user is rejected, or "".
+    refuse_more
+        Returns why this user gets no further tab, or "".
     """
 
     hosts: frozenset[str]
@@ -158,6 +160,7 @@ class Doors:
     secret: str = ""
     person_of: Callable[[HTTPServerRequest], str] = field(default=lambda _request: "")
     refuse_person: Callable[[HTTPServerRequest], str] = field(default=lambda _request: "")
+    refuse_more: Callable[[HTTPServerRequest], str] = field(default=lambda _request: "")
 
     @classmethod
     def of(cls, names: Iterable[str], origins: Iterable[str] = (), **others: Any) -> Doors:
@@ -188,6 +191,7 @@ class Doors:
             or self._refuse_chosen_id(request)
             or self.refuse_person(request)
             or self._refuse_token(request)
+            or self.refuse_more(request)
         )
 
     def _refuse_host(self, request: HTTPServerRequest) -> str:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from bokeh.application.handlers.handler import Handler
 from tornado.ioloop import IOLoop, PeriodicCallback
@@ -127,14 +128,24 @@ class Turns:
 
 
 class TabByTab(Handler):
-    """Creates pages that are requested at the same time one after another."""
+    """Creates pages that are requested at the same time one after another.
+
+    Each user has one of them in the queue: who asks for many does not keep others waiting.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def modify_document(self, doc: Any) -> None:
         """Leave the document unchanged."""
 
-    async def on_session_created(self, session_context: Any) -> None:  # noqa: ARG002
+    async def on_session_created(self, session_context: Any) -> None:
         """Wait for a turn before the page is created."""
-        await TURNS.wait()
+        person = session_context.token_payload.get("person", "")
+        lock = self._locks.setdefault(person, asyncio.Lock())
+        async with lock:
+            await TURNS.wait()
 
 
 @contextmanager

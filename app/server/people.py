@@ -35,6 +35,10 @@ SCRYPT = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26, "dklen": 32}
 N_FREE_TRIES = 5
 WAIT_SECONDS = 30.0
 WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="genoviz-login")
+MAX_WAITING = 20
+"""Attempts that wait for the thread; each takes a tenth of a second."""
+TOO_MANY_TRIES = f"Too many wrong passwords; try again in {WAIT_SECONDS:.0f} seconds."
+CROWDED = "Too many people are logging in at this moment; try again in a few seconds."
 
 NOT_LISTED = "{person} is not among the people of this server; ask who runs it."
 
@@ -157,6 +161,8 @@ class People:
         Whether browsers use HTTPS, so that cookies are sent over HTTPS only.
     prefix
         URL prefix.
+    n_waiting
+        Number of login attempts that wait for their password to be checked.
     """
 
     secret: str
@@ -164,6 +170,7 @@ class People:
     oauth: OAuth | None = None
     is_https: bool = False
     prefix: str = ""
+    n_waiting: int = 0
     _read: tuple[int, dict[str, str]] = (0, {})
     _failures: dict[str, tuple[int, float]] = field(default_factory=dict)
 
@@ -245,13 +252,18 @@ class LoginHandler(SafeCookies, RequestHandler):
         """Log a user in, or say why not."""
         name = self.get_body_argument("name", "")
         password = self.get_body_argument("password", "")
-        if self.people.must_wait(name):
+        must_wait = self.people.must_wait(name)
+        if must_wait or self.people.n_waiting >= MAX_WAITING:
             self.set_status(429)
-            self.get(f"Too many wrong passwords; try again in {WAIT_SECONDS:.0f} seconds.")
+            self.get(TOO_MANY_TRIES if must_wait else CROWDED)
             return
         kept = self.people.hashes.get(name, "")
         loop = asyncio.get_running_loop()
-        is_right = await loop.run_in_executor(WORKER, is_password, password[:1000], kept)
+        self.people.n_waiting += 1
+        try:
+            is_right = await loop.run_in_executor(WORKER, is_password, password[:1000], kept)
+        finally:
+            self.people.n_waiting -= 1
         self.people.note(name, is_right=is_right)
         event = "logged in" if is_right else "wrong password"
         record(event, person=name, address=self.request.remote_ip or "")

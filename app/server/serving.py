@@ -26,6 +26,8 @@ from genoviz_app.server.event_loop import collect_seldom, collections_put_off, l
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
 from genoviz_app.server.lab import Lab, read_lab
 from genoviz_app.server.limits import GB, Limits
+from genoviz_app.server.messages import MAX_MESSAGE_BYTES
+from genoviz_app.server.people import WORKER
 from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.watching import Health, show_threads_on_signal, write_events
 
@@ -48,9 +50,11 @@ class StatusHandler(RequestHandler):
         self.write(numbers | {"jobs": jobs})
 
 
-UPLOAD_CHUNK_LIMIT = 100 * 1024 * 1024
-
 MAX_BODY = 1024 * 1024
+
+IDLE_SECONDS = 60.0
+
+MAX_OPEN_FILES = 65_536
 
 UNUSED_SESSION_MILLISECONDS = 15_000
 
@@ -147,6 +151,7 @@ def serve(
     offer_files(given)
     SETTINGS.unfolds = unfolds
     READERS.start()
+    allow_open_files()
     show_threads_on_signal()
     if lab is not None:
         write_events()
@@ -168,6 +173,16 @@ def serve(
     forget = partial(forget_idle, 60 * given.kept_minutes)
     PeriodicCallback(forget, 1000 * FORGET_SECONDS).start()
     server.io_loop.start()
+
+
+def allow_open_files() -> None:
+    """Let this process have as many connections as the system permits; 1,024 is a usual default."""
+    with suppress(ImportError, OSError, ValueError):  # no such limit, or not permitted
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 def forget_idle(seconds: float) -> None:
@@ -243,7 +258,7 @@ def make_server(
             verbose=False,
             extra_patterns=[("/status", StatusHandler), *health.patterns],
             ico_path=str(FAVICON),
-            websocket_max_message_size=UPLOAD_CHUNK_LIMIT,
+            websocket_max_message_size=MAX_MESSAGE_BYTES,
             unused_session_lifetime_milliseconds=unused_milliseconds,
             check_unused_sessions_milliseconds=CHECK_SESSIONS_MILLISECONDS,
             websocket_origin="*",
@@ -251,7 +266,11 @@ def make_server(
             secret_key=secret.encode(),
             include_headers=[],
             include_cookies=[],
-            http_server_kwargs={"max_body_size": MAX_BODY},
+            http_server_kwargs={
+                "max_body_size": MAX_BODY,
+                "idle_connection_timeout": IDLE_SECONDS,
+                "body_timeout": IDLE_SECONDS,
+            },
             transforms=[SafeHeaders],
             **login,
         )
@@ -268,6 +287,7 @@ async def end_jobs_and_stop(loop: IOLoop, health: Health) -> None:
     if health.is_stopping:
         return
     health.is_stopping = True
+    WORKER.shutdown(wait=False, cancel_futures=True)  # or the process would wait for all attempts
     tell_tabs(health.tornado, STOPPING)
     running = asyncio.get_running_loop()
     ends = [running.run_in_executor(None, pool.close, STOP_SECONDS) for pool in tuple(POOLS)]

@@ -6,7 +6,9 @@ import logging
 import time
 import warnings
 from collections import deque
+from contextlib import suppress
 from contextvars import Context
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +23,7 @@ from genoviz_app.server.class_facts import look_references_up
 from genoviz_app.server.closed_tabs import remember_models
 from genoviz_app.server.doors import Doors, TabOwner
 from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, make_properties_side_by_side
+from genoviz_app.server.messages import LOGGERS, TabCount, limit_messages
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.server.settings import SETTINGS
 
@@ -50,6 +53,7 @@ def _prepare_libraries() -> None:
     load_scripts_natively()
     tell_changes_at_once()
     send_changes_in_order()
+    limit_messages()
     keep_changes_of_ranges_apart()
     note_when_browsers_speak()
     look_for_no_garbage_at_closing()
@@ -60,8 +64,7 @@ def _prepare_libraries() -> None:
     look_references_up()
     # Browsers resend models that are shown late, in a tab or a section that is opened.
     warnings.filterwarnings("ignore", "reference already known", BokehUserWarning)
-    bokeh = ("bokeh.server.protocol_handler", "bokeh.server.views.ws")
-    for name in ("asyncio", "tornado.general", *bokeh):
+    for name in ("asyncio", "tornado.general", *LOGGERS):
         logging.getLogger(name).addFilter(_is_no_goodbye)
     # Bokeh's own origin check is disabled, because `doors` has checked every request before.
     logging.getLogger("bokeh.server.util").addFilter(
@@ -72,10 +75,11 @@ def _prepare_libraries() -> None:
 def close_doors(server: Any, doors: Doors) -> Any:
     """Apply access rules to all requests of a server, and record the user of each tab.
 
-    Returns Bokeh's application.
+    Returns Bokeh's application, which has no public name; Panel uses this one too.
     """
-    tornado = server._tornado  # no public name; Panel uses this one too
-    doors.close(tornado)
+    tornado = server._tornado
+    tornado.doors = replace(doors, refuse_more=TabCount(tornado, doors.person_of).refuse)
+    tornado.doors.close(tornado)
     for context in tornado.applications.values():
         context.application.add(TabOwner(doors.person_of))
         context.application.add(TabByTab())
@@ -85,8 +89,8 @@ def close_doors(server: Any, doors: Doors) -> Any:
 def send_small_frames_at_once() -> bool:
     """Set TCP_NODELAY on Bokeh's websockets; return whether that was possible.
 
-    Bokeh sends a patch as several small packets. Without the option, Nagle's algorithm delays the
-    last one until the browser has acknowledged the first, some 40 ms per frame.
+    Bokeh sends a patch as several small packets. Without the option, the last one waits until the
+    browser has acknowledged the first, some 40 ms per frame.
     """
     try:
         from bokeh.server.views.ws import WSHandler
@@ -295,21 +299,26 @@ def look_for_no_garbage_at_closing() -> None:
 def keep_addresses_apart() -> None:
     """Give the location of each tab its own parameters.
 
-    Panel makes the parameters of all locations writable for a moment to fill in one. With busy
-    threads, this occasionally overlapped for two pages, and one of them failed.
+    Panel makes the parameters of all locations writable for a moment to fill in one. Sometimes this
+    overlapped for two pages, and one failed. One with a number of 5,000 digits failed too.
     """
-    from panel.io.location import Location
+    from panel.io import location
 
-    init = Location.__init__
+    init, parse = location.Location.__init__, location.parse_query
     if getattr(init, "stands_apart", False):
         return
+
+    def parse_any(query):
+        with suppress(ValueError):
+            return parse(query)
+        return {}
 
     def init_apart(self, **params):
         init(self, **params)
         self.param.objects()
 
     init_apart.stands_apart = True
-    Location.__init__ = init_apart
+    location.Location.__init__, location.parse_query = init_apart, parse_any
 
 
 def share_tasks() -> None:

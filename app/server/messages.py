@@ -1,0 +1,180 @@
+"""Limits of what one browser may send over its websockets.
+
+A page is a program of its user, who can replace it. Bokeh collects the buffers of a message without
+a limit, decompresses what is compressed without one, and logs whole messages that are invalid.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import time
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+from bokeh.core.serialization import Deserializer
+from bokeh.protocol.exceptions import ProtocolError
+from bokeh.protocol.messages.error import error as ErrorMessage
+from bokeh.protocol.receiver import Receiver
+from bokeh.server.views.ws import WSHandler
+from bokeh.util.token import get_token_payload
+from panel.io import server as panel_server
+from tornado.httputil import HTTPServerRequest
+
+from genoviz_app.parts.words import shorten
+
+MAX_MESSAGE_BYTES = 16 << 20
+"""Maximum size of a message with its buffers; a piece of an upload has 10 MB."""
+MAX_VALUES = 2_000_000
+"""Maximum number of values in the text of a message: more would hold the event loop for seconds."""
+MAX_BUFFERS = 64
+MAX_SOCKETS = 4
+"""Websockets of one tab; a browser that reconnects has two for a moment."""
+MAX_SHOWN = 100
+LISTED_SECONDS = 1.0
+
+MAX_TABS = 50
+"""Tabs of one user, if users log in; a page for which no browser came is one for 15 seconds."""
+
+TOO_LARGE = "This message is larger than a page sends."
+TOO_MANY_TABS = f"You have {MAX_TABS} tabs open at this server, and may have no more; close some."
+TOO_MANY_SOCKETS = "This tab is open in more windows than a browser needs."
+NOT_A_MESSAGE = "This is not a message of a page: {kind}."
+LOGGERS = "bokeh.server.protocol_handler", "bokeh.server.views.ws"
+
+
+def limit_messages() -> None:
+    """Limit the messages of all websockets of this process; idempotent."""
+    if getattr(Receiver.consume, "is_limited", False):
+        return
+    consume = Receiver.consume
+
+    async def consume_some(self: Receiver, fragment: str | bytes) -> Any:
+        try:
+            _check_size(self, fragment)
+            message = await consume(self, fragment)
+            if self._partial is not None:
+                _check_buffers(self._partial.header)
+            return message
+        except ProtocolError:
+            raise
+        except Exception as error:  # any error from a malformed message
+            raise ProtocolError(NOT_A_MESSAGE.format(kind=type(error).__name__)) from None
+
+    consume_some.is_limited = True
+    Receiver.consume = consume_some
+    decode = Deserializer._decode_bytes
+
+    def decode_bytes(self: Deserializer, obj: Any) -> Any:
+        data = obj["data"]
+        return unpack(data) if isinstance(data, str) else decode(self, obj)
+
+    Deserializer._decode_bytes = decode_bytes
+    create = ErrorMessage.create.__func__
+
+    def create_short(cls: type, request_id: Any, text: str, **metadata: Any) -> Any:
+        made = create(cls, request_id, shorten(text, MAX_SHOWN), **metadata)
+        made.content["traceback"] = None  # it quotes files of the server
+        return made
+
+    ErrorMessage.create = classmethod(create_short)
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_leave_contents_out)
+    _limit_sockets()
+
+
+def unpack(text: str) -> bytes:
+    """Return compressed bytes in base64 as they were.
+
+    Raises
+    ------
+    ProtocolError
+        If they are more than `MAX_MESSAGE_BYTES`.
+    """
+    unpacked = zlib.decompressobj(wbits=31)
+    data = unpacked.decompress(base64.b64decode(text), MAX_MESSAGE_BYTES)
+    if not unpacked.eof:
+        raise ProtocolError(TOO_LARGE)
+    return data
+
+
+def _check_size(receiver: Receiver, fragment: str | bytes) -> None:
+    """Count the bytes and values of a message, and refuse it if they are too many."""
+    if receiver._current_consumer == receiver._HEADER:
+        receiver.n_bytes = receiver.n_values = 0
+    receiver.n_bytes += len(fragment)
+    if isinstance(fragment, str):
+        receiver.n_values += sum(map(fragment.count, ",[{"))
+    if receiver.n_bytes > MAX_MESSAGE_BYTES or receiver.n_values > MAX_VALUES:
+        raise ProtocolError(TOO_LARGE)
+
+
+def _check_buffers(header: Any) -> None:
+    n = header.get("num_buffers", 0)
+    if type(n) is not int or not 0 <= n <= MAX_BUFFERS:
+        raise ProtocolError(TOO_LARGE)
+
+
+class TabCount:
+    """Counts the tabs of each user, and refuses more than a person uses."""
+
+    def __init__(self, tornado: Any, person_of: Callable[[HTTPServerRequest], str]) -> None:
+        self._tornado, self._person_of = tornado, person_of
+
+    def refuse(self, request: HTTPServerRequest) -> str:
+        """Return why a page is not made for this user, or ""; without login there is no limit."""
+        prefix = self._tornado.prefix
+        if request.path not in (prefix, f"{prefix}/", f"{prefix}/autoload.js"):
+            return ""
+        person = self._person_of(request)
+        return TOO_MANY_TABS if person and self._n_tabs(person) >= MAX_TABS else ""
+
+    def _n_tabs(self, person: str) -> int:
+        sessions = (
+            each for path in self._tornado.app_paths for each in self._tornado.get_sessions(path)
+        )
+        return sum(get_token_payload(each.token).get("person") == person for each in sessions)
+
+
+def _limit_sockets() -> None:
+    """Limit the websockets of a tab, and close those of users who may not log in any more."""
+    open_tab = panel_server.WSHandler._async_open
+    take, close = WSHandler.on_message, WSHandler.close
+
+    async def open_few(self: WSHandler, token: str) -> None:
+        await open_tab(self, token)
+        if self.connection is not None and self.connection.session.connection_count > MAX_SOCKETS:
+            self.close(1008, TOO_MANY_SOCKETS)
+
+    async def take_of_listed(self: WSHandler, fragment: str | bytes) -> None:
+        doors, now = getattr(self.application, "doors", None), time.monotonic()
+        if doors is not None and now > getattr(self, "listed_until", 0.0):
+            if sentence := doors.refuse_person(self.request):
+                self.close(1008, sentence)
+                return
+            self.listed_until = now + LISTED_SECONDS
+        if self.ws_connection is not None and not self.ws_connection.is_closing():
+            await take(self, fragment)
+
+    def close_shortly(self: WSHandler, code: int | None = None, reason: str | None = None) -> None:
+        # The reason of a close may have 123 bytes.
+        close(self, code, reason and shorten(reason.encode("ascii", "replace").decode(), MAX_SHOWN))
+
+    panel_server.WSHandler._async_open = open_few
+    WSHandler.on_message = take_of_listed
+    WSHandler.close = close_shortly
+
+
+def _leave_contents_out(record: logging.LogRecord) -> bool:
+    """Replace what a browser sent by its type, since the log has no contents."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(map(_without_contents, record.args))
+    return True
+
+
+def _without_contents(part: Any) -> Any:
+    if isinstance(part, int | float):
+        return part
+    is_words = isinstance(part, str | Exception)
+    return shorten(str(part), MAX_SHOWN) if is_words else f"({type(part).__name__})"
