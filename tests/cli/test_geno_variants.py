@@ -175,6 +175,9 @@ def test_clumps_of_a_scan(run, made):
         edges = ((0.05, 2), (0.01, 0.05), (0.001, 0.01), (0.0001, 0.001), (-1, 0.0001))
         wanted = [int(((of_clump >= low) & (of_clump < high)).sum()) for low, high in edges]
         assert [int(row[t]) for t in ("NSIG", "S05", "S01", "S001", "S0001")] == wanted
+    Path("weak.csv").write_text(f"SNP,P\n{ids[3]},0.9\n")
+    code, out, _ = run("clump g.bed weak.csv")
+    assert (code, len(out.splitlines())) == (0, 1)
     _, by_dosage, _ = run(f"clump g.bed scan.csv {options} --dosages")
     found = genoviz.clump(made, p, index_p=0.01, min_r2=0.2, measure="dosage")
     assert [row["ID"] for row in rows_of(by_dosage)] == ids[found.index_variants].tolist()

@@ -13,13 +13,16 @@ from genoviz.analyses.genotypes.linkage import (
     check_linkage_options,
     has_position,
 )
+from genoviz.analyses.genotypes.variant_blocks import find_near
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import Genotypes
 
 WHAT = "Clumping"
-INDEXES_TOGETHER = 64
+INDEXES_TOGETHER = 256
 """Index variants whose r^2 are computed at once; some may turn out to be members of others."""
+BLOCK_GENOTYPES = 1 << 26
+"""Genotypes of the variants near them, roughly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,28 +121,35 @@ def iter_clump(
     ranked = ranked[p[ranked] <= index_p]
     is_free = np.ones(len(order), bool)
 
+    starts, ends = find_near(contigs, positions, max_distance)
+    pairs_together = max(1, BLOCK_GENOTYPES // max(genotypes.n_samples, 1))
+
     def neighbours(index: int) -> np.ndarray:
         """Return the free variants near one, by place."""
-        begin, end = np.searchsorted(contigs, [contigs[index], contigs[index] + 1])
-        ends = positions[index] - max_distance, positions[index] + max_distance
-        start = begin + np.searchsorted(positions[begin:end], ends[0], side="left")
-        stop = begin + np.searchsorted(positions[begin:end], ends[1], side="right")
-        is_near = is_free[start:stop] & is_placed[start:stop] & is_placed[index]
-        return start + np.flatnonzero(is_near)
+        near = slice(starts[index], ends[index])
+        is_near = is_free[near] & is_placed[near] & is_placed[index]
+        return starts[index] + np.flatnonzero(is_near)
 
     found: list[tuple[int, np.ndarray, np.ndarray]] = []
-    for start in range(0, len(ranked), INDEXES_TOGETHER):
-        block = ranked[start : start + INDEXES_TOGETHER]
-        block = block[is_free[block]]
-        if not len(block):
+    start = 0
+    while start < len(ranked):
+        block, places, n_pairs = [], [], 0
+        for index in ranked[start : start + INDEXES_TOGETHER].tolist():
+            if n_pairs >= pairs_together:
+                break
+            start += 1
+            if is_free[index]:
+                block.append(index)
+                places.append(neighbours(index))
+                n_pairs += len(places[-1])
+        if not block:
             continue
-        places = [neighbours(index) for index in block.tolist()]
-        ends = np.cumsum([len(each) for each in places])
+        last = np.cumsum([len(each) for each in places])
         joined = np.concatenate(places)
-        first = np.repeat(order[block], np.diff(ends, prepend=0))
+        first = np.repeat(order[block], np.diff(last, prepend=0))
         r2 = MEASURES[measure](genotypes, first, order[joined], at_least=min_r2)
-        of_each = np.split(r2, ends[:-1])
-        for index, near, r2 in zip(block.tolist(), places, of_each, strict=True):
+        of_each = np.split(r2, last[:-1])
+        for index, near, r2 in zip(block, places, of_each, strict=True):
             if is_free[index]:  # no member of a clump of this block
                 is_free[index] = False
                 is_in = is_free[near] & (r2 >= min_r2)

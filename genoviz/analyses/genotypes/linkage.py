@@ -12,6 +12,7 @@ from genoviz.analyses.genotypes.haplotypes import haplotype_r2
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.sex_chromosomes import as_linked
 from genoviz.analyses.genotypes.statistics import variant_statistics
+from genoviz.analyses.genotypes.variant_blocks import find_near
 from genoviz.backend import load_kernel
 from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import Progress, in_one_go, last_of
@@ -245,16 +246,9 @@ def _neighbours(
     contigs, positions = genotypes.chromosome_ids, genotypes.variants.positions
     order = np.lexsort((positions, contigs))
     order = order[has_position(genotypes)[order]]
-    contigs, positions = contigs[order], positions[order]
-    starts, ends = np.empty_like(order), np.empty_like(order)
-    edges = np.flatnonzero(np.diff(contigs)) + 1
-    for begin, end in zip([0, *edges], [*edges, len(order)], strict=True):
-        here, places = positions[begin:end], np.arange(begin, end)
-        near = begin + np.searchsorted(here, here - max_distance, side="left")
-        far = begin + np.searchsorted(here, here + max_distance, side="right")
-        starts[begin:end] = np.maximum(near, places - window + 1)
-        ends[begin:end] = np.minimum(far, places + window)
-    return order, starts, ends
+    starts, ends = find_near(contigs[order], positions[order], max_distance)
+    places = np.arange(len(order))
+    return order, np.maximum(starts, places - window + 1), np.minimum(ends, places + window)
 
 
 def _blocks_of_pairs(sizes: np.ndarray, n_samples: int) -> Iterator[slice]:

@@ -115,3 +115,16 @@ def variants_at_a_time(genotypes: Genotypes, *, backend: Backend = "auto") -> in
     """
     n_values = CPU_GENOTYPES if resolve_backend(backend) == "cpu" else CUDA_GENOTYPES
     return max(1, n_values // max(genotypes.n_samples, 1))
+
+
+def find_near(
+    contigs: np.ndarray, positions: np.ndarray, max_distance: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the range of variants near each one, of variants by contig and position: from, to."""
+    starts, ends = np.empty((2, len(contigs)), np.int64)
+    edges = np.flatnonzero(np.diff(contigs)) + 1
+    for begin, end in zip([0, *edges], [*edges, len(contigs)], strict=True):
+        here = positions[begin:end]
+        starts[begin:end] = begin + np.searchsorted(here, here - max_distance, side="left")
+        ends[begin:end] = begin + np.searchsorted(here, here + max_distance, side="right")
+    return starts, ends

@@ -294,11 +294,10 @@ def _read_p(
     table = read_variant_table(path)
     ids = table.texts(table.find(id_column, ID_TITLES, "the IDs of variants (--id-column)"))
     p, logs = table.p_values(table.find(p_column, P_TITLES, "p values (--p-column)"))
-    found: dict[str, tuple[float, float]] = {}
-    for name, *both in zip(ids, p.tolist(), (-logs).tolist(), strict=True):
-        if both[0] == both[0]:
-            found[name] = min(tuple(both), found.get(name, tuple(both)))
-    n_more = int(np.isfinite(p).sum()) - len(found)
+    rows = np.lexsort((-logs, p))[: int(np.isfinite(p).sum())][::-1]  # the lowest p comes last
+    both = zip(p[rows].tolist(), (-logs[rows]).tolist(), strict=True)
+    found = dict(zip(map(ids.__getitem__, rows.tolist()), both, strict=True))
+    n_more = len(rows) - len(found)
     told = f"{path.name} has {n_more:,} further rows of the same IDs; the lowest p of each counts"
     print_notes(*[told] * (n_more > 0))
     return found
@@ -336,13 +335,16 @@ def _clump_columns(
 ) -> dict[str, Any]:
     import numpy as np
 
-    rows = clumps.index_variants
-    members = [clumps.of(clump) for clump in range(len(clumps))]
-    bins = [np.digitize(p[of_clump], _P_EDGES) for of_clump in members]
-    counts = np.array([np.bincount(each, minlength=5) for each in bins]).reshape(-1, 5)
-    ids = genotypes.variants.ids
-    names = [",".join(ids[each[p[each] < member_p]].tolist()) or "NONE" for each in members]
+    rows, of_members = clumps.index_variants, p[clumps.members]
+    owners = np.repeat(np.arange(len(rows)), np.diff(clumps.offsets))
+    bins = len(_P_TITLES) * owners + np.digitize(of_members, _P_EDGES)
+    counts = np.bincount(bins, minlength=len(_P_TITLES) * len(rows)).reshape(-1, len(_P_TITLES))
+    is_listed = of_members < member_p
+    names = genotypes.variants.ids[clumps.members[is_listed]].tolist()
+    listed: list[list[str]] = [[] for _ in rows]
+    for clump, name in zip(owners[is_listed].tolist(), names, strict=True):
+        listed[clump].append(name)
     columns = genotypes.variants.take(rows).columns | {"P": p[rows]}
     columns["TOTAL"] = np.diff(clumps.offsets)
     columns |= {title: counts[:, k] for k, title in enumerate(_P_TITLES)}
-    return columns | {"MEMBERS": np.array(names, np.str_)}
+    return columns | {"MEMBERS": np.array([",".join(each) or "NONE" for each in listed], np.str_)}

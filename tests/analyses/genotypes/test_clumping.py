@@ -28,10 +28,11 @@ def clump_by_hand(r2, positions, p, index_p, min_r2, distance):
     return found
 
 
-@pytest.mark.parametrize("n_together", [1, 3, 64])
+@pytest.mark.parametrize(("n_together", "n_pairs"), [(1, 1), (3, 1000), (64, 7), (64, 1000)])
 @pytest.mark.parametrize(("min_r2", "distance"), [(0.3, 200), (0.6, 3), (0, 10)])
-def test_clumps_are_those_by_hand(min_r2, distance, n_together, monkeypatch):
+def test_clumps_are_those_by_hand(min_r2, distance, n_together, n_pairs, monkeypatch):
     monkeypatch.setattr(clumping, "INDEXES_TOGETHER", n_together)
+    monkeypatch.setattr(clumping, "BLOCK_GENOTYPES", 80 * n_pairs)
     rng = np.random.default_rng(5)
     genotypes = genotypes_of(linked_codes(80, 60, seed=2))
     positions = rng.permutation(60)
