@@ -13,6 +13,7 @@ from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.analyses.graph.query.find import find, find_prefix
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.chromosomes import letter_names
 from genoviz.model.genotypes.genotypes import Genotypes, VariantTable
 from genoviz.model.graph.path_region import split_region
@@ -293,7 +294,7 @@ def also_here(there: Openings, region: PathRegion) -> str:
     if placed is not None and region.path in placed.graph.path_names:
         path = placed.graph.path_names.index(region.path)
         is_here = (placed.paths == path) & (placed.starts < region.end)
-        rows = np.unique(placed.rows[is_here & (placed.ends > region.start)])
+        rows = distinct(placed.rows[is_here & (placed.ends > region.start)])
         drawn, types = drawn_rows(placed.annotations), placed.annotations.types
         is_gene = len(drawn) > 0 and (not types[drawn[0]] or is_gene_type(types[drawn[0]]))
         counts.append((int(np.isin(rows, drawn).sum()), "gene" if is_gene else "annotation"))

@@ -27,6 +27,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.parts.words import shorten
 from genoviz_app.session.lit_sets import COLOURS, Highlight, LitSet
 
@@ -157,10 +158,10 @@ def _read_places(items: list[str]) -> Intervals:
 
 def _pack_places(places: Intervals) -> list[str]:
     lengths, items = places.ends - places.starts, []
-    for contig in np.unique(places.contig_ids).tolist():
+    for contig in distinct(places.contig_ids).tolist():
         here = places.contig_ids == contig
         groups = []
-        for length in np.unique(lengths[here]).tolist():
+        for length in distinct(lengths[here]).tolist():
             starts = np.sort(places.starts[here & (lengths == length)])
             groups.append(_pack([length, *np.diff(starts, prepend=0).tolist()]))
         items.append(f"{places.contigs[contig]}:{'-'.join(groups)}")
@@ -190,7 +191,7 @@ def _on_contigs(rows: list[tuple[str, int, int]]) -> Intervals:
 
 
 def _pack_names(names: list[str]) -> str:
-    numbers = np.unique(np.array(names, np.int64))
+    numbers = distinct(np.array(names, np.int64))
     firsts = np.flatnonzero(np.diff(numbers, prepend=-2) > 1)
     n_nodes = np.diff(firsts, append=len(numbers))
     ends = numbers[firsts] + n_nodes

@@ -16,6 +16,7 @@ from genoviz.analyses.graph.query.placed_intervals import (
     stretches_on_path,
 )
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz.model.intervals.intervals import aliases
 from genoviz_app.parts.words import n_words, write_place
 from genoviz_app.session.graph_places import on_graph
@@ -221,7 +222,7 @@ def place_on_graph(graph: PangenomeGraph | None, highlight: Highlight) -> Place:
         return Place(nodes, None, n_haplotypes)
     if highlight.graph is not graph:
         return NOWHERE
-    nodes = np.unique(np.asarray(highlight.nodes, np.int64))
+    nodes = distinct(np.asarray(highlight.nodes, np.int64))
     return Place(nodes, None, count_groups_with(graph, nodes))
 
 

@@ -23,6 +23,7 @@ from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz.io.graph.node_list import write_node_list
 from genoviz.io.sequences.fasta import write_fasta
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.opening.served_files import GRAPH_ENDING
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.nodes.facts import FACTS, empty_html
@@ -108,13 +109,13 @@ def measure_part(
     ParameterError
         If there are no nodes.
     """
-    nodes = find_detours(graph, np.unique(find_nodes()), max_bp=around.detour_bp)
+    nodes = find_detours(graph, distinct(find_nodes()), max_bp=around.detour_bp)
     nodes = find_neighbourhood(graph, nodes, steps=around.steps, bp=around.bp)
     if not len(nodes):
         raise ParameterError("there are no nodes to keep")
     n_paths = None
     if int(graph.node_depths[nodes].sum()) <= MAX_COUNTED_VISITS:
-        n_paths = len(np.unique(find_node_visits(graph, nodes).paths))
+        n_paths = len(distinct(find_node_visits(graph, nodes).paths))
     return KeptPart(graph, nodes, int(graph.node_lengths[nodes].sum()), n_paths)
 
 

@@ -11,6 +11,7 @@ import traitlets as t
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError, check_choice
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.pages.pangenome.layout_view import SHAPES
 from genoviz_app.pages.pangenome.picture.colour_bar import lacking_modes, offered_groups
 from genoviz_app.pages.pangenome.picture.fitting import Shape
@@ -34,7 +35,7 @@ class NodeNumbers(t.TraitType):
             return np.empty(0, np.int64)
         if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
             raise ParameterError(f"selected is {value!r}, needs numbers of nodes")
-        nodes = np.unique(nodes.astype(np.int64))
+        nodes = distinct(nodes.astype(np.int64))
         n_nodes = 0 if obj.graph is None else obj.graph.n_nodes
         if nodes[0] < 0 or nodes[-1] >= n_nodes:
             bad = nodes[0] if nodes[0] < 0 else nodes[-1]

@@ -23,6 +23,7 @@ from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.generators import Progress
 from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz.model.columns import distinct
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.words import with_interval
 from genoviz_app.server.jobs import KERNELS
@@ -147,7 +148,7 @@ def find_reasons(
     lengths = graph.node_lengths[nodes]
     is_wrong = (drawn > WRONG_TIMES * np.maximum(lengths, 1)) | (WRONG_TIMES * drawn < lengths)
     times = np.ones(len(nodes), np.int64)
-    if graph.node_depths[np.unique(nodes)].sum() <= MAX_VISITS:
+    if graph.node_depths[distinct(nodes)].sum() <= MAX_VISITS:
         visits = find_node_visits(graph, nodes)
         keys, counts = np.unique(visits.nodes * graph.n_paths + visits.paths, return_counts=True)
         times = counts[np.searchsorted(keys, nodes * graph.n_paths + paths)]

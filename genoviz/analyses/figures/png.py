@@ -10,6 +10,7 @@ import numpy as np
 from genoviz.analyses.figures.graph import Figure
 from genoviz.analyses.figures.parts import Box, Line, Part, Ramp, Text, font_of
 from genoviz.analyses.graph.picture.palettes import Palette, parse_colour
+from genoviz.model.columns import distinct
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw
@@ -110,7 +111,7 @@ def strokes(figure: Figure) -> list[tuple[str, np.ndarray, float]]:
     """Return the lines of nodes by colour, marks last: colour, ends and width."""
     lines, palette = figure.lines, figure.palette
     groups = []
-    for index in np.unique(lines.colours).tolist():
+    for index in distinct(lines.colours).tolist():
         if index > 0:
             groups.append((palette[index], lines.ends[lines.colours == index], lines.width))
     for mark in figure.marks:

@@ -13,6 +13,7 @@ from genoviz.analyses.genotypes.statistics import iter_variant_statistics
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, n_words
 from genoviz.generators import Progress, in_one_go, report_last
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.genotypes import Genotypes
 
 _WHAT = "filtering"
@@ -175,7 +176,7 @@ def _indices(chosen: np.ndarray | None, n: int, what: str) -> np.ndarray:
     chosen = np.asarray(chosen)
     if chosen.dtype == bool and chosen.shape == (n,):
         return np.flatnonzero(chosen)
-    indices = np.unique(chosen).astype(np.int64)
+    indices = distinct(chosen).astype(np.int64)
     if chosen.dtype == bool or (len(indices) and (indices[0] < 0 or indices[-1] >= n)):
         raise ParameterError(f"{what}s are named that are not among the {n:,} there are")
     return indices

@@ -11,6 +11,7 @@ from genoviz.analyses.genotypes.variant_blocks import variants_at_a_time
 from genoviz.errors import ParameterError, n_words
 from genoviz.generators import Progress, iter_slices, last_of
 from genoviz.model import Intervals, packing_loops
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.chromosomes import Kind, chromosome_numbers
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
@@ -189,7 +190,7 @@ def sets_of_regions(
             first, last = np.searchsorted(positions[low:high], (start, end))
             of_set.append(order[low + first : low + last])
     none = np.empty(0, np.int64)
-    return {name: np.unique(np.concatenate([none, *parts])) for name, parts in found.items()}
+    return {name: distinct(np.concatenate([none, *parts])) for name, parts in found.items()}
 
 
 def names_of_regions(regions: Intervals) -> list[str]:
@@ -213,7 +214,7 @@ def sets_of_ids(
         if name not in ("", "."):
             rows.setdefault(name, []).append(row)
     found = {
-        name: np.unique(np.array([row for each in ids for row in rows.get(each, ())], np.int64))
+        name: distinct(np.array([row for each in ids for row in rows.get(each, ())], np.int64))
         for name, ids in sets.items()
     }
     return found, len({each for ids in sets.values() for each in ids} - rows.keys())

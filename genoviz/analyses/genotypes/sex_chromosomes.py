@@ -15,6 +15,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, check_choice, n_words
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.chromosomes import DIPLOID, HUMAN_AUTOSOMES, Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -148,7 +149,7 @@ def describe_chromosomes(genotypes: Genotypes) -> tuple[str, ...]:
     said, is_by_number = [], False
     for kind in (Kind.X, Kind.Y, Kind.XY, Kind.MT):
         rows = np.flatnonzero(kinds == kind)
-        contig_ids = np.unique(genotypes.variants.contig_ids[rows]).tolist()
+        contig_ids = distinct(genotypes.variants.contig_ids[rows]).tolist()
         names = [contigs[k] for k in contig_ids]
         is_by_number |= any(name[-1:].isdigit() and "PAR" not in name.upper() for name in names)
         if names:

@@ -16,6 +16,7 @@ from genoviz.analyses.graph.phase_sets import (
 from genoviz.errors import ParameterError
 from genoviz.generators import in_one_go
 from genoviz.model import ByteStrings, PangenomeGraph, Sequences
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.phased import PhasedVariants
 
 REFERENCE = "reference"
@@ -248,7 +249,7 @@ class _Cut:
         edits = low + np.flatnonzero(used[low:high])
         self._low, length = low, int(genome.lengths[contig])
         starts, ends = variants.starts[edits], variants.ends[edits]
-        self._cuts = np.unique(np.concatenate([[0, length], starts, ends]))
+        self._cuts = distinct(np.concatenate([[0, length], starts, ends]))
         self._bases = genome.cut(contig, 0, length)
         self._inserted, self._starts, self._ends = variants.inserted, variants.starts, variants.ends
         sizes = np.diff(variants.inserted.offsets)
@@ -316,11 +317,11 @@ class _Edges:
         wide = handles.astype(np.uint64)
         self._found.append(wide[:-1] << np.uint64(32) | wide[1:])
         if len(self._found) > _PATHS_AT_ONCE:
-            self._found = [np.unique(np.concatenate(self._found))]
+            self._found = [distinct(np.concatenate(self._found))]
 
     def found(self) -> np.ndarray:
         """Return all edges in the form that a graph stores."""
-        keys = np.unique(np.concatenate(self._found))
+        keys = distinct(np.concatenate(self._found))
         return np.stack([keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)], axis=1).astype(
             np.uint32
         )

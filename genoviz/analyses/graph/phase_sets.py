@@ -13,6 +13,7 @@ from math import factorial
 
 import numpy as np
 
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.phased import PhasedVariants
 
 MAX_COMBINATIONS = 128
@@ -119,7 +120,7 @@ def find_phase_clusters(
         if not len(mine[2]) or (mine[2] == mine[2][0]).all():
             continue
         contig_ids = variants.contig_ids[mine[0]]
-        for contig in np.unique(contig_ids).tolist():
+        for contig in distinct(contig_ids).tolist():
             of_contig = contig_ids == contig
             edits_of_sample = _SampleEdits(
                 variants, sample, contig, *(column[of_contig] for column in mine)

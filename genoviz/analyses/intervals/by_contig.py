@@ -14,6 +14,7 @@ import numpy as np
 
 from genoviz.analyses.intervals.linear_coordinates import MARGIN, LinearPair
 from genoviz.backend import Scheduler
+from genoviz.model.columns import distinct
 
 TASK_INTERVALS = 1 << 24
 """Queries and subjects per task, unless a single contig has more: a second or more."""
@@ -99,7 +100,7 @@ def _rows_of_tasks(pair: LinearPair) -> list[tuple[np.ndarray, np.ndarray]]:
         order = np.argsort(tasks, kind="stable")
         rows.append((order, tasks[order]))
     found = []
-    for number in np.unique(numbers[has_both]).tolist():
+    for number in distinct(numbers[has_both]).tolist():
         both = [
             order[np.searchsorted(tasks, number) : np.searchsorted(tasks, number, "right")]
             for order, tasks in rows

@@ -18,6 +18,7 @@ from genoviz.analyses.intervals.linear_coordinates import Strand, ZeroLength, li
 from genoviz.analyses.intervals.pairs import PAIRS_PER_CHUNK, iter_overlap_pairs
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals
+from genoviz.model.columns import distinct
 
 
 def count_split_overlaps(
@@ -74,13 +75,13 @@ def count_split_overlaps(
     last = np.empty(0, np.int64)
     for pairs in iter_overlap_pairs(queries, subjects, pairs_per_chunk=PAIRS_PER_CHUNK, **options):
         keys = of_query[pairs.queries] * n_subjects + of_subject[pairs.subjects]
-        found = np.setdiff1d(keys, last)
+        found = np.setdiff1d(distinct(keys), last, assume_unique=True)
         counts += np.bincount(found // n_subjects, minlength=n_queries)
         # A query whose blocks continue in the next chunk must not count a subject again.
         end = int(pairs.queries[-1])
         is_last = of_query[pairs.queries] == of_query[end]
         before = last[last // n_subjects == of_query[end]]
-        last = np.union1d(before, keys[is_last])
+        last = distinct(np.concatenate([before, keys[is_last]]))
     return counts
 
 

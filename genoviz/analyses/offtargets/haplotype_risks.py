@@ -12,6 +12,7 @@ from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.offtargets.reference import ReferenceSites
 from genoviz.analyses.offtargets.scores import cfd_scores, mit_scores
 from genoviz.analyses.offtargets.summaries import find_scored_guides, first_best
+from genoviz.model.columns import distinct
 
 DEFINITION = (
     "Risk is the highest CFD of a site in any haplotype, less the highest of those that the "
@@ -225,6 +226,6 @@ def _find_copies(
             sites, of = sites[order], of[order]
             of_guide = found.hits.guide_ids[sites]
             is_next = (of[1:] == of[:-1]) & (of_guide[1:] == of_guide[:-1])
-            copies[kind].append(np.unique(sites[1:][is_next]))
+            copies[kind].append(distinct(sites[1:][is_next]))
         first = stop
     return np.concatenate(copies[0]), np.concatenate(copies[1])

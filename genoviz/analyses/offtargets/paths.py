@@ -13,7 +13,7 @@ from genoviz.analyses.graph.query.path_groups import PathGroups, group_paths
 from genoviz.analyses.offtargets.path_places import PathPlaces, SiteMembers, expand_rows
 from genoviz.errors import n_words
 from genoviz.model import PangenomeGraph
-from genoviz.model.columns import expand_counts
+from genoviz.model.columns import distinct, expand_counts
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz.model.sequences.pangenome_index import SharedStretches
 
@@ -175,7 +175,7 @@ class PathOffTargets:
         """
         lengths = self.hits.lengths[places.sites]
         found: list[np.ndarray] = [np.empty(0, np.int32)] * len(places)
-        for length in np.unique(lengths).tolist():
+        for length in distinct(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
             ends, nodes = find_nodes(self.graph, places.paths[rows], places.starts[rows], length)
             for row, first, stop in zip(rows.tolist(), ends[:-1], ends[1:], strict=True):

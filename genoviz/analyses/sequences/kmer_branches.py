@@ -65,13 +65,13 @@ def iter_branches(
         sides = np.zeros(len(ids), np.int8)
         if both_strands:
             other_ids, other_rows = _find(searcher, part.turned(), max_branches)
-            # For k-mers of one length, row ranges are either equal or disjoint.
+            # Row ranges of k-mers of one length are equal or disjoint, so that all keys differ.
             keys, other_keys = (
                 k.astype(np.int64) * searcher.n_symbols + r[:, 0].astype(np.int64)
                 for k, r in ((ids, rows), (other_ids, other_rows))
             )
-            sides[np.isin(keys, other_keys)] = BOTH
-            is_new = ~np.isin(other_keys, keys)
+            sides[np.isin(keys, other_keys, assume_unique=True)] = BOTH
+            is_new = ~np.isin(other_keys, keys, assume_unique=True)
             ids, rows = (
                 np.concatenate(pair)
                 for pair in ((ids, other_ids[is_new]), (rows, other_rows[is_new]))

@@ -17,6 +17,7 @@ from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import in_one_go
+from genoviz.model.columns import distinct
 from genoviz.model.sequences.fm_index import FMIndex
 from genoviz.model.sequences.index_text import IndexText
 
@@ -210,7 +211,7 @@ def hit_contexts(index: FMIndex, hits: KmerHits, *, flank: int = 20) -> HitConte
     check_minimum("flank", flank, 0)
     lengths = hits.ends - hits.starts
     pieces: list[tuple[str, str, str]] = [("", "", "")] * len(lengths)
-    for length in np.unique(lengths).tolist():
+    for length in distinct(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
         cut = cut_around(index.text, hits.contig_ids[rows], hits.starts[rows], length, flank)
         for row, texts in zip(rows.tolist(), cut, strict=True):

@@ -29,7 +29,7 @@ from genoviz.analyses.sequences.kmers import Kmer
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, check_choice
 from genoviz.generators import in_one_go
-from genoviz.model.columns import expand_counts
+from genoviz.model.columns import distinct, expand_counts
 from genoviz.model.sequences.bases import reverse_complement
 from genoviz.model.sequences.pangenome_index import PangenomeIndex
 
@@ -62,7 +62,7 @@ def iter_unit_hits(
     for ranges in _iter_ranges(searcher, queries, max_branches):
         ends = np.cumsum(ranges.counts)
         cuts = np.searchsorted(ends, np.arange(0, ends[-1], _ROWS_PER_BATCH), side="right")
-        bounds = np.unique(np.append(cuts, len(ends)))
+        bounds = distinct(np.append(cuts, len(ends)))
         for first, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             yield _locate(pangenome, searcher, ranges, slice(first, stop))
 

@@ -63,7 +63,7 @@ def locate_sequence(
     here = _find_places(pangenome, one, options)
     there = np.empty(0, np.int64)
     if strand != "forward":
-        there = np.setdiff1d(_find_places(pangenome, other, options), here)
+        there = np.setdiff1d(_find_places(pangenome, other, options), here, assume_unique=True)
     places = np.concatenate([here, there])
     order = np.argsort(places)[:limit]
     strands = np.where(order < len(here), 1, -1).astype(np.int8)

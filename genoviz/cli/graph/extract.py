@@ -265,7 +265,9 @@ def _other_nodes(graph: PangenomeGraph, picked: np.ndarray) -> np.ndarray:
 
     from genoviz.errors import ParameterError
 
-    others = np.setdiff1d(np.arange(graph.n_nodes), picked)
+    is_picked = np.zeros(graph.n_nodes, np.bool_)
+    is_picked[picked] = True
+    others = np.flatnonzero(~is_picked)
     if len(others) == 0:
         raise ParameterError("--inverse leaves no node, for the part is the whole graph")
     return others
@@ -281,11 +283,12 @@ def _find_nodes(
 
     from genoviz.analyses.graph.query.extract import find_region_nodes
     from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighbourhood
+    from genoviz.model.columns import distinct
 
     detour_bp, context_steps, context_bp = around
     picked = find_region_nodes(graph, regions)
     if nodes is not None:
-        picked = np.union1d(picked, _named_nodes(graph, nodes))
+        picked = distinct(np.concatenate([picked, _named_nodes(graph, nodes)]))
     picked = find_detours(graph, picked, max_bp=detour_bp)
     return find_neighbourhood(graph, picked, steps=context_steps, bp=context_bp)
 

@@ -174,10 +174,11 @@ def region_box(
 
     from genoviz.analyses.graph.query.path_positions import find_region_steps
     from genoviz.analyses.graph.query.regions import resolve_region
+    from genoviz.model.columns import distinct
 
     parts = resolve_region(graph, region)
     found: list[np.ndarray] = [find_region_steps(graph, part).nodes for part in parts]
-    ends = drawing.node_ends(np.unique(np.concatenate(found))).reshape(-1, 2)
+    ends = drawing.node_ends(distinct(np.concatenate(found))).reshape(-1, 2)
     ends = ends[np.isfinite(ends).all(axis=1)]
     return (*ends.min(axis=0).tolist(), *ends.max(axis=0).tolist())
 

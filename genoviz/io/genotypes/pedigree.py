@@ -14,6 +14,7 @@ from genoviz.io.genotypes.sample_tables import read_fam
 from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.mixed_model import Descent
 from genoviz.model.genotypes.pedigree import Pedigree, order_by_descent
 
@@ -236,9 +237,13 @@ def read_descent(
         by_known = (1, 16 / 15, 4 / 3, 16 / 11) if kind == "add_sire" else (1, 4 / 3, 4 / 3, 2)
         precisions = np.array(by_known, np.float64)[2 * known[:, 0] + known[:, 1]]
     _check_ancestry(path, animals, np.where(known, parents, -1), n_levels)
-    founders = np.setdiff1d(parents[known], animals)
+    founders = np.setdiff1d(distinct(parents[known]), animals, assume_unique=True)
     notes = _note_founders(path, "parent", founders)
-    strange = np.setdiff1d([] if recorded is None else recorded, [*animals, *founders])
+    strange = np.setdiff1d(
+        distinct([] if recorded is None else recorded),
+        np.concatenate([animals, founders]),
+        assume_unique=True,
+    )
     strange = strange.astype(np.int64)
     if len(strange) and strange[-1] > animals.max() and needed == 4:
         found = f"has no line of {int(strange[-1]) + 1}, which has records, as groups have none"

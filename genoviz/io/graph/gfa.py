@@ -26,6 +26,7 @@ from genoviz.io.graph.gfa_threads import BLOCK, Progress, TextTasks
 from genoviz.io.text import line_errors
 from genoviz.io.text.text_file import open_text
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz.model.columns import distinct
 from genoviz.model.graph.pangenome import MAX_NODES
 
 T = TypeVar("T")
@@ -257,7 +258,7 @@ def _check_text(text: TextTasks, lines: np.ndarray, names: np.ndarray, offsets: 
     if names.max(initial=0) < 128:
         return
     suspects = np.searchsorted(offsets, np.flatnonzero(names >= 128), side="right") - 1
-    for node in np.unique(suspects).tolist():
+    for node in distinct(suspects).tolist():
         try:
             names[offsets[node] : offsets[node + 1]].tobytes().decode()
         except UnicodeDecodeError:

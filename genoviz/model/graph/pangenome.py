@@ -10,6 +10,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError, n_words
 from genoviz.model.byte_strings import ByteStrings
+from genoviz.model.columns import distinct
 from genoviz.model.graph.indexes import (
     Incidence,
     PositionIndex,
@@ -291,7 +292,7 @@ class PangenomeGraph:
         for index in indices:
             if not 0 <= index < self.n_paths:
                 raise ParameterError(f"path {index} is not one of the graph's {self.n_paths:,}")
-        return np.unique(np.array(indices, np.int64))
+        return distinct(np.array(indices, np.int64))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from genoviz.errors import ParameterError, n_words
-from genoviz.model.columns import check_arrays, freeze_arrays
+from genoviz.model.columns import check_arrays, distinct, freeze_arrays
 
 LETTERS = b"ACGTRYSWKMBDHVN"
 
@@ -192,7 +192,7 @@ def cut_stretches(stretches: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     if len(stretches) == 0:
         return np.empty((0, 2), np.int64)
     rows = np.searchsorted(stretches[:, 0], offsets, side="left") - 1
-    cuts = np.unique(offsets[(rows >= 0) & (offsets < stretches[rows, 1])])
+    cuts = distinct(offsets[(rows >= 0) & (offsets < stretches[rows, 1])])
     starts = np.sort(np.concatenate([stretches[:, 0], cuts]))
     ends = np.sort(np.concatenate([stretches[:, 1], cuts]))
     return np.stack([starts, ends], axis=1).astype(np.int64)

@@ -11,6 +11,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.genotypes.relatives import RelatedPairs, relatives
+from genoviz.model.columns import distinct
 from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.samples.relationship_view import (
     MAX_SAMPLES,
@@ -297,4 +298,4 @@ class RelationshipPanel:
             self._choose(self.view.order[[x, y]])
 
     def _choose(self, of_matrix: np.ndarray) -> None:
-        self._state.chosen = np.unique(self.view.samples[of_matrix])
+        self._state.chosen = distinct(self.view.samples[of_matrix])

@@ -8,6 +8,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.pages.offtargets.hits.filter import HitFilter
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.parts.words import n_words
@@ -75,7 +76,7 @@ def region_of(result: SearchResult, row: int) -> PathRegion:
 def highlight_of(result: SearchResult, rows: np.ndarray) -> Highlight:
     """Return hits as a highlight; on a graph, at all their places unless there are too many."""
     hits, names = result.hits, tuple(result.genome.planes.names)
-    guides = np.unique(hits.guide_ids[rows]).tolist()
+    guides = distinct(hits.guide_ids[rows]).tolist()
     title = n_words(len(guides), "guide")
     if len(guides) == 1:
         guide = result.query.guides[guides[0]]

@@ -12,6 +12,7 @@ from genoviz.analyses.offtargets.carriers import count_haplotypes
 from genoviz.analyses.offtargets.haplotype_risks import HaplotypeRisks, haplotype_risks
 from genoviz.analyses.offtargets.paths import PathOffTargets
 from genoviz.analyses.offtargets.reference import ReferenceSites, compare_with_reference
+from genoviz.model.columns import distinct
 
 HAPLOTYPE = "haplotype"
 
@@ -76,8 +77,8 @@ class GraphSites:
             places = self.found.places(rows[part])
             groups = self.haplotypes.of_path[places.paths].astype(np.int64)
             own = hits.guide_ids[places.sites].astype(np.int64) * n + groups
-            pairs.append(np.unique(own[groups >= 0]))
-        owners = np.unique(np.concatenate(pairs)) // max(n, 1)
+            pairs.append(distinct(own[groups >= 0]))
+        owners = distinct(np.concatenate(pairs)) // max(n, 1)
         return np.bincount(owners, minlength=len(hits.guides)).astype(np.int64)
 
     def count_copies(self, rows: np.ndarray) -> np.ndarray:

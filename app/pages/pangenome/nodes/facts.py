@@ -13,6 +13,7 @@ import numpy as np
 from genoviz.analyses.graph.layout.components import find_components
 from genoviz.analyses.graph.query.path_positions import find_node_visits
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import distinct
 from genoviz_app.pages.pangenome.nodes.visits_table import visit_rows
 from genoviz_app.parts.remote_table import MAX_ROWS, TableRows
 from genoviz_app.parts.words import n_words
@@ -82,7 +83,7 @@ class NodeFacts:
 
 def read_node_facts(graph: PangenomeGraph, nodes: np.ndarray) -> NodeFacts:
     """Compute the facts about one or more nodes."""
-    nodes = np.unique(nodes)
+    nodes = distinct(nodes)
     depths = graph.node_depths[nodes]
     n_visits = int(depths.sum())
     is_counted = n_visits <= MAX_COUNTED_VISITS
@@ -98,7 +99,7 @@ def read_node_facts(graph: PangenomeGraph, nodes: np.ndarray) -> NodeFacts:
         n_paths=len(times) if is_counted else None,
         n_copies=np.stack(np.unique(times if len(nodes) == 1 else nodes[:0], return_counts=True)),
         reverse_share=float(visits.is_reverse.mean()) if is_counted and n_visits else float("nan"),
-        n_components=len(np.unique(components)),
+        n_components=len(distinct(components)),
         component=int(components[0]) + 1,
         left=left,
         right=right,

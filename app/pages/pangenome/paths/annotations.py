@@ -14,6 +14,7 @@ from genoviz.analyses.graph.picture.palettes import DARK
 from genoviz.analyses.graph.query.annotate import PlacedAnnotations
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.marks import NodeLabel
 from genoviz_app.parts.annotation_colours import colours_of
@@ -287,7 +288,7 @@ def annotation_rows(placed: PlacedAnnotations) -> TableRows:
 
 def summary_text(placed: PlacedAnnotations) -> str:
     """Return the number of annotations on paths, as one sentence."""
-    n_placed, n_all = len(np.unique(placed.rows)), len(placed.annotations)
+    n_placed, n_all = len(distinct(placed.rows)), len(placed.annotations)
     text = f"{n_placed:,} of {n_words(n_all, 'annotation')} lie on paths"
     more = len(placed) - n_placed
     return f"{text}, {n_words(len(placed), 'place')} in all." if more else f"{text}."

@@ -187,7 +187,7 @@ def iter_growth(
 def find_difference(graph: PangenomeGraph, by: str, first: str, second: str) -> Highlight:
     """Return the nodes that one of two groups visits and the other does not."""
     a, b = (find_group_nodes(graph, by, [name]) for name in (first, second))
-    nodes = np.setxor1d(a, b)
+    nodes = np.setxor1d(a, b, assume_unique=True)
     if not len(nodes):
         raise ParameterError(f"{first} and {second} have the same nodes")
     title = f"{shorten_middle(first, 24)} or {shorten_middle(second, 24)} alone"

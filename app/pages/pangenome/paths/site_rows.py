@@ -12,6 +12,7 @@ from genoviz.analyses.graph.sites.alleles import SiteAlleles, site_alleles
 from genoviz.analyses.graph.sites.kinds import SiteKind
 from genoviz.analyses.graph.sites.results import VariationSites
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.parts.column_widths import POSITION
 from genoviz_app.parts.remote_table import Column, TableRows
 from genoviz_app.parts.words import n_words
@@ -164,12 +165,12 @@ def site_detail(
     region = PathRegion(graph.path_names[sites.reference], *around)
     if site < 0:
         wider = PathRegion(region.path, max(start - 1, 0), min(end + 1, length))
-        nodes = np.unique(find_region_steps(graph, wider).nodes)
+        nodes = distinct(find_region_steps(graph, wider).nodes)
         return SiteDetail(f"No site {place}", region, nodes)
     alleles = site_alleles(graph, sites, site, max_bases=SHOWN_BASES + 1)
     bounds = np.array([sites.sources[site], sites.sinks[site]], np.uint32)
     walks = [walk for own in alleles.walks for walk in own]
-    nodes = np.unique(np.concatenate([bounds, *walks]) >> 1).astype(np.int64)
+    nodes = distinct(np.concatenate([bounds, *walks]) >> 1).astype(np.int64)
     kind = SiteKind(sites.kinds[site]).label
     title = f"{kind[0].upper()}{kind[1:]} {place}"
     return SiteDetail(title, region, nodes, alleles, allele_rows(graph, alleles))

@@ -16,6 +16,7 @@ from genoviz.analyses.graph.sites.search import iter_find_sites
 from genoviz.analyses.graph.sites.table import iter_gap_lines, iter_site_lines
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PangenomeGraph
+from genoviz.model.columns import distinct
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.choice import listed_paths
 from genoviz_app.pages.pangenome.paths.site_rows import (
@@ -203,7 +204,7 @@ class Variation:
         alleles = self.detail.alleles if self.detail is not None else None
         if alleles is None:
             return
-        nodes = np.unique(np.concatenate(alleles.walks[allele]) >> 1).astype(np.int64)
+        nodes = distinct(np.concatenate(alleles.walks[allele]) >> 1).astype(np.int64)
         name = "reference allele" if allele == 0 else f"allele {allele + 1}"
         self._picture.set_mark(ALLELE_MARK, Mark(nodes, ALLELE_COLOUR, name))
 

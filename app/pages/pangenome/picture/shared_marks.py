@@ -11,6 +11,7 @@ import numpy as np
 from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.marks import Mark
@@ -136,7 +137,7 @@ class SharedMarks:
 
 def region_nodes(graph: PangenomeGraph, region: PathRegion) -> np.ndarray:
     """Return the nodes of a region, unique; int64, ascending."""
-    return np.unique(find_region_steps(graph, region).nodes)
+    return distinct(find_region_steps(graph, region).nodes)
 
 
 def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
@@ -149,7 +150,7 @@ def region_parts(graph: PangenomeGraph, region: PathRegion) -> NodeParts:
     """
     steps = find_region_steps(graph, region)
     if len(steps.nodes) > MAX_PARTS:  # partial first and last nodes are negligible
-        return NodeParts(np.unique(steps.nodes))
+        return NodeParts(distinct(steps.nodes))
     lengths = graph.node_lengths[steps.nodes]
     ends = np.array([region.start, max(region.end, region.start + 1)]) - steps.positions[:, None]
     shares = np.clip(ends / np.maximum(lengths, 1)[:, None], 0.0, 1.0)

@@ -15,6 +15,7 @@ from genoviz.analyses.genotypes.variances.covariances import MAX_SOLVING
 from genoviz.backend import Backend, resolve_backend, to_device, to_host
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.chromosomes import chromosome_names
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -92,7 +93,7 @@ def split_chromosomes(
 def _group_chromosomes(genotypes: Genotypes) -> dict[str, np.ndarray]:
     """Return the variants of each chromosome, by its first contig: ``1`` and ``chr1`` are one."""
     ids = genotypes.variants.contig_ids
-    used = np.unique(ids)
+    used = distinct(ids)
     contigs = [genotypes.variants.contigs[k] for k in used.tolist()]
     names = np.array(chromosome_names(contigs, genotypes.n_autosomes), np.str_)
     firsts = np.unique(names, return_index=True)[1]

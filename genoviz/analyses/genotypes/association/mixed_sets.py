@@ -53,6 +53,7 @@ from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
 from genoviz.errors import check_choice
 from genoviz.generators import Progress, in_one_go
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.genotypes import Genotypes
 
 MAX_RETESTED = 512
@@ -118,7 +119,7 @@ def iter_mixed_associate_sets(
     places[kept] = np.arange(taken.n_variants)
     parts = []
     for rows in sets.values():
-        found = np.unique(places[np.asarray(rows, np.int64)])
+        found = distinct(places[np.asarray(rows, np.int64)])
         parts.append(_Part(taken, counts, found[found >= 0], max_maf))
     by_chromosome, is_spread = _split_parts(parts, chromosomes, taken.n_variants, min_variants)
     notes = ()

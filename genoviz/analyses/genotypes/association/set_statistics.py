@@ -25,6 +25,7 @@ from genoviz.analyses.genotypes.association.few_cases import NORMAL_BELOW, z_of_
 from genoviz.analyses.genotypes.association.p_values import log_p_of_mixture, log_p_of_z
 from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.errors import ParameterError
+from genoviz.model.columns import distinct
 
 RHOS = np.array([0.0, 0.01, 0.04, 0.09, 0.16, 0.25, 0.5, 1.0])
 """Shares of burden in SKAT-O, as in R's SKAT with method "optimal.adj"."""
@@ -243,7 +244,7 @@ def _log_p_of_minimum(
     end = min(float(z_of_log_p(np.array(least))) ** 2, float((starts / slopes).min()))
     edges = np.sqrt([0.0, *_bends(starts, slopes, end), end])
     pieces = [np.linspace(a, b, 2 + int((b - a) / _PIECE)) for a, b in pairwise(edges) if b > a]
-    borders = np.unique(np.concatenate(pieces))
+    borders = distinct(np.concatenate(pieces))
     nodes, shares = np.polynomial.legendre.leggauss(_NODES)
     nodes, shares = (1 + nodes) / 2, shares / 2
     # Substitutes x = b - (b - a) (1 - t)^2, since the integrand may end like a square root.

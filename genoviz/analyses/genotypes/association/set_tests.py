@@ -25,6 +25,7 @@ from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import note_left_out, variants_of
 from genoviz.errors import ParameterError, check_choice, check_minimum, n_words
 from genoviz.generators import Progress, in_one_go
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.chromosomes import Kind
 from genoviz.model.genotypes.genotypes import Genotypes
 
@@ -179,8 +180,11 @@ def iter_associate_sets(
     design.check_unexplained()
     null = NullModel(design, is_binary=model == "logistic")
     others = variants_of(genotypes, Kind.X, Kind.Y, Kind.MT)
-    parts = [np.setdiff1d(np.asarray(rows, np.int64), others) for rows in sets.values()]
-    used = np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+    parts = [
+        np.setdiff1d(distinct(np.asarray(rows, np.int64)), others, assume_unique=True)
+        for rows in sets.values()
+    ]
+    used = distinct(np.concatenate([np.empty(0, np.int64), *parts]))
     part = genotypes.take_variants(used)
     if design.n_samples < genotypes.n_samples:
         part = select_samples(part, design.kept)

@@ -14,6 +14,7 @@ from genoviz.analyses.genotypes.prediction.preconditioners import (
     sparse_to_device,
 )
 from genoviz.backend import Backend, load_kernel, to_device, to_host
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.pedigree import Pedigree
 
 if TYPE_CHECKING:
@@ -256,7 +257,7 @@ class GenotypedInverse:
             inverse = inverse_of(*parents, variances, len(pedigree.groups))
             inverse = _add_gamma(inverse, pedigree.gamma).tocsr()
         inner = numbers[genotyped]
-        others = np.setdiff1d(np.arange(inverse.shape[0]), inner)
+        others = np.setdiff1d(np.arange(inverse.shape[0]), inner, assume_unique=True)
         rows = inverse[inner]
         among, across = rows[:, inner], rows[:, others]
         self._backend = backend
@@ -307,10 +308,10 @@ def _relationships_among(
 def _with_ancestors(pedigree: Pedigree, animals: np.ndarray) -> np.ndarray:
     """Return the indices of animals and all their ancestors, ascending."""
     is_kept = np.zeros(len(pedigree), bool)
-    young = np.unique(animals)
+    young = distinct(animals)
     while len(young):
         is_kept[young] = True
-        parents = np.unique(np.concatenate([pedigree.sires[young], pedigree.dams[young]]))
+        parents = distinct(np.concatenate([pedigree.sires[young], pedigree.dams[young]]))
         parents = parents[parents >= 0]
         young = parents[~is_kept[parents]]
     return np.flatnonzero(is_kept)

@@ -22,6 +22,7 @@ from genoviz.analyses.genotypes.prediction.single_step_parts import (
 from genoviz.backend import Backend
 from genoviz.errors import ParameterError, n_words
 from genoviz.generators import last_of
+from genoviz.model.columns import distinct
 from genoviz.model.genotypes.mixed_model import (
     Descent,
     MarkerEffects,
@@ -255,7 +256,7 @@ class MarkerRows:
 
 
 def _check_outbred(pedigree: Pedigree) -> None:
-    parents = np.union1d(pedigree.sires, pedigree.dams)
+    parents = distinct([pedigree.sires, pedigree.dams])
     parents = parents[parents >= 0]
     inbred = parents[inbreeding(pedigree)[parents] > 0]
     if len(inbred):

@@ -11,6 +11,7 @@ from genoviz.analyses.graph.layout.near_stress import measure_joints
 from genoviz.analyses.graph.layout.stress import check_layout
 from genoviz.generators import iter_slices
 from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz.model.columns import distinct
 
 CHORD_BP = 100
 MAX_PAIRS = 10**10
@@ -107,7 +108,7 @@ def _count_crossings(graph: PangenomeGraph, coordinates: np.ndarray) -> int | No
     if int((lasts - np.arange(len(order))).sum()) > MAX_PAIRS:
         return None
     nodes = np.sort(graph.edges.astype(np.int64) >> 1, axis=1)
-    links = np.unique((nodes[:, 0] << 32) | nodes[:, 1])
+    links = distinct((nodes[:, 0] << 32) | nodes[:, 1])
     ends, nodes = ends[order], drawn[order]
 
     def run(first: int, stop: int) -> int:

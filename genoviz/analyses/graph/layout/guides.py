@@ -22,6 +22,7 @@ from genoviz.analyses.graph.layout.guide_walks import (
 )
 from genoviz.analyses.graph.sites.handle_graph import HandleGraph
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import distinct
 
 TAB, COLON, LETTER_N, LETTER_O, LETTER_R, LETTER_S = 9, 58, 78, 79, 82, 83
 N_PIVOTS = 4
@@ -96,7 +97,7 @@ def guide_graph(graph: PangenomeGraph, *, seed: int = 0) -> GuidedGraph:
     guide_steps, guide_bounds = _take_walks(steps, bounds, ~is_hung)
     names = tuple(f"walk {k + 1}" for k in range(len(guide_bounds) - 1))
     guided = _with_paths(with_references, names, guide_steps, np.diff(guide_bounds))
-    n_apart = len(np.unique(steps[~is_guided[steps >> 1]] >> 1)) if has_paths else 0
+    n_apart = len(distinct(steps[~is_guided[steps >> 1]] >> 1)) if has_paths else 0
     note = _describe(n_references, len(is_hung), n_apart)
     return GuidedGraph(guided, n_references, len(is_hung), hung_steps, hung_bounds, note)
 

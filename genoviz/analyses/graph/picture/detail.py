@@ -18,6 +18,7 @@ from genoviz.analyses.graph.picture.fold import Fold, Strip, view_strips
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError, n_words
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import distinct
 
 MIN_BASE_PIXELS = 6.0
 
@@ -171,7 +172,7 @@ def _edges_of(
     index = graph.node_edge_index
     if (index.offsets[nodes + 1] - index.offsets[nodes]).sum() > limit:
         return None
-    edges = np.unique(index.gather(nodes)[0])
+    edges = distinct(index.gather(nodes)[0])
     if drawing.nodes is not None:
         edges = edges[np.isin(graph.edges[edges] >> 1, drawing.nodes).all(axis=1)]
     return edges[_is_first(graph.edges[edges])]

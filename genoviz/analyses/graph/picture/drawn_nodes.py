@@ -16,6 +16,7 @@ from genoviz.backend import Backend, load_kernel, resolve_backend, to_host
 from genoviz.errors import ParameterError, check_minimum, n_words
 from genoviz.kernels.nearest_segment import Aim
 from genoviz.kernels.palette_index import MAX_LINE_WIDTH
+from genoviz.model.columns import distinct
 
 MIN_MARK_WIDTH = 3
 LIVE_PARTS = 12
@@ -168,7 +169,7 @@ class DrawnNodes:
         self._gather()
 
     def _set_nodes(self, nodes: Any) -> None:
-        self._nodes = None if nodes is None else np.unique(check_nodes(nodes, self.n_nodes))
+        self._nodes = None if nodes is None else distinct(check_nodes(nodes, self.n_nodes))
         self._nodes_there = None if nodes is None else place_array(self._nodes, self.backend)
         self._gather()
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError, n_words
 from genoviz.model import Annotations, PangenomeGraph, PathName, PathRegion
+from genoviz.model.columns import distinct
 
 __all__ = ["PlacedAnnotations", "place_annotations"]
 _N_EXAMPLES = 3
@@ -93,7 +94,7 @@ class _Outcome:
                 f"{_count(self.n_outside)} not placed: outside the stretches that the graph has of "
                 "the contig."
             )
-        n_clipped = len(np.unique(rows[is_clipped.astype(bool)]))
+        n_clipped = len(distinct(rows[is_clipped.astype(bool)]))
         if n_clipped:
             notes.append(f"{_count(n_clipped)} cut off where their paths end.")
         return tuple(notes)
@@ -330,7 +331,7 @@ class PlacedAnnotations:
         An empty annotation has the node at its position.
         """
         first, stop = self.step_ranges[place]
-        return np.unique(self.graph.steps[first:stop] >> 1).astype(np.int64)
+        return distinct(self.graph.steps[first:stop] >> 1).astype(np.int64)
 
 
 class _Regions(Sequence):

@@ -11,6 +11,7 @@ from genoviz.analyses.graph.query.neighbourhood import find_detours, find_neighb
 from genoviz.analyses.graph.query.path_positions import check_nodes, find_region_steps
 from genoviz.analyses.graph.query.regions import resolve_region
 from genoviz.model import ByteStrings, PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 
 
 def extract_region(
@@ -67,7 +68,7 @@ def find_region_nodes(
     else:
         regions = [region] if isinstance(region, PathRegion) else region
     found = [find_region_steps(graph, part).nodes for part in regions]
-    nodes = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+    nodes = distinct(np.concatenate([np.empty(0, np.int64), *found]))
     nodes = find_detours(graph, nodes, max_bp=detour_bp)
     return find_neighbourhood(graph, nodes, steps=context_steps, bp=context_bp)
 

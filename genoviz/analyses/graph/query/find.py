@@ -14,6 +14,7 @@ from genoviz.analyses.graph.query.path_positions import find_region_steps
 from genoviz.analyses.graph.query.regions import resolve_region
 from genoviz.errors import ParameterError, n_words
 from genoviz.model import ByteStrings, PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 
 _LOOKS_LIKE_A_PLACE = re.compile(r":\d[\d,]*(-\d[\d,]*)?$")
 
@@ -70,7 +71,7 @@ def find(
     except ParameterError as error:
         regions, complaint = _other_meanings(graph, text), error
     for region in regions[:limit]:
-        nodes = np.unique(find_region_steps(graph, region).nodes)
+        nodes = distinct(find_region_steps(graph, region).nodes)
         found.append(Finding("region", str(region), nodes, region))
     if annotations is not None:
         found += _find_annotations(annotations, text, limit)

@@ -7,6 +7,7 @@ from numba import njit
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import distinct
 
 
 def find_neighbourhood(
@@ -35,18 +36,18 @@ def find_neighbourhood(
             raise ParameterError(f"the {name} is {value:,}, needs to be 0 or more")
     by_steps = _expand(graph, nodes, np.ones(1, np.int64), steps)
     by_bp = _expand(graph, nodes, graph.node_lengths, bp)
-    return np.union1d(by_steps, by_bp)
+    return distinct(np.concatenate([by_steps, by_bp]))
 
 
 def _expand(graph: PangenomeGraph, nodes: np.ndarray, costs: np.ndarray, limit: int) -> np.ndarray:
     """Return the nodes at a distance below ``limit``; nodes on the way add their costs."""
     if limit == 0 or len(nodes) == 0:
-        return np.unique(nodes)
+        return distinct(nodes)
     far = np.iinfo(np.int64).max
     distances = np.full(graph.n_nodes, far, np.int64)
     distances[nodes] = 0
     is_given = distances == 0
-    frontier = np.unique(nodes)
+    frontier = distinct(nodes)
     while len(frontier):
         edges, counts = graph.node_edge_index.gather(frontier)
         own = distances[frontier]
@@ -58,7 +59,7 @@ def _expand(graph: PangenomeGraph, nodes: np.ndarray, costs: np.ndarray, limit: 
         is_better = (reached < limit) & (reached < distances[others])
         others, reached = others[is_better], reached[is_better]
         np.minimum.at(distances, others, reached)
-        frontier = np.unique(others)
+        frontier = distinct(others)
     return np.flatnonzero(distances < far)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from genoviz.analyses.graph.query.annotate import place_annotations
 from genoviz.analyses.graph.query.path_groups import PathGroups, count_node_groups
 from genoviz.model import ByteStrings, Intervals, PangenomeGraph
+from genoviz.model.columns import distinct
 from genoviz.model.intervals.annotations import Annotations, Categories
 
 
@@ -194,7 +195,7 @@ def depths_of_intervals(
         is_counted[paths] = True
     n_paths = np.zeros(len(intervals), np.int64)
     means = np.full(len(intervals), np.nan)
-    for path in np.unique(intervals.contig_ids).tolist():
+    for path in distinct(intervals.contig_ids).tolist():
         rows = np.flatnonzero(intervals.contig_ids == path)
         nodes = (graph.path_steps(path) >> 1).astype(np.int64)
         bounds = np.append(0, np.cumsum(graph.node_lengths[nodes]))
@@ -206,10 +207,10 @@ def depths_of_intervals(
         firsts = np.searchsorted(bounds, starts, "right") - 1
         stops = np.searchsorted(bounds, np.maximum(ends, starts + 1), "left")
         for row, first, stop in zip(rows.tolist(), firsts.tolist(), stops.tolist(), strict=True):
-            there = np.unique(nodes[first:stop])
+            there = distinct(nodes[first:stop])
             steps, _ = graph.node_step_index.gather(there)
             visitors = np.searchsorted(graph.path_offsets, steps, side="right") - 1
-            n_paths[row] = np.count_nonzero(is_counted[np.unique(visitors)])
+            n_paths[row] = np.count_nonzero(is_counted[distinct(visitors)])
     return IntervalDepths(n_paths, means)
 
 

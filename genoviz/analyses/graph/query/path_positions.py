@@ -9,6 +9,7 @@ import numpy as np
 
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph, PathRegion
+from genoviz.model.columns import distinct
 from genoviz.model.graph.indexes import scan_steps
 
 MAX_INDEXED_STEPS = 1 << 26
@@ -184,7 +185,7 @@ def check_nodes(graph: PangenomeGraph, nodes: Iterable[int] | np.ndarray) -> np.
         If the graph has no such node.
     """
     wanted = nodes if isinstance(nodes, np.ndarray) else np.array(list(nodes), np.int64)
-    wanted = np.unique(wanted.astype(np.int64))
+    wanted = distinct(wanted.astype(np.int64))
     wrong = wanted[(wanted < 0) | (wanted >= graph.n_nodes)]
     if len(wrong):
         raise ParameterError(f"node {wrong[0]} is not one of the graph's {graph.n_nodes:,}")

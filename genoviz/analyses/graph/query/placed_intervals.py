@@ -15,6 +15,7 @@ from genoviz.analyses.graph.query.annotate import ContigPaths, find_contig_paths
 from genoviz.analyses.graph.query.path_groups import group_paths
 from genoviz.analyses.graph.query.path_profile import PathProfile
 from genoviz.model import Intervals, PangenomeGraph
+from genoviz.model.columns import distinct
 
 _N_REASONS = 2
 
@@ -178,7 +179,7 @@ def count_groups_of(graph: PangenomeGraph, paths: np.ndarray, *, by: str = "hapl
     """Return the number of groups of the paths; see :func:`group_paths`."""
     has = np.zeros(graph.n_paths, bool)
     has[paths] = True
-    return len(np.unique(group_paths(graph, by).of_path[has]))
+    return len(distinct(group_paths(graph, by).of_path[has]))
 
 
 def stretches_on_path(graph: PangenomeGraph, path: str | int, nodes: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from genoviz.analyses.graph.query.statistics_results import (
 from genoviz.analyses.graph.sites.handle_graph import HandleGraph
 from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout, PangenomeGraph
+from genoviz.model.columns import distinct
 from genoviz.model.sequences.bases import COMPLEMENTS
 
 
@@ -113,7 +114,7 @@ def _edge_part(graph: PangenomeGraph) -> dict:
         "n_edges": len(edges),
         "n_unlisted_edges": n_unlisted,
         "n_loops": int(is_loop.sum()),
-        "n_looped_nodes": len(np.unique(edges[is_loop, 0] >> 1)),
+        "n_looped_nodes": len(distinct(edges[is_loop, 0] >> 1)),
         "n_nondeterministic_edges": (
             int(count_nondeterministic(listed.offsets, listed.targets, bases))
             if has_bases

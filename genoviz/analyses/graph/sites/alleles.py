@@ -13,6 +13,7 @@ from genoviz.analyses.graph.sites.walks import code_nodes, code_walk
 from genoviz.errors import ParameterError
 from genoviz.kernels.splitmix import scramble
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import distinct
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,7 +115,7 @@ def site_alleles(
         lengths=np.array([graph.node_lengths[own >> 1].sum() for own in handles], np.int64),
         counts=counts[rank],
         sequences=spelt,
-        paths=tuple(np.unique(paths[alleles == allele]) for allele in range(len(handles))),
+        paths=tuple(distinct(paths[alleles == allele]) for allele in range(len(handles))),
         traversal_alleles=alleles,
         traversal_paths=paths,
         traversal_steps=steps,
@@ -129,7 +130,7 @@ def _inner_handles(graph: PangenomeGraph, steps: np.ndarray, is_reverse: bool) -
 
 def _code_walks(graph: PangenomeGraph, walks: list[np.ndarray]) -> np.ndarray:
     """Return a number for the sequence of each walk; a walk without bases has a unique one."""
-    nodes = np.unique(np.concatenate([*walks, np.empty(0, np.uint32)]) >> 1).astype(np.int64)
+    nodes = distinct(np.concatenate([*walks, np.empty(0, np.uint32)]) >> 1).astype(np.int64)
     codes = code_nodes(graph, nodes)
     if len(codes) == 0 and len(nodes):
         return np.arange(len(walks))

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from genoviz.model import PangenomeGraph
+from genoviz.model.columns import distinct
 
 _LOW = np.uint64(0xFFFFFFFF)
 
@@ -78,7 +79,7 @@ def _find_unlinked_steps(
     if not counts.any():
         return np.empty((0, 2), np.uint32)
     places = np.concatenate([[0], np.cumsum(counts)])
-    pairs = np.unique(_list_unlinked(graph.steps, graph.path_offsets, offsets, targets, places))
+    pairs = distinct(_list_unlinked(graph.steps, graph.path_offsets, offsets, targets, places))
     return np.stack([pairs >> np.uint64(32), pairs & _LOW], axis=1).astype(np.uint32)
 
 
