@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from genoviz.backend import load_kernel, to_host
 from genoviz.generators import finish
+from genoviz.io.graph.gbwt_builder import build_gbwt
 from genoviz.io.graph.gbz_loops import read_starts
-from genoviz.io.graph.gbz_writer import build_gbwt
 from genoviz.kernels.gbwt import FAULTS, NO_STEP
 from tests.graphs import make_graph
 from tests.oracles.gbwt import read_sequences
@@ -63,6 +65,39 @@ def test_paths_are_those_of_the_slow_reader(backend, seed):
         assert decoded.path_offsets.tolist() == graph.path_offsets.tolist()
         assert decoded.steps.tolist() == [node - 6 for path in slow[::2] for node in path]
         assert decoded.steps.tolist() == graph.steps.tolist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ranges_that_no_path_leaves_are_sorted_apart(seed):
+    """The records are those of all ranges at once, and the paths those of the graph."""
+    generator = np.random.default_rng(seed)
+    # Nodes 1, 22, 43, 64 and 65 are on no path, and the ranges of paths do not follow their order.
+    paths = []
+    for shift in generator.permutation([2, 23, 44, 66]).tolist():
+        for path in draw_paths(seed + shift, 20):
+            signs, nodes = np.sign(path), np.abs(path)
+            paths.append((signs * (nodes + shift - 1)).tolist())
+    paths = [paths[k] for k in generator.permutation(len(paths)).tolist()]
+    graph = make_graph([1] * 86, paths)
+    # Not every number is a node.
+    slots = np.arange(86) + (np.arange(86) > 30) + 2 * (np.arange(86) > 60)
+    whole = build_gbwt(graph, slots, 3, part_steps=1 << 40)
+    apart = [build_gbwt(graph, slots, 3, part_steps=n_steps) for n_steps in (1, 400, 800)]
+    for records in apart:
+        assert np.array_equal(records.data, whole.data)
+        assert np.array_equal(records.record_bytes, whole.record_bytes)
+    slow = read_sequences(whole.data.tobytes(), whole.record_bytes.tolist(), 5)
+    expected = slots[graph.steps >> 1] << 1 | (graph.steps & 1)
+    assert [node - 6 for path in slow[::2] for node in path] == expected.tolist()
+
+
+def test_links_of_paths_that_the_graph_lacks_are_found():
+    records = make_records(draw_paths(4, 50), 50)[1]
+    without = make_graph([1] * 50, draw_paths(4, 50))
+    without = dataclasses.replace(without, edges=without.edges[::3])
+    found = build_gbwt(without, np.arange(50), 3, part_steps=1)
+    assert np.array_equal(found.data, records.data)
+    assert np.array_equal(found.record_bytes, records.record_bytes)
 
 
 def test_records_that_write_nothing_are_left_out(backend):

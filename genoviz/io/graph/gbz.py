@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -181,9 +182,10 @@ def _parse_file(
                 "Paths begin, end or branch within segments: nodes are shown as they are stored."
             )
         translation = kept
-    graph = yield from build_graph(
-        reader, index, names, record_starts, slots, edges, data, offsets, translation, notes, kernel
-    )
+    nodes = yield from make_nodes(reader, index, slots, edges, data, offsets, translation)
+    # Before the paths take most of the memory.
+    del slots, edges, data, offsets, translation
+    graph = yield from build_graph(reader, index, names, record_starts, nodes, notes, kernel)
     return graph
 
 
@@ -235,28 +237,33 @@ def check_name(
         )
 
 
-def build_graph(
+class GraphNodes(NamedTuple):
+    """The nodes of a graph, and the handle that each visit of a record writes, by place."""
+
+    names: ByteStrings
+    lengths: np.ndarray
+    edges: np.ndarray
+    bases: ByteStrings | None
+    handles: np.ndarray
+
+
+def make_nodes(
     reader: ElementReader,
     index: GbwtIndex,
-    names: PathFields | None,
-    record_starts: np.ndarray,
     slots: np.ndarray,
     edges: np.ndarray,
     data: np.ndarray | None,
     offsets: np.ndarray,
     translation: Segments | None,
-    notes: list[str],
-    kernel: ModuleType,
-) -> Generator[Progress, None, PangenomeGraph]:
-    """Return the graph of nodes or of segments."""
+) -> Generator[Progress, None, GraphNodes]:
+    """Return the nodes of the graph: stored nodes, or segments."""
     n_slots = index.n_slots
     ranks = np.full(n_slots, NO_STEP, np.uint32)
     handles = np.full(2 * n_slots, NO_STEP, np.uint32)
     if translation is None:
         ranks[slots] = np.arange(len(slots), dtype=np.uint32)
         first, last = slots, slots
-        node_names = _integer_names(index.first_node, n_slots, slots)
-        is_inner = None
+        names = _integer_names(index.first_node, n_slots, slots)
     else:
         is_there = np.zeros(n_slots, np.bool_)
         is_there[slots] = True
@@ -264,46 +271,57 @@ def build_graph(
         first, last = translation.bounds[:-1][kept], translation.bounds[1:][kept] - 1
         owners, within = expand_counts(last - first + 1)
         ranks[first[owners] + within] = owners
-        node_names = translation.names.take(kept)
-        yield from _check_segment_names(reader, node_names)
+        names = translation.names.take(kept)
+        yield from _check_segment_names(reader, names)
         is_inner = (ranks[edges[:, 0] >> 1] == ranks[edges[:, 1] >> 1]) & (
             edges[:, 1] == edges[:, 0] + 2
         )
+        if is_inner.any():
+            edges = edges[~is_inner]
     handles[first] = ranks[first] << 1
     handles[2 * n_slots - 1 - last] = ranks[last] << 1 | 1
-    if is_inner is not None and is_inner.any():
-        edges = edges[~is_inner]
     edges = (ranks[edges >> 1] << 1 | (edges & 1)).astype(np.uint32)
     lengths = offsets[last + 1] - offsets[first]
     bases = None if data is None else _take_bases(data, offsets, first, last, lengths)
-    del offsets, data, ranks
+    return GraphNodes(names, lengths, edges, bases, handles)
+
+
+def build_graph(
+    reader: ElementReader,
+    index: GbwtIndex,
+    names: PathFields | None,
+    record_starts: np.ndarray,
+    nodes: GraphNodes,
+    notes: list[str],
+    kernel: ModuleType,
+) -> Generator[Progress, None, PangenomeGraph]:
+    """Return the graph: decode the paths."""
     source = index.data, index.record_bytes, index.offset, record_starts
     starts = index.starts
     if starts is None:
         starts = gbz_loops.read_starts(*source, index.n_sequences)
     if starts is None:
         raise reader.refuse("has damaged starts of paths in its GBWT")
-    decoding = kernel.iter_decode_paths(*source, handles, starts)
+    decoding = kernel.iter_decode_paths(*source, nodes.handles, starts)
     n_bytes = len(reader.content)
     decoded = yield from report(
         decoding, lambda step: (step[0], n_bytes * step[1] // max(step[2], 1), n_bytes)
     )
     if decoded.fault:
         raise reader.refuse(f"is damaged: {FAULTS[decoded.fault]}")
-    del handles, record_starts
     decoded = DecodedPaths(*map(to_host, decoded))
-    path_names, walks = name_paths(reader, names, decoded, lengths)
+    path_names, walks = name_paths(reader, names, decoded, nodes.lengths)
     references = index.tags.get("reference_samples", "").split()
     if references:
         notes.append(f"Reference samples of the file: {', '.join(references)}.")
     return PangenomeGraph(
-        node_names,
-        lengths,
-        edges,
+        nodes.names,
+        nodes.lengths,
+        nodes.edges,
         path_names,
         decoded.path_offsets,
         decoded.steps,
-        bases,
+        nodes.bases,
         tuple(notes),
         walks=walks,
     )

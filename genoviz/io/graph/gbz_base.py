@@ -37,6 +37,7 @@ from genoviz.io.graph.gbz import (
     build_graph,
     check_name,
     iter_read_saved,
+    make_nodes,
     measure_visits,
 )
 from genoviz.io.graph.gbz_parts import GbwtIndex, PathFields, StoredPath, find_slots
@@ -244,8 +245,8 @@ def _parse(
     yield from check_name(reader, tags["gbz_"], index, slots, edges, bases.data, offsets)
     fields = _name_fields(paths)
     kept = bases.data if sequences else None
-    rest = edges, kept, offsets, None, [], kernel
-    graph = yield from build_graph(reader, index, fields, record_starts, slots, *rest)
+    nodes = yield from make_nodes(reader, index, slots, edges, kept, offsets, None)
+    graph = yield from build_graph(reader, index, fields, record_starts, nodes, [], kernel)
     return graph
 
 

@@ -13,7 +13,7 @@ from numba import njit
 LETTER_L, LETTER_S, TAB, NEWLINE, PLUS, MINUS, ZERO = 76, 83, 9, 10, 43, 45, 48
 _MAX_DIGITS = 20
 _RECORDS_PER_TASK = 1 << 18
-_NODES_PER_HASH = 1 << 20
+_NODES_PER_HASH = 1 << 16
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os import PathLike
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -12,6 +12,7 @@ from genoviz.errors import ParameterError
 from genoviz.generators import finish
 from genoviz.io.files.replace_file import replace_file
 from genoviz.io.graph import gbz_loops
+from genoviz.io.graph.gbwt_builder import GbwtRecords, build_gbwt
 from genoviz.io.graph.gbz_parts import (
     GBWT_TAG,
     GBZ_TAG,
@@ -31,18 +32,11 @@ from genoviz.io.graph.simple_sds import (
     sds_strings,
 )
 from genoviz.model import ByteStrings, PangenomeGraph
+from genoviz.model.columns import distinct
 
 _MAX_DIGITS, _MAX_SPARSE = 9, 4
 _SOURCE = "genoviz"
-_END = 0xFFFFFFFF
-
-
-class GbwtRecords(NamedTuple):
-    """A GBWT: records of nodes in both orientations, as `genoviz.kernels.gbwt` takes them."""
-
-    data: np.ndarray
-    record_bytes: np.ndarray
-    alphabet_offset: int
+_ZERO = ord("0")
 
 
 def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> int:
@@ -73,35 +67,45 @@ def write_gbz(graph: PangenomeGraph, path: str | PathLike[str]) -> int:
         raise ParameterError(f"node {name!r} is on no path; a GBZ has nodes of paths alone")
     metadata = b"".join(_metadata_parts(graph))
     first, slots, has_names = _find_ids(graph.node_names)
-    n_slots = int(slots[-1]) + 1
     records = build_gbwt(graph, slots, first)
-    parts: list[bytes] = [sds_header(GBZ_TAG, 1), sds_element(0)]
-    sequences = _spread(graph.node_sequences, slots, n_slots)
     links, _ = gbz_loops.list_edges(*records)
-    naming = gbz_loops.iter_stable_name(sequences.data, sequences.offsets, slots, links, first)
-    parts += _tags({NAME_TAG: finish(naming), "source": _SOURCE})
-    parts += _gbwt_parts(graph, records, metadata)
-    parts += [
-        sds_header(GRAPH_TAG, 3),
-        sds_element(graph.n_nodes),
-        sds_element(3 if has_names else 2),
-    ]
-    parts += sds_strings(sequences)
-    parts += sds_strings(graph.node_names if has_names else ByteStrings.from_texts(()))
-    parts += sds_integer_set(np.arange(n_slots * has_names) + 1, (n_slots + 1) * has_names)
     with replace_file(path) as file:
-        for part in parts:
+        for part in _iter_parts(graph, metadata, records, links, slots, first, has_names):
             file.write(part)
     links_of_graph = slots[graph.edges >> 1] << 1 | (graph.edges & 1)
-    return len(np.setdiff1d(_link_keys(links_of_graph), _link_keys(links)))
+    lost = np.setdiff1d(_link_keys(links_of_graph), _link_keys(links), assume_unique=True)
+    return len(lost)
+
+
+def _iter_parts(
+    graph: PangenomeGraph,
+    metadata: bytes,
+    records: GbwtRecords,
+    links: np.ndarray,
+    slots: np.ndarray,
+    first: int,
+    has_names: bool,
+) -> Iterator[bytes]:
+    """Yield the file, piece by piece."""
+    n_slots = int(slots[-1]) + 1
+    sequences = _spread(graph.node_sequences, slots, n_slots)
+    naming = gbz_loops.iter_stable_name(sequences.data, sequences.offsets, slots, links, first)
+    yield from (sds_header(GBZ_TAG, 1), sds_element(0))
+    yield from _tags({NAME_TAG: finish(naming), "source": _SOURCE})
+    yield from _gbwt_parts(graph, records, metadata)
+    yield from (sds_header(GRAPH_TAG, 3), sds_element(graph.n_nodes))
+    yield sds_element(3 if has_names else 2)
+    yield from sds_strings(sequences)
+    yield from sds_strings(graph.node_names if has_names else ByteStrings.from_texts(()))
+    yield from sds_integer_set(np.arange(n_slots * has_names) + 1, (n_slots + 1) * has_names)
 
 
 def _link_keys(links: np.ndarray) -> np.ndarray:
-    """Return a number for each link, the same in both directions."""
+    """Return a number for each link, the same in both directions; ascending."""
     links = links.astype(np.uint64)
     keys = links[:, 0] << np.uint64(32) | links[:, 1]
     links = links[:, ::-1] ^ np.uint64(1)
-    return np.minimum(keys, links[:, 0] << np.uint64(32) | links[:, 1])
+    return distinct(np.minimum(keys, links[:, 0] << np.uint64(32) | links[:, 1]))
 
 
 def _find_ids(names: ByteStrings) -> tuple[int, np.ndarray, bool]:
@@ -113,10 +117,20 @@ def _find_ids(names: ByteStrings) -> tuple[int, np.ndarray, bool]:
     lengths = names.lengths
     is_plain = digits.all() and lengths.min() > 0 and lengths.max() <= _MAX_DIGITS
     if is_plain and (names.data[names.offsets[:-1]] != ord("0")).all():
-        ids = np.array([int(name) for name in names], np.int64)
+        ids = np.empty(len(names), np.int64)
+        _read_numbers(names.data, names.offsets, ids)
         if (np.diff(ids) > 0).all() and ids[-1] - ids[0] < _MAX_SPARSE * len(ids):
             return int(ids[0]), ids - ids[0], False
     return 1, np.arange(len(names)), True
+
+
+@njit(nogil=True, cache=True)
+def _read_numbers(data, offsets, out):
+    for i in range(len(out)):
+        value = np.int64(0)
+        for k in range(offsets[i], offsets[i + 1]):
+            value = 10 * value + data[k] - _ZERO
+        out[i] = value
 
 
 def _spread(sequences: ByteStrings, slots: np.ndarray, n_slots: int) -> ByteStrings:
@@ -132,7 +146,7 @@ def _gbwt_parts(graph: PangenomeGraph, records: GbwtRecords, metadata: bytes) ->
     numbers = (2 * graph.n_paths, size, records.alphabet_offset, alphabet_size, 7)
     parts = [sds_header(GBWT_TAG, 5), *map(sds_element, numbers), *_tags({"source": _SOURCE})]
     parts += sds_integer_set(records.record_bytes[:-1], len(records.data))
-    parts += sds_bytes(records.data.tobytes())
+    parts += sds_bytes(records.data)
     return [*parts, sds_element(0), sds_element(len(metadata) // 8), metadata]
 
 
@@ -174,262 +188,3 @@ def _tags(tags: dict[str, str]) -> list[bytes]:
     return sds_strings(
         ByteStrings.from_texts(text for pair in sorted(tags.items()) for text in pair)
     )
-
-
-# The GBWT -------------------------------------------------------------------------------------
-
-
-def build_gbwt(graph: PangenomeGraph, slots: np.ndarray, first: int) -> GbwtRecords:
-    """Return the GBWT of all paths in both directions.
-
-    Visits are sorted record by record. One round is enough if all paths run in one direction
-    through the nodes; each place where a path turns back may require another round.
-
-    Parameters
-    ----------
-    graph
-        The graph.
-    slots
-        int64, shape (n_nodes,), ascending: node ``i`` has the number ``first + slots[i]``.
-    first
-        The smallest number of a node.
-    """
-    n_slots = int(slots[-1]) + 1
-    walk, bounds = _double_paths(graph.steps, graph.path_offsets, slots)
-    froms, tos = _list_links(graph.edges, slots)
-    edge_starts = np.searchsorted(froms, np.arange(2 * n_slots + 1))
-    taken, counts, n_missing = _find_edges(walk, bounds, edge_starts, tos)
-    if n_missing:
-        froms, tos = _list_taken(walk, bounds)
-        edge_starts = np.searchsorted(froms, np.arange(2 * n_slots + 1))
-        taken, counts, _ = _find_edges(walk, bounds, edge_starts, tos)
-    sizes = np.bincount(walk, minlength=2 * n_slots).astype(np.int64)
-    record_starts = np.append(0, np.cumsum(sizes))
-    firsts = walk[bounds[:-1][np.diff(bounds) > 0]]
-    n_starts = np.bincount(firsts, minlength=2 * n_slots)
-    # Visits of a node come from the endmarker first, then from other nodes in order.
-    order = np.lexsort((froms, tos))
-    before = np.cumsum(counts[order]) - counts[order]
-    base = before - before[np.searchsorted(tos[order], tos[order])]
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = base + n_starts[tos[order]]
-    visits = np.empty(len(walk), np.int64)
-    _place_by_number(walk, bounds, taken, ranks, tos, record_starts, visits)
-    handles, stale = _in_passing_order(n_slots), np.ones(2 * n_slots, np.bool_)
-    while stale.any():
-        _order_visits(handles, stale, taken, ranks, tos, edge_starts, record_starts, visits)
-    data, record_bytes = _encode(
-        visits, taken, ranks, tos, edge_starts, counts, record_starts, 2 * first - 1
-    )
-    start, stop = _encode_starts(walk, bounds, 2 * first)
-    data = np.concatenate([start[:stop], data])
-    return GbwtRecords(data, np.append(0, record_bytes + stop), 2 * first - 1)
-
-
-def _in_passing_order(n_slots: int) -> np.ndarray:
-    """Return forward handles in ascending order of nodes, then reverse ones in descending order."""
-    forward = 2 * np.arange(n_slots)
-    return np.append(forward, forward[::-1] + 1)
-
-
-def _list_links(edges: np.ndarray, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sources and targets of all links in both directions, sorted."""
-    links = (slots[edges >> 1] << 1 | (edges & 1)).astype(np.uint64)
-    pairs = np.concatenate([links, links[:, ::-1] ^ np.uint64(1)])
-    return _split_keys(np.unique(pairs[:, 0] << np.uint64(32) | pairs[:, 1]))
-
-
-def _list_taken(walk: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sources and targets of all links on paths, sorted."""
-    steps = walk.astype(np.uint64)
-    is_last = np.zeros(len(walk), np.bool_)
-    is_last[bounds[1:][np.diff(bounds) > 0] - 1] = True
-    return _split_keys(np.unique((steps[:-1] << np.uint64(32) | steps[1:])[~is_last[:-1]]))
-
-
-def _split_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return (keys >> np.uint64(32)).astype(np.int64), (keys & np.uint64(_END)).astype(np.int64)
-
-
-@njit(nogil=True, cache=True)
-def _double_paths(steps, path_offsets, slots):
-    """Return the handles of each path and of its reverse, and the start of each."""
-    n_paths = len(path_offsets) - 1
-    walk, bounds = np.empty(2 * len(steps), np.uint32), np.zeros(2 * n_paths + 1, np.int64)
-    for path in range(n_paths):
-        first, last = path_offsets[path], path_offsets[path + 1]
-        start, middle = 2 * first, first + last
-        bounds[2 * path + 1], bounds[2 * path + 2] = middle, 2 * last
-        for k in range(last - first):
-            step = steps[first + k]
-            handle = np.uint32(slots[step >> 1] << 1 | (step & 1))
-            walk[start + k] = handle
-            walk[2 * last - 1 - k] = handle ^ np.uint32(1)
-    return walk, bounds
-
-
-@njit(nogil=True, cache=True)
-def _find_edges(walk, bounds, edge_starts, tos):
-    """Return the link of each visit (-1 at an end), the visits of each link, and misses."""
-    taken, counts = np.full(len(walk), -1, np.int32), np.zeros(len(tos), np.int64)
-    n_missing = 0
-    for sequence in range(len(bounds) - 1):
-        for i in range(bounds[sequence], bounds[sequence + 1] - 1):
-            low, stop = edge_starts[walk[i]], edge_starts[walk[i] + 1]
-            high, to = stop, walk[i + 1]
-            while low < high:
-                middle = (low + high) >> 1
-                if tos[middle] < to:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < stop and tos[low] == to:
-                taken[i] = low
-                counts[low] += 1
-            else:
-                n_missing += 1
-    return taken, counts, n_missing
-
-
-@njit(nogil=True, cache=True)
-def _place_by_number(walk, bounds, taken, ranks, tos, record_starts, visits):
-    """Put the visits of each link, and the first visits, into their range, by number."""
-    n_starts = np.zeros(len(record_starts) - 1, np.int64)
-    n_taken = np.zeros(len(tos), np.int64)
-    for sequence in range(len(bounds) - 1):
-        for visit in range(bounds[sequence], bounds[sequence + 1]):
-            handle = walk[visit]
-            if visit == bounds[sequence]:
-                rank = n_starts[handle]
-                n_starts[handle] += 1
-            else:
-                edge = taken[visit - 1]
-                rank = ranks[edge] + n_taken[edge]
-                n_taken[edge] += 1
-            visits[record_starts[handle] + rank] = visit
-
-
-@njit(nogil=True, cache=True)
-def _order_visits(handles, stale, taken, ranks, tos, edge_starts, record_starts, visits):
-    """Put the visits that come from each stale record into that record's order.
-
-    A record is stale if its own order has changed since.
-    """
-    nexts = np.empty(len(tos), np.int64)
-    for handle in handles:
-        if not stale[handle]:
-            continue
-        stale[handle] = False
-        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
-            nexts[edge] = record_starts[tos[edge]] + ranks[edge]
-        # A copy, because a node may have a link to itself.
-        for visit in visits[record_starts[handle] : record_starts[handle + 1]].copy():
-            edge = taken[visit]
-            if edge >= 0:
-                if visits[nexts[edge]] != visit + 1:
-                    visits[nexts[edge]] = visit + 1
-                    stale[tos[edge]] = True
-                nexts[edge] += 1
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _put_code(value, out, n):
-    while value >= 128:
-        out[n] = (value & 127) | 128
-        value >>= 7
-        n += 1
-    out[n] = value
-    return n + 1
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _put_run(edge, length, sigma, out, n):
-    if sigma >= 255:
-        return _put_code(length - 1, out, _put_code(edge, out, n))
-    threshold = 256 // sigma
-    if length < threshold:
-        out[n] = edge + sigma * (length - 1)
-        return n + 1
-    out[n] = edge + sigma * (threshold - 1)
-    return _put_code(length - threshold, out, n + 1)
-
-
-@njit(nogil=True, cache=True)
-def _grown(out, n, n_more):
-    if n + n_more <= len(out):
-        return out
-    larger = np.empty(2 * len(out) + n_more, np.uint8)
-    for k in range(n):
-        larger[k] = out[k]
-    return larger
-
-
-@njit(nogil=True, cache=True)
-def _encode(visits, taken, ranks, tos, edge_starts, counts, record_starts, alphabet_offset):
-    """Return the records of all handles, and the bounds of each."""
-    n_handles = len(record_starts) - 1
-    out, n = np.empty(1 << 16, np.uint8), 0
-    record_bytes = np.empty(n_handles + 1, np.int64)
-    outranks = np.empty(len(tos), np.int64)
-    for handle in range(n_handles):
-        record_bytes[handle] = n
-        first, last = record_starts[handle], record_starts[handle + 1]
-        sigma = 0
-        for place in range(first, last):
-            if taken[visits[place]] < 0:
-                sigma = 1
-                break
-        ends_here = sigma
-        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
-            outranks[edge] = sigma
-            sigma += counts[edge] > 0
-        out = _grown(out, n, 20 * sigma + 20)
-        n = _put_code(sigma, out, n)
-        if ends_here:
-            out[n] = out[n + 1] = 0
-            n += 2
-        node = 0
-        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
-            if counts[edge] > 0:
-                to = tos[edge] + 1 + alphabet_offset
-                n = _put_code(ranks[edge], out, _put_code(to - node, out, n))
-                node = to
-        place = first
-        while place < last:
-            edge = taken[visits[place]]
-            stop = place + 1
-            while stop < last and taken[visits[stop]] == edge:
-                stop += 1
-            out = _grown(out, n, 20)
-            n = _put_run(0 if edge < 0 else outranks[edge], stop - place, sigma, out, n)
-            place = stop
-    record_bytes[n_handles] = n
-    return out[:n].copy(), record_bytes
-
-
-def _encode_starts(walk: np.ndarray, bounds: np.ndarray, first: int) -> tuple[np.ndarray, int]:
-    """Return the endmarker's record and its length."""
-    is_empty = np.diff(bounds) == 0
-    nodes = np.zeros(len(bounds) - 1, np.int64)
-    nodes[~is_empty] = walk[bounds[:-1][~is_empty]].astype(np.int64) + first
-    targets, edges = np.unique(nodes, return_inverse=True)
-    out = np.empty(20 * (len(targets) + len(nodes) + 1), np.uint8)
-    return out, _put_starts(targets, edges, out)
-
-
-@njit(nogil=True, cache=True)
-def _put_starts(targets, edges, out):
-    n = _put_code(len(targets), out, 0)
-    node = 0
-    for target in targets:
-        n = _put_code(target - node, out, n)
-        n = _put_code(0, out, n)
-        node = target
-    k = 0
-    while k < len(edges):
-        stop = k + 1
-        while stop < len(edges) and edges[stop] == edges[k]:
-            stop += 1
-        n = _put_run(edges[k], stop - k, len(targets), out, n)
-        k = stop
-    return n

@@ -22,6 +22,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES, show_bytes
 from genoviz.model import ByteStrings
+from genoviz.model.columns import iter_slices
 
 ZSTD_MAGIC = 0xFD2FB528
 _MAX_PACKED = 1 << 17  # Zstandard packs 128 kB of one byte into four bytes.
@@ -255,20 +256,20 @@ def sds_element(value: int) -> bytes:
     return int(value).to_bytes(8, "little")
 
 
-def sds_bytes(content: bytes) -> list[bytes]:
+def sds_bytes(content: bytes | np.ndarray) -> list[bytes | memoryview]:
     """Return a vector of bytes."""
-    return [sds_element(len(content)), content, bytes(-len(content) % 8)]
+    return [sds_element(len(content)), memoryview(content), bytes(-len(content) % 8)]
 
 
-def _sds_bits(words: np.ndarray, n: int) -> list[bytes]:
-    return [sds_element(n), sds_element(len(words)), words.astype("<u8").tobytes()]
+def _sds_bits(words: np.ndarray, n: int) -> list[bytes | memoryview]:
+    return [sds_element(n), sds_element(len(words)), words.astype("<u8", copy=False).data]
 
 
 def sds_integers(values: np.ndarray, width: int | None = None) -> list[bytes]:
     """Return an integer vector."""
     width = width or max(int(values.max(initial=0)).bit_length(), 1)
     words = np.zeros((len(values) * width + 63) >> 6, np.uint64)
-    _pack(values.astype(np.uint64), width, words)
+    _pack(values if values.dtype == np.uint8 else values.astype(np.uint64), width, words)
     return [sds_element(len(values)), sds_element(width), *_sds_bits(words, len(values) * width)]
 
 
@@ -293,7 +294,14 @@ def sds_integer_set(values: np.ndarray, length: int) -> list[bytes]:
 
 def sds_strings(strings: ByteStrings) -> list[bytes]:
     """Return an array of strings."""
-    alphabet, ranks = np.unique(strings.data, return_inverse=True)
+    is_used, ranks = np.zeros(256, np.bool_), np.empty(len(strings.data), np.uint8)
+    # In slices, as indices of each letter take eight times its memory.
+    for part in iter_slices(len(ranks)):
+        is_used[strings.data[part]] = True
+    places = (np.cumsum(is_used) - 1).astype(np.uint8)
+    for part in iter_slices(len(ranks)):
+        ranks[part] = places[strings.data[part]]
+    alphabet = np.flatnonzero(is_used).astype(np.uint8)
     parts = sds_integer_set(strings.offsets[:-1], int(strings.offsets[-1]) + 1)
     return [*parts, *sds_bytes(alphabet.tobytes()), *sds_integers(ranks)]
 
@@ -301,8 +309,8 @@ def sds_strings(strings: ByteStrings) -> list[bytes]:
 @njit(nogil=True, cache=True)
 def _pack(values, width, words):
     for i in range(len(values)):
-        bit = i * width
+        bit, value = i * width, np.uint64(values[i])
         word, shift = bit >> 6, np.uint64(bit & 63)
-        words[word] |= values[i] << shift
+        words[word] |= value << shift
         if shift + np.uint64(width) > np.uint64(64):
-            words[word + 1] |= values[i] >> (np.uint64(64) - shift)
+            words[word + 1] |= value >> (np.uint64(64) - shift)
