@@ -78,17 +78,25 @@ def test_places_that_no_layout_comes_to_are_refused(tmp_path, name, place):
 
 
 @pytest.mark.parametrize("name", ["x.lay", "x.tsv"])
-def test_a_node_across_the_whole_layout_is_noted(tmp_path, name):
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (18.0, ""),
+        (90.0, ""),  # of an extent of 300, and a quarter of that is 75
+        (93.5, "drawn 76 bp long, 26% of"),
+        (12_345.0, "drawn 12,328 bp long, 100% of"),
+        (-12_345.0, "drawn 12,362 bp long, 98% of"),
+    ],
+)
+def test_a_node_far_longer_than_its_bp_is_noted(tmp_path, name, end, words):
     coordinates = line_of_nodes()
+    coordinates[17, 1, 0] = end
     write_layout(GraphLayout(coordinates), tmp_path / name)
-    assert read_layout(tmp_path / name, graph_of(300)).note == ""
-    coordinates = line_of_nodes()
-    coordinates[17, 1, 0] = 12_345.0
-    write_layout(GraphLayout(coordinates), tmp_path / name)
-    assert read_layout(tmp_path / name, graph_of(300)).note == (
-        "Node '18' of 1 bp is drawn 12,328 bp long, across the whole layout: "
-        f"{name} may be damaged."
+    sentence = (
+        f"Node '18' of 1 bp is {words} the layout's extent: {name} may be damaged, or its layout"
+        " unfinished."
     )
+    assert read_layout(tmp_path / name, graph_of(300)).note == (sentence if words else "")
 
 
 @pytest.mark.parametrize("start", list("dugrh"))
