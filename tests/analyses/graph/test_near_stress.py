@@ -56,6 +56,14 @@ def test_nodes_are_coloured_by_the_logarithm_of_their_stress():
         make_colouring(graph, ColourChoice("stress"))
 
 
+def test_the_legend_says_of_which_nodes_there_is_no_stress():
+    graph = make_graph([10] * 4, [[1, 2, 3]])  # the third node is the last, the fourth on no path
+    ends = np.random.default_rng(1).normal(0, 60, (4, 2, 2))
+    colouring = make_colouring(graph, ColourChoice("stress"), layout=GraphLayout(ends))
+    assert np.isnan(colouring.node_values).tolist() == [False, False, True, True]
+    assert colouring.missing == "on no path, or at the end of one"
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("reach", [1, 3, 100])
 def test_stress_of_steps_nodes_and_paths_is_that_of_a_plain_version(backend, seed, reach):

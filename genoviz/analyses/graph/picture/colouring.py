@@ -174,8 +174,9 @@ _OF_GRAPH: dict[str, Callable[[PangenomeGraph], Colouring]] = {
 def by_stress(stress: np.ndarray) -> Colouring:
     """Colour by the path stress of near steps on a node; float64, (n_nodes,), NaN for none.
 
-    The ramp ends at stress 0.0001 (distances right to 1 %) and at 10 (distances wrong by three
-    times their length). Values beyond get the colours of the ends.
+    A node has none if no step on it has a later one in its path, as `near_stress` measures. The
+    ramp ends at stress 0.0001 (distances right to 1 %) and at 10 (distances wrong by three times
+    their length). Values beyond get the colours of the ends.
     """
     with np.errstate(divide="ignore"):
         values = np.clip(np.log10(stress), *STRESS_LIMITS)
@@ -184,7 +185,7 @@ def by_stress(stress: np.ndarray) -> Colouring:
         "Path stress of near steps (log10)",
         ramp="depth",
         limits=STRESS_LIMITS,
-        missing="no two steps of a path",
+        missing="on no path, or at the end of one",
     )
 
 
