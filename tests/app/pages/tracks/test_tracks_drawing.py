@@ -279,13 +279,14 @@ def test_a_depth_of_one_is_one_in_the_last_bin_of_a_contig_too(kind, length, is_
         assert part["end"] == length
 
 
-@pytest.mark.parametrize("kind", ["bam", "bedgraph"])
-def test_a_path_has_what_lies_at_its_place_on_the_contig(kind):
-    # The path is the second half of a contig, of which only the last quarter has depth.
+@pytest.mark.parametrize(("kind", "elsewhere"), [("bam", 1), ("bedgraph", 1), ("bedgraph", np.inf)])
+def test_a_path_has_what_lies_at_its_place_on_the_contig(kind, elsewhere):
+    # The path is the second half of a contig, of which only the last quarter has depth, and a place
+    # before the path. Signals with an infinite value anywhere are averaged without it.
     data = prepare(
         Intervals(
-            ("c",), np.zeros(1, np.int32), np.array([150_000]), np.array([200_000]),
-            scores=np.ones(1), contig_lengths=np.array([200_000]),
+            ("c",), np.zeros(2, np.int32), np.array([50, 150_000]), np.array([90, 200_000]),
+            scores=np.array([elsewhere, 1.0]), contig_lengths=np.array([200_000]),
         ),
         kind,
     )  # fmt: skip
@@ -296,6 +297,10 @@ def test_a_path_has_what_lies_at_its_place_on_the_contig(kind):
     (summary, _), = drawing.rows[0].parts  # fmt: skip
     assert drawing.bin_bp == 500
     assert summary.mean.tolist() == [0] * 100 + [1] * 100
+    assert (summary.least is None) == np.isfinite(elsewhere)
+    of_axis = (summary.least, summary.greatest) if summary.least is not None else ()
+    for values in (summary.low, summary.high, *of_axis):
+        assert values.tolist() == [0] * 100 + [1] * 100
 
 
 def test_a_bin_before_the_end_of_a_view_keeps_its_whole_length():
