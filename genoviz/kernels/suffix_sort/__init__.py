@@ -62,8 +62,8 @@ References
 ----------
 Kärkkäinen 2007 (suffixes sorted block by block), doi:10.1016/j.tcs.2007.07.018; Burkhardt,
 Kärkkäinen 2003 (difference covers for suffixes), doi:10.1007/3-540-44888-8_5; Colbourn, Ling 2000
-(covers of few residues), doi:10.1016/S0020-0190(00)00080-6; Jiang, Pei (the
-BWT in parallel, by blocks of a prefix) and Zhao, Yin, Xiong 2012 (likewise, packed keys),
+(covers of few residues), doi:10.1016/S0020-0190(00)00080-6; Jiang, Pei
+2013 (the BWT in parallel, by blocks of a prefix) and Zhao, Yin, Xiong 2012 (likewise, packed keys),
 doi:10.1109/BMEI.2012.6513199; Larsson, Sadakane 2007 (doubling), doi:10.1016/j.tcs.2007.07.017;
 Nong, Zhang, Chan 2011 (induction), doi:10.1109/TC.2010.188.
 """
