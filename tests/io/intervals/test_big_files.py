@@ -260,7 +260,8 @@ def test_rows_of_bigbed_are_split_as_those_of_bed(tmp_path):
 
 
 def test_columns_of_bigbed_that_are_no_blocks_are_left_alone(tmp_path):
-    for last in ("2\tten\tnone", "2\t10,10\t0", "1\t10\t20", "1\t-1\t0"):
+    beyond, before = "1\t10\t6", "1\t10\t-1"  # by one base
+    for last in ("2\tten\tnone", "2\t10,10\t0", "1\t10\t20", "1\t-1\t0", beyond, before):
         write_bigbed(tmp_path / "x.bb", [f"a\t10\t25\tx\t1\t+\t10\t25\t0\t{last}"])
         found = read_intervals(tmp_path / "x.bb", blocks=True)
         assert (found.starts.tolist(), found.ends.tolist()) == ([10], [25])
