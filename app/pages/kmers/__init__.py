@@ -77,12 +77,15 @@ class KmersPage(Page):
             ]
         )
         self.notices = pn.pane.HTML("", stylesheets=[NOTICES], sizing_mode="stretch_width")
-        graph = pmui.Button(label="Index the open graph", icon="hub", variant="outlined", margin=8)
-        graph.on_click(lambda _: self.picker.open_graph())
-        self.nothing = EmptyState(self, NOTHING, graph)
+        self.take_graph = pmui.Button(
+            label="Index the open graph", icon="hub", variant="outlined", margin=8, visible=False
+        )
+        self.take_graph.on_click(lambda _: self.picker.open_graph())
+        self.nothing = EmptyState(self, NOTHING, self.take_graph)
         self.state.param.watch(self._follow_index, "index")
         session.indexes.param.watch(self._follow_index, "opening")
         self.state.param.watch(self._follow_index, "is_awaited")
+        session.param.watch(self._follow_index, "opened")
         self._follow_index()
 
     @property
@@ -202,6 +205,7 @@ class KmersPage(Page):
         is_coming = self._session.indexes.is_opening or self.state.is_awaited
         is_there = index is not None or is_coming
         with pn.io.hold():
+            self.take_graph.visible = self._session.opened is not None
             self.nothing.show(not is_there)
             self.views.panel.visible = is_there
             if index is not None and self._sent_from:

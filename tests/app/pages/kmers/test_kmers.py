@@ -877,6 +877,13 @@ def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, mo
     assert page.nothing.visible
 
 
+def test_the_empty_page_offers_to_index_a_graph_if_one_is_open(page, session, graph):
+    assert page.nothing.visible
+    assert not page.take_graph.visible
+    session.opened = OpenGraph("small", "small", graph)
+    assert page.take_graph.visible
+
+
 def test_a_closed_tab_cancels_the_building(fasta, session):
     session.open(str(fasta))
     job = session.indexes._job
