@@ -27,11 +27,11 @@ COMING: dict[str, Any] = {
 """Style of a container whose content is slow to create: a message until it is covered."""
 WRAPS: dict[str, Any] = {
     at: {"flexWrap": "wrap", "rowGap": "6px"}
-    for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
+    for at in ("@media (max-width: 1180px)", "@container (max-width: 900px)")
 }
 """Style of a row of fields that wraps in a narrow window or page."""
 WORDS_BELOW: dict[str, Any] = {
-    "@container (max-width: 860px)": {
+    "@container (max-width: 900px)": {
         "flexWrap": "wrap",
         "& > .child-wrapper > .bk-panel-models-markup-HTML": {
             "order": 9,

@@ -77,7 +77,7 @@ def test_guides_are_searched_listed_and_looked_at(visit):
     visit.until(lambda: visit.rows(1).count() >= 2)
     shown = "at=chr1:30001-30023"
     visit.insist(visit.rows(1).first.click, lambda: shown in visit.page.url)
-    visit.until(lambda: visit.says("30,001-30,023, strand +"))
+    visit.until(lambda: visit.says("30,001-30,023, +"))
     visit.until(lambda: visit.says("after base 30,017"))
     assert breaches_at_rest(visit) == {}
     theme = visit.page.get_by_label("Toggle theme")

@@ -220,16 +220,16 @@ def card_html(result: SearchResult, row: int, flank: Flank, genes: HitGenes | No
     region = region_of(result, row)
     strand = "+" if hits.strands[row] > 0 else "−"
     facts = {
-        "Place (from 1)": f"{region.start + 1:,}-{region.end:,}, strand {strand}",
+        "Place (from 1)": f"{region.start + 1:,}-{region.end:,}, {strand}",
         "0-based, half-open": f"{region.start} to {region.end}",
     }
     if query.pam.letters:
         cut = int(for_each_hit(part, cut_sites)[0])
-        facts["Cut"] = f"after base {cut:,} (from 1)"
+        facts["Cut (from 1)"] = f"after base {cut:,}"
     facts["Mismatches"] = str(int(hits.mismatches[row]))
     if query.pam.letters:
         n_seed = int(for_each_hit(part, count_seed_mismatches)[0])
-        facts["Mismatches"] += f", of them {n_seed} in the seed"
+        facts["Mismatches"] += f", {n_seed} in the seed"
     kind = int(kind_of(result, rows)[0])
     if kind:
         facts["Bulge"] = kinds_of(query)[kind]

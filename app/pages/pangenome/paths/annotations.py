@@ -39,9 +39,9 @@ COLUMNS = (
     Column("Path", share=3),
     Column("Start (bp)", is_number=True, least=POSITION),
     Column("End (bp)", is_number=True, least=POSITION),
-    Column("Length (bp)", is_number=True),
+    Column("Length (bp)", is_number=True, is_spare=True),
     Column("Strand"),
-    Column("On its contig", share=2),
+    Column("On its contig", share=2, is_spare=True),
 )
 STRANDS = {1: "+", -1: "-", 0: ""}
 
@@ -177,12 +177,9 @@ class AnnotationList:
 
     def _file_chip(self, file: Any) -> pmui.Row:
         close = pmui.IconButton(
-            icon="close",
-            size="14px",
+            icon="close", size="14px", margin=0, color="default",
             description=f"Take {file.title} away",
-            margin=0,
-            color="default",
-        )
+        )  # fmt: skip
         close.on_click(lambda _: self._session.close_annotations(file))
         title = plain_text(f"{file.title} ({len(file.annotations):,})")
         text = pmui.Typography(title, variant="caption", margin=(4, 0, 0, 0))

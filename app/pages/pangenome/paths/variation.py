@@ -99,7 +99,7 @@ class Variation:
 
     def _make_controls(self) -> None:
         self.reference = pmui.Select(
-            label="Reference path", options=[], searchable=True, width=210, **SMALL
+            label="Reference path", options=[], searchable=True, width=176, **SMALL
         )
         self.find_button = pmui.Button(
             label="Find sites",
@@ -114,7 +114,7 @@ class Variation:
         )
         self.bar = pmui.LinearProgress(value=0, width=110, margin=(18, 8, 0, 0))
         self.stage = pn.pane.HTML("", stylesheets=[WORDS], margin=(9, 8, 0, 0))
-        self.kind = pmui.Select(label="Kind", options={}, value=None, width=180, **SMALL)
+        self.kind = pmui.Select(label="Kind", options={}, value=None, width=168, **SMALL)
         self.min_size = pmui.IntInput(
             label="Size from (bp)",
             value=0,
