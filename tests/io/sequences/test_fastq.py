@@ -84,3 +84,37 @@ def test_damaged_gzip_is_refused(tmp_path):
         read(tmp_path / "reads.fq.gz")
     with pytest.raises(FileFormatError, match=r"no.fq"):
         read(tmp_path / "no.fq")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # An empty line, and reads of four lines that are not where records begin.
+        "@a\nACGT\n+\nIIII\n\n@b\nGG\n+\n@I\n@c\nTT\n+\n@+\n" * 3,
+        # Names and qualities like headers, reads without bases, and a long read.
+        "@+\n\n+@\n\n@@\nA\n+\n@\n" * 5 + "@\n" + "ACGT" * 40 + "\n+\n" + "@" * 160 + "\n",
+    ],
+)
+@pytest.mark.parametrize("n_bytes", range(1, 24))
+def test_what_is_read_ahead_is_what_is_read_in_order(tmp_path, monkeypatch, text, n_bytes):
+    monkeypatch.setattr(fastq, "BLOCK_BYTES", n_bytes)
+    (tmp_path / "reads.fq").write_text(text)
+    lines = iter(text.splitlines())
+    expected = ""
+    for header in lines:
+        if header:
+            expected += f"{next(lines)}\n"
+            assert next(lines).startswith("+")
+            next(lines)
+    assert read(tmp_path / "reads.fq") == expected
+
+
+@pytest.mark.parametrize("n_bytes", range(1, 24))
+def test_a_fault_far_on_is_said_with_its_line(tmp_path, monkeypatch, n_bytes):
+    monkeypatch.setattr(fastq, "BLOCK_BYTES", n_bytes)
+    (tmp_path / "reads.fq").write_text("@a\nACGT\n+\n@III\n" * 9 + "@a\nACGT\n+\nI\x00II\n")
+    with pytest.raises(FileFormatError, match="line 40"):
+        read(tmp_path / "reads.fq")
+    (tmp_path / "reads.fq").write_text("@a\nACGT\n+\n@III\n" * 9 + "@a\nAC*T\n+\nIIII\n" * 9)
+    with pytest.raises(FileFormatError, match=r"line 38: has '\*'"):
+        read(tmp_path / "reads.fq")
