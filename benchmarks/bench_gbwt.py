@@ -1,7 +1,7 @@
 """GBWT decoding: steps a second, from compressed records to the steps of all paths.
 
 ``python -m benchmarks.bench_gbwt --preset chr20 --backend cuda`` measures one preset. Records are
-made by `genoviz.io.graph.gbwt_builder` of a simulated graph; what is decoded is compared with it.
+made by `genoviz.io.graph.gbz_writer` of a simulated graph; what is decoded is compared with it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from benchmarks.rows import Row, make_row, median_seconds
 from genoviz.analyses.simulation.graphs import SIMULATION_PRESETS, simulate_pangenome
 from genoviz.backend import array_module, load_kernel, resolve_backend, to_host
 from genoviz.generators import finish
-from genoviz.io.graph.gbwt_builder import build_gbwt
 from genoviz.io.graph.gbz_loops import read_starts
+from genoviz.io.graph.gbz_writer import build_gbwt
 
 TITLE = "GBWT decoding, from compressed records to steps"
 PRESETS = {"cpu": "mhc", "cuda": "chr20"}

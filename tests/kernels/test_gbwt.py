@@ -9,8 +9,8 @@ import pytest
 
 from genoviz.backend import load_kernel, to_host
 from genoviz.generators import finish
-from genoviz.io.graph.gbwt_builder import build_gbwt
 from genoviz.io.graph.gbz_loops import read_starts
+from genoviz.io.graph.gbz_writer import build_gbwt
 from genoviz.kernels.gbwt import FAULTS, NO_STEP
 from tests.graphs import make_graph
 from tests.oracles.gbwt import read_sequences

@@ -265,12 +265,9 @@ def _other_nodes(graph: PangenomeGraph, picked: np.ndarray) -> np.ndarray:
 
     from genoviz.errors import ParameterError
 
-    is_picked = np.zeros(graph.n_nodes, np.bool_)
-    is_picked[picked] = True
-    others = np.flatnonzero(~is_picked)
-    if len(others) == 0:
+    if len(picked) == graph.n_nodes:
         raise ParameterError("--inverse leaves no node, for the part is the whole graph")
-    return others
+    return np.setdiff1d(np.arange(graph.n_nodes), picked, assume_unique=True)
 
 
 def _find_nodes(
@@ -288,7 +285,7 @@ def _find_nodes(
     detour_bp, context_steps, context_bp = around
     picked = find_region_nodes(graph, regions)
     if nodes is not None:
-        picked = distinct(np.concatenate([picked, _named_nodes(graph, nodes)]))
+        picked = distinct(np.append(picked, _named_nodes(graph, nodes)))
     picked = find_detours(graph, picked, max_bp=detour_bp)
     return find_neighbourhood(graph, picked, steps=context_steps, bp=context_bp)
 

@@ -258,12 +258,12 @@ def make_nodes(
 ) -> Generator[Progress, None, GraphNodes]:
     """Return the nodes of the graph: stored nodes, or segments."""
     n_slots = index.n_slots
-    ranks = np.full(n_slots, NO_STEP, np.uint32)
-    handles = np.full(2 * n_slots, NO_STEP, np.uint32)
+    ranks, handles = (np.full(n, NO_STEP, np.uint32) for n in (n_slots, 2 * n_slots))
     if translation is None:
         ranks[slots] = np.arange(len(slots), dtype=np.uint32)
         first, last = slots, slots
-        names = _integer_names(index.first_node, n_slots, slots)
+        names = ByteStrings.from_integers(index.first_node, n_slots)
+        names = names if len(slots) == n_slots else names.take(slots)
     else:
         is_there = np.zeros(n_slots, np.bool_)
         is_there[slots] = True
@@ -336,11 +336,6 @@ def _check_segment_names(
         yield from report(indexing, lambda share: ("Indexing names", int(share * n_bytes), n_bytes))
     except RepeatedNameError as error:
         raise reader.refuse(f"has two segments of the name {names[error.node]!r}") from None
-
-
-def _integer_names(first: int, n: int, slots: np.ndarray) -> ByteStrings:
-    names = ByteStrings.from_integers(first, n)
-    return names if len(slots) == n else names.take(slots)
 
 
 def _take_bases(

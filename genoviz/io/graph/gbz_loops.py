@@ -233,3 +233,100 @@ def _render_nodes(data, offsets, slots, edge_starts, edges, first_node, out):
                 out[n + 2] = NEWLINE if side else TAB
                 n += 3
     return n
+
+
+# Writing ----------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _put_code(value, out, n):
+    while value >= 128:
+        out[n] = (value & 127) | 128
+        value >>= 7
+        n += 1
+    out[n] = value
+    return n + 1
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _put_run(edge, length, sigma, out, n):
+    if sigma >= 255:
+        return _put_code(length - 1, out, _put_code(edge, out, n))
+    threshold = 256 // sigma
+    if length < threshold:
+        out[n] = edge + sigma * (length - 1)
+        return n + 1
+    out[n] = edge + sigma * (threshold - 1)
+    return _put_code(length - threshold, out, n + 1)
+
+
+@njit(nogil=True, cache=True)
+def _grown(out, n, n_more):
+    if n + n_more <= len(out):
+        return out
+    larger = np.empty(2 * len(out) + n_more, np.uint8)
+    for k in range(n):
+        larger[k] = out[k]
+    return larger
+
+
+@njit(nogil=True, cache=True)
+def encode_records(visits, taken, ranks, tos, edge_starts, counts, record_starts, alphabet_offset):
+    """Return the records of all handles, and the bounds of each."""
+    n_handles = len(record_starts) - 1
+    out, n = np.empty(1 << 16, np.uint8), 0
+    record_bytes = np.empty(n_handles + 1, np.int64)
+    outranks = np.empty(len(tos), np.int64)
+    for handle in range(n_handles):
+        record_bytes[handle] = n
+        first, last = record_starts[handle], record_starts[handle + 1]
+        sigma = 0
+        for place in range(first, last):
+            if taken[visits[place]] < 0:
+                sigma = 1
+                break
+        ends_here = sigma
+        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
+            outranks[edge] = sigma
+            sigma += counts[edge] > 0
+        out = _grown(out, n, 20 * sigma + 20)
+        n = _put_code(sigma, out, n)
+        if ends_here:
+            out[n] = out[n + 1] = 0
+            n += 2
+        node = 0
+        for edge in range(edge_starts[handle], edge_starts[handle + 1]):
+            if counts[edge] > 0:
+                to = tos[edge] + 1 + alphabet_offset
+                n = _put_code(ranks[edge], out, _put_code(to - node, out, n))
+                node = to
+        place = first
+        while place < last:
+            edge = taken[visits[place]]
+            stop = place + 1
+            while stop < last and taken[visits[stop]] == edge:
+                stop += 1
+            out = _grown(out, n, 20)
+            n = _put_run(0 if edge < 0 else outranks[edge], stop - place, sigma, out, n)
+            place = stop
+    record_bytes[n_handles] = n
+    return out[:n].copy(), record_bytes
+
+
+@njit(nogil=True, cache=True)
+def put_starts(targets, edges, out):
+    """Write the record of the endmarker; return its length."""
+    n = _put_code(len(targets), out, 0)
+    node = 0
+    for target in targets:
+        n = _put_code(target - node, out, n)
+        n = _put_code(0, out, n)
+        node = target
+    k = 0
+    while k < len(edges):
+        stop = k + 1
+        while stop < len(edges) and edges[stop] == edges[k]:
+            stop += 1
+        n = _put_run(edges[k], stop - k, len(targets), out, n)
+        k = stop
+    return n
