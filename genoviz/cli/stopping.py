@@ -104,23 +104,27 @@ def run_stoppable(function: Callable[[], Any]) -> Any:
         return function()
     result: list[Any] = []
     errors: list[BaseException] = []
-    is_done = threading.Event()
+    has_begun, is_given_up, is_done = (threading.Event() for _ in range(3))
 
     def work() -> None:
+        has_begun.set()
         try:
-            result.append(function())
+            if not is_given_up.is_set():
+                result.append(function())
         except BaseException as error:
             errors.append(error)
         finally:
             is_done.set()
 
     worker = threading.Thread(target=work, name="command", daemon=True)
-    worker.start()
     try:
+        worker.start()  # a signal may come while it waits for the thread
         while not is_done.wait(HEARING_SECONDS):
             take_back_interrupts()
     except BaseException:
-        _stop(worker, is_done)
+        is_given_up.set()
+        if has_begun.is_set():
+            _stop(worker, is_done)
         raise
     if errors:
         raise errors[0]

@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -13,7 +15,7 @@ from genoviz.cli import stopping
 from genoviz.cli.stopping import Terminated, end_on_signals
 from tests.conftest import ROOT
 from tests.signals import hear_signals
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture
@@ -159,3 +161,34 @@ program.main([])
 def test_the_second_signal_of_timeout_may_come_late(tmp_path):
     ended = run_module(tmp_path, LATE)
     assert ended.returncode == 143, ended.stderr.decode()
+
+
+@pytest.mark.parametrize("is_started", [True, False])
+def test_a_signal_while_the_thread_starts_ends_its_work_too(monkeypatch, is_started):
+    """The main thread waits in ``start`` until the thread runs, and hears signals there."""
+    workers, n_steps = [], []
+
+    class Worker(threading.Thread):
+        def start(self):
+            workers.append(self)
+            if is_started:
+                super().start()
+                wait_until(lambda: n_steps)
+            raise KeyboardInterrupt
+
+    def work():
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            n_steps.append(1)
+            time.sleep(0.001)
+
+    monkeypatch.setattr(stopping.threading, "Thread", Worker)
+    with pytest.raises(KeyboardInterrupt):
+        stopping.run_stoppable(work)
+    (worker,) = workers
+    monkeypatch.undo()
+    if not is_started:  # as if the system began the thread only now
+        threading.Thread.start(worker)
+    worker.join(PATIENCE / 4)
+    assert not worker.is_alive()
+    assert bool(n_steps) == is_started
