@@ -27,7 +27,7 @@ LIMITS = {
     "files entered: genoviz count": 25,
     "files entered: typed k-mer to hits": 22,
     "files entered: Run to first frame": 24,
-    "files entered: GWAS click to analysis": 29,
+    "files entered: GWAS click to analysis": 28,
 }
 
 

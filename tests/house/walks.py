@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import os
 import subprocess
 import sys
@@ -51,7 +52,8 @@ class Walk:
         self._is_on = False
 
     def _see(self, frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>":
+        # The bodies of modules and classes, which run at an import, are no functions.
+        if event == "call" and frame.f_code.co_flags & inspect.CO_NEWLOCALS:
             file = frame.f_code.co_filename
             if file.startswith(OURS):
                 self.files.add(str(Path(file).resolve().relative_to(ROOT)))

@@ -23,13 +23,14 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, make_design
-from genoviz.analyses.genotypes.association.logistic import (
+from genoviz.analyses.genotypes.association.p_values import log_p_of_z
+from genoviz.analyses.genotypes.association.regressions import (
+    UNVARIED,
     CaseModel,
+    Fitted,
     are_independent,
     fit_without_variant,
 )
-from genoviz.analyses.genotypes.association.p_values import log_p_of_z
-from genoviz.analyses.genotypes.association.regressions import UNVARIED
 from genoviz.backend import Backend, array_module, to_host
 from genoviz.errors import ParameterError
 from genoviz.kernels.logistic_derivatives import MAX_LOGIT
@@ -43,7 +44,6 @@ ROUNDING = 1e-9
 """Share of the largest dosage, or of the largest score, that is taken for rounding."""
 NORMAL_BELOW = 2.0
 """Scores below this many standard deviations use the normal p, as in SPAtest."""
-Fitted = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class FirthModel(CaseModel):

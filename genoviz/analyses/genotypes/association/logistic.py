@@ -1,40 +1,32 @@
-"""Logistic regression on each variant in turn, by Newton's method on blocks of variants.
-
-All variants of a block take steps together, from derivatives that a kernel sums over samples;
-converged variants drop out.
-"""
+"""Scans of variants with models of cases and controls, block by block."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
-from genoviz.analyses.genotypes.association.p_values import log_p_of_z
-from genoviz.analyses.genotypes.association.regressions import UNVARIED, iter_centred
+from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
+from genoviz.analyses.genotypes.association.regressions import (
+    Fitted,
+    LogisticModel,
+    are_alike,
+    fit_without_variant,
+    iter_centred,
+)
 from genoviz.analyses.genotypes.code_values import frequencies_of_counts, values_of_codes
 from genoviz.analyses.genotypes.matrix_parts import module_of
 from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.variant_blocks import variant_blocks
-from genoviz.backend import Backend, array_module, load_kernel, to_host
+from genoviz.backend import Backend, array_module, load_kernel
 from genoviz.errors import ParameterError, n_words
-from genoviz.kernels.logistic_derivatives import MAX_LOGIT
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
-if TYPE_CHECKING:
-    from genoviz.analyses.genotypes.association.few_cases import Fitted
-
 BLOCK_GENOTYPES = {"numpy": 1 << 21, "cupy": 1 << 26}
-MAX_STEPS = 60  # half are enough but near separation, where the first ones are short
-MAX_CHANGE = 5.0
-"""Maximum change of a logit per step; otherwise first steps at rare genotypes may diverge."""
 FEW_SHARE, FEW_ALLELES = 0.1, 20
 """Cases are few below this share of the samples, and minor alleles in them below this number."""
-CONVERGED = 1e-6
-"""Largest last step, in units of standardised columns; the next would be about its square."""
-ALIKE = 1e-9  # in units of the standard deviation; below are rounding, and no samples: -inf
 
 
 def iter_logistic_scan(
@@ -130,99 +122,11 @@ def _make_model(name: str, design: Design, backend: Backend) -> Any:
     """Return a model that fits dosages (m, n)."""
     if name == "logistic":
         return LogisticModel(design, backend)
-    from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
-
     if name == "firth" or (name == "firth-fallback" and is_separated(design)):
         return FirthModel(design, backend)
     if name == "saddle-point":
         return SaddlePointModel(design, backend)
     return _Fallback(LogisticModel(design, backend), FirthModel(design, backend), design, backend)
-
-
-class CaseModel:
-    """A phenotype and covariates for fits of variants, from the fit without a variant.
-
-    Parameters
-    ----------
-    design
-        Phenotype (0 and 1) and covariates.
-    backend
-        Where to compute.
-    n_terms, kernel
-        Columns of each variant, and the functions of `logistic_derivatives` for these.
-    """
-
-    def __init__(
-        self, design: Design, backend: Backend, n_terms: int = 1, kernel: Any = None
-    ) -> None:
-        xp = array_module(backend)
-        self._kernel = kernel or load_kernel("logistic_derivatives", backend)
-        self._phenotype = xp.asarray(design.response)
-        self._columns = xp.asarray(np.ascontiguousarray(design.standard_columns.T))
-        self._n_columns = len(self._columns)
-        self._start = np.append(self._without_variant(design), np.zeros(n_terms))
-
-    def _without_variant(self, design: Design) -> np.ndarray:
-        """Return the first coefficients of the covariates."""
-        return fit_without_variant(design)
-
-
-class LogisticModel(CaseModel):
-    """Maximum likelihood: c columns of covariates, m variants."""
-
-    def fit(self, dosages: Any) -> Fitted:
-        """Return coefficients of dosages (m, n), standard errors, Wald's z, and log p."""
-        found, covariances = self.fit_terms(dosages)
-        beta, error = found[:, 0], np.sqrt(covariances[:, 0, 0])
-        return beta, error, beta / error, log_p_of_z(beta / error)
-
-    def fit_terms(self, dosages: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients (m, t), and their covariances (m, t, t); NaN without a fit.
-
-        The dosages have shape (m, n), or (m, t, n) for the kernel of several terms.
-        """
-        c = self._n_columns
-        found, hessians, is_done = self._converge(dosages)
-        hessians[~is_done] = np.eye(hessians.shape[1])
-        inverses = np.linalg.inv(hessians)
-        is_fit = is_done & are_independent(hessians, inverses)
-        found, covariances = found[:, c:], inverses[:, c:, c:]
-        found[~is_fit], covariances[~is_fit] = np.nan, np.nan
-        return found, covariances
-
-    def _converge(self, dosages: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return coefficients (m, k), Hessians (m, k, k) and a convergence mask; k = c + t."""
-        m, k, c = len(dosages), len(self._start), self._n_columns
-        found = np.tile(self._start, (m, 1))
-        hessians = np.empty((m, k, k))
-        is_done = np.zeros(m, bool)
-        active = np.arange(m)
-        xp = module_of(dosages)
-        reach = to_host(xp.where(xp.isnan(dosages), 0.0, xp.abs(dosages)).max(-1))
-        reach = reach.reshape(m, k - c)
-        limits, last = np.full(m, MAX_CHANGE), np.zeros((m, k))
-        for _ in range(MAX_STEPS):
-            gradient, hessian = self._kernel.derivatives(
-                dosages, active, self._phenotype, self._columns, found[active]
-            )
-            is_whole = np.linalg.det(hessian) > 0
-            hessian[~is_whole] = np.eye(k)
-            step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-            is_last = np.abs(step).max(1) < CONVERGED
-            change = np.abs(step[:, :c]).sum(1) + (np.abs(step[:, c:]) * reach[active]).sum(1)
-            # Steps across the maximum become shorter; they could alternate for ever.
-            is_back = (step * last[active]).sum(1) < 0
-            limit = np.minimum(limits[active] * np.where(is_back, 0.5, 2.0), MAX_CHANGE)
-            step *= np.minimum(1, limit / np.maximum(change, limit))[:, None]
-            limits[active] = np.where(is_back, np.minimum(limit, change), limit)
-            last[active] = step
-            found[active] += step
-            hessians[active] = hessian
-            is_done[active] = is_last & is_whole
-            active = active[~is_last & is_whole]
-            if not len(active):
-                break
-        return found, hessians, is_done
 
 
 class _Fallback:
@@ -243,38 +147,6 @@ class _Fallback:
             for values, other in zip(found, of_firth, strict=True):
                 values[again] = other
         return found
-
-
-def are_alike(dosages: Any, is_case: Any) -> np.ndarray:
-    """Return at which variants all cases or all controls have the same value: bool (m,).
-
-    Parameters
-    ----------
-    dosages
-        float64, shape (m, n), or (m, t, n) for several values; NaN where missing.
-    is_case
-        bool, shape (n,), in the same memory.
-    """
-    xp = module_of(dosages)
-    found = np.zeros(len(dosages), bool)
-    for who in (is_case, ~is_case):
-        part = dosages[..., who]
-        high = xp.where(xp.isnan(part), -xp.inf, part).max(-1)
-        low = xp.where(xp.isnan(part), xp.inf, part).min(-1)
-        found |= to_host(high - low < ALIKE).reshape(len(found), -1).any(1)
-    return found
-
-
-def are_independent(information: np.ndarray, covariances: np.ndarray) -> np.ndarray:
-    """Return at which variants no column is a linear combination of the others: bool (m,).
-
-    The information has shape (m, c + t, c + t). The covariances, (m, t, t), are its inverse, or the
-    last rows and columns of that; the product of the diagonals is the inflation of the variance.
-    """
-    t = covariances.shape[1]
-    inflation = np.diagonal(covariances, axis1=1, axis2=2)
-    inflation = inflation * np.diagonal(information, axis1=1, axis2=2)[:, -t:]
-    return ((inflation > 0) & (inflation < 1 / UNVARIED)).all(1)
 
 
 def is_separated(design: Design) -> bool:
@@ -322,29 +194,3 @@ def note_few_cases(
         f"number: p can be far too small where fewer than {FEW_ALLELES} minor alleles are expected "
         f"in {who}s{concerned}. {remedy} for few cases, but not for related samples.",
     )
-
-
-def fit_without_variant(design: Design) -> np.ndarray:
-    """Return the coefficients of the design's standard columns alone."""
-    columns, phenotype = design.standard_columns, design.response
-
-    def likelihood(coefficients: np.ndarray) -> float:
-        logits = columns @ coefficients
-        return float(phenotype @ logits - np.logaddexp(0, logits).sum())
-
-    found = np.zeros(columns.shape[1])
-    for _ in range(MAX_STEPS):
-        logits = np.clip(columns @ found, -MAX_LOGIT, MAX_LOGIT)
-        fitted = 1 / (1 + np.exp(-logits))
-        weights = fitted * (1 - fitted)
-        if weights.max() < CONVERGED:
-            break
-        step = np.linalg.lstsq(
-            (columns * weights[:, None]).T @ columns, columns.T @ (phenotype - fitted)
-        )[0]
-        while np.abs(step).max() > CONVERGED and likelihood(found + step) < likelihood(found):
-            step /= 2  # it leads beyond the maximum, perhaps further each time
-        found += step
-        if np.abs(step).max() < CONVERGED:
-            return found
-    raise ParameterError("the covariates tell cases from controls entirely; leave some out")

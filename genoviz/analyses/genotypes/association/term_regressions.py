@@ -9,19 +9,18 @@ import numpy as np
 
 from genoviz.analyses.genotypes.association.design import Design, Fits
 from genoviz.analyses.genotypes.association.few_cases import FirthModel, SaddlePointModel
-from genoviz.analyses.genotypes.association.logistic import (
-    BLOCK_GENOTYPES,
-    LogisticModel,
-    are_alike,
-    is_separated,
-)
+from genoviz.analyses.genotypes.association.logistic import BLOCK_GENOTYPES, is_separated
 from genoviz.analyses.genotypes.association.p_values import (
     log_p_of_f,
     log_p_of_mixture,
     log_p_of_t,
     log_p_of_z,
 )
-from genoviz.analyses.genotypes.association.regressions import EXPLAINED
+from genoviz.analyses.genotypes.association.regressions import (
+    EXPLAINED,
+    LogisticModel,
+    are_alike,
+)
 from genoviz.analyses.genotypes.association.terms import TermCoder, Terms
 from genoviz.analyses.genotypes.dosage_blocks import iter_dosage_blocks
 from genoviz.analyses.genotypes.matrix_parts import module_of
