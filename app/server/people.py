@@ -27,6 +27,8 @@ from genoviz_app.server.watching import record
 COOKIE = "user"  # name used by Panel's OAuth handlers
 LOGIN, LOGOUT = "/login", "/logout"
 DAYS = 1
+KNOWN, KNOWN_DAYS = "known", 90
+"""Cookie of a browser from which somebody logged in, and its lifetime."""
 NAME = re.compile(r"[\w.@+-]{1,100}")
 HASH = re.compile(r"\$scrypt\$([A-Za-z0-9+/]+={0,2})\$([A-Za-z0-9+/]+={0,2})")
 SCRYPT = {"n": 2**15, "r": 8, "p": 1, "maxmem": 2**26, "dklen": 32}
@@ -172,7 +174,7 @@ class People:
     prefix: str = ""
     n_waiting: int = 0
     _read: tuple[int, dict[str, str]] = (0, {})
-    _failures: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _failures: dict[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -206,21 +208,34 @@ class People:
             return ""
         return NOT_LISTED.format(person=person) if person and not self.is_listed(person) else ""
 
-    def must_wait(self, name: str) -> bool:
-        """Return whether a name had too many wrong passwords recently."""
-        n, last = self._failures.get(name, (0, 0.0))
+    def browser_of(self, request: HTTPServerRequest, name: str) -> str:
+        """Return the browser of a request, if that person logged in from it before; else ""."""
+        cookie = request.cookies.get(KNOWN)
+        if cookie is None:
+            return ""
+        text = decode_signed_value(self.secret, KNOWN, cookie.value, max_age_days=KNOWN_DAYS)
+        browser, _, person = (text or b"").decode().partition(":")
+        return browser if person == name else ""
+
+    def must_wait(self, name: str, browser: str = "") -> bool:
+        """Return whether a name had too many wrong passwords recently.
+
+        Each browser from which the person logged in before counts its own, and all others count
+        together. So wrong passwords that somebody else tries do not keep a person out.
+        """
+        n, last = self._failures.get((name, browser), (0, 0.0))
         return n >= N_FREE_TRIES and time.monotonic() < last + WAIT_SECONDS
 
-    def note(self, name: str, *, is_right: bool) -> None:
+    def note(self, name: str, browser: str = "", *, is_right: bool) -> None:
         """Record a login attempt, to count wrong passwords."""
-        now = time.monotonic()
+        now, key = time.monotonic(), (name, browser)
         self._failures = {
             other: tried for other, tried in self._failures.items()
-            if other != name or not is_right
+            if other != key or not is_right
             if now < tried[1] + WAIT_SECONDS
         }  # fmt: skip
         if not is_right:
-            self._failures[name] = (self._failures.get(name, (0, 0.0))[0] + 1, now)
+            self._failures[key] = (self._failures.get(key, (0, 0.0))[0] + 1, now)
 
     def provider(self) -> AuthProvider:
         """Return the authentication provider for Bokeh."""
@@ -252,7 +267,8 @@ class LoginHandler(SafeCookies, RequestHandler):
         """Log a user in, or say why not."""
         name = self.get_body_argument("name", "")
         password = self.get_body_argument("password", "")
-        must_wait = self.people.must_wait(name)
+        browser = self.people.browser_of(self.request, name)
+        must_wait = self.people.must_wait(name, browser)
         if must_wait or self.people.n_waiting >= MAX_WAITING:
             self.set_status(429)
             self.get(TOO_MANY_TRIES if must_wait else CROWDED)
@@ -264,7 +280,7 @@ class LoginHandler(SafeCookies, RequestHandler):
             is_right = await loop.run_in_executor(WORKER, is_password, password[:1000], kept)
         finally:
             self.people.n_waiting -= 1
-        self.people.note(name, is_right=is_right)
+        self.people.note(name, browser, is_right=is_right)
         event = "logged in" if is_right else "wrong password"
         record(event, person=name, address=self.request.remote_ip or "")
         if not is_right:
@@ -272,6 +288,8 @@ class LoginHandler(SafeCookies, RequestHandler):
             self.get("Wrong name or password.")
             return
         self.set_signed_cookie(COOKIE, name, expires_days=DAYS)
+        known = f"{browser or secrets.token_hex(16)}:{name}"
+        self.set_signed_cookie(KNOWN, known, expires_days=KNOWN_DAYS)
         self.redirect(safe_place(self.get_query_argument("next", ""), self.people.prefix))
 
 
@@ -280,7 +298,7 @@ class LogoutHandler(SafeCookies, RequestHandler):
 
     def get(self) -> None:
         """Log the user out."""
-        for name in list(self.request.cookies):
+        for name in set(self.request.cookies) - {KNOWN}:
             self.clear_cookie(name, path=(self.people.prefix or "") + "/")
         self.redirect(self.people.prefix + LOGIN)
 

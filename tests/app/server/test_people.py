@@ -164,6 +164,32 @@ def test_after_many_wrong_passwords_the_right_one_waits(port):
     assert (answer.status, "try again in 30 seconds" in answer.text) == (429, True)
 
 
+def known_of(answer):
+    """The header by which a browser is known again after a login."""
+    (cookie,) = (
+        value.split(";")[0]
+        for name, value in answer.getheaders()
+        if name == "Set-Cookie" and value.startswith("known=")
+    )
+    return "Cookie", cookie
+
+
+def test_wrong_passwords_of_others_do_not_keep_a_person_out(port, folder):
+    add_person(folder / "people.txt", "ida", PASSWORD)
+    known, of_ada = known_of(log_in(port, "ida")), known_of(log_in(port, "ada"))
+    forged = ("Cookie", known[1].replace("|", "|0", 1))
+    for _ in range(5):
+        assert log_in(port, "ida", "wrong").status == 403
+    for headers in ([], [of_ada], [forged]):
+        assert log_in(port, "ida", headers=headers).status == 429
+    answer = log_in(port, "ida", headers=[known])
+    assert answer.status == 302
+    assert known_of(answer) is not None
+    for _ in range(5):
+        assert log_in(port, "ida", "wrong", headers=[known]).status == 403
+    assert log_in(port, "ida", headers=[known]).status == 429
+
+
 def test_a_foreign_page_logs_nobody_in(port):
     assert log_in(port, "ada", headers=[("Origin", "https://evil.example")]).status == 403
 
@@ -238,8 +264,10 @@ def test_who_is_taken_from_the_list_is_told_so(port, folder):
 
 def test_the_way_out_takes_the_cookie(port, cookies):
     connection = http.client.HTTPConnection("localhost", port, timeout=PATIENCE)
-    connection.request("GET", "/lab/logout", headers=dict([cookies["eve"]]))
+    both = f"{cookies['eve'][1]}; known=x"
+    connection.request("GET", "/lab/logout", headers={"Cookie": both})
     answer = connection.getresponse()
     assert answer.getheader("Location") == "/lab/login"
     assert answer.getheader("Set-Cookie").startswith('user="";')
+    assert "known" not in answer.getheader("Set-Cookie")
     connection.close()
