@@ -15,7 +15,7 @@ import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from bokeh.application.handlers import Handler
 from bokeh.util.token import check_token_signature, get_token_payload
@@ -66,6 +66,8 @@ CHOSEN_ID = (
     "The server sets the session ID of a tab. Open the address without "
     "bokeh-session-id and bokeh-token."
 )
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+NO_PATH = "The address has a control character or is not UTF-8, as no page's is."
 OLD_PAGE = "This page was not made by this server, or too long ago; reload it."
 OTHER_PERSON = "This page was made for another person; reload it."
 
@@ -187,6 +189,7 @@ class Doors:
         """Return why a request is rejected, in a sentence, or "" if it is accepted."""
         return (
             self._refuse_host(request)
+            or self._refuse_path(request)
             or self._refuse_origin(request)
             or self._refuse_chosen_id(request)
             or self.refuse_person(request)
@@ -206,6 +209,14 @@ class Doors:
             f"This server is not known as {name}. "
             f"If it should be, it needs to be started with --host {name}"
         )
+
+    def _refuse_path(self, request: HTTPServerRequest) -> str:
+        # Tornado answers both with 500: NUL is an error of the file system.
+        try:
+            is_odd = CONTROL.search(unquote(request.path, errors="strict"))
+        except UnicodeDecodeError:
+            is_odd = True
+        return NO_PATH if is_odd else ""
 
     def _refuse_origin(self, request: HTTPServerRequest) -> str:
         headers = request.headers

@@ -119,8 +119,22 @@ def test_the_servers_own_names_are_let_in_by_any_port(port, host):
     assert ask(port, hosts=[host])[0] == 200
 
 
+@pytest.mark.parametrize("path", ["/static/%00", "/%0a", "/static/a%7F.js", "/static/%ff%fe"])
+def test_an_address_with_a_control_character_is_refused(port, path):
+    status, text = ask(port, path)
+    assert (status, text.count("\n")) == (403, 1)
+    assert "control character" in text
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "..%2f..%2fetc%2fpasswd", "%E2%80%AE", "*"])
+def test_a_strange_file_name_is_not_found(port, name):
+    assert ask(port, f"/static/{name}")[0] in (403, 404)
+
+
 class Asked:
     """A request as Tornado hands it on."""
+
+    path = "/"
 
     def __init__(self, headers, arguments=()):
         from tornado.httputil import HTTPHeaders
