@@ -249,7 +249,6 @@ class Dashboard:
             return
         self.session.poll()
         self.deck.poll()
-        self.finder.poll()
         self.steps.visible = self.deck.is_first
         self.session.follows_link &= self.session.opens_files
         now = time.monotonic()

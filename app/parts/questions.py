@@ -1,4 +1,4 @@
-"""Answers computed in background jobs, and buttons that may be disabled.
+"""Answers computed in background jobs, acts that wait, and buttons that may be disabled.
 
 Each panel computes only its latest question.
 """
@@ -125,6 +125,61 @@ class Question(param.Parameterized):
             self._taken = progress.result
             if progress.result is not None:
                 self._on_answer(progress.result)
+
+
+class Watched:
+    """A function that is called once, as soon as a condition holds.
+
+    The loop of the tab, `Session.poll`, visits it from `start` until the call, and not otherwise.
+
+    Parameters
+    ----------
+    session
+        The session of the tab.
+    act
+        The function; it may start to wait again.
+    is_due
+        The condition; by default it always holds.
+    view
+        A view of a page; without being shown, it waits.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        act: Callable[[], Any],
+        is_due: Callable[[], bool] = lambda: True,
+        view: Any = None,
+    ) -> None:
+        self._watched, self._act, self._is_due = session.watched, act, is_due
+        self._view = view
+        self._rests_until = 0.0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the call is pending."""
+        return self in self._watched
+
+    def start(self, rest: float = 0.0) -> None:
+        """Call when the condition holds, and no such ``rest`` is requested for so many seconds."""
+        if rest:
+            self._rests_until = time.monotonic() + rest
+        self._watched[self] = None
+
+    def follow(self, source: param.Parameterized, *names: str) -> None:
+        """Start whenever one of these parameters changes."""
+        source.param.watch(lambda *_: self.start(), list(names))
+
+    def stop(self) -> None:
+        """Do not call."""
+        self._watched.pop(self, None)
+
+    def look(self) -> None:
+        """Call if it is time; called some twenty times per second while it waits."""
+        is_shown = self._view is None or self._view.is_shown
+        if is_shown and time.monotonic() >= self._rests_until and self._is_due():
+            self.stop()
+            self._act()
 
 
 def _iter_answer(answer: Callable[..., Any], args: tuple) -> Iterator[tuple[Any] | None]:

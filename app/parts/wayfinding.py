@@ -16,7 +16,7 @@ from panel.custom import JSComponent
 
 from genoviz_app.opening.files import MAX_SHOWN
 from genoviz_app.parts.canvas_component import join_scripts
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.session.address import Address
 from genoviz_app.session.finding import (
     MAX_CHOICES,
@@ -64,6 +64,7 @@ class Finder(JSComponent):
         self._text, self._n_answers = "", 0
         self._results: tuple[Found, ...] = ()
         self._awaited: Found | None = None
+        self._awaiting = Watched(session, self._find_awaited, lambda: not session.is_opening)
         self._finding = Question(session, "find", self._on_found)
         self._suggesting = Question(session, "names that begin so", self._on_suggestions)
         self._looking = Question(session, "what else is at a place", self._show)
@@ -106,12 +107,9 @@ class Finder(JSComponent):
             self._session.forget_problem()
             self._finding.ask(find_everywhere, Openings.of(self._session), self._text)
 
-    def poll(self) -> None:
-        """Continue a search in a chromosome once it is open with its layout."""
+    def _find_awaited(self) -> None:
+        """Continue a search in a chromosome that is open now, with its layout."""
         awaited, opened = self._awaited, self._session.opened
-        if awaited is None or self._session.is_opening:
-            return
-        self._awaited = None
         if awaited.text and opened is not None and opened.source == awaited.source:
             self.find(awaited.text)
 
@@ -162,6 +160,7 @@ class Finder(JSComponent):
             self.clear()
             self._awaited = chosen
             self._on_go(chosen)
+            self._awaiting.start()
             return
         others = (*self._results[:row], *self._results[row + 1 :])
         self._results, self._is_asked = (chosen, *others), False

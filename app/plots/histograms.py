@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +87,8 @@ class QualityHistogram:
         Called by `poll` with the new threshold once the dragged line is at rest.
     on_bar
         Called with the bins and the index of the clicked bar.
+    watch
+        Returns what calls a function once a drag rests, as `Watched` does for a session.
 
     Attributes
     ----------
@@ -104,11 +105,12 @@ class QualityHistogram:
         drops_below: bool | None,
         on_threshold: Callable[[float], None],
         on_bar: Callable[[Bins, int], None],
+        watch: Callable[[Callable[[], None]], Any],
     ) -> None:
         self._drops_below, self._on_threshold, self._on_bar = drops_below, on_threshold, on_bar
         self._is_following = False
         self._bins: Bins | None = None
-        self._dragged: tuple[float, float] | None = None
+        self._dragging = watch(self._on_rest)
         self.plot = plain_figure(
             name, left=48, right=12, min_height=120, min_width=120, x_range=Range1d(0, 1),
             y_range=Range1d(LOWEST, 10), y_axis_type="log", x_axis_label=x_label,
@@ -153,7 +155,8 @@ class QualityHistogram:
 
     def show(self, bins: Bins, *, unit: str = "", digits: str = ".4g") -> None:
         """Draw bars; ``digits`` and ``unit`` format the bin edges in tooltips."""
-        self._bins, self._dragged = bins, None
+        self._bins = bins
+        self._dragging.stop()
         self.note.show("" if bins.counts.any() else NOTHING)
         width = bins.edges[1] - bins.edges[0]
         self.bars.data = {
@@ -189,19 +192,15 @@ class QualityHistogram:
         else:
             self.shade.update(left=at, right=None, visible=at < high)
 
-    def _on_drag(self, _attr: str, _old: float, new: float) -> None:
+    def _on_drag(self, _attr: str, _old: float, _new: float) -> None:
         if not self._is_following and self._bins is not None:
-            self._dragged = (new, time.monotonic())
+            # The browser reports each mouse move, more often than the page can be updated.
+            self._dragging.start(REST_SECONDS)
 
-    def poll(self) -> None:
-        """Report the dragged threshold once it is at rest; called some twenty times per second.
-
-        The browser reports each mouse move, which is more often than the page can be updated.
-        """
-        if self._dragged is None or time.monotonic() - self._dragged[1] < REST_SECONDS:
-            return
-        (location, _), self._dragged = self._dragged, None
-        self._on_threshold(float(min(max(location, self._bins.edges[0]), self._bins.edges[-1])))
+    def _on_rest(self) -> None:
+        """Report the dragged threshold."""
+        edges = self._bins.edges
+        self._on_threshold(float(min(max(self.line.location, edges[0]), edges[-1])))
 
     def _on_tap(self, event: Tap) -> None:
         if self._bins is None or event.x is None:

@@ -146,6 +146,8 @@ class Session(param.Parameterized):
         self._folders = folders
         self._jobs: list[Job] = []
         self._followed: list[_Followed] = []
+        self.watched: dict[Any, None] = {}
+        """What `poll` visits until it stops to wait (`Watched`), in the order of its start."""
         self._opening_job: Job | None = None
         self._is_companion, self._opening_source = False, ""
         self._next: deque[str] = deque()
@@ -432,12 +434,14 @@ class Session(param.Parameterized):
         self._is_companion, self._opening_source = False, source
 
     def poll(self) -> None:
-        """Process the results of the opening jobs."""
+        """Process the results of jobs, and what waits."""
         for each in tuple(self._followed):
             has_ended = each.job.has_ended
             if has_ended:
                 self._followed.remove(each)
             each.look(has_ended=has_ended)
+        for each in tuple(self.watched):
+            each.look()
         if "run" in vars(self.runs):  # only if a layout was created
             self.runs.poll()
         self._tell_waiting()
@@ -581,6 +585,7 @@ class Session(param.Parameterized):
             job.cancel()
         self._jobs = [job for job in self._jobs if not job.has_ended]
         self._followed = []
+        self.watched.clear()
         self._note_left()
         self._forget_left()
         self._forget_uploads()

@@ -28,6 +28,7 @@ from genoviz_app.pages.genotypes.prediction.request_text import write_request
 from genoviz_app.pages.genotypes.quality.thresholds import read_thresholds, write_thresholds
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
 from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.parts.questions import Watched
 from genoviz_app.parts.views import Views
 from genoviz_app.session.address import Address
 
@@ -89,15 +90,18 @@ class LinkFollower:
         self._state, self._panels = state, panels
         self._steps: Iterator[None] = iter(())
         self._problems: list[str] = []
+        self._waiting = Watched(state.session, self._step)
 
     def follow(self, link: Address, problem: str = "") -> None:
         """Start to apply a link once its genotypes are open; problems were already reported."""
         self._problems = [problem] if problem else []
         self._steps = self._iter_follow(link)
+        self._waiting.start()
 
-    def poll(self) -> None:
-        """Apply the next step; called some twenty times per second."""
-        next(self._steps, None)
+    def _step(self) -> None:
+        for _ in self._steps:
+            self._waiting.start()
+            return
 
     def _iter_follow(self, link: Address) -> Iterator[None]:
         state, panels = self._state, self._panels

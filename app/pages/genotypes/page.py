@@ -133,7 +133,6 @@ class GenotypesPage(Page):
 
     def poll(self) -> None:
         """Update the page; called some twenty times per second."""
-        self.follower.poll()
         self.views.poll()
 
     def _show_locus(self) -> None:

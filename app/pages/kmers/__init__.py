@@ -148,7 +148,6 @@ class KmersPage(Page):
         """Update the page; called some twenty times per second."""
         self._follow_link()
         self._watch_building()
-        self.query.poll()
         self.state.poll()
         self.views.poll()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,9 +13,9 @@ from bokeh.events import Tap
 from genoviz.model import PathRegion
 from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.genome_bins import GenomeBins, GenomeView, iter_make_bins
-from genoviz_app.pages.kmers.hits import GenomeAxis, HitSet, share_place, shorten_kmer
+from genoviz_app.pages.kmers.hits import GenomeAxis, share_place, shorten_kmer
 from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.styles import WORDS_BELOW
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
@@ -69,12 +68,12 @@ class GenomePanel:
         self.shown: GenomeBins | None = None
         self.is_shown = False
         self._wanted: tuple[float, float] | None = None
-        self._is_stale, self._changed_at, self._width = False, 0.0, NO_WIDTH
+        self._width = NO_WIDTH
         self._waiting: GenomeBins | None = None
-        self._hits: HitSet | None = None
         self.figures = GenomeFigures()
         self._turn = Turn(self.figures.hits, self._draw)
         self._bins = Question(state.session, "bins along the genome", self._on_bins)
+        self._stale = Watched(state.session, self._ask, self._can_ask, view=self)
         self._lit = Question(state.session, "highlights along the genome", self._on_lit)
         self._lit_bars: dict[str, Any] | None = None
         self._lit_turn = Turn(self.figures.hits, self._draw_lit)
@@ -114,9 +113,9 @@ class GenomePanel:
     def _listen(self) -> None:
         state = self._state
         state.param.watch(self._follow_index, "index")
-        state.param.watch(lambda _: self._redraw(), "k")
-        state.session.param.watch(lambda _: self._redraw(), "region")
-        state.session.highlights.param.watch(lambda _: self._redraw(), "sets")
+        self._stale.follow(state, "k", "hits")
+        self._stale.follow(state.session, "region")
+        self._stale.follow(state.session.highlights, "sets")
         self.contig.param.watch(lambda _: self.show_whole(), "value")
         for name in ("start", "end"):
             self.figures.x_range.on_change(name, self._on_change)
@@ -153,7 +152,7 @@ class GenomePanel:
     def show_whole(self) -> None:
         """Show the whole contig, or all contigs."""
         self._wanted = (0.0, float(self.length))
-        self._redraw()
+        self._stale.start()
 
     def zoom(self, factor: float) -> None:
         """Change the visible length by ``factor`` around the same centre."""
@@ -161,31 +160,28 @@ class GenomePanel:
         half = max((view.end - view.start) * factor, SMALLEST_VIEW) / 2
         middle = (view.start + view.end) / 2
         self._wanted = (max(middle - half, 0.0), min(middle + half, float(self.length)))
-        self._redraw()
+        self._stale.start()
 
     def poll(self) -> None:
         """Update the figures; called some twenty times per second."""
-        if not self.is_shown or self._axis is None:
-            return
-        self._repeats.want(self._axis is not None and self._state.index.built.graph is None)
-        if self._repeats.has_changed(self) or self._state.hits is not self._hits:
-            self._hits = self._state.hits
-            self._redraw()
-        if self._is_stale and time.monotonic() - self._changed_at > REST_SECONDS:
-            if self._bins.is_open:
-                return
-            self._is_stale = False
-            repeats = self._repeats.value if self._state.index.built.graph is None else None
-            view = self.view
-            if view.start < view.end:
-                self._bins.ask(
-                    iter_make_bins, self._axis, view, self._state.hits, repeats, self._state.k,
-                    self._strand,
-                )  # fmt: skip
-                self._lit.ask(lit_of_view, self._state.session.highlights.shown, self._axis, view)
+        if self.is_shown and self._axis is not None:
+            self._repeats.want(self._state.index.built.graph is None)
+            if self._repeats.has_changed(self):
+                self._stale.start()
 
-    def _redraw(self) -> None:
-        self._is_stale = True
+    def _can_ask(self) -> bool:
+        return self._axis is not None and not self._bins.is_open
+
+    def _ask(self) -> None:
+        """Ask for the bins of the view."""
+        repeats = self._repeats.value if self._state.index.built.graph is None else None
+        view = self.view
+        if view.start < view.end:
+            self._bins.ask(
+                iter_make_bins, self._axis, view, self._state.hits, repeats, self._state.k,
+                self._strand,
+            )  # fmt: skip
+            self._lit.ask(lit_of_view, self._state.session.highlights.shown, self._axis, view)
 
     def _follow_index(self, *_events: Any) -> None:
         self._bins.drop()
@@ -261,12 +257,12 @@ class GenomePanel:
         return f"<p>{squares}</p><p>{words}</p>"
 
     def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
-        self._redraw()
+        self._stale.start(REST_SECONDS)
 
     def _on_width(self, _attr: str, _old: Any, new: int) -> None:
         if new and new > 0:
             self._width = int(new)
-            self._redraw()
+            self._stale.start()
 
     def _on_tap(self, event: Any) -> None:
         """Make the clicked bin, or its hit, the current position on all pages."""

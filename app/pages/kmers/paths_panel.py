@@ -22,7 +22,7 @@ from genoviz_app.pages.kmers.counting import CountAnswer
 from genoviz_app.pages.kmers.hits import GenomeAxis
 from genoviz_app.pages.kmers.state import KmerState
 from genoviz_app.parts.file_button import file_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.kmer_matrix import MatrixFigure
@@ -132,11 +132,12 @@ class PathsPanel:
     def __init__(self, state: KmerState) -> None:
         self._state = state
         self.is_shown = False
-        self._asked: CountAnswer | None = None
         self._pointer: tuple[int, int] | None = None
-        self._is_hovering = False
         self.matrix: Matrix | None = None
         self._question = Question(state.session, "k-mers on paths", self._on_answer)
+        asking = Watched(state.session, self._ask, view=self)
+        asking.follow(state, "answer")
+        self._hovering = Watched(state.session, self._say)
         self.figure = MatrixFigure()
         self._turn = Turn(self.figure.figure, self._draw)
         for event, act in (
@@ -168,19 +169,13 @@ class PathsPanel:
             margin=0,
         )
 
-    def poll(self) -> None:
-        """Update the tab."""
+    def _ask(self) -> None:
         answer = self._state.answer
-        if self.is_shown and answer is not self._asked:
-            self._asked = answer
-            if answer is None or not answer.kmers:
-                self._question.drop()
-                self._on_answer(None)
-            else:
-                self._question.ask(count_matrix, self._state.index.built, answer)
-        if self._is_hovering:
-            self._is_hovering = False
-            self._say()
+        if answer is None or not answer.kmers:
+            self._question.drop()
+            self._on_answer(None)
+        else:
+            self._question.ask(count_matrix, self._state.index.built, answer)
 
     def _on_answer(self, matrix: Matrix | None) -> None:
         self.matrix, self._pointer = matrix, None
@@ -248,7 +243,8 @@ class PathsPanel:
     def _on_pointer(self, event: Any) -> None:
         cell = None if isinstance(event, MouseLeave) else self._cell(event)
         if cell != self._pointer:
-            self._pointer, self._is_hovering = cell, True
+            self._pointer = cell
+            self._hovering.start()
 
     def _on_tap(self, event: Any) -> None:
         cell = self._cell(event)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from html import escape
 from typing import Any
@@ -12,7 +11,7 @@ import panel_material_ui as pmui
 
 from genoviz_app.pages.kmers.counting import MAX_LETTERS, CountAnswer, say_seconds
 from genoviz_app.pages.kmers.state import STRANDS, KmerState
-from genoviz_app.parts.questions import allow
+from genoviz_app.parts.questions import Watched, allow
 from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.words import n_words
 
@@ -54,7 +53,8 @@ class QueryBox:
 
     def __init__(self, state: KmerState, write_example: Callable[[], None]) -> None:
         self._state = state
-        self._seen, self._changed_at = "", 0.0
+        self._seen = ""
+        self._typed = Watched(state.session, self._count)
         self.field = pmui.TextAreaInput(
             label="K-mers",
             placeholder="GATTACA or IUPAC codes; several on lines or with commas; or FASTA",
@@ -104,18 +104,17 @@ class QueryBox:
         self.field.param.update(value=text, value_input=text)
         self._state.param.update(text=text, chosen=0)
 
-    def poll(self) -> None:
-        """Count typed k-mers once typing pauses; pasted or cleared input at once."""
-        is_resting = time.monotonic() - self._changed_at > REST_SECONDS
-        if self._seen != self._state.text and is_resting:
+    def _count(self) -> None:
+        if self._seen != self._state.text:
             self._state.param.update(text=self._seen, chosen=0)
 
     def _on_typing(self, event: Any) -> None:
+        """Count typed k-mers once typing pauses; pasted or cleared input at once."""
         text = event.new or ""
         if text != self._seen:
             is_one_letter = abs(len(text) - len(self._seen)) == 1
             self._seen = text
-            self._changed_at = time.monotonic() if is_one_letter else 0.0
+            self._typed.start(REST_SECONDS if is_one_letter else 0.0)
 
     def _on_strand(self, event: Any) -> None:
         self._state.strand = event.new

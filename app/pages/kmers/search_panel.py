@@ -9,9 +9,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.analyses.sequences.kmer_trace import Row, SearchStep, find_step
-from genoviz.analyses.sequences.kmers import Kmer
 from genoviz_app.pages.kmers.state import KmerState
-from genoviz_app.parts.questions import Question, allow
+from genoviz_app.parts.questions import Question, Watched, allow
 from genoviz_app.parts.styles import NARROW_WRAPS, WRAPS
 from genoviz_app.parts.words import n_words
 
@@ -225,9 +224,10 @@ class SearchPanel:
     def __init__(self, state: KmerState) -> None:
         self._state = state
         self.is_shown = False
-        self._asked: tuple = ()
         self.shown: SearchStep | None = None
         self._question = Question(state.session, "a step of a search", self._on_answer)
+        beginning = Watched(state.session, self._begin, view=self)
+        beginning.follow(state, "index", "answer", "chosen")
         self.step = pmui.IntSlider(
             label="Bases taken", value=1, start=1, end=2, size="small", width=260,
             margin=(10, 16, 0, 6),
@@ -262,17 +262,8 @@ class SearchPanel:
         button.on_click(lambda _: self._move(change))
         return button
 
-    def poll(self) -> None:
-        """Update the tab."""
-        if not self.is_shown:
-            return
-        kmer, index = self._state.kmer, self._state.index
-        wanted = (id(index), kmer)
-        if wanted != self._asked:
-            self._asked = wanted
-            self._begin(kmer)
-
-    def _begin(self, kmer: Kmer | None) -> None:
+    def _begin(self) -> None:
+        kmer = self._state.kmer
         letters = kmer.letters if kmer is not None else ""
         why_not = NOTHING if kmer is None else AMBIGUOUS if kmer.is_ambiguous else ""
         if len(letters) > LONGEST:

@@ -22,6 +22,7 @@ from genoviz_app.pages.offtargets.search.sources import GenePicker, GraphSource
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_picker import SequencePicker
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
+from genoviz_app.parts.questions import Watched
 from genoviz_app.parts.styles import NOTICES, PICTURE_CARD, STACKS, in_narrow_window
 from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
@@ -90,6 +91,10 @@ class OffTargetsPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._linked: tuple[OffTargetQuery | None, LinkedHits] | None = None
+        self._following = Watched(
+            session, self._follow_link,
+            lambda: self.state.genome is not None and not self.graph.is_awaited,
+        )  # fmt: skip
         self._linked_hits: LinkedHits | None = None
         self._asked: Address | None = None
         self.state = OffTargetState(session)
@@ -170,6 +175,7 @@ class OffTargetsPage(Page):
         if query is not None:
             self.form.write(query)
             self._linked = query, LinkedHits(link.hits)
+            self._following.start()
             self._asked = Address(**{name: getattr(link, name) for name in SAID})
 
     def try_example(self) -> None:
@@ -181,10 +187,6 @@ class OffTargetsPage(Page):
 
     def poll(self) -> None:
         """Update the page; called some twenty times per second."""
-        self.graph.poll()
-        self._follow_link()
-        self.places.poll()
-        self.hits.poll()
         if self.nothing.visible:
             self._show_nothing(True)
 
@@ -204,11 +206,8 @@ class OffTargetsPage(Page):
 
     def _follow_link(self) -> None:
         """Start the search of a link, unless it would take long."""
-        genome = self.state.genome
-        if self._linked is None or genome is None or self.graph.is_awaited:
-            return
         (query, hits), self._linked = self._linked, None
-        result = self.state.result
+        genome, result = self.state.genome, self.state.result
         if result is not None and result.query == query:
             self._list(hits)
         elif genome.planes.n_bases * len(query.guides) <= LONGEST_RUN:

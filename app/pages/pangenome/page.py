@@ -33,6 +33,7 @@ from genoviz_app.parts.file_picker import FilePicker
 from genoviz_app.parts.made_when_shown import MadeWhenShown
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
+from genoviz_app.parts.questions import Watched
 from genoviz_app.parts.sample_select import ChromosomeTable, SampleSelect
 from genoviz_app.parts.styles import NOTICES, NUMBERS, in_narrow_window
 from genoviz_app.parts.words import notices_html
@@ -173,7 +174,6 @@ class PangenomePage(Page):
     def poll(self) -> None:
         """Update the page; called some twenty times per second."""
         self.view.poll()
-        self._follower.poll()
         if self._session.is_split:
             self._marks.poll()
         if self.dock.poll is not None:
@@ -212,8 +212,7 @@ class PangenomePage(Page):
     def _show_notices(self) -> None:
         run = self.view.run
         note = run.snapshot.note if run.snapshot is not None else ""
-        opened = self._session.opened
-        placed = self._session.annotations
+        opened, placed = self._session.opened, self._session.annotations
         notes = opened.graph.notes if opened is not None else ()
         if placed is not None:
             notes = (*notes, *placed.annotations.notes, *placed.notes)
@@ -274,20 +273,21 @@ class LinkFollower:
     def __init__(self, session: Session, view: LayoutView) -> None:
         self._session, self._view = session, view
         self.link: Address | None = None
+        self._waiting = Watched(session, self._apply, self._can_apply)
 
     def follow(self, link: Address) -> None:
         """Start to apply a link."""
         self.link = link
+        self._waiting.start()
 
-    def poll(self) -> None:
-        """Apply the link once everything is open; report what cannot be applied."""
-        link, picture = self.link, self._view.picture
-        if link is None or self._session.is_opening:
-            return
-        if self._session.opened is None:
-            self.link = None
-        elif picture.viewport is not None and picture.shown is not None:
-            self.link = None
+    def _can_apply(self) -> bool:
+        is_drawn = None not in (self._view.picture.viewport, self._view.picture.shown)
+        return not self._session.is_opening and (is_drawn or self._session.opened is None)
+
+    def _apply(self) -> None:
+        """Apply the link, now that everything is open; report what cannot be applied."""
+        link, self.link = self.link, None
+        if self._session.opened is not None:
             for follow in (self._follow_colours, self._follow_shape, self._follow_view):
                 self._session.complain(follow(link))
 

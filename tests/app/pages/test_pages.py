@@ -100,7 +100,7 @@ def test_all_that_is_wrong_with_a_link_is_said_together():
     bar = SimpleNamespace(colours=SimpleNamespace(offered=("density",)))
     follower = LinkFollower(dashboard.session, SimpleNamespace(picture=picture, bar=bar))
     follower.follow(dashboard.address)
-    follower.poll()
+    dashboard.session.poll()
     assert dashboard.problem.object.count("<li>") == 4
     for words in ("is named 'nope'", "view is '1,2'", "by 'sparkle', needs one of", "shape is 'x'"):
         assert words in dashboard.problem.object

@@ -1,14 +1,16 @@
-"""A question is answered when its session is polled, and the latest one counts."""
+"""A session answers questions and calls what waits when it is polled."""
 
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from genoviz.errors import ParameterError
 from genoviz.generators import Progress
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts import questions
+from genoviz_app.parts.questions import Question, Watched
 from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE
 
@@ -130,3 +132,63 @@ def test_a_question_that_is_dropped_closes_what_works_on_it(session, question, a
     assert is_closed.wait(PATIENCE)
     session.poll()
     assert (answers, question.opening) == ([], None)
+
+
+def test_what_waits_is_called_once_when_its_condition_holds(session):
+    calls, is_due = [], False
+    watched = Watched(session, lambda: calls.append(1), lambda: is_due)
+    session.poll()
+    is_due = True
+    session.poll()
+    assert not session.watched, "nothing waits before the start"
+    is_due = False
+    watched.start()
+    watched.start()
+    session.poll()
+    assert (calls, watched.is_waiting) == ([], True)
+    is_due = True
+    session.poll()
+    session.poll()
+    assert (calls, watched.is_waiting) == ([1], False)
+    watched.follow(session, "region", "unclear")
+    session.param.update(unclear="x", region=None)
+    watched.stop()
+    session.poll()
+    assert calls == [1]
+    session.unclear = ""
+    session.poll()
+    assert calls == [1, 1]
+    watched.start()
+    session.close()
+    assert not session.watched, "a closed tab waits for nothing"
+
+
+def test_what_rests_is_called_after_the_last_request(session, monkeypatch):
+    now, calls = [10.0], []
+    monkeypatch.setattr(questions.time, "monotonic", lambda: now[0])
+    watched = Watched(session, lambda: (calls.append(now[0]), watched.start(5.0)))
+    watched.start(1.0)
+    now[0] += 0.75
+    watched.start(1.0)
+    watched.start()  # leaves the rest as it is
+    for _ in range(4):
+        now[0] += 0.25
+        session.poll()
+    assert calls == [11.75]
+    now[0] += 4.75
+    session.poll()
+    assert len(calls) == 1, "an act may wait again"
+    now[0] += 0.25
+    session.poll()
+    assert len(calls) == 2
+
+
+def test_what_is_of_a_hidden_view_waits_until_it_is_shown(session):
+    calls, view = [], SimpleNamespace(is_shown=False)
+    Watched(session, lambda: calls.append(1), view=view).start()
+    session.poll()
+    assert calls == []
+    view.is_shown = True
+    session.poll()
+    session.poll()
+    assert calls == [1]

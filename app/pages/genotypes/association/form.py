@@ -39,7 +39,7 @@ from genoviz_app.pages.genotypes.association.trait_fields import (
     TraitFields,
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
-from genoviz_app.parts.questions import allow
+from genoviz_app.parts.questions import Watched, allow
 from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ class AssociationForm(ScanControls):
         self.run_button.on_click(lambda _: self.run())
         self.cancel_button.on_click(lambda _: self._cancel())
         self.adjust_button.on_click(lambda _: self.adjust())
+        self._over = Watched(state.session, self._forget_partial, lambda: not self.task.is_open)
         self.task.param.watch(self._show, "opening")
         self.components.param.watch(self._show, "opening")
         self.model.param.watch(self._on_model, "value")
@@ -202,6 +203,7 @@ class AssociationForm(ScanControls):
         self._asked = design, self._state.conditions
         self._state.partial = None
         steps = iter_scan(self._state.subject, design, model, **coding)
+        self._over.start()
         self.task.ask(lambda: steps, title=f"association with {design.trait}")
 
     def condition_on(self, variant: int) -> None:
@@ -248,10 +250,9 @@ class AssociationForm(ScanControls):
             self.design, given = self._asked
             self._state.param.update(scan=scan, scan_conditions=given, partial=None)
 
-    def poll(self) -> None:
+    def _forget_partial(self) -> None:
         """Forget what a scan that failed has found."""
-        if self._state.partial is not None and not self.task.is_open:
-            self._state.partial = None
+        self._state.partial = None
 
     def _follow_trait(self, *_events: Any) -> None:
         self.why_numbers = why = why_no_cases(self._state)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     make_dots,
     nearest,
 )
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ManhattanFigure, position_ticks, seen_names
 from genoviz_app.session.session import Session
@@ -67,9 +66,11 @@ class ManhattanPanel:
         self._wanted: tuple[float, float] | None = None
         self._linked: tuple[float, float] | None = None
         self._waiting: tuple[Track, View, dict[str, Any]] | None = None
-        self._is_stale, self._changed_at = False, 0.0
         self._turn = Turn(figure.plot, self._draw)
         self._dots = Question(session, "dots along the genome", self._on_dots)
+        self._stale = Watched(
+            session, self._ask, lambda: self.track is not None and not self._dots.is_open
+        )
         self._lit = Question(session, "highlighted variants", self._on_lit)
         self._lit_points: dict[str, Any] = NONE_LIT
         self._highlights = session.highlights
@@ -113,7 +114,8 @@ class ManhattanPanel:
         room, whole = self.track.axis.room, self.track.axis.length
         start, end = max(start, -room), min(end, whole + room)
         if end - start >= min(SMALLEST_VIEW, whole):
-            self._wanted, self._is_stale = (start, end), True
+            self._wanted = (start, end)
+            self._stale.start()
 
     def show(self, track: Track | None) -> None:
         """Replace the data; the view is kept if the variants are the same."""
@@ -127,7 +129,7 @@ class ManhattanPanel:
             if self._linked is not None:
                 self._follow_link()
         else:
-            self._is_stale = True
+            self._stale.start()
         self._find_lit()
 
     def _find_lit(self) -> None:
@@ -154,14 +156,10 @@ class ManhattanPanel:
         if self.track is not None:
             axis = self.track.axis
             self._wanted = (axis.extent[0] - axis.room, axis.extent[1] + axis.room)
-            self._is_stale = True
+            self._stale.start()
 
-    def poll(self) -> None:
-        """Update the figure; called some twenty times per second."""
-        rests = time.monotonic() - self._changed_at > REST_SECONDS
-        if not self._is_stale or not rests or self._dots.is_open or self.track is None:
-            return
-        self._is_stale = False
+    def _ask(self) -> None:
+        """Ask for the dots of the view."""
         view = self.view
         if view.start < view.end:
             self._dots.ask(_dots_of, self.track, view)
@@ -225,14 +223,13 @@ class ManhattanPanel:
         x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.track.axis.length))
 
     def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
-        self._changed_at = time.monotonic()
-        self._is_stale = True
+        self._stale.start(REST_SECONDS)
 
     def _sizer(self, place: int) -> Callable[[str, Any, Any], None]:
         def take(_attr: str, _old: Any, new: Any) -> None:
             if new and new > 0:
                 self._size[place] = int(new)
-                self._is_stale = True
+                self._stale.start()
 
         return take
 

@@ -217,12 +217,6 @@ class AssociationPanel:
         whole = {"min-height": "0", "height": "100%"}
         return pmui.Column(self.form.panel, plots, below, **GROW, styles=whole)
 
-    def poll(self) -> None:
-        """Update the tab; called some twenty times per second."""
-        self.form.poll()
-        if self.is_shown:
-            self.manhattan.poll()
-
     @property
     def track(self) -> Track | None:
         """The data of the Manhattan plot."""

@@ -39,7 +39,7 @@ from genoviz_app.pages.genotypes.long_table import LongTable
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.lighting import light_button
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.styles import in_narrow_window
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.manhattan import STRONG_COLOUR, ManhattanFigure, QuantileFigure
@@ -100,12 +100,16 @@ class SetsPanel:
             **GROW, styles={"flex": "14 1 0", "min-height": "0"},
             stylesheets=in_narrow_window("460px", or_page=True),
         )  # fmt: skip
+        Watched(session, self._make_table, view=self).start()
         self._make_buttons()
         self.panel = self._arrange()
         self.form.test.param.watch(self._show, "value")
         state.param.watch(self._forget, ["kept", "opened"])
         state.param.watch(self._say, "table")
         self._show()
+
+    def _make_table(self) -> None:
+        self._table_place.append(self.table.panel)  # a table needs a visible container
 
     def _make_buttons(self) -> None:
         self.locus_button = pmui.Button(
@@ -153,13 +157,6 @@ class SetsPanel:
     def _forget(self, *_events: Any) -> None:
         self.scan = self._chosen = None
         self._show()
-
-    def poll(self) -> None:
-        """Update the tab; called some twenty times per second."""
-        if self.is_shown:
-            self.manhattan.poll()
-            if not len(self._table_place):
-                self._table_place.append(self.table.panel)  # a table needs a visible container
 
     def _show(self, *_events: Any) -> None:
         """Draw and list the tests."""

@@ -253,7 +253,6 @@ class PredictionPanel:
             return
         if not len(self._table_place) and self._turn.is_laid_out:
             self._table_place.append(self.table.panel)  # a table needs a visible container
-        self.effects.poll()
         self._show_table()
 
     def _follow(self, *_events: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from genoviz_app.pages.genotypes.quality.thresholds import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.opening_bar import TaskBar
-from genoviz_app.parts.questions import allow
+from genoviz_app.parts.questions import Watched, allow
 from genoviz_app.parts.styles import NARROW, NARROW_PAGE, NARROW_WRAPS, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
@@ -242,17 +243,13 @@ class QualityFigures:
             on_bar=lambda bins, place: self._on_bar(
                 name in OF_SAMPLES, TABLE_COLUMNS[name], bins, place
             ),
+            watch=partial(Watched, self._state.session),
         )
 
     @property
     def is_laid_out(self) -> bool:
         """Whether the browser has finished their layout."""
         return self._turn.is_laid_out
-
-    def poll(self) -> None:
-        """Apply dragged lines to the draft; called some twenty times per second."""
-        for figure in self.figures.values():
-            figure.poll()
 
     def _draw(self) -> None:
         """Draw the histograms of the open genotypes."""

@@ -95,7 +95,6 @@ class QualityPanel:
         if self.is_shown:
             self._state.want_quality()
             self._make_table()
-            self.figures.poll()
 
     def _follow(self, *_events: Any) -> None:
         self._bar = None

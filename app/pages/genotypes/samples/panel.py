@@ -175,10 +175,9 @@ class SampleList:
             self._buttons.visible = bool(len(chosen))
             self.table.show(rows, among)
 
-    def poll(self, *, is_shown: bool) -> None:
-        """Update the table, which is created when it is first shown."""
-        if is_shown:
-            self.table.make(self._place)
+    def make_table(self) -> None:
+        """Create the table in the browser, once there are rows."""
+        self.table.make(self._place)
 
     def _on_row(self, row: int) -> None:
         self._state.chosen = np.array([row], np.int64)
@@ -238,9 +237,9 @@ class SamplesPanel:
         if self.is_shown:
             self.components.want()
             self.relationships.want()
-        is_shown = self._waited > PATIENCE
-        self.relationships.poll(is_shown=is_shown)
-        self.list.poll(is_shown=is_shown)
+        if self._waited > PATIENCE:
+            self.relationships.make_table()
+            self.list.make_table()
 
 
 def _row(left: Any, right: Any, *, grow: int, border: str = "none") -> pmui.Row:

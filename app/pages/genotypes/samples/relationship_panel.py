@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from genoviz_app.pages.genotypes.samples.relationship_view import (
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.opening_bar import TaskBar
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.remote_table import Column
 from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.turn import Turn
@@ -119,6 +120,7 @@ class RelationshipPanel:
             "relationship-histogram", "Relationship", "Pairs", drops_below=True,
             on_threshold=self._on_threshold,
             on_bar=lambda bins, place: self._on_threshold(float(bins.edges[place])),
+            watch=partial(Watched, state.session),
         )  # fmt: skip
         self._cells: tuple[np.ndarray, tuple[int, int, int, int]] | None = None
         self._cells_turn = Turn(self.matrix.plot, self._draw_cells)
@@ -197,11 +199,9 @@ class RelationshipPanel:
             samples = pick_evenly(subject.n_samples, maximum)
         self.task.ask(iter_relate, subject, self.method.value, samples)
 
-    def poll(self, *, is_shown: bool) -> None:
-        """Update the panel."""
-        self.histogram.poll()
-        if is_shown:
-            self.pairs.make(self._pairs_place)
+    def make_table(self) -> None:
+        """Create the table in the browser, once there are rows."""
+        self.pairs.make(self._pairs_place)
 
     def _on_view(self, view: RelationshipView) -> None:
         self.view = view

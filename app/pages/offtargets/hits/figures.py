@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
     mark_of,
 )
 from genoviz_app.pages.offtargets.state import OffTargetState
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.styles import WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
@@ -58,11 +57,12 @@ class PlacesPanel:
         self.shown: PlaceBins | None = None
         self._waiting: PlaceBins | None = None
         self._wanted: tuple[float, float] | None = None
-        self._is_stale, self._changed_at, self._width = False, 0.0, NO_WIDTH
+        self._width = NO_WIDTH
         self.is_selecting = False
         self.figure = PlacesFigure()
         self._turn = Turn(self.figure.plot, self._draw)
         self._bins = Question(state.session, "bins of hits", self._on_bins)
+        self._stale = Watched(state.session, self._ask, lambda: not self._bins.is_open)
         self._lit = Question(state.session, "highlights in bins of hits", self._on_lit)
         self._lit_bars: dict[str, Any] | None = None
         self.mode = pmui.RadioButtonGroup(
@@ -85,9 +85,9 @@ class PlacesPanel:
 
     def _listen(self) -> None:
         self._state.param.watch(self._follow_result, "result")
-        self._state.param.watch(lambda _: self._redraw(), "found")
+        self._stale.follow(self._state, "found")
         self._state.param.watch(lambda _: self._turn.ask(), "hit")
-        self._state.session.highlights.param.watch(lambda _: self._redraw(), "sets")
+        self._stale.follow(self._state.session.highlights, "sets")
         self.mode.param.watch(lambda _: self.show_whole(), "value")
         self.select_button.on_click(lambda _: self.turn_selecting())
         plot = self.figure.plot
@@ -116,14 +116,10 @@ class PlacesPanel:
     def show_whole(self) -> None:
         """Show the whole axis."""
         self._wanted = (0.0, float(self.length))
-        self._redraw()
+        self._stale.start()
 
-    def poll(self) -> None:
-        """Update the figure; called some twenty times per second."""
-        rests = time.monotonic() - self._changed_at > REST_SECONDS
-        if not self._is_stale or not rests or self._bins.is_open:
-            return
-        self._is_stale = False
+    def _ask(self) -> None:
+        """Ask for the bins of the view."""
         found = self._state.found
         if found is None:
             return
@@ -133,9 +129,6 @@ class PlacesPanel:
             view = PlaceView(self.mode.value, start, end, self._width)
             self._bins.ask(make_place_bins, found, view)
             self._lit.ask(lit_of_view, self._state.session.highlights.shown, found, view)
-
-    def _redraw(self) -> None:
-        self._is_stale = True
 
     def _follow_result(self, *_events: Any) -> None:
         result = self._state.result
@@ -183,13 +176,12 @@ class PlacesPanel:
         x_range.update(bounds=bounds, min_interval=min(SMALLEST_VIEW, self.length))
 
     def _on_change(self, _attr: str, _old: Any, _new: Any) -> None:
-        self._changed_at = time.monotonic()
-        self._redraw()
+        self._stale.start(REST_SECONDS)
 
     def _on_width(self, _attr: str, _old: Any, new: int) -> None:
         if new and new > 0:
             self._width = int(new)
-            self._redraw()
+            self._stale.start()
 
     def turn_selecting(self) -> None:
         """Make dragging list the hits of an interval, or pan."""

@@ -17,7 +17,7 @@ from genoviz_app.pages.offtargets.hits.filter import FoundHits
 from genoviz_app.pages.offtargets.search.graph_sites import GraphSites
 from genoviz_app.pages.offtargets.search.guide_groups import mismatch_kinds_of
 from genoviz_app.pages.offtargets.state import OffTargetState
-from genoviz_app.parts.questions import Question
+from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.kmer_matrix import MatrixFigure
@@ -83,10 +83,15 @@ class MatrixPanel:
     ) -> None:
         self._state, self._find = state, find
         self.shown: Any = None
-        self._asked: FoundHits | None = None
         self._cell: tuple[int, int] | None = None
-        self._is_hovering = False
         self._question = Question(state.session, title, self._on_answer)
+        # During a search, hits may arrive faster than they can be drawn.
+        self._stale = Watched(
+            state.session, self._ask,
+            lambda: self.panel.visible and not (self._question.is_open and state.is_continued),
+        )  # fmt: skip
+        self._stale.follow(state, "found")
+        self._hovering = Watched(state.session, self._say)
         self.figure, plot = figure, figure.figure
         self._turn = Turn(plot, self._draw)
         plot.on_event(MouseMove, self._on_pointer)
@@ -103,20 +108,11 @@ class MatrixPanel:
             visible=False,
         )
 
-    def poll(self) -> None:
-        """Update the figure while it is visible."""
-        found = self._state.found
-        # During a search, hits may arrive faster than they can be drawn.
-        is_late = self._question.is_open and self._state.is_continued
-        if self.panel.visible and found is not self._asked and not is_late:
-            self._asked = found
-            if found is None:
-                self._on_answer(None)
-            else:
-                self._question.ask(self._find, found)
-        if self._is_hovering:
-            self._is_hovering = False
-            self._say()
+    def _ask(self) -> None:
+        if self._state.found is None:
+            self._on_answer(None)
+        else:
+            self._question.ask(self._find, self._state.found)
 
     def _on_answer(self, shown: HitMatrix | None) -> None:
         self.shown, self._cell = shown, None
@@ -155,7 +151,8 @@ class MatrixPanel:
     def _on_pointer(self, event: Any) -> None:
         cell = self._cell_of(event)
         if cell != self._cell:
-            self._cell, self._is_hovering = cell, True
+            self._cell = cell
+            self._hovering.start()
 
 
 @dataclass(frozen=True, eq=False)

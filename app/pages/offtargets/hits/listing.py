@@ -236,11 +236,6 @@ class HitTable:
         button.on_click(lambda _: self._turn(step))
         return button
 
-    def poll(self) -> None:
-        """Update the figures."""
-        self.differences.poll()
-        self.haplotypes.poll()
-
     def _show_view(self, *_events: Any) -> None:
         """Show the table, or a figure of its hits."""
         result = self._state.result

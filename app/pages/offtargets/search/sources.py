@@ -19,7 +19,7 @@ from genoviz_app.pages.offtargets.search.query import Pam
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.opening_bar import OpeningBar
 from genoviz_app.parts.picker_fields import UploadButton
-from genoviz_app.parts.questions import Question, allow
+from genoviz_app.parts.questions import Question, Watched, allow
 
 NO_REFERENCE = "None"
 TAKE, TAKE_OTHER = "Search the open graph", "Search {} instead"
@@ -45,7 +45,10 @@ class GraphSource:
 
     def __init__(self, state: OffTargetState) -> None:
         self._state, self._is_following = state, False
-        self._is_linked = False
+        session = state.session
+        self._linked = Watched(
+            session, self._on_linked, lambda: session.opened is not None and not session.is_opening
+        )
         self.button = pmui.Button(
             label=TAKE,
             icon="hub",
@@ -77,7 +80,7 @@ class GraphSource:
     @property
     def is_awaited(self) -> bool:
         """Whether a link's genome or graph is not open yet."""
-        return self._is_linked or self._state.session.genomes.is_opening
+        return self._linked.is_waiting or self._state.session.genomes.is_opening
 
     def join(self, picker: pmui.Column) -> None:
         """Add the button to the other sources, and the field below them."""
@@ -95,17 +98,13 @@ class GraphSource:
 
     def follow_link(self) -> None:
         """Use the graph as soon as it is open."""
-        self._is_linked = True
+        self._linked.start()
 
-    def poll(self) -> None:
-        """Use the graph of a link once it is open."""
-        session = self._state.session
-        if self._is_linked and session.opened is not None and not session.is_opening:
-            self._is_linked = False
-            genome = self._state.genome
-            if genome is None or getattr(genome.planes, "graph", None) is not session.opened.graph:
-                with session.following():
-                    self.open()
+    def _on_linked(self) -> None:
+        session, genome = self._state.session, self._state.genome
+        if genome is None or getattr(genome.planes, "graph", None) is not session.opened.graph:
+            with session.following():
+                self.open()
 
     def _follow_opened(self) -> None:
         """Offer the open graph; show a message if hits are from another graph."""

@@ -129,12 +129,7 @@ def state(session, files):
 def panel(session, state):
     panel = AssociationPanel(state)
     panel.is_shown = True
-
-    def poll():
-        session.poll()
-        panel.poll()
-
-    panel.test_poll = poll
+    panel.test_poll = session.poll
     return panel
 
 
@@ -871,11 +866,6 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     shown = []
     panel = SetsPanel(state, lambda: shown.append(None))
     panel.is_shown = True
-
-    def poll():
-        session.poll()
-        panel.poll()
-
     state.trait, state.covariates = trait, ("farm",)
     form = panel.form
     form.run()
@@ -884,7 +874,7 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     assert (form.min_variants.value, form.seed.value) == (2, 5)
     form.run()
     assert form.run_button.disabled
-    poll_until(poll, lambda: panel.table.listed is not None)
+    poll_until(session.poll, lambda: panel.table.listed is not None)
     own, theirs = tmp_path / "own.tsv", tmp_path / "theirs.tsv"
     name, write = panel._prepare("tsv")()
     assert name == f"sets_{trait}_regions_some.bed.tsv"
@@ -902,7 +892,7 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     assert f"{trait} ({words}): 3 of 4 sets of regions.bed tested in" in form.said.object
     is_told = "ill has two values and is tested as a number" in form.said.object
     assert is_told == (words == "mixed (no LOCO)")
-    poll_until(poll, lambda: panel.quantiles.quantiles is not None)
+    poll_until(session.poll, lambda: panel.quantiles.quantiles is not None)
     assert panel.quantiles.quantiles.observed.size == 3
     drawn = panel.manhattan.track
     assert drawn.variants.ids.tolist() == (["one", "two", "three"])
@@ -922,11 +912,11 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     panel.tracks_button.param.trigger("clicks")
     panel.light.param.trigger("clicks")
     assert (len(shown), session.wanted_page) == (1, "tracks")
-    poll_until(poll, lambda: [lit.title for lit in session.highlights.shown] == ["two"])
+    poll_until(session.poll, lambda: [lit.title for lit in session.highlights.shown] == ["two"])
     panel.show_layout()
     assert "Open a graph" in session.problem
     panel.table.search.value_input = "ONE"
-    poll_until(poll, lambda: len(panel.table.listed.rows) == 1)
+    poll_until(session.poll, lambda: len(panel.table.listed.rows) == 1)
     panel._prepare("listed.tsv")()[1](own)
     assert [line.split("\t")[0] for line in own.read_text().splitlines()] == ["#SET", "one"]
     form.test.value = "Burden"
@@ -935,7 +925,7 @@ def test_sets_are_tested_and_saved_as_the_command_does(
     if (trait, model) == ("height", "auto"):
         form.min_variants.value = 41
         form.run()
-        poll_until(poll, lambda: "height (linear): 0 of 4" in form.said.object)
+        poll_until(session.poll, lambda: "height (linear): 0 of 4" in form.said.object)
     state.keep_all()
     state.param.trigger("kept")
     assert (panel.scan, panel.manhattan.track) == (None, None)

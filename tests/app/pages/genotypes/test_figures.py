@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from genoviz_app.plots import histograms as quality_histogram
+from genoviz_app.parts import questions
+from genoviz_app.parts.questions import Watched
 from genoviz_app.plots.histograms import QualityHistogram, bin_values
 from genoviz_app.plots.manhattan import ManhattanFigure, QuantileFigure
 from genoviz_app.plots.one_variant import RegionFigure
@@ -19,11 +21,16 @@ NOTHING, VALUES = np.empty(0), np.array([0.5, 1.5, 2.5])
 NAMES = np.array(["a", "b", "c"])
 
 
-def histogram(on_threshold=lambda _: None, drops_below=True):
+def histogram(on_threshold=lambda _: None, drops_below=True, watched=None):
     return QualityHistogram(
         "some", "x", "y", drops_below=drops_below, on_threshold=on_threshold,
-        on_bar=lambda *_: None,
+        on_bar=lambda *_: None, watch=watch_in({} if watched is None else watched),
     )  # fmt: skip
+
+
+def watch_in(watched):
+    """What waits is put into this dictionary, as into that of a session."""
+    return partial(Watched, SimpleNamespace(watched=watched))
 
 
 def show_scatter(figure, values):
@@ -129,7 +136,7 @@ def test_a_click_gives_the_bin_below_the_pointer_if_it_has_a_bar():
     given = []
     figure = QualityHistogram(
         "some", "x", "y", drops_below=None, on_threshold=None,
-        on_bar=lambda bins, place: given.append((bins, place)),
+        on_bar=lambda bins, place: given.append((bins, place)), watch=watch_in({}),
     )  # fmt: skip
     figure._on_tap(SimpleNamespace(x=0.5))
     bins = bin_values(np.array([0.5, 2.5]), 0, 3, n_bins=3)
@@ -141,22 +148,27 @@ def test_a_click_gives_the_bin_below_the_pointer_if_it_has_a_bar():
 
 @pytest.mark.parametrize("drops_below", [True, False])
 def test_a_line_that_is_dragged_is_taken_once_when_it_rests(monkeypatch, drops_below):
-    taken, now = [], [0.0]
-    monkeypatch.setattr(quality_histogram.time, "monotonic", lambda: now[0])
-    figure = histogram(taken.append, drops_below)
+    taken, now, watched = [], [0.0], {}
+    monkeypatch.setattr(questions.time, "monotonic", lambda: now[0])
+    figure = histogram(taken.append, drops_below, watched)
+
+    def poll():
+        for each in tuple(watched):
+            each.look()
+
     figure.show(bin_values(VALUES, 0, 3))
     for step in range(20):
         figure.line.location = step / 4
         now[0] += 0.03
-        figure.poll()
+        poll()
     assert taken == []
     now[0] += 0.08
-    figure.poll()
-    figure.poll()
+    poll()
+    poll()
     assert taken == [3.0]
     figure.place_line(1.0)
     now[0] += 1
-    figure.poll()
+    poll()
     assert taken == [3.0]
     assert (figure.shade.right if drops_below else figure.shade.left) == 1.0
     link = figure.line.js_property_callbacks["change:location"][0]

@@ -101,23 +101,23 @@ def page(session):
 
 
 def test_what_is_pasted_or_cleared_is_asked_at_once_and_letters_once_typing_rests(
-    page, monkeypatch
+    page, session, monkeypatch
 ):
     now = [100.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("genoviz_app.pages.kmers.query_box.time", clock)
+    monkeypatch.setattr("genoviz_app.parts.questions.time", clock)
     query, state = page.query, page.state
     for text in ("GATTACA", "", "ACGTACGT"):
         query.field.value_input = text
-        query.poll()
+        session.poll()
         assert state.text == text
     for text in ("ACGTACGTA", "ACGTACGTAC"):
         query.field.value_input = text
-        query.poll()
+        session.poll()
         assert state.text == "ACGTACGT"
         now[0] += 0.1
     now[0] += 0.1
-    query.poll()
+    session.poll()
     assert state.text == "ACGTACGTAC"
 
 

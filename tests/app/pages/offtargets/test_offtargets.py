@@ -758,7 +758,7 @@ def test_the_page_keeps_what_is_looked_at_while_hits_arrive(session, growing):
     show(middle)
     poll_until(poll, lambda: page.places.shown is not None)
     page.places._wanted = (1000.0, 5000.0)
-    page.places._redraw()
+    page.places._stale.start()
     poll_until(poll, lambda: page.places.shown.view.start == 1000)
     poll_until(poll, lambda: state.found is not None and state.found.result is state.result)
     row = int(state.found.rows[2])
