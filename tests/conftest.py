@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from numba.core.compiler_lock import global_compiler_lock
@@ -118,8 +119,11 @@ def place_in_order(file: str) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Return two more workers than cores, because those that drive browsers mostly wait."""
-    return 2 + min(os.cpu_count() or 1, MAX_CORES)
+    """Return one more worker than cores, because those that drive browsers often wait.
+
+    Each worker imports and collects all tests first, which takes as long as hundreds of tests.
+    """
+    return 1 + min(os.cpu_count() or 1, MAX_CORES)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -154,19 +158,40 @@ def pytest_configure(config):
     """
     if importlib.util.find_spec("fcntl"):
         Dispatcher.compile = compile_in_turn
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session):
+    """Fill the caches of pytest and Hypothesis before pytest-xdist starts its workers.
+
+    Workers collect all tests at the same time, so in a fresh checkout each would do all of this.
+    """
+    config = session.config
     starts_others = getattr(config.option, "numprocesses", None) and not hasattr(
         config, "workerinput"
     )
     if starts_others and hasattr(os, "fork") and not sys.dont_write_bytecode:
-        with contextlib.suppress(ImportError, AttributeError, OSError):
-            write_assertions_once(config)
+        for work in (rewrite_assertions, find_constants):
+            with contextlib.suppress(ImportError, AttributeError, OSError, Warning):
+                share_out(*work(config))
 
 
-def write_assertions_once(config):
-    """Make pytest rewrite all assertions before workers start, and cache the result.
+def share_out(act, files):
+    """Call ``act(file)`` for all files, in one process per core."""
+    children, n_processes = [], os.cpu_count() or 1
+    for number in range(n_processes):
+        children.append(os.fork())
+        if children[-1] == 0:
+            with contextlib.suppress(Exception):
+                for file in files[number::n_processes]:
+                    act(file)
+            os._exit(0)
+    for child in children:
+        os.waitpid(child, 0)
 
-    Workers collect all tests at the same time, so in a fresh checkout each would rewrite all files.
-    """
+
+def rewrite_assertions(config):
+    """Return what writes pytest's version of a test file to its cache, and all test files."""
     rewrite = importlib.import_module("_pytest.assertion.rewrite")  # not a public name of pytest
     state = config.stash[rewrite.assertstate_key]
 
@@ -177,17 +202,24 @@ def write_assertions_once(config):
             stat, code = rewrite._rewrite_test(file, config)
             rewrite._write_pyc(state, code, stat, kept)
 
-    files, n_processes = sorted((ROOT / "tests").rglob("test_*.py")), os.cpu_count() or 1
-    children = []
-    for number in range(n_processes):
-        children.append(os.fork())
-        if children[-1] == 0:
-            with contextlib.suppress(Exception):
-                for file in files[number::n_processes]:
-                    write(file)
-            os._exit(0)
-    for child in children:
-        os.waitpid(child, 0)
+    return write, sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def find_constants(config):
+    """Return what writes the constants of a module to Hypothesis' cache, and all modules.
+
+    Hypothesis also draws these numbers and texts. There are no modules if the cache exists.
+    """
+    finder = importlib.import_module("hypothesis.internal.constants_ast")  # not a public name
+    is_cached = finder.storage_directory("constants").path.exists()
+    folders = () if is_cached else ("app", "benchmarks", "genoviz")
+
+    def write(file):
+        module = ModuleType(file.stem)
+        module.__file__ = str(file)
+        finder.constants_from_module(module)
+
+    return write, sorted(file for name in folders for file in (ROOT / name).rglob("*.py"))
 
 
 def compile_in_turn(self, sig):
@@ -258,7 +290,6 @@ def pytest_collection():
         KERNELS_IN_COLLECTION.extend(loaded_kernels())
     finally:
         gc.enable()
-        gc.collect()
         gc.freeze()
         gc.set_threshold(*OBJECTS_BEFORE_A_COLLECTION)
 
