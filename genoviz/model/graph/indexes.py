@@ -186,7 +186,11 @@ class PositionIndex:
         """
         steps = np.asarray(steps, np.int64)
         paths = np.searchsorted(self.path_offsets, steps, side="right") - 1
-        return self._measure(steps) - self._measure(self.path_offsets)[paths]
+        if len(steps) > len(self.path_offsets):
+            return self._measure(steps) - self._measure(self.path_offsets)[paths]
+        # Few steps in a graph of many paths: only their paths, in the same call.
+        before = self._measure(np.concatenate([steps, self.path_offsets[paths]]))
+        return before[: len(steps)] - before[len(steps) :]
 
     def steps_at(self, paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the global numbers of the steps at given positions of paths; int64.
