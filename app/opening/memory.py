@@ -154,17 +154,17 @@ class MemoryBudget:
             If they are not free; the message says how many are.
         """
         self.check_shares(path, needed, getattr(tab, "shares", ()))
-        most = self.max_file
-        if most is None:
+        maximum = self.max_file
+        if maximum is None:
             claim = Claim(self, needed, None, tab)
             with self._lock:
                 self._claims.add(claim)
             return claim
-        if needed > most:
+        if needed > maximum:
             raise FileFormatError(
                 path,
                 f"needs about {show_bytes(needed)} of memory to be opened, and one file may take "
-                f"{show_bytes(most)}, half of what this server has for files; a larger --memory "
+                f"{show_bytes(maximum)}, half of what this server has for files; a larger --memory "
                 "raises both",
             )
         if self.total - self.taken < needed:
@@ -180,7 +180,7 @@ class MemoryBudget:
                     "has for files are free; close files in this tab or others first, or give the "
                     "server a larger --memory",
                 )
-            claim = Claim(self, needed, max(needed, min(most, free)), tab)
+            claim = Claim(self, needed, max(needed, min(maximum, free)), tab)
             self._claims.add(claim)
         return claim
 

@@ -27,7 +27,7 @@ def width_of_title(title: str) -> int:
 
 
 def share_width(
-    columns: list[dict[str, Any]], shares: Mapping[str, int], least: Mapping[str, int]
+    columns: list[dict[str, Any]], shares: Mapping[str, int], min_widths: Mapping[str, int]
 ) -> None:
     """Set minimum widths, and let columns with widths in per cent share that of their table.
 
@@ -37,7 +37,7 @@ def share_width(
         Tabulator's columns, which are changed.
     shares
         Relative widths of columns that replace their per cents, by title.
-    least
+    min_widths
         Minimum widths of columns by title, px; titles are never cut.
     """
     sharing = [column for column in columns if str(column.get("width")).endswith("%")]
@@ -46,5 +46,5 @@ def share_width(
     for column, part in zip(sharing, parts, strict=True):
         column["widthGrow"] = part / sum(parts)  # Tabulator rounds "px"
     for column in columns:
-        if (title := column.get("field")) in least:
-            column["minWidth"] = max(least[title], width_of_title(title))
+        if (title := column.get("field")) in min_widths:
+            column["minWidth"] = max(min_widths[title], width_of_title(title))

@@ -26,8 +26,8 @@ MAX_ROWS = 100_000
 class Column:
     """A column: title, number format if numeric, and width.
 
-    The width is relative to the other columns, and at least ``least`` px, by default that of the
-    table. A number format with a decimal point means float values. HTML cells must already be
+    The width is relative to the other columns, and at least ``min_width`` px, by default that of
+    the table. A number format with a decimal point means float values. HTML cells must already be
     escaped. A spare column is hidden where there is no room for it.
     """
 
@@ -37,7 +37,7 @@ class Column:
     format: str = "0,0"
     is_html: bool = False
     is_sortable: bool = True
-    least: int = 0
+    min_width: int = 0
     is_spare: bool = False
 
     @property
@@ -264,7 +264,7 @@ class RemoteTable:
             },
             stylesheets=[TABLE], sizing_mode="stretch_both", margin=0,
         )  # fmt: skip
-        table.usual_widths = {one.title: one.least or self._min_width for one in self._columns}
+        table.usual_widths = {one.title: one.min_width or self._min_width for one in self._columns}
         table.min_widths, table.shares = widths
         table.spare = frozenset(one.title for one in self._columns if one.is_spare)
         table.on_click(self._on_click)

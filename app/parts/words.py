@@ -49,27 +49,28 @@ def write_place(region: PathRegion) -> str:
     return f"{region.path}:{region.start + 1:,}-{region.end:,}"
 
 
-def shorten(text: str, most: int) -> str:
-    """Shorten a text to its first ``most`` letters, with an ellipsis.
+def shorten(text: str, max_letters: int) -> str:
+    """Shorten a text to its first ``max_letters`` letters, with an ellipsis.
 
     Examples
     --------
     >>> shorten("GATTACA", 4), shorten("GATT", 4)
     ('GATT...', 'GATT')
     """
-    return text if len(text) <= most else f"{text[:most]}..."
+    return text if len(text) <= max_letters else f"{text[:max_letters]}..."
 
 
-def shorten_middle(text: str, most: int) -> str:
-    """Shorten a text to at most ``most`` letters, keeping its beginning and end.
+def shorten_middle(text: str, max_letters: int) -> str:
+    """Shorten a text to at most ``max_letters`` letters, keeping its beginning and end.
 
     Examples
     --------
     >>> shorten_middle("has GATTACAGATTACA, needs it", 17)
     'has GAT...eeds it'
     """
-    n_last = (most - 3) // 2
-    return text if len(text) <= most else f"{text[: most - 3 - n_last]}...{text[-n_last:]}"
+    n_last = (max_letters - 3) // 2
+    n_first = max_letters - 3 - n_last
+    return text if len(text) <= max_letters else f"{text[:n_first]}...{text[-n_last:]}"
 
 
 def plain_text(text: str) -> str:

@@ -88,18 +88,18 @@ class MatrixFigure:
         self._source.data = {"image": [image], "dw": [max(n_columns, 1)], "dh": [max(n_rows, 1)]}
         self._mapper.high = max(float(counts.max(initial=2)), 2.0)
         # The colour bar is redrawn for new ticks, but not for a new ticker.
-        most = int(self._mapper.high)
-        self._ticker.ticks = count_ticks(most) if min_rows > 1 else [1, most]  # a low bar
+        maximum = int(self._mapper.high)
+        self._ticker.ticks = count_ticks(maximum) if min_rows > 1 else [1, maximum]  # a low bar
         self.figure.x_range.update(start=0, end=max(n_columns, 1))
         self.figure.y_range.update(start=-max(n_rows, min_rows), end=0)
         self.note.show("" if counts.size else NOTHING)
         longest = max((len(shorten(name)) for name in columns), default=0)
         self.figure.min_border_bottom = 24 + int(4.6 * longest)
-        for axis, ticker, names, sign, most in (
+        for axis, ticker, names, sign, maximum in (
             (self.figure.xaxis[0], self._tickers[0], columns, 1, MAX_COLUMN_LABELS),
             (self.figure.yaxis[0], self._tickers[1], rows, -1, MAX_ROW_LABELS),
         ):
-            stride = -(-len(names) // most) or 1
+            stride = -(-len(names) // maximum) or 1
             labels = {
                 sign * (place + 0.5): shorten(names[place])
                 for place in range(0, len(names), stride)
@@ -108,18 +108,18 @@ class MatrixFigure:
             axis.major_label_overrides = labels
 
 
-def count_ticks(most: int) -> list[int]:
-    """Return round integer ticks for a logarithmic scale up to ``most``.
+def count_ticks(maximum: int) -> list[int]:
+    """Return round integer ticks for a logarithmic scale up to ``maximum``.
 
     Examples
     --------
     >>> count_ticks(3), count_ticks(70)
     ([1, 2, 3], [1, 2, 5, 10, 20, 50])
     """
-    if most <= FEW_TICKS:
-        return list(range(1, most + 1))
-    steps = (step * 10**power for power in range(len(str(most))) for step in (1, 2, 5))
-    return [tick for tick in steps if tick <= most]
+    if maximum <= FEW_TICKS:
+        return list(range(1, maximum + 1))
+    steps = (step * 10**power for power in range(len(str(maximum))) for step in (1, 2, 5))
+    return [tick for tick in steps if tick <= maximum]
 
 
 def shorten(name: str) -> str:

@@ -132,8 +132,8 @@ class RowsFigure:
             each.update(bounds=None, min_interval=None)  # or the browser keeps the old limits
         x_range.update(start=0.0, end=max(length, 1.0))
         y_range.update(start=-n, end=0)
-        least = min(SMALLEST_VIEW, max(length, 1.0))
-        x_range.update(bounds=(0.0, max(length, 1.0)), min_interval=least)
+        minimum = min(SMALLEST_VIEW, max(length, 1.0))
+        x_range.update(bounds=(0.0, max(length, 1.0)), min_interval=minimum)
         y_range.update(bounds=(-n, 0), min_interval=min(2, n))
         self._cells.data, self._drawn = {name: [] for name in self._cells.data}, None
         self.show_marks((), None)

@@ -337,14 +337,14 @@ def parse_zoom(text: str) -> tuple[float, float]:
     return start, end
 
 
-def parse_whole(name: str, text: str, least: int, most: int) -> int:
+def parse_whole(name: str, text: str, minimum: int, maximum: int) -> int:
     """Parse an integer that belongs to a name.
 
     Raises
     ------
     ParameterError
-        If it is not a whole number from ``least`` to ``most``.
+        If it is not a whole number from ``minimum`` to ``maximum``.
     """
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise ParameterError(f"{name} is {text!r}, needs a number from {least:,} to {most:,}")
+    if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= maximum:
+        raise ParameterError(f"{name} is {text!r}, needs a number from {minimum:,} to {maximum:,}")
     return int(text)

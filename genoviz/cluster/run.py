@@ -136,8 +136,8 @@ class Run:
         """Send blocks, and yield finished ones until all are done."""
         while self._todo or self._sent:
             self._look_for_workers()
-            most = BLOCKS_PER_THREAD * self._n_threads
-            while self._todo and len(self._sent) < most and self._is_near(most):
+            maximum = BLOCKS_PER_THREAD * self._n_threads
+            while self._todo and len(self._sent) < maximum and self._is_near(maximum):
                 self._send_block(self._todo.popleft())
             try:
                 node, future = self._done.get(timeout=_HEARING_SECONDS)

@@ -18,7 +18,7 @@ IN_MEMORY_BYTES = 1 << 22
 """Shorter columns are always in memory."""
 
 
-def iter_slices(n: int) -> Iterator[slice]:
+def iter_row_slices(n: int) -> Iterator[slice]:
     """Yield slices of `ROWS_AT_ONCE` rows that cover n rows."""
     for first in range(0, n, ROWS_AT_ONCE):
         yield slice(first, min(first + ROWS_AT_ONCE, n))
@@ -53,7 +53,7 @@ def fill_column(
 ) -> np.ndarray:
     """Return a column of n rows, computed slice by slice."""
     column = column_on_disk(n, dtype) if on_disk else np.empty(n, dtype)
-    for part in iter_slices(n):
+    for part in iter_row_slices(n):
         column[part] = find(part)
     return column
 

@@ -104,8 +104,8 @@ class ChooseKPanel:
             self.said.object = self._repeats.text
         elif (id(repeats), self.max_k.value) != self._asked:
             self._asked = (id(repeats), self.max_k.value)
-            most = min(self.max_k.value, repeats.longest_stretch)
-            self._question.ask(repeats.iter_distinct, most or None)
+            maximum = min(self.max_k.value, repeats.longest_stretch)
+            self._question.ask(repeats.iter_distinct, maximum or None)
 
     def _follow_index(self, *_events: Any) -> None:
         self._question.drop()

@@ -35,7 +35,7 @@ SHOWN_LETTERS = 28
 MAX_NODES = 6
 COLUMNS = (
     Column("Contig or path", share=4),
-    Column("Start", is_number=True, share=3, least=POSITION),
+    Column("Start", is_number=True, share=3, min_width=POSITION),
     Column("Strand", share=2),
     Column("Context", share=14, is_html=True),
     Column("Masked", share=2),

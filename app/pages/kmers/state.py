@@ -88,9 +88,9 @@ class KmerState(param.Parameterized):
 
     def _light_asked(self, *_events: Any) -> None:
         """Highlight the k-mers of a link whose hits are too many for it."""
-        highlights, most = self.session.highlights, self.session.max_rows(MAX_LOCATED)
+        highlights, maximum = self.session.highlights, self.session.max_rows(MAX_LOCATED)
         for asked in highlights.asked if self.index is not None else ():
-            find = partial(find_highlight, self.index.built, asked.question, most)
+            find = partial(find_highlight, self.index.built, asked.question, maximum)
             highlights.answer(asked, find)
 
     def _ask(self, *_events: Any) -> None:
@@ -111,8 +111,8 @@ class KmerState(param.Parameterized):
             self._finding.drop()
             self.hits = None
             return
-        most = self.session.max_rows(MAX_LOCATED)
-        self._finding.ask(iter_find_hits, self.index.built, kmer, self.answer.strand, most)
+        maximum = self.session.max_rows(MAX_LOCATED)
+        self._finding.ask(iter_find_hits, self.index.built, kmer, self.answer.strand, maximum)
 
     def _on_hits(self, hits: HitSet) -> None:
         self.hits = hits

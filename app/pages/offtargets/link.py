@@ -123,13 +123,13 @@ def read_search(link: Address) -> OffTargetQuery | None:
     words = link.limits.split(",") if link.limits else ["4", "0", "0"]
     if len(words) != 3 or not all(map(_is_number, words)):
         raise ParameterError(f"limits is {link.limits!r}, needs mismatches, DNA and RNA bulge")
-    most, dna, rna = map(int, words)
-    if most > MAX_MISMATCHES or max(dna, rna) > MAX_BULGE:
+    maximum, dna, rna = map(int, words)
+    if maximum > MAX_MISMATCHES or max(dna, rna) > MAX_BULGE:
         raise ParameterError(
             f"limits is {link.limits!r}, needs {MAX_MISMATCHES} mismatches and bulges of "
             f"{MAX_BULGE} nt at most"
         )
-    return OffTargetQuery.of(guides, Pam.parse(link.pam or "-NGG"), most, dna, rna)
+    return OffTargetQuery.of(guides, Pam.parse(link.pam or "-NGG"), maximum, dna, rna)
 
 
 def _is_number(text: str) -> bool:

@@ -96,8 +96,8 @@ class OffTargetState(param.Parameterized):
         self._next_filter = chosen or HitFilter()
         title = f"off-targets of {n_words(len(query.guides), 'guide')}"
         if self.genome.is_graph:
-            most = self.session.max_rows(MAX_SITES)
-            steps = iter_search_graph(self.genome, query, self.reference, max_sites=most)
+            maximum = self.session.max_rows(MAX_SITES)
+            steps = iter_search_graph(self.genome, query, self.reference, max_sites=maximum)
         else:
             steps = iter_search(self.genome, query, max_hits=self.session.max_rows(MAX_HITS))
         self._job = self.session.submit(steps, title=title, follow=self._on_job)

@@ -28,7 +28,7 @@ FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 PLACE_COLUMNS = (
     Column("Node", share=9),
     Column("Path", share=30),
-    Column("Position", is_number=True, share=9, least=POSITION),
+    Column("Position", is_number=True, share=9, min_width=POSITION),
     Column("Stress", is_number=True, share=9, format="0,0.0000"),
     Column("Gap behind (bp)", is_number=True, share=12, format="0,0.0"),
     Column("Why", share=36),

@@ -140,8 +140,8 @@ def check_unexplained(phenotype: np.ndarray, basis: np.ndarray, trait: str) -> N
     phenotype = phenotype / (np.abs(phenotype).max() or 1.0)  # squares of large numbers overflow
     deviations = left_by(basis[:, :1], phenotype)
     rounding = 4 * np.finfo(float).eps * np.linalg.norm(phenotype)
-    least = max(COLLINEAR * np.linalg.norm(deviations), rounding)
-    if np.linalg.norm(left_by(basis, deviations)) <= least:
+    minimum = max(COLLINEAR * np.linalg.norm(deviations), rounding)
+    if np.linalg.norm(left_by(basis, deviations)) <= minimum:
         raise ParameterError(f"the covariates explain {trait} entirely; leave some out")
 
 

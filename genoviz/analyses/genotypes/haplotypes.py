@@ -106,11 +106,11 @@ def r2_of_counts(
         p = known[:, 0].sum(1) + open_
         q = known[:, :, 0].sum(1) + open_
         spread = p * (1 - p) * q * (1 - q)
-        least = known[:, 0, 0] - p * q
-        bound = np.maximum(least**2, (least + open_) ** 2) / spread
+        minimum = known[:, 0, 0] - p * q
+        bound = np.maximum(minimum**2, (minimum + open_) ** 2) / spread
         varies = spread > 1 / (4 * np.maximum(total, 1) ** 2) ** 2
         rows = np.flatnonzero(varies & (bound >= at_least * (1 - _SLACK)))
-        covariance = least[rows] + _most_likely(known[rows], open_[rows])
+        covariance = minimum[rows] + _most_likely(known[rows], open_[rows])
         r2[rows] = np.minimum(covariance**2 / spread[rows], 1)
     return r2
 

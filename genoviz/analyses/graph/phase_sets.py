@@ -254,9 +254,9 @@ def _permute(n_colours: int, n_copies: int) -> tuple[list[tuple[tuple[int, ...],
     found = dict.fromkeys([(same,) * n_colours])
     for bit in range(n_colours.bit_length()):
         found[tuple(turned if colour >> bit & 1 else same for colour in range(n_colours))] = None
-    n_most = max(MAX_COMBINATIONS, len(found))
-    found |= dict.fromkeys(islice(ways, n_most))
-    return list(found)[:n_most], False
+    max_ways = max(MAX_COMBINATIONS, len(found))
+    found |= dict.fromkeys(islice(ways, max_ways))
+    return list(found)[:max_ways], False
 
 
 class PathMarks:

@@ -141,20 +141,20 @@ def _compare(
     is_way[1:] |= ways[1:] != ways[:-1]
     sizes = np.diff(np.append(np.flatnonzero(is_way), len(rows)))
     of_way, which = groups[is_way], ways[is_way]
-    least, most = np.full(len(heads), np.iinfo(np.int64).max), np.zeros(len(heads), np.int64)
-    np.minimum.at(least, of_way, sizes)
-    np.maximum.at(most, of_way, sizes)
+    minimum, maximum = np.full(len(heads), np.iinfo(np.int64).max), np.zeros(len(heads), np.int64)
+    np.minimum.at(minimum, of_way, sizes)
+    np.maximum.at(maximum, of_way, sizes)
     n_ways = np.bincount(of_way, minlength=len(heads))
-    least[n_ways < possible.n_combinations[owner[heads, 1]]] = 0
+    minimum[n_ways < possible.n_combinations[owner[heads, 1]]] = 0
     written = np.zeros(len(heads), np.int64)
     written[of_way[which == 0]] = sizes[which == 0]
-    is_possible = np.flatnonzero(most > least)
+    is_possible = np.flatnonzero(maximum > minimum)
     firsts = rows[heads[written == 0]]
     # Which copies certainly have it is unknown; the first ones are assigned.
     ranks = np.arange(len(rows)) - heads[groups]
-    is_doubtful = (ways == 0) & (ranks >= least[groups])
+    is_doubtful = (ways == 0) & (ranks >= minimum[groups])
     doubtful = np.stack([owner[is_doubtful, 0], places.paths[rows[is_doubtful]]], axis=1)
-    about = np.stack([owner[heads, 1], most - least], axis=1)
+    about = np.stack([owner[heads, 1], maximum - minimum], axis=1)
     return owner[heads[is_possible], 0], about[is_possible], firsts, doubtful.astype(np.int64)
 
 

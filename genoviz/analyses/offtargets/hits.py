@@ -10,7 +10,7 @@ import numpy as np
 from genoviz.analyses.offtargets.bulges import GuideVariants
 from genoviz.analyses.offtargets.request import OffTargetRequest
 from genoviz.analyses.offtargets.search import Found
-from genoviz.model.columns import column_on_disk, iter_slices
+from genoviz.model.columns import column_on_disk, iter_row_slices
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.hits import COLUMNS, Alignment, OffTargetHits
 
@@ -160,7 +160,7 @@ class HitCollector:
             return
         words = self.join_words()
         self.add_words(words)
-        for some in iter_slices(len(words)):
+        for some in iter_row_slices(len(words)):
             yield self.hits_of(words[some])
 
     def clear(self) -> None:
@@ -179,7 +179,7 @@ class HitCollector:
         """Return the hits encoded by words, in their order; ``make`` makes empty columns."""
         n = len(words)
         columns = {name: make(n, getattr(self._empty, name).dtype) for name in COLUMNS}
-        for some in iter_slices(n):
+        for some in iter_row_slices(n):
             self._unpack(words[some], {name: column[some] for name, column in columns.items()})
         return replace(self._empty, **columns)
 
@@ -221,7 +221,7 @@ class KeptHits:
     ----------
     requests
         The searches.
-    most
+    max_hits
         Maximum number of hits over all searches.
 
     Attributes
@@ -233,8 +233,8 @@ class KeptHits:
         with bulges are counted once per placement.
     """
 
-    def __init__(self, requests: Sequence[OffTargetRequest], most: int) -> None:
-        self._requests, self._most = tuple(requests), most
+    def __init__(self, requests: Sequence[OffTargetRequest], max_hits: int) -> None:
+        self._requests, self._max_hits = tuple(requests), max_hits
         self._new = [HitCollector(request) for request in requests]
         self._whole = [HitCollector(request) for request in requests]
         self._n_new = self._n_whole = 0
@@ -262,7 +262,7 @@ class KeptHits:
             found = replace(found, **columns)
         self._new[number].add(found)
         self._n_new += len(found.positions)
-        if self._n_new + self._n_whole > self._most + _MIN_NEW:
+        if self._n_new + self._n_whole > self._max_hits + _MIN_NEW:
             self._prune()
 
     def end_piece(self, stop: int) -> None:
@@ -278,7 +278,7 @@ class KeptHits:
 
     def hits(self) -> list[OffTargetHits]:
         """Return the sorted hits of each search in the finished pieces."""
-        if self._n_whole > self._most:
+        if self._n_whole > self._max_hits:
             self._prune()
         return [whole.copy_to_disk() for whole in self._whole]
 
@@ -288,8 +288,8 @@ class KeptHits:
         for collector in collectors:
             for hits in collector.iter_hits():
                 counts += np.bincount(_differences_of(hits), minlength=_N_LEVELS)
-        level = int(np.searchsorted(np.cumsum(counts), self._most, side="right")) - 1
-        self.max_differences, n_left = max(level, 0), self._most
+        level = int(np.searchsorted(np.cumsum(counts), self._max_hits, side="right")) - 1
+        self.max_differences, n_left = max(level, 0), self._max_hits
         self._is_full = level < 0
         for place, collector in enumerate(collectors):
             number = place % len(self._requests)

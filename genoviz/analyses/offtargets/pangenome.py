@@ -184,8 +184,8 @@ class SpooledSites:
         The sites are those of `find_offtargets_on_graph`. A batch has about `PLACES_IN_MEMORY`
         places on paths, or those of one guide.
         """
-        most = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), MIN_IN_MEMORY)
-        for first, stop, hits in self.spool.iter_guides(most):
+        maximum = max(int(PLACES_IN_MEMORY / max(self.sorter.sharing, 1.0)), MIN_IN_MEMORY)
+        for first, stop, hits in self.spool.iter_guides(maximum):
             shifted = hits.guide_ids - np.int32(first)
             some = replace(hits, guides=hits.guides[first:stop], guide_ids=shifted)
             yield first, self.sorter.sort(some)

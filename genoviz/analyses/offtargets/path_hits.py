@@ -144,19 +144,19 @@ class PlacedHits(OffTargetHits):
 
     @classmethod
     def iter_everywhere(
-        cls, found: PathOffTargets, planes: PathPlanes, most: int
+        cls, found: PathOffTargets, planes: PathPlanes, max_places: int
     ) -> Iterator[PlacedHits]:
         """Yield the hits of `everywhere` in parts, at least one.
 
-        A part has at most ``most`` hits, or those of a guide on one path.
+        A part has at most ``max_places`` hits, or those of a guide on one path.
         """
-        if found.n_places.sum() <= most:
+        if found.n_places.sum() <= max_places:
             yield cls.everywhere(found, planes)
             return
         edges = np.searchsorted(found.hits.guide_ids, np.arange(len(found.hits.guides) + 1))
         for first, stop in pairwise(edges.tolist()):
             of_guide = found.take(slice(first, stop))
-            for _, places in of_guide.iter_places(most):
+            for _, places in of_guide.iter_places(max_places):
                 if len(places):
                     yield cls._sorted(of_guide, places, planes)
 

@@ -105,10 +105,10 @@ class PathOffTargets:
         sites = np.repeat(np.arange(len(self)), np.diff(self.members.offsets))
         return self._place(sites, np.arange(len(sites)))
 
-    def iter_places(self, most: int) -> Iterator[tuple[np.ndarray, PathPlaces]]:
+    def iter_places(self, max_places: int) -> Iterator[tuple[np.ndarray, PathPlaces]]:
         """Yield places, of whole paths in order, and their indices as of ``is_kept``, unsorted.
 
-        There are at most ``most`` at once, or those on one path.
+        There are at most ``max_places`` at once, or those on one path.
         """
         shared, units, n_paths = self.shared, self.members.units, self.graph.n_paths
         stand_paths = np.searchsorted(self.graph.path_offsets, shared.stand_steps, "right") - 1
@@ -120,7 +120,7 @@ class PathOffTargets:
         path, before = 0, shared.stand_offsets[:-1]
         while path < n_paths:
             n_before = ends[path - 1] if path else 0
-            path = max(int(np.searchsorted(ends, n_before + most, side="right")), path + 1)
+            path = max(int(np.searchsorted(ends, n_before + max_places, side="right")), path + 1)
             n_stands = np.append(0, np.cumsum(stand_paths < path))[shared.stand_offsets]
             after = shared.stand_offsets[:-1] + np.diff(n_stands)
             members, within = expand_counts((after - before)[units])

@@ -104,10 +104,10 @@ def _piece_words(requests: Sequence[OffTargetRequest]) -> int:
         for request in requests
         for variant in request.variants
     )
-    least, most = PIECE_WORDS
+    minimum, maximum = PIECE_WORDS
     n_words = PIECE_COMPARISONS[resolve_backend(requests[0].options.backend)]
     n_words = whole_units(n_words // (BASES_PER_WORD * max(n_rows, 1)))
-    return min(max(n_words, least), most)
+    return min(max(n_words, minimum), maximum)
 
 
 class HitSpool:
@@ -138,7 +138,7 @@ class HitSpool:
     """
 
     def __init__(self, request: OffTargetRequest, max_in_memory: int) -> None:
-        self._request, self._most = request, max_in_memory
+        self._request, self._max_in_memory = request, max_in_memory
         self._new, self._run = HitCollector(request), HitCollector(request)
         self._waiting: OffTargetHits | None = None
         self._file: TemporaryFile | None = None
@@ -178,7 +178,7 @@ class HitSpool:
             self._new.move_to(self._run)
             self.counts += self._new_counts
             self._new_counts[:] = 0
-        if self._run.is_packed and len(self._run) >= self._most:
+        if self._run.is_packed and len(self._run) >= self._max_in_memory:
             self._put_away(stop)
 
     def _put_away(self, stop: int) -> None:
@@ -220,10 +220,10 @@ class HitSpool:
         if n_guides == 0:
             yield self._run.hits_of(self._last)
 
-    def iter_guides(self, most: int) -> Iterator[tuple[int, int, OffTargetHits]]:
+    def iter_guides(self, maximum: int) -> Iterator[tuple[int, int, OffTargetHits]]:
         """Yield the first guide, the guide after the last, and all their hits, in batches.
 
-        A batch has at most ``most`` hits, or those of one guide.
+        A batch has at most ``maximum`` hits, or those of one guide.
         """
         packed, totals, first = self._run.is_packed, self._totals(), 0
         if packed:
@@ -232,7 +232,7 @@ class HitSpool:
             hits = self._run.join()
             self._run.add_hits(hits)
         while first < len(totals) - 1:
-            stop = int(np.searchsorted(totals, totals[first] + most, side="right")) - 1
+            stop = int(np.searchsorted(totals, totals[first] + maximum, side="right")) - 1
             stop = max(stop, first + 1)
             rows = slice(int(totals[first]), int(totals[stop]))
             yield first, stop, self._hits_of_guides(first, stop) if packed else hits.take(rows)

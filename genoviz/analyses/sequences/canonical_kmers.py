@@ -17,7 +17,7 @@ from numba import njit, prange
 
 from genoviz.analyses.sequences.kmer_groups import (
     FEW,
-    iter_slices,
+    iter_batches,
     n_chunks,
     select_groups,
     tally_sizes,
@@ -74,14 +74,14 @@ def iter_canonical_groups(
     """
     heads, sizes = select_groups(suffix_array, lcp, short, k, 1, len(lcp))
     keys = np.empty(len(heads), np.uint64)
-    for first, last, share in iter_slices(len(heads)):
+    for first, last, share in iter_batches(len(heads)):
         _fill_keys(packed, suffix_array, heads[first:last], k, keys[first:last])
         yield _KEYS_SHARE * share
     table_bases = min(k, MAX_TABLE_BASES, int(np.log2(len(heads) + 1) / 2) + 1)
     table = np.empty(4**table_bases + 1, heads.dtype)
     _fill_table(keys, table_bases, table)
     partners = np.full(len(heads), -1, np.int32 if len(heads) < 2**31 else np.int64)
-    for first, last, share in iter_slices(-(-len(heads) // BLOCK)):
+    for first, last, share in iter_batches(-(-len(heads) // BLOCK)):
         _find_partners(
             packed, suffix_array, heads, keys, table, table_bases, k, first, last, partners
         )
@@ -259,7 +259,7 @@ def iter_count_canonical(
     """
     keys = np.empty(n_symbols, np.uint64)
     chunks = n_chunks(n_symbols)
-    for first, last, share in iter_slices(chunks):
+    for first, last, share in iter_batches(chunks):
         _fill_sorted_keys(packed, short, k, chunks, first, last, keys)
         yield _FILLED_SHARE * share
     # No canonical k-mer is all T, so places without a k-mer sort last.
@@ -267,7 +267,7 @@ def iter_count_canonical(
     yield _SORTED_SHARE
     few = np.zeros((chunks, FEW), np.int64)
     many = np.zeros(n_places // FEW + 2 * chunks, np.int64)
-    for first, last, share in iter_slices(chunks):
+    for first, last, share in iter_batches(chunks):
         _count_equal(keys[:n_places], first, last, few, many)
         yield _SORTED_SHARE + (1 - _SORTED_SHARE) * share
     return tally_sizes(few, many)

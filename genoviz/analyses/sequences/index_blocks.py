@@ -137,7 +137,7 @@ def _plan(text: IndexText, table_k: int, memory: int, backend: Backend) -> tuple
     def needed(block_rows: int, cover_bits: int) -> int:
         return fixed + kernel.needed_bytes(n, block_rows, cover_bits)
 
-    def most_rows(cover_bits: int) -> int:
+    def max_rows(cover_bits: int) -> int:
         low, high = 0, n
         while low < high:
             middle = (low + high + 1) // 2
@@ -147,21 +147,21 @@ def _plan(text: IndexText, table_k: int, memory: int, backend: Backend) -> tuple
         return low
 
     fewest = max(-(-n // MAX_BLOCKS), 1)
-    least = min(needed(fewest, cover_bits) for cover_bits in COVER_BITS)
+    minimum = min(needed(fewest, cover_bits) for cover_bits in COVER_BITS)
     if is_on_cpu:
-        least = max(least, PROCESS_BYTES + int(READING_BYTES_A_BASE * text.total_length))
-    if least > memory:
+        minimum = max(minimum, PROCESS_BYTES + int(READING_BYTES_A_BASE * text.total_length))
+    if minimum > memory:
         raise ParameterError(
-            f"an index of {text.n_bases:,} bases needs {-(-least // 10**7) / 100:,.2f} GB of "
+            f"an index of {text.n_bases:,} bases needs {-(-minimum // 10**7) / 100:,.2f} GB of "
             f"memory at least, is allowed {memory / 10**9:g} GB"
         )
     # A cover costs a GPU as much time as its share of the text; more bases cost little.
     bits = COVER_BITS if is_on_cpu else [bits for bits in COVER_BITS if bits >= 9]
-    choices = [(most_rows(cover_bits), cover_bits) for cover_bits in bits]
+    choices = [(max_rows(cover_bits), cover_bits) for cover_bits in bits]
     rows, cover_bits = next(
         (choice for choice in choices if choice[0] * FEW_BLOCKS >= n), max(choices)
     )
-    return max(rows, 1), cover_bits, max(needed(max(rows, 1), cover_bits), least)
+    return max(rows, 1), cover_bits, max(needed(max(rows, 1), cover_bits), minimum)
 
 
 def _fraction(stage: str, n_done: int, n_total: int) -> float:

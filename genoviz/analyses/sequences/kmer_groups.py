@@ -28,8 +28,8 @@ def n_chunks(n: int, room: int = 1) -> int:
     return max(1, maximum)
 
 
-def iter_slices(n: int) -> Iterator[tuple[int, int, float]]:
-    """Yield slices of ``n`` chunks, groups or blocks, and the fraction done after each."""
+def iter_batches(n: int) -> Iterator[tuple[int, int, float]]:
+    """Yield the ends of batches of ``n`` chunks, groups or blocks, and the fraction then done."""
     edges = sorted({n * part // N_SLICES for part in range(N_SLICES + 1)})
     for first, last in pairwise(edges):
         yield first, last, last / n
@@ -52,7 +52,7 @@ def iter_repeated_sizes(
     n, chunks = len(lcp), n_chunks(len(lcp))
     few = np.zeros((chunks, FEW), np.int64)
     many = np.zeros(n // FEW + 2 * chunks, np.int64)
-    for first, last, share in iter_slices(chunks):
+    for first, last, share in iter_batches(chunks):
         _count_sizes(lcp, k, first, last, few, many)
         yield share
     return tally_sizes(few, many)
@@ -105,7 +105,7 @@ def iter_lengths(
     those shared with the two neighbours. Lengths beyond ``top`` count as ``top``.
     """
     counts = np.zeros((n_chunks(len(lcp), top), 2, top + 1), np.int64)
-    for first, last, share in iter_slices(len(counts)):
+    for first, last, share in iter_batches(len(counts)):
         _count_lengths(lcp, first, last, counts)
         yield share
     before, longest = counts.sum(axis=0)
@@ -245,7 +245,7 @@ def iter_scatter_sizes(
 ) -> Generator[float, None, None]:
     """Store the size of its group at each text position; ``values`` has an item for each."""
     chunks = n_chunks(len(lcp))
-    for first, last, share in iter_slices(chunks):
+    for first, last, share in iter_batches(chunks):
         _scatter_sizes(suffix_array, lcp, k, chunks, first, last, values)
         yield share
 
@@ -275,7 +275,7 @@ def iter_scatter_totals(
     values: np.ndarray,
 ) -> Generator[float, None, None]:
     """Store the total of its group at each text position, for groups selected before."""
-    for first, last, share in iter_slices(len(heads)):
+    for first, last, share in iter_batches(len(heads)):
         part = slice(first, last)
         _scatter_totals(suffix_array, heads[part], sizes[part], totals[part], values)
         yield share

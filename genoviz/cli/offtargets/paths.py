@@ -134,11 +134,11 @@ def search_paths(
     chosen, answers = reference or planes.usual_reference, []
     if chosen:
         find_reference_paths(planes.graph, chosen)
-    most = RUN_HITS // len(query.searches)
+    maximum = RUN_HITS // len(query.searches)
     for search in query.searches:
         options = replace(options, max_mismatches=search.max_mismatches)
         asked = planes.graph, search.guides, search.pattern, options
-        for progress in iter_spooled_on_graph(*asked, max_in_memory=most):
+        for progress in iter_spooled_on_graph(*asked, max_in_memory=maximum):
             bar.update(f"Paths: {progress.stage}", progress.fraction, 1.0, "")
         answers.append(PathAnswer(search, progress, planes, chosen, possible))
     return answers

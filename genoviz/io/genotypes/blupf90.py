@@ -169,15 +169,15 @@ class _Reader:
     def _number(self, word: str, line: int) -> float:
         return read_number(self._path, word, line)
 
-    def _whole(self, word: str, line: int, least: int = 0) -> int:
-        return read_whole(self._path, word, line, least)
+    def _whole(self, word: str, line: int, minimum: int = 0) -> int:
+        return read_whole(self._path, word, line, minimum)
 
     def _count(self, name: str) -> int:
         section = self._once[name]
         if len(section.words) != 1:
             self._refuse(f"{name} needs one number", section.line)
         line, word = section.words[0]
-        return self._whole(word, line, least=1)
+        return self._whole(word, line, minimum=1)
 
     def _beside(self, section: KeywordSection) -> Path:
         """Return the path of the file that a section names."""
@@ -282,7 +282,7 @@ class _Reader:
 
     def _take_group(self, group: KeywordGroup, effects: tuple[ModelEffect, ...]) -> RandomEffects:
         first = group["RANDOM_GROUP"]
-        numbers = [self._whole(word, line, least=1) - 1 for line, word in first.words]
+        numbers = [self._whole(word, line, minimum=1) - 1 for line, word in first.words]
         if not numbers or max(numbers) >= len(effects):
             self._refuse(f"needs numbers of effects, from 1 to {len(effects)}", first.line)
         missing = [name for name in GROUP_KEYWORDS if name not in group and name != "FILE"]

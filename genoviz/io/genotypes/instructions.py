@@ -122,8 +122,8 @@ def name_row(trait: str, term: str | None) -> str:
     return f"{trait}({'*'.join(sorted(part.strip() for part in term.split('*')))})"
 
 
-def read_number(path: Path, text: str, line: int | None, least: float = -math.inf) -> float:
-    """Return a finite number of at least ``least``; its exponent may begin with D, as in Fortran.
+def read_number(path: Path, text: str, line: int | None, minimum: float = -math.inf) -> float:
+    """Return a finite number of at least ``minimum``; its exponent may begin with D, as in Fortran.
 
     Raises
     ------
@@ -134,14 +134,14 @@ def read_number(path: Path, text: str, line: int | None, least: float = -math.in
         value = float(text.lower().replace("d", "e"))
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value < least:
-        needed = "a number" if least == -math.inf else f"a number of at least {least:g}"
+    if not math.isfinite(value) or value < minimum:
+        needed = "a number" if minimum == -math.inf else f"a number of at least {minimum:g}"
         _refuse(path, f"has {text!r}, needs {needed}", line)
     return value
 
 
-def read_whole(path: Path, text: str, line: int | None, least: int) -> int:
-    """Return a whole number of at least ``least``.
+def read_whole(path: Path, text: str, line: int | None, minimum: int) -> int:
+    """Return a whole number of at least ``minimum``.
 
     Raises
     ------
@@ -149,8 +149,8 @@ def read_whole(path: Path, text: str, line: int | None, least: int) -> int:
         If the text is no such number.
     """
     value = read_number(path, text, line)
-    if value % 1 or value < least:
-        _refuse(path, f"has {text!r}, needs a whole number of at least {least}", line)
+    if value % 1 or value < minimum:
+        _refuse(path, f"has {text!r}, needs a whole number of at least {minimum}", line)
     return int(value)
 
 

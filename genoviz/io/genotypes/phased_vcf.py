@@ -299,7 +299,7 @@ class _Reading:
             [self.n_copies.get(contig, usual) for contig in range(len(self.genome))], np.int8
         ).reshape(len(self.genome), len(self.samples))
         self.counts["partly"] = sum(
-            int((self.fewest[contig] < most).sum()) for contig, most in self.n_copies.items()
+            int((self.fewest[contig] < maximum).sum()) for contig, maximum in self.n_copies.items()
         )
         edits = sorted(self.carriers)
         carriers, sets = [], [np.empty(0, np.int64)]

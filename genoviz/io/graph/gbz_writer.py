@@ -32,7 +32,7 @@ from genoviz.io.graph.simple_sds import (
     sds_strings,
 )
 from genoviz.model import ByteStrings, PangenomeGraph
-from genoviz.model.columns import distinct, iter_slices
+from genoviz.model.columns import distinct, iter_row_slices
 
 PART_STEPS = 1 << 24
 _MAX_DIGITS, _MAX_SPARSE = 9, 4
@@ -348,7 +348,7 @@ def _list_taken(walk: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.nd
     """Return sources and targets of all links on paths, sorted."""
     ends = np.unique(bounds[1:]) - 1
     found = np.empty(0, np.uint64)
-    for part in iter_slices(max(len(walk) - 1, 0)):
+    for part in iter_row_slices(max(len(walk) - 1, 0)):
         froms, tos = walk[:-1][part].astype(np.uint64), walk[1:][part]
         inner = np.ones(len(froms), np.bool_)
         low, high = np.searchsorted(ends, [part.start, part.stop])

@@ -22,7 +22,7 @@ from genoviz.errors import FileFormatError
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES, show_bytes
 from genoviz.model import ByteStrings
-from genoviz.model.columns import iter_slices
+from genoviz.model.columns import iter_row_slices
 
 ZSTD_MAGIC = 0xFD2FB528
 _MAX_PACKED = 1 << 17  # Zstandard packs 128 kB of one byte into four bytes.
@@ -296,10 +296,10 @@ def sds_strings(strings: ByteStrings) -> list[bytes]:
     """Return an array of strings."""
     is_used, ranks = np.zeros(256, np.bool_), np.empty(len(strings.data), np.uint8)
     # In slices, as indices of each letter take eight times its memory.
-    for part in iter_slices(len(ranks)):
+    for part in iter_row_slices(len(ranks)):
         is_used[strings.data[part]] = True
     places = (np.cumsum(is_used) - 1).astype(np.uint8)
-    for part in iter_slices(len(ranks)):
+    for part in iter_row_slices(len(ranks)):
         ranks[part] = places[strings.data[part]]
     alphabet = np.flatnonzero(is_used).astype(np.uint8)
     parts = sds_integer_set(strings.offsets[:-1], int(strings.offsets[-1]) + 1)

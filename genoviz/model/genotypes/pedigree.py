@@ -234,9 +234,9 @@ def _check_gamma(gamma: np.ndarray, n_groups: int) -> None:
         raise ParameterError("gamma is not symmetric")
     if np.linalg.eigvalsh(gamma)[0] <= 0:
         raise ParameterError("gamma is not positive definite")
-    most = float(np.diag(gamma).max())
-    if most >= 2:
-        raise ParameterError(f"gamma has {most:g} on its diagonal, needs less than 2")
+    maximum = float(np.diag(gamma).max())
+    if maximum >= 2:
+        raise ParameterError(f"gamma has {maximum:g} on its diagonal, needs less than 2")
 
 
 def _renumber(parents: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from genoviz.errors import n_words
-from genoviz.model.columns import fill_column, freeze_arrays, is_on_disk, iter_slices
+from genoviz.model.columns import fill_column, freeze_arrays, is_on_disk, iter_row_slices
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.offtargets.letters import (
     MISFITS,
@@ -130,7 +130,7 @@ class OffTargetHits:
         """Return the number of hits by guide and mismatches; int64, (n_guides, maximum + 1)."""
         n_levels = int(self.mismatches.max(initial=0)) + 1
         counts = np.zeros(len(self.guides) * n_levels, np.int64)
-        for part in iter_slices(len(self)):
+        for part in iter_row_slices(len(self)):
             keys = self.guide_ids[part].astype(np.int64) * n_levels + self.mismatches[part]
             counts += np.bincount(keys, minlength=len(counts))
         return counts.reshape(len(self.guides), n_levels)

@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
 
 COLUMNS = (
-    Column("Variant", share=120, least=IDENTIFIER),
-    Column("Contig", share=56, least=40),
-    Column("Position", is_number=True, share=90, least=POSITION),
+    Column("Variant", share=120, min_width=IDENTIFIER),
+    Column("Contig", share=56, min_width=40),
+    Column("Position", is_number=True, share=90, min_width=POSITION),
     Column("−log₁₀ p", is_number=True, share=72, format="0.00"),
-    Column("A1", share=44, least=ALLELE),
-    Column("A2", share=44, least=ALLELE),
+    Column("A1", share=44, min_width=ALLELE),
+    Column("A2", share=44, min_width=ALLELE),
     Column("A1 freq.", is_number=True, share=66, format="0.000"),
     Column("β", is_number=True, share=76, format="0.0000"),
     Column("SE", is_number=True, share=70, format="0.0000"),

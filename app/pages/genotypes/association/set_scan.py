@@ -216,10 +216,10 @@ def _as_variants(genotypes: Genotypes, sets: VariantSets) -> tuple[VariantTable,
 
 
 COLUMNS = (
-    Column("Set", share=110, least=IDENTIFIER),
-    Column("Contig", share=56, least=40),
-    Column("Start", is_number=True, share=86, least=POSITION),
-    Column("End", is_number=True, share=86, least=POSITION),
+    Column("Set", share=110, min_width=IDENTIFIER),
+    Column("Contig", share=56, min_width=40),
+    Column("Start", is_number=True, share=86, min_width=POSITION),
+    Column("End", is_number=True, share=86, min_width=POSITION),
     *(Column(name, is_number=True, share=62, format="0.00") for name in TESTS),
     Column("Variants", is_number=True, share=64),
     Column("Carriers", is_number=True, share=64),

@@ -39,7 +39,7 @@ from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
 from genoviz_app.plots.prediction import ResidualFigure
 
 RANK = Column("Rank", is_number=True, share=56)
-SAMPLE, SNPS = Column("Sample", share=110, least=IDENTIFIER), "SNPs"
+SAMPLE, SNPS = Column("Sample", share=110, min_width=IDENTIFIER), "SNPs"
 VALUES = ("Value", "Trait")
 ABSOLUTE, SIGNED = "Absolute", "Signed"
 FORM_WIDTH = 232

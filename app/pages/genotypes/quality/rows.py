@@ -14,11 +14,11 @@ from genoviz_app.parts.column_widths import ALLELE, IDENTIFIER, POSITION
 from genoviz_app.parts.remote_table import Column
 
 VARIANT_COLUMNS = (
-    Column("Variant", share=130, least=IDENTIFIER),
-    Column("Contig", share=70, least=40),
-    Column("Position", is_number=True, share=90, least=POSITION),
-    Column("A1", share=56, least=ALLELE),
-    Column("A2", share=56, least=ALLELE),
+    Column("Variant", share=130, min_width=IDENTIFIER),
+    Column("Contig", share=70, min_width=40),
+    Column("Position", is_number=True, share=90, min_width=POSITION),
+    Column("A1", share=56, min_width=ALLELE),
+    Column("A2", share=56, min_width=ALLELE),
     Column("A1 freq.", is_number=True, share=76, format="0.0000"),
     Column("MAF", is_number=True, share=70, format="0.0000"),
     Column("Missing %", is_number=True, share=80, format="0.00"),
@@ -27,7 +27,7 @@ VARIANT_COLUMNS = (
     Column("Kept", share=56),
 )
 SAMPLE_COLUMNS = (
-    Column("Sample", share=130, least=IDENTIFIER),
+    Column("Sample", share=130, min_width=IDENTIFIER),
     Column("Family", share=90),
     Column("Sex", share=60),
     Column("Missing %", is_number=True, share=80, format="0.00"),

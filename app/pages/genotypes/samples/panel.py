@@ -27,11 +27,13 @@ GROUP = "Group"
 SCORE = 62
 """Width in which ``-0.1234`` is readable, px."""
 COLUMNS = (
-    Column("Sample", share=110, least=IDENTIFIER),
+    Column("Sample", share=110, min_width=IDENTIFIER),
     Column("Family", share=80),
-    Column(GROUP, share=90, least=50),
+    Column(GROUP, share=90, min_width=50),
     *(
-        Column(name, is_number=True, share=70, format="0.0000", least=SCORE, is_spare=number > 1)
+        Column(
+            name, is_number=True, share=70, format="0.0000", min_width=SCORE, is_spare=number > 1
+        )
         for number, name in enumerate(SCORES)
     ),
 )

@@ -33,8 +33,8 @@ from genoviz_app.plots.histograms import Bins, QualityHistogram
 from genoviz_app.plots.samples import MAX_CELLS, MatrixFigure
 
 PAIR_COLUMNS = (
-    Column("Sample 1", share=92, least=IDENTIFIER),
-    Column("Sample 2", share=92, least=IDENTIFIER),
+    Column("Sample 1", share=92, min_width=IDENTIFIER),
+    Column("Sample 2", share=92, min_width=IDENTIFIER),
     Column("Related", is_number=True, share=58, format="0.000"),
     Column("Degree", share=66),
 )

@@ -71,7 +71,7 @@ class RelationshipView:
 def bin_means(
     values: np.ndarray, rows: np.ndarray, columns: np.ndarray, maximum: int
 ) -> np.ndarray:
-    """Return means of bins of ordered rows and columns, float32, at most ``most`` each way."""
+    """Return means of bins of ordered rows and columns, float32, at most ``maximum`` each way."""
     row_starts, column_starts = _starts(len(rows), maximum), _starts(len(columns), maximum)
     cells = np.empty((len(row_starts), len(column_starts)), np.float32)
     ends = np.append(row_starts[1:], len(rows))

@@ -14,8 +14,8 @@ KIND_SIZES = 16
 def kinds_of(query: OffTargetQuery) -> dict[int, str]:
     """Return the bulge kinds of a search by number, and their names."""
     kinds = {0: "No bulge"}
-    for kind, most in ((BulgeType.DNA, query.dna_bulge), (BulgeType.RNA, query.rna_bulge)):
-        for size in range(1, most + 1):
+    for kind, maximum in ((BulgeType.DNA, query.dna_bulge), (BulgeType.RNA, query.rna_bulge)):
+        for size in range(1, maximum + 1):
             kinds[int(kind) * KIND_SIZES + size] = f"{kind.label} bulge, {size} nt"
     return kinds
 

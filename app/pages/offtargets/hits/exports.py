@@ -22,7 +22,7 @@ from genoviz.errors import GenovizError
 from genoviz.io.offtargets.hit_table import HitTable, is_no_repeat
 from genoviz.io.offtargets.output import HitFormat, iter_rows, write_tables
 from genoviz.io.text.text_file import iter_write_text
-from genoviz.model.columns import iter_slices
+from genoviz.model.columns import iter_row_slices
 from genoviz.model.offtargets.hits import OffTargetHits
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kinds_of, short_kind
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
@@ -96,7 +96,7 @@ def iter_write_found(path: Path, found: FoundHits) -> Iterator[Path]:
     if ending == CAS_OFFINDER:
         form = "bulge" if query.dna_bulge or query.rna_bulge else "v2"
     counts = np.zeros(len(query.guides), np.int64)
-    for part in iter_slices(len(found)):
+    for part in iter_row_slices(len(found)):
         guide_ids = result.hits.guide_ids[found.rows[part]]
         counts += np.bincount(guide_ids, minlength=len(counts))
 
@@ -125,14 +125,14 @@ def _iter_parts(found: FoundHits) -> Iterator[tuple[list[int], np.ndarray, OffTa
     """
     hits, n = found.result.hits, max(len(found), 1)
     if not isinstance(hits, MixedHits):
-        for part in iter_slices(n):
+        for part in iter_row_slices(n):
             rows = found.rows[part]
             yield list(range(len(hits.guides))), rows, hits.take(rows)
         return
     for number, group in enumerate(hits.groups):
         is_of_group = np.zeros(len(hits.guides), bool)
         is_of_group[group.ids] = True
-        for part in iter_slices(n):
+        for part in iter_row_slices(n):
             rows = found.rows[part]
             rows = rows[is_of_group[hits.guide_ids[rows]]]
             _, of_group = [*hits.take(rows).iter_groups()][number]
@@ -214,9 +214,9 @@ def caption_of(found: FoundHits) -> str:
     lost = lost_words(found.result)
     words = found.result.searched_words
     of_part = f" of {words}" if words else ""
-    most = f"{query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
+    maximum = f"{query.max_mismatches} mismatch{'es' * (query.max_mismatches != 1)}"
     return (
-        f"PAM {query.pam}, up to {most}"
+        f"PAM {query.pam}, up to {maximum}"
         f"{bulges if query.dna_bulge or query.rna_bulge else ''}; {listed}{of_part}{place}"
         f"{f'; {lost}' if lost else ''}. "
         "Colour: fewest mismatches; depth of colour: hits."
@@ -284,14 +284,14 @@ def draw_places(sheet: Sheet, bins: PlaceBins, top: float) -> float:
 def draw_kinds(sheet: Sheet, found: FoundHits, top: float) -> float:
     """Draw the table of hits by bulge and mismatches; return the lower edge."""
     counts = found.kind_counts
-    left, most = EDGE + NAMES, max(float(np.log1p(counts).max(initial=0)), 1.0)
+    left, maximum = EDGE + NAMES, max(float(np.log1p(counts).max(initial=0)), 1.0)
     sheet.text(left, top - 10, "Hits by bulge and mismatches")
     for row, name in enumerate(kinds_of(found.result.query).values()):
         y = top + row * CELL
         sheet.text(left - 6, y + 14, short_kind(name) or "No bulge", SMALL, "end")
         for level, n in enumerate(counts[row].tolist()):
             x = left + level * 2 * CELL
-            colour = blend((LIGHT.ground, colour_of(level)), 0.1 + 0.7 * math.log1p(n) / most)
+            colour = blend((LIGHT.ground, colour_of(level)), 0.1 + 0.7 * math.log1p(n) / maximum)
             sheet.box(x + 1, y + 1, 2 * CELL - 2, CELL - 2, colour)
             sheet.text(x + CELL, y + 14, short_number(n), SMALL, "middle")
     bottom = top + counts.shape[0] * CELL
@@ -302,14 +302,14 @@ def draw_kinds(sheet: Sheet, found: FoundHits, top: float) -> float:
 
 def draw_differences(sheet: Sheet, differences: Differences, top: float) -> float:
     """Draw the heat map of mismatch types by position; return the lower edge."""
-    counts, most = differences.kinds.counts, max(int(differences.kinds.counts.max(initial=0)), 1)
+    counts, maximum = differences.kinds.counts, max(int(differences.kinds.counts.max(initial=0)), 1)
     width = min(NARROW, (WIDTH / 2 - 2 * EDGE - 60) / max(counts.shape[1], 1))
     left = WIDTH - EDGE - width * counts.shape[1]
-    sheet.text(left, top - 10, f"Mismatches by kind and position, up to {short_number(most)}")
+    sheet.text(left, top - 10, f"Mismatches by kind and position, up to {short_number(maximum)}")
     for row, kind in enumerate(KINDS):
         sheet.text(left - 6, top + row * ROW + 11, f"{kind[0]} > {kind[2]}", SMALL, "end")
         for column, n in enumerate(counts[row].tolist()):
-            colour = blend(LIGHT.ramps["depth"], math.log1p(n) / math.log1p(most)) if n else BAR
+            colour = blend(LIGHT.ramps["depth"], math.log1p(n) / math.log1p(maximum)) if n else BAR
             sheet.box(left + column * width, top + row * ROW, width - 1, ROW - 1, colour)
     bottom = top + len(KINDS) * ROW
     step = -(-counts.shape[1] // 24) or 1

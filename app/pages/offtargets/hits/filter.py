@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.model.columns import iter_slices
+from genoviz.model.columns import iter_row_slices
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of, kinds_of
 from genoviz_app.pages.offtargets.hits.order import HitOrder, sort_rows
 from genoviz_app.pages.offtargets.search.genes import CLASSES, HitGenes
@@ -98,7 +98,7 @@ def filter_hits(
     n_pams, is_listed = len(result.pams.names), np.zeros(span.stop - span.start, bool)
     kind_counts = _count(result.query, *np.zeros((2, 0), np.int64))
     pam_counts, class_counts = np.zeros(n_pams, np.int64), np.zeros(len(CLASSES), np.int64)
-    for part in iter_slices(len(is_listed)):
+    for part in iter_row_slices(len(is_listed)):
         at = slice(span.start + part.start, span.start + part.stop)
         is_there = _let_through(result, chosen, at)
         mismatches, kinds = result.hits.mismatches[at], kind_of(result, at)

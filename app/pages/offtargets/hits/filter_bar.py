@@ -137,8 +137,8 @@ class FilterBar:
 
     def _offer(self, chosen: HitFilter) -> None:
         result = self._state.result
-        most = result.query.max_mismatches
-        limits = {ALL: ANY, **{_say_limits((0, n)): (0, n) for n in range(most)}}
+        maximum = result.query.max_mismatches
+        limits = {ALL: ANY, **{_say_limits((0, n)): (0, n) for n in range(maximum)}}
         if chosen.mismatches is not None:
             limits[_say_limits(chosen.mismatches)] = chosen.mismatches
         kinds = {ALL: -1, **{name: number for number, name in kinds_of(result.query).items()}}

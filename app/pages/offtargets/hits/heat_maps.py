@@ -229,9 +229,9 @@ class HaplotypesPanel(MatrixPanel):
 
     def _arrange_axes(self) -> None:
         plot = self.figure.figure
-        for axis, most in zip((plot.xaxis[0], plot.yaxis[0]), MAX_LABELS, strict=True):
+        for axis, maximum in zip((plot.xaxis[0], plot.yaxis[0]), MAX_LABELS, strict=True):
             ticks = axis.ticker.ticks
-            axis.ticker.ticks = ticks[:: -(-len(ticks) // most) or 1]
+            axis.ticker.ticks = ticks[:: -(-len(ticks) // maximum) or 1]
 
     def _on_tap(self, event: Any) -> None:
         cell, matrix = self._cell_of(event), self.shown

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from genoviz.model.columns import iter_slices
+from genoviz.model.columns import iter_row_slices
 from genoviz_app.pages.offtargets.hits.bulge_kinds import kind_of
 from genoviz_app.pages.offtargets.search.genes import HitGenes
 from genoviz_app.pages.offtargets.search.running import SearchResult
@@ -46,18 +46,18 @@ def sort_rows(
         else:
             keys = -keys.astype(np.int64)
     found = np.argsort(keys, kind="stable")
-    for part in iter_slices(len(found)):
+    for part in iter_row_slices(len(found)):
         found[part] = rows[found[part]]
     return found
 
 
 def _sort_by_level(rows: np.ndarray, keys: np.ndarray, is_descending: bool) -> np.ndarray:
     """Sort rows by keys of few values, stably, with no memory but that of the result."""
-    counts = sum(np.bincount(keys[part], minlength=256) for part in iter_slices(len(keys)))
+    counts = sum(np.bincount(keys[part], minlength=256) for part in iter_row_slices(len(keys)))
     found, first = np.empty_like(rows), 0
     levels = np.flatnonzero(counts)
     for level in (levels[::-1] if is_descending else levels).tolist():
-        for part in iter_slices(len(keys)):
+        for part in iter_row_slices(len(keys)):
             some = rows[part][keys[part] == level]
             found[first : first + len(some)] = some
             first += len(some)

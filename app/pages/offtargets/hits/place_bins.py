@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from genoviz.model.columns import iter_slices
+from genoviz.model.columns import iter_row_slices
 from genoviz_app.pages.offtargets.hits.filter import FoundHits
 from genoviz_app.pages.offtargets.search.running import SearchResult
 from genoviz_app.plots.bin_size import round_size
@@ -82,7 +82,7 @@ def _by_contig(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
     row_of[contigs] = np.arange(len(contigs))
     parts = (
         (row_of[hits.contig_ids[rows]], hits.starts[rows], hits.mismatches[rows])
-        for rows in (found.rows[part] for part in iter_slices(len(found)))
+        for rows in (found.rows[part] for part in iter_row_slices(len(found)))
     )
     lows, bins, counts, fewest = _bin(parts, len(contigs), view, size)
     left = bins * size
@@ -122,7 +122,7 @@ def _along_genome(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
         half, ticks = 0.4, _level_ticks(found.result.query.max_mismatches)
     parts = (
         (_levels_of(found, rows, view), hits.positions[rows], hits.mismatches[rows])
-        for rows in (found.rows[part] for part in iter_slices(len(found)))
+        for rows in (found.rows[part] for part in iter_row_slices(len(found)))
     )
     levels, bins, counts, fewest = _bin(parts, n_levels, view, size)
     left = bins * size
@@ -146,8 +146,8 @@ def _along_genome(found: FoundHits, view: PlaceView, size: int) -> PlaceBins:
     )  # fmt: skip
 
 
-def _level_ticks(most: int) -> dict[float, str]:
-    return {float(level): str(level) for level in range(most + 1)}
+def _level_ticks(maximum: int) -> dict[float, str]:
+    return {float(level): str(level) for level in range(maximum + 1)}
 
 
 def _levels_of(found: FoundHits, rows: np.ndarray, view: PlaceView) -> np.ndarray:

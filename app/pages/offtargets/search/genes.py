@@ -30,7 +30,7 @@ from genoviz.analyses.offtargets.targets import (
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Annotations
-from genoviz.model.columns import column_on_disk, iter_slices
+from genoviz.model.columns import column_on_disk, iter_row_slices
 from genoviz.model.graph.path_region import split_region
 from genoviz.model.intervals.annotations import join_annotations
 from genoviz.model.offtargets.hits import OffTargetHits
@@ -113,7 +113,7 @@ def _annotate(hits: OffTargetHits, annotations: Annotations) -> HitAnnotations:
     first = annotate_hits(hits.take(slice(0)), parts)
     names = ("gene_ids", "distances", "classes", "n_genes")
     columns = {name: column_on_disk(len(hits), getattr(first, name).dtype) for name in names}
-    for rows in iter_slices(len(hits)):
+    for rows in iter_row_slices(len(hits)):
         found = annotate_hits(hits.take(rows), parts)
         for name, column in columns.items():
             column[rows] = getattr(found, name)

@@ -18,7 +18,13 @@ from genoviz.analyses.offtargets.differences import (
     count_mismatch_kinds,
 )
 from genoviz.analyses.offtargets.summaries import GuideSummaries, SummaryCollector
-from genoviz.model.columns import ROWS_AT_ONCE, column_on_disk, fill_column, is_on_disk, iter_slices
+from genoviz.model.columns import (
+    ROWS_AT_ONCE,
+    column_on_disk,
+    fill_column,
+    is_on_disk,
+    iter_row_slices,
+)
 from genoviz.model.offtargets.hits import COLUMNS, AlignedLetters, OffTargetHits
 
 SIGNS = np.array([0, 1, -1])
@@ -68,7 +74,7 @@ class MixedHits(OffTargetHits):
         columns = {name: column_on_disk(n, getattr(found[0], name).dtype) for name in COLUMNS}
         for group, of_group, hits in zip(groups, edges, found, strict=True):
             shifts = firsts[group.ids] - of_group[:-1]
-            for part in iter_slices(len(hits)):
+            for part in iter_row_slices(len(hits)):
                 guide_ids = hits.guide_ids[part]
                 rows = np.arange(part.start, part.stop) + shifts[guide_ids]
                 for name, column in columns.items():
@@ -163,7 +169,7 @@ def mismatch_kinds_of(hits: OffTargetHits, rows: np.ndarray | None = None) -> Mi
     """
     n = len(hits) if rows is None else len(rows)
     found = [_mismatch_kinds(hits.take(slice(0)))]
-    for part in iter_slices(n):
+    for part in iter_row_slices(n):
         found.append(_mismatch_kinds(hits.take(part if rows is None else np.sort(rows[part]))))
     n_others = sum(each.n_others for each in found)
     return MismatchKinds(sum(each.counts for each in found), n, n_others)
@@ -187,7 +193,7 @@ def summaries_of(hits: OffTargetHits, cfd: np.ndarray) -> GuideSummaries:
     all_ids = np.arange(len(hits.guides))
     groups = hits.groups if is_mixed else (GuideGroup(hits.guides, hits.pattern, all_ids),)
     collectors = [SummaryCollector(group.guides, group.pattern) for group in groups]
-    for part in iter_slices(len(hits)):
+    for part in iter_row_slices(len(hits)):
         some = hits.take(part)
         of_groups = some.iter_groups() if is_mixed else [(slice(None), some)]
         for collector, (rows, of_group) in zip(collectors, of_groups, strict=True):
@@ -206,12 +212,12 @@ def _join_summaries(
         n_hits[group.ids] = part.counts.sum(axis=1) + part.n_bulged
         shifts[group.ids] -= np.cumsum(n_hits[group.ids]) - n_hits[group.ids]
     shifts += np.cumsum(n_hits) - n_hits
-    most = max(part.counts.shape[1] for part in found)
+    maximum = max(part.counts.shape[1] for part in found)
     columns = {}
     for column in fields(GuideSummaries):
         if column.name in ("guides", "definition"):
             continue
-        shape = (len(guides), most) if column.name == "counts" else len(guides)
+        shape = (len(guides), maximum) if column.name == "counts" else len(guides)
         values = np.zeros(shape, getattr(found[0], column.name).dtype)
         columns[column.name] = values
         for group, part in zip(groups, found, strict=True):

@@ -203,7 +203,7 @@ def guide_width(query: OffTargetQuery) -> int:
 def _minimum_widths(frame: pd.DataFrame, of_names: int) -> tuple[tuple[str, int], ...]:
     """Return the minimum widths of columns, px, that fit titles and all digits of counts."""
     whole = frame.select_dtypes("integer").max()
-    needed = {name: _width_of(int(most)) for name, most in whole.items()}
+    needed = {name: _width_of(int(maximum)) for name, maximum in whole.items()}
     shares = {column.title: column.share for column in COLUMNS}
     shares |= {"Guide": of_names, "Sequence": SHORT_SEQUENCE}
     return tuple((name, max(share, needed.get(name, 0))) for name, share in shares.items())

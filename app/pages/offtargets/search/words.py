@@ -55,13 +55,13 @@ def left_out_words(result: SearchResult) -> str:
     """Return a message on hits beyond the limit, or ""."""
     if result.left_out is None:
         return ""
-    n, most = int(result.left_out.sum()), n_words(result.max_differences, "difference")
+    n, maximum = int(result.left_out.sum()), n_words(result.max_differences, "difference")
     more = f"{n_words(n, 'more is', 'more are')} counted"
     if result.query.dna_bulge or result.query.rna_bulge:
         more = f"{n_words(n, 'alignment')} more, with bulges at all places, are counted"
     return (
-        f"too many to keep all: {n_words(len(result), 'hit')} with {most} at most are listed and "
-        f"scored; {more}"
+        f"too many to keep all: {n_words(len(result), 'hit')} with {maximum} at most are listed "
+        f"and scored; {more}"
     )
 
 

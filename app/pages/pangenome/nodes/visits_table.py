@@ -16,8 +16,8 @@ COLUMNS = (
     Column("Path", share=28),
     Column("Sample", share=10),
     Column("Copies", is_number=True, share=8),
-    Column("Start (bp)", is_number=True, share=12, least=POSITION),
-    Column("End (bp)", is_number=True, share=11, least=POSITION),
+    Column("Start (bp)", is_number=True, share=12, min_width=POSITION),
+    Column("End (bp)", is_number=True, share=11, min_width=POSITION),
     Column("Strand", share=9),
     Column("On its contig", share=22),
 )

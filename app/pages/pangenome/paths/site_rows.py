@@ -19,7 +19,7 @@ from genoviz_app.parts.words import n_words
 
 ALL_KINDS, NO_SITE = -1, -2
 SITE_COLUMNS = (
-    Column("Start (bp)", is_number=True, share=3, least=POSITION),
+    Column("Start (bp)", is_number=True, share=3, min_width=POSITION),
     Column("Kind", share=3),
     Column("Size (bp)", is_number=True, share=2),
     Column("Alleles", is_number=True, share=2),

@@ -92,10 +92,10 @@ class Packer:
             spare = 0 if style.has_names else style.pitch - style.box
             n_rows = max(int((height + spare) // style.pitch), 1)
             # Adjacent features without labels share a row, as in chromatin state tracks.
-            least = lefts + 1 if style.has_names else rights
+            minimum = lefts + 1 if style.has_names else rights
             box_gap = 1.0 if style.has_names else 0.0
             rows, are_named = first_fit_rows(
-                lefts, np.maximum(rights, least), name_rights,
+                lefts, np.maximum(rights, minimum), name_rights,
                 n_rows=n_rows, gap=GAP_PIXELS if style.has_names else 0.0, box_gap=box_gap,
             )  # fmt: skip
             are_named &= (letters > 0) & style.has_names

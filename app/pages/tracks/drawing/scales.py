@@ -81,19 +81,19 @@ def range_in_view(parts: Sequence[tuple[Summary, bool]], view: View) -> Range:
     lows, highs = [0.0], [0.0]
     for summary, _ in parts:
         is_seen = _seen(summary, view)
-        low = summary.low if summary.least is None else summary.least
+        low = summary.low if summary.minima is None else summary.minima
         lows.append(float(low[is_seen].min(initial=0.0)))
         highs.append(float(_tops(summary)[is_seen].max(initial=0.0)))
     return min(lows), max(highs)
 
 
 def _tops(summary: Summary) -> np.ndarray:
-    return summary.high if summary.greatest is None else summary.greatest
+    return summary.high if summary.maxima is None else summary.maxima
 
 
 def has_infinite(summary: Summary, view: View) -> bool:
     """Return whether a value in view is infinite."""
-    if summary.least is None:
+    if summary.minima is None:
         return False
     is_seen = _seen(summary, view)
     return bool(np.isinf(summary.low[is_seen]).any() or np.isinf(summary.high[is_seen]).any())

@@ -29,7 +29,7 @@ class Summary:
         float64, shape (n,): minimum, mean and maximum of each bin.
     bin_bp
         Bin size, bp; 0 for exact steps.
-    least, greatest
+    minima, maxima
         float64, shape (n,): minimum and maximum of the finite values of each bin, 0 without any;
         None if no value is infinite.
     """
@@ -39,8 +39,8 @@ class Summary:
     mean: np.ndarray
     high: np.ndarray
     bin_bp: int
-    least: np.ndarray | None = None
-    greatest: np.ndarray | None = None
+    minima: np.ndarray | None = None
+    maxima: np.ndarray | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -86,11 +86,11 @@ def summarise(
         return found
     if found.bin_bp == 0:
         finite = np.where(np.isfinite(found.mean), found.mean, 0.0)
-        return replace(found, least=finite, greatest=finite)
+        return replace(found, minima=finite, maxima=finite)
     bins = data.finite_signal.bins(contig, found.edges + shift)
     means = np.where(bins.covered_bases > 0, bins.means, found.mean)
-    least, greatest = (np.nan_to_num(values) for values in (bins.minima, bins.maxima))
-    return replace(found, mean=means, least=least, greatest=greatest)
+    minima, maxima = (np.nan_to_num(values) for values in (bins.minima, bins.maxima))
+    return replace(found, mean=means, minima=minima, maxima=maxima)
 
 
 def summarise_index(

@@ -190,10 +190,10 @@ class SaddlePointModel:
         """
         xp = self._xp
         tile = xp.where(xp.isnan(dosages), 0.0, dosages)
-        least = UNVARIED * to_host(tile**2 @ self._weights)
+        minimum = UNVARIED * to_host(tile**2 @ self._weights)
         tile = tile - (tile @ self._hat.T) @ self._columns
         scores, variances = to_host(tile @ self._residuals), to_host(tile**2 @ self._weights)
-        variances[variances <= least] = np.nan
+        variances[variances <= minimum] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):
             beta, z = scores / variances, scores / np.sqrt(variances)
         log_p = log_p_of_z(z)
@@ -223,7 +223,7 @@ class SaddlePointModel:
         largest = to_host(xp.maximum(tile, 0).sum(1) - mean)
         is_some = xp.abs(tile) > ROUNDING * xp.abs(tile).max(1, keepdims=True)
         chances = xp.log(xp.where(tile > 0, fitted, 1 - fitted))
-        least = to_host(xp.where(is_some, chances, 0.0).sum(1))
+        minimum = to_host(xp.where(is_some, chances, 0.0).sum(1))
         t = self._saddle_points(tile, mean, scores, largest)
         powers = tile * xp.asarray(t)[:, None]
         # log(1 - p + p e^x), without overflow of e^x.
@@ -239,7 +239,7 @@ class SaddlePointModel:
             w = np.sqrt(np.maximum(2 * (t * scores - k0), 0))
             v = t * np.sqrt(k2)
             tail = log_ndtr(-(w + np.log(v / w) / w))
-        tail = np.where(scores > largest * (1 - ROUNDING), least, np.fmax(tail, least))
+        tail = np.where(scores > largest * (1 - ROUNDING), minimum, np.fmax(tail, minimum))
         return np.where(scores > largest * (1 + ROUNDING), -np.inf, tail)
 
     def _second(self, tile: Any, powers: Any) -> Any:

@@ -269,8 +269,8 @@ class _Draws:
             fitted, dosages = 1 - fitted, -dosages
         self._fitted, self._dosages = fitted.astype(np.float32), dosages.astype(np.float32)
         self._means, self._root, self._rng = fitted @ dosages, root.astype(np.float32), rng
-        self._most = float(fitted.max())
-        values = len(fitted) * (self._most if self._most < _SPARSE_BELOW else 1) + len(root)
+        self._maximum = float(fitted.max())
+        values = len(fitted) * (self._maximum if self._maximum < _SPARSE_BELOW else 1) + len(root)
         self._at_once = int(max(1, min(_DRAWN_AT_ONCE / values, 1 << 16)))
 
     def draw(self, n: int) -> np.ndarray:
@@ -283,15 +283,17 @@ class _Draws:
         from scipy.sparse import csr_array
 
         c = len(self._fitted)
-        if self._most >= _SPARSE_BELOW:
+        if self._maximum >= _SPARSE_BELOW:
             return (self._rng.random((n, c), np.float32) < self._fitted).astype(np.float32)
         size, places = n * c, np.empty(0, np.int64)
         while not len(places) or places[-1] < size:
             start = places[-1] if len(places) else -1
-            gaps = self._rng.geometric(self._most, 10 + int(1.1 * (size - start) * self._most))
+            gaps = self._rng.geometric(
+                self._maximum, 10 + int(1.1 * (size - start) * self._maximum)
+            )
             places = np.append(places, start + np.cumsum(gaps))
         places = places[places < size]
-        is_case = self._rng.random(len(places)) * self._most < self._fitted[places % c]
+        is_case = self._rng.random(len(places)) * self._maximum < self._fitted[places % c]
         places = places[is_case]
         offsets = np.searchsorted(places, np.arange(n + 1) * c)
         return csr_array((np.ones(len(places), np.float32), places % c, offsets), shape=(n, c))

@@ -192,14 +192,14 @@ def combine_cauchy(log_p: np.ndarray, shares: np.ndarray | None = None) -> float
     """
     shares = np.ones(len(log_p)) if shares is None else shares
     shares = shares / shares.sum()
-    least = log_p.min()
+    minimum = log_p.min()
     if log_p.max() >= 0:
         return float(min((log_p - np.log(shares)).min(), 0.0))
-    if least > _SMALL_LOG_P:
+    if minimum > _SMALL_LOG_P:
         mean = shares @ (1 / np.tan(np.pi * np.exp(log_p)))
         return float(np.log(np.arctan2(1.0, mean) / np.pi))
     # Of a small p the variable is 1 / (pi p), and p of a large mean is 1 / (pi mean).
-    return float(least - np.log(shares @ np.exp(least - log_p)))
+    return float(minimum - np.log(shares @ np.exp(minimum - log_p)))
 
 
 def log_p_of_kernels(u: np.ndarray, within: np.ndarray) -> tuple[float, float, float]:
@@ -231,8 +231,8 @@ def _log_p_of_minimum(
     values: np.ndarray, along: np.ndarray, mixtures: np.ndarray, q: np.ndarray, log_p: np.ndarray
 ) -> float:
     """Return log P(some rho has a p as low as the lowest one)."""
-    variance, least, r = along @ along, float(log_p.min()), 1 - RHOS[:-1]
-    limits = _quantiles(least, mixtures[:-1], q[:-1])
+    variance, minimum, r = along @ along, float(log_p.min()), 1 - RHOS[:-1]
+    limits = _quantiles(minimum, mixtures[:-1], q[:-1])
     # x = sum u / its deviation; of the rest of g, the part h has the mixture U'U - constant x^2.
     beta = along / np.sqrt(variance)
     rest = np.linalg.svd(beta[None])[2][1:].T
@@ -241,7 +241,7 @@ def _log_p_of_minimum(
     constant = values @ beta**2 - (pulls**2 / weights).sum()
     # All p are higher if U'U stays below each of these lines in x^2, and x below its own limit.
     starts, slopes = limits / r, RHOS[:-1] * variance / r + constant
-    end = min(float(z_of_log_p(np.array(least))) ** 2, float((starts / slopes).min()))
+    end = min(float(z_of_log_p(np.array(minimum))) ** 2, float((starts / slopes).min()))
     edges = np.sqrt([0.0, *_bends(starts, slopes, end), end])
     pieces = [np.linspace(a, b, 2 + int((b - a) / _PIECE)) for a, b in pairwise(edges) if b > a]
     borders = distinct(np.concatenate(pieces))

@@ -161,8 +161,8 @@ class SingleEffects:
 
     def estimate_residual_variance(self) -> None:
         """Set the residual variance to its expectation, if variants do not explain everything."""
-        least = _LEAST_RESIDUAL * self._squares / self._n
-        self.residual_variance = max(self._residual_squares() / self._n, least)
+        minimum = _LEAST_RESIDUAL * self._squares / self._n
+        self.residual_variance = max(self._residual_squares() / self._n, minimum)
 
     def _residual_squares(self) -> float:
         """Return the expected residual sum of squares."""

@@ -179,7 +179,7 @@ class _Regression:
         self._model, self._terms, self._coder = model, terms, coder
         t = len(terms.names)
         y = design.response
-        self._least = EXPLAINED * ((y - design.basis @ (design.basis.T @ y)) ** 2).sum()
+        self._minimum = EXPLAINED * ((y - design.basis @ (design.basis.T @ y)) ** 2).sum()
         if model in ("logistic", "firth-fallback"):
             self._plain = LogisticModel(design, backend, t, DenseKernel)
         if model in ("firth", "firth-fallback"):
@@ -206,7 +206,7 @@ class _Regression:
         if self._model == "linear":
             inverse = np.linalg.inv(rest[:, :t, :t])
             found = (inverse @ rest[:, :t, t:])[:, :, 0]
-            total = np.where(rest[:, t, t] > self._least, rest[:, t, t], np.nan)
+            total = np.where(rest[:, t, t] > self._minimum, rest[:, t, t], np.nan)
             found[np.isnan(total)] = np.nan
             residual = np.maximum(total - (found * rest[:, :t, t]).sum(1), EXPLAINED * total)
             covariances = inverse * (residual / degrees)[:, None, None]

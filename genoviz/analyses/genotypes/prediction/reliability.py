@@ -72,9 +72,9 @@ class ReliabilitySnapshot:
         mean = np.nanmean(self.reliabilities)
         if not self.n_draws:
             return f"mean reliability {mean:.4f}"
-        most = np.nanmax(self.standard_errors)
+        maximum = np.nanmax(self.standard_errors)
         words = (
-            f"mean reliability {mean:.4f}, each ± {most:.3f} or less by "
+            f"mean reliability {mean:.4f}, each ± {maximum:.3f} or less by "
             f"{n_words(self.n_draws, 'draw')}"
         )
         return words if self.is_converged else f"{words}, whose equations have not converged"

@@ -161,10 +161,10 @@ def _train(
     training = Training(chosen, covariates, covariate_names=names)
     values = phenotypes[training.is_trained]
     n_values = (~np.isnan(values)).sum(axis=0)
-    few, least = int(n_values.argmin()), training.basis.shape[1] + 2
-    if n_values[few] < least:
+    few, minimum = int(n_values.argmin()), training.basis.shape[1] + 2
+    if n_values[few] < minimum:
         raise ParameterError(
-            f"trait {few + 1} has {n_words(n_values[few], 'value')}, needs {least:,}"
+            f"trait {few + 1} has {n_words(n_values[few], 'value')}, needs {minimum:,}"
         )
     if np.isinf(values).any():
         raise ParameterError("phenotypes have values that are not finite")

@@ -297,8 +297,8 @@ def test_a_path_has_what_lies_at_its_place_on_the_contig(kind, elsewhere):
     (summary, _), = drawing.rows[0].parts  # fmt: skip
     assert drawing.bin_bp == 500
     assert summary.mean.tolist() == [0] * 100 + [1] * 100
-    assert (summary.least is None) == np.isfinite(elsewhere)
-    of_axis = (summary.least, summary.greatest) if summary.least is not None else ()
+    assert (summary.minima is None) == np.isfinite(elsewhere)
+    of_axis = (summary.minima, summary.maxima) if summary.minima is not None else ()
     for values in (summary.low, summary.high, *of_axis):
         assert values.tolist() == [0] * 100 + [1] * 100
 
