@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import anywidget
@@ -12,14 +13,16 @@ from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError, check_choice
 from genoviz.model import PangenomeGraph, PathRegion
 from genoviz.model.columns import distinct
-from genoviz_app.pages.pangenome.layout_view import SHAPES
+from genoviz_app.pages.pangenome.controls import STATE_TEXT, plain
 from genoviz_app.pages.pangenome.picture.colour_bar import lacking_modes, offered_groups
-from genoviz_app.pages.pangenome.picture.fitting import Shape
+from genoviz_app.pages.pangenome.picture.fitting import SHAPES, Shape
 from genoviz_app.pages.pangenome.picture.graph_canvas import canvas_script
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.pages.pangenome.picture.shared_marks import region_nodes
 from genoviz_app.parts.styles import LEGEND
-from genoviz_app.session.layout_run import LayoutRun
+from genoviz_app.plots.legend import short_number
+from genoviz_app.server.jobs import describe_problem
+from genoviz_app.session.layout_run import LayoutRun, RunState
 
 
 class NodeNumbers(t.TraitType):
@@ -130,3 +133,18 @@ class LayoutTraits(anywidget.AnyWidget):
                 f"view is {proposal.value!r}, needs x_min, x_max, y_min, y_max in bp: {error}"
             ) from None
         return bounds
+
+
+def progress_text(run: LayoutRun) -> str:
+    """Return the progress of a run in one line."""
+    parts, progress = [STATE_TEXT[run.state]], run.progress
+    if run.error is not None:
+        return describe_problem(run.error)
+    if progress is not None:
+        if run.state is not RunState.LOADED:
+            parts.append(f"iteration {progress.iteration} of {progress.n_iterations}")
+        if run.state is RunState.RUNNING and progress.updates_per_second:
+            parts.append(f"{short_number(progress.updates_per_second)} updates/s")
+        if progress.stress is not None and math.isfinite(progress.stress.mean):
+            parts.append(f"path stress {plain(progress.stress.mean, 3)}")
+    return " · ".join(parts)

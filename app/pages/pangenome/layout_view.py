@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
 from functools import partial
-from html import escape
 from typing import Any
 
 import panel as pn
 import panel_material_ui as pmui
 
 from genoviz.model import PangenomeGraph
-from genoviz_app.pages.pangenome.controls import STATE_TEXT, RunControls, plain
-from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar
-from genoviz_app.pages.pangenome.picture.fitting import Shape, shape_text
-from genoviz_app.pages.pangenome.picture.frame_maker import Shown
+from genoviz_app.pages.pangenome.controls import RunControls
+from genoviz_app.pages.pangenome.picture.colour_bar import ColourBar, strip_html
+from genoviz_app.pages.pangenome.picture.fitting import SHAPES, Shape, shape_text
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.styles import (
     CARD,
@@ -26,8 +23,7 @@ from genoviz_app.parts.styles import (
     in_narrow_window,
 )
 from genoviz_app.plots.graph_picture import StressFigure
-from genoviz_app.plots.legend import legend_html, short_number
-from genoviz_app.server.jobs import KERNELS, describe_problem
+from genoviz_app.server.jobs import KERNELS
 from genoviz_app.session.layout_run import LayoutRun, RunState, Submit
 from genoviz_app.session.layout_settings import LayoutSettings
 
@@ -58,7 +54,6 @@ WITHOUT_CHART = """
 # Hides buttons in little room; wheel, touch and keys zoom too.
 IN_LITTLE_ROOM = "@media (min-width: 900px) { @container (max-width: 480px) { :host { %s } } }"
 WHERE_THERE_IS_ROOM = IN_LITTLE_ROOM % "display: none !important;"
-SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
 
 
 class LayoutView(pn.viewable.Viewer):
@@ -308,36 +303,3 @@ def _icon_button(icon: str, description: str, act: Any) -> pmui.IconButton:
     )
     button.on_click(lambda _: act())
     return button
-
-
-def strip_html(shown: Shown, problem: str) -> str:
-    """Return the strip below a picture: legend and messages."""
-    picture = shown.picture
-    legend = legend_html(shown.legend, shown.colouring.palette)
-    distortion = shape_text(picture.viewport, picture.fold)
-    notices = (problem, distortion, _stride_text(picture.stride, shown.n_nodes))
-    spans = "".join(
-        f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
-    )
-    return f'<div class="strip">{legend}{spans}</div>'
-
-
-def progress_text(run: LayoutRun) -> str:
-    """Return the progress of a run in one line."""
-    parts, progress = [STATE_TEXT[run.state]], run.progress
-    if run.error is not None:
-        return describe_problem(run.error)
-    if progress is not None:
-        if run.state is not RunState.LOADED:
-            parts.append(f"iteration {progress.iteration} of {progress.n_iterations}")
-        if run.state is RunState.RUNNING and progress.updates_per_second:
-            parts.append(f"{short_number(progress.updates_per_second)} updates/s")
-        if progress.stress is not None and math.isfinite(progress.stress.mean):
-            parts.append(f"path stress {plain(progress.stress.mean, 3)}")
-    return " · ".join(parts)
-
-
-def _stride_text(stride: int, n_nodes: int) -> str:
-    if stride == 1:
-        return ""
-    return f"1 of every {stride} nodes is drawn ({n_nodes // stride:,} of {n_nodes:,})"

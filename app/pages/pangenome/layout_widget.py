@@ -20,8 +20,8 @@ from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.analyses.graph.picture.viewport import Viewport
 from genoviz.errors import ParameterError
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.pages.pangenome.layout_traits import LayoutTraits, NodeNumbers
-from genoviz_app.pages.pangenome.layout_view import progress_text, strip_html
+from genoviz_app.pages.pangenome.layout_traits import LayoutTraits, NodeNumbers, progress_text
+from genoviz_app.pages.pangenome.picture.colour_bar import strip_html
 from genoviz_app.pages.pangenome.picture.fitting import Shape
 from genoviz_app.pages.pangenome.picture.graph_canvas import (
     KernelLoop,

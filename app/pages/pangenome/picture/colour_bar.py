@@ -1,4 +1,4 @@
-"""Colour settings of the picture: a menu of modes, and fields for their details."""
+"""Colour settings of the picture and its legend: a menu of modes, and fields for their details."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import tempfile
 from collections.abc import Collection
 from concurrent.futures import Future
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from genoviz.io.graph.node_table import read_node_table
 from genoviz.model import PangenomeGraph
 from genoviz.model.graph.node_table import NodeTable
 from genoviz_app.pages.pangenome.paths.choice import choose_paths, listed_names
-from genoviz_app.pages.pangenome.picture.frame_maker import MAKER, ColouringCache
+from genoviz_app.pages.pangenome.picture.fitting import shape_text
+from genoviz_app.pages.pangenome.picture.frame_maker import MAKER, ColouringCache, Shown
 from genoviz_app.pages.pangenome.picture.live_picture import LivePicture
 from genoviz_app.parts.picker_fields import UploadButton
+from genoviz_app.plots.legend import legend_html
 
 log = logging.getLogger(__name__)
 
@@ -289,3 +292,21 @@ def offered_groups(lacking: Collection[str] = ()) -> dict[str, dict[str, str]]:
         for kind, modes in KINDS.items()
     }
     return {kind: modes for kind, modes in groups.items() if modes}
+
+
+def strip_html(shown: Shown, problem: str) -> str:
+    """Return the strip below a picture: legend and messages."""
+    picture = shown.picture
+    legend = legend_html(shown.legend, shown.colouring.palette)
+    distortion = shape_text(picture.viewport, picture.fold)
+    notices = (problem, distortion, _stride_text(picture.stride, shown.n_nodes))
+    spans = "".join(
+        f'<span class="notice" role="status">{escape(text)}</span>' for text in notices if text
+    )
+    return f'<div class="strip">{legend}{spans}</div>'
+
+
+def _stride_text(stride: int, n_nodes: int) -> str:
+    if stride == 1:
+        return ""
+    return f"1 of every {stride} nodes is drawn ({n_nodes // stride:,} of {n_nodes:,})"

@@ -23,6 +23,10 @@ class Shape(StrEnum):
     FOLDED = "folded"
 
 
+SHAPES = {"True shape": Shape.TRUE, "Stretched": Shape.STRETCHED, "Folded": Shape.FOLDED}
+"""The shapes by the names that people see."""
+
+
 class Fitting:
     """Fits views to a moving layout.
 
