@@ -21,8 +21,6 @@ from genoviz_app.opening.files import (
     FileCache,
     OpenGraph,
     OpeningProgress,
-    iter_after_writing,
-    iter_open_source,
 )
 from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
 from genoviz_app.opening.memory import sequences_bytes
@@ -102,24 +100,20 @@ GENOMES = FileCache(iter_read_genome, N_KEPT_GENOMES, estimate=sequences_bytes(3
 """The genomes of all files and all tabs."""
 
 
+def iter_open_genome(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open the genome of a file; the last progress has the `OpenGenome`."""
+    return GENOMES.iter_opened(path, partial(OpenGenome, source, title))
+
+
 class GenomeFiles(OpeningFile):
     """The genome that a tab has open for off-target searches."""
 
     opened = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="The genome that is open.")
     pool = BUILDERS
-
-    def open(self, source: str) -> None:
-        """Open a sample by name, or sequences on the server by path."""
-        self.begin(
-            iter_open_source(source, self._session.folders, iter_open_genome),
-            Path(source).name or "sequences",
-        )
-
-    def open_upload(self, name: str, content: bytes | str) -> None:
-        """Open an uploaded file, which is kept until the tab closes."""
-        name = Path(name).name
-        path = self._session.upload_path(name)
-        self.begin(iter_after_writing(path, content, iter_open_genome(path, title=name)), name)
+    noun = "sequences"
+    iter_open = staticmethod(iter_open_genome)
 
     def open_graph(self, graph: OpenGraph) -> None:
         """Use the paths of a graph."""
@@ -133,13 +127,6 @@ class GenomeFiles(OpeningFile):
             self.open(index.source)
         else:
             self.begin(_iter_use_text(index), index.title)
-
-
-def iter_open_genome(
-    path: Path, *, source: str = "", title: str
-) -> Iterator[OpeningProgress | None]:
-    """Open the genome of a file; the last progress has the `OpenGenome`."""
-    return GENOMES.iter_opened(path, partial(OpenGenome, source, title))
 
 
 def _iter_use_text(index: OpenIndex) -> Iterator[OpeningProgress]:

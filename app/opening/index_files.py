@@ -21,8 +21,6 @@ from genoviz_app.opening.files import (
     OpenGraph,
     OpeningProgress,
     Tab,
-    iter_after_writing,
-    iter_open_source,
 )
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
 from genoviz_app.opening.memory import sequences_bytes
@@ -127,6 +125,13 @@ REPEATS = MadeOnce(_iter_make_repeats, holds_owner=False)
 """The repeats of the indexes of all tabs."""
 
 
+def iter_open_index(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open an index or build that of sequences; the last progress has the `OpenIndex`."""
+    return INDEXES.iter_opened(path, partial(OpenIndex, source, title))
+
+
 class IndexFiles(OpeningFile):
     """The index that a tab has open, or builds.
 
@@ -138,6 +143,8 @@ class IndexFiles(OpeningFile):
 
     opened = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index that is open.")
     pool = BUILDERS
+    noun = "sequences"
+    iter_open = staticmethod(iter_open_index)
 
     def __init__(self, session: Tab, **params: Any) -> None:
         super().__init__(session, **params)
@@ -146,28 +153,17 @@ class IndexFiles(OpeningFile):
     def open(self, source: str) -> None:
         """Open a sample by name, or sequences or an index on the server by path."""
         self.wanted = source
-        self.begin(
-            iter_open_source(source, self._session.folders, iter_open_index),
-            Path(source).name or "sequences",
-        )
+        super().open(source)
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""
-        name, self.wanted = Path(name).name, ""
-        path = self._session.upload_path(name)
-        self.begin(iter_after_writing(path, content, iter_open_index(path, title=name)), name)
+        self.wanted = ""
+        super().open_upload(name, content)
 
     def open_graph(self, graph: OpenGraph) -> None:
         """Build the index of a graph's paths."""
         self.wanted = ""
         self.begin(_iter_open_graph(graph), graph.title)
-
-
-def iter_open_index(
-    path: Path, *, source: str = "", title: str
-) -> Iterator[OpeningProgress | None]:
-    """Open an index or build that of sequences; the last progress has the `OpenIndex`."""
-    return INDEXES.iter_opened(path, partial(OpenIndex, source, title))
 
 
 def _iter_open_graph(graph: OpenGraph) -> Iterator[OpeningProgress | None]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import param
 
-from genoviz_app.opening.files import OPENING, OpeningProgress, Tab
+from genoviz_app.opening.files import (
+    OPENING,
+    OpeningProgress,
+    Tab,
+    iter_after_writing,
+    iter_open_source,
+)
 from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
 
 
@@ -25,6 +31,9 @@ class OpeningFiles(param.Parameterized):
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
     )
     pool: JobPool = FILES
+    noun = "a file"
+    iter_open: Callable[..., Iterator[Any]]
+    """Opens a path with a ``source`` and a ``title``; the last step has the result."""
 
     def __init__(self, session: Tab, **params: Any) -> None:
         super().__init__(**params)
@@ -35,6 +44,21 @@ class OpeningFiles(param.Parameterized):
     def is_opening(self) -> bool:
         """Whether something is being opened."""
         return self._job is not None
+
+    def open(self, source: str) -> None:
+        """Open a sample by name, or a file on the server by path."""
+        steps = iter_open_source(source, self._session.folders, self.iter_open)
+        self.begin(steps, Path(source).name or self.noun)
+
+    def open_upload(self, name: str, content: bytes | str) -> None:
+        """Open an uploaded file, which is kept until the tab closes."""
+        name = Path(name).name
+        path = self._session.upload_path(name)
+        self.begin(iter_after_writing(path, content, self.iter_open(path, title=name)), name)
+
+    def begin(self, steps: Iterator[Any], title: str) -> None:
+        """Start an opening; the last step has the result."""
+        raise NotImplementedError
 
     def cancel(self) -> None:
         """Cancel the current opening; open files stay open."""

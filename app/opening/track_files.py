@@ -15,8 +15,6 @@ from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,
     Tab,
-    iter_after_writing,
-    iter_open_source,
 )
 from genoviz_app.opening.memory import track_bytes
 from genoviz_app.opening.opening_files import OpeningFiles
@@ -48,6 +46,16 @@ class TrackFile:
     data: TrackData = field(repr=False)
 
 
+def iter_open_track(
+    path: Path, *, source: str = "", title: str
+) -> Iterator[OpeningProgress | None]:
+    """Open a track file; the last progress has the `TrackFile`.
+
+    A file with a source keeps its own name, also if it is that of a sample.
+    """
+    return TRACKS.iter_opened(path, partial(TrackFile, source, path.name if source else title))
+
+
 class TrackFiles(OpeningFiles):
     """The list of a tab's track files, which are opened one after the other.
 
@@ -58,6 +66,8 @@ class TrackFiles(OpeningFiles):
     """
 
     files = param.ClassSelector(class_=tuple, default=(), doc="The files, in order of opening.")
+    noun = "a track"
+    iter_open = staticmethod(iter_open_track)
 
     def __init__(self, session: Tab, **params: Any) -> None:
         super().__init__(session, **params)
@@ -73,18 +83,6 @@ class TrackFiles(OpeningFiles):
         """Whether a file is being opened or queued."""
         return super().is_opening or bool(self._waiting)
 
-    def open(self, source: str) -> None:
-        """Queue a sample by name, or a file on the server by path."""
-        steps = iter_open_source(source, self._session.folders, _iter_open_named)
-        self._queue(steps, Path(source).name or "a track")
-
-    def open_upload(self, name: str, content: bytes | str) -> None:
-        """Open an uploaded file, which is kept until the tab closes."""
-        name = Path(name).name
-        path = self._session.upload_path(name)
-        steps = iter_after_writing(path, content, iter_open_track(path, title=name))
-        self._queue(steps, name)
-
     def close(self, file: TrackFile) -> None:
         """Remove a file."""
         self.files = tuple(other for other in self.files if other is not file)
@@ -99,7 +97,8 @@ class TrackFiles(OpeningFiles):
         if self._waiting and self._job is None:
             self._submit(*self._waiting.popleft())
 
-    def _queue(self, steps: Iterator[Any], title: str) -> None:
+    def begin(self, steps: Iterator[Any], title: str) -> None:
+        """Open a file after those that are waiting."""
         self._waiting.append((steps, title))
         if self._job is None:
             self._session.forget_problem()
@@ -116,15 +115,3 @@ class TrackFiles(OpeningFiles):
             self.files = (*self.files[:place], opened, *self.files[place + 1 :])
         else:
             self.files = (*self.files, opened)
-
-
-def iter_open_track(
-    path: Path, *, source: str = "", title: str
-) -> Iterator[OpeningProgress | None]:
-    """Open a track file; the last progress has the `TrackFile`."""
-    return TRACKS.iter_opened(path, partial(TrackFile, source, title))
-
-
-def _iter_open_named(path: Path, *, source: str, **_title: str) -> Iterator[OpeningProgress | None]:
-    """Open a track file under its own name, which may be that of a sample."""
-    return iter_open_track(path, source=source, title=path.name)

@@ -38,8 +38,6 @@ from genoviz_app.opening.companions import AnnotationFile
 from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,
-    iter_after_writing,
-    iter_open_source,
 )
 from genoviz_app.opening.genome_files import OpenGenome
 from genoviz_app.opening.index_files import GRAPH_SOURCE
@@ -134,25 +132,25 @@ GENES = FileCache(iter_read_genes, N_KEPT_FILES)
 """The annotations of all files and all tabs."""
 
 
+def _iter_open(path: Path, *, source: str = "", title: str) -> Iterator[OpeningProgress | None]:
+    for step in GENES.iter_read(path):
+        if isinstance(step, Annotations):
+            yield OpeningProgress("Ready", 1.0, AnnotationFile(source, title, step))
+        else:
+            yield step
+
+
 class GeneFiles(OpeningFile):
     """The annotation files of a tab, for the genes of hits."""
 
     opened = param.ClassSelector(class_=AnnotationFile, allow_None=True, doc="The file.")
-
-    def open(self, source: str) -> None:
-        """Open a sample by name, or a file on the server by path."""
-        steps = iter_open_source(source, self._session.folders, _iter_open)
-        self.begin(steps, Path(source).name or "genes")
-
-    def open_upload(self, name: str, content: bytes | str) -> None:
-        """Open an uploaded file, which is kept until the tab closes."""
-        path = self._session.upload_path(Path(name).name)
-        self.begin(iter_after_writing(path, content, _iter_open(path, "", path.name)), path.name)
+    noun = "genes"
+    iter_open = staticmethod(_iter_open)
 
     def open_uploaded(self, name: str) -> None:
         """Open an earlier upload by name."""
         path = self._session.upload_path(name)
-        self.begin(_iter_open(path, "", name), name)
+        self.begin(_iter_open(path, title=name), name)
 
     def use_annotations(self) -> None:
         """Use all annotations of the open graph."""
@@ -172,14 +170,6 @@ class GeneFiles(OpeningFile):
         """Stop using annotations."""
         self.cancel()
         self.opened = None
-
-
-def _iter_open(path: Path, source: str, title: str) -> Iterator[OpeningProgress | None]:
-    for step in GENES.iter_read(path):
-        if isinstance(step, Annotations):
-            yield OpeningProgress("Ready", 1.0, AnnotationFile(source, title, step))
-        else:
-            yield step
 
 
 @dataclass(frozen=True, eq=False)
