@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.graph.reader import iter_read_graph
@@ -21,7 +21,7 @@ from genoviz_app.opening.apart import iter_apart
 from genoviz_app.opening.memory import MEMORY, graph_bytes
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
-from genoviz_app.server.jobs import Job, JobPool, owner_of_turn
+from genoviz_app.server.jobs import owner_of_turn
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.server.watching import record
 
@@ -332,36 +332,6 @@ def file_key(path: Path) -> tuple:
     except OSError as error:
         raise GenovizError(f"{path.name} cannot be read: {error.strerror}") from error
     return (str(path), stat.st_mtime_ns, stat.st_size)
-
-
-class Tab(Protocol):
-    """The tab that opens files: it runs the jobs and reports problems."""
-
-    problem: str
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """If not empty, only files below these folders can be opened."""
-
-    def submit(
-        self,
-        steps: Iterator[Any],
-        *,
-        title: str,
-        pool: JobPool = ...,
-        follow: Callable[[Job], None] | None = None,
-        about: str = "",
-    ) -> Job:
-        """Run a generator as a job; it is cancelled when the tab closes."""
-
-    def upload_path(self, name: str) -> Path:
-        """Return the path where an uploaded file is kept until the tab closes."""
-
-    def complain(self, sentence: str) -> None:
-        """Report a problem, in addition to earlier ones, each once."""
-
-    def forget_problem(self) -> None:
-        """Clear the reported problems before a new action."""
 
 
 def iter_after_writing(

@@ -18,14 +18,13 @@ from genoviz.model.genotypes.phenotypes import RowOrderError
 from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,
-    Tab,
     check_path,
     find_sample,
     iter_open_source,
 )
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
 from genoviz_app.opening.memory import MAX_DOSAGE_BYTES, dosages_bytes, genotypes_bytes, table_bytes
-from genoviz_app.opening.opening_files import OpeningFile
+from genoviz_app.opening.opening_files import OpeningFile, Tab
 
 if TYPE_CHECKING:
     from genoviz.model.genotypes.phenotypes import PhenotypeTable

@@ -20,11 +20,10 @@ from genoviz_app.opening.files import (
     FileCache,
     OpenGraph,
     OpeningProgress,
-    Tab,
 )
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
 from genoviz_app.opening.memory import sequences_bytes
-from genoviz_app.opening.opening_files import OpeningFile
+from genoviz_app.opening.opening_files import OpeningFile, Tab
 from genoviz_app.server.jobs import JobPool
 from genoviz_app.server.right_of_way import CORES
 

@@ -14,10 +14,9 @@ import param
 from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,
-    Tab,
 )
 from genoviz_app.opening.memory import track_bytes
-from genoviz_app.opening.opening_files import OpeningFiles
+from genoviz_app.opening.opening_files import OpeningFiles, Tab
 from genoviz_app.opening.track_data import TrackData, iter_read_track
 from genoviz_app.server.jobs import Job
 
