@@ -134,7 +134,7 @@ def proxy(tmp_path):
     """The port at which nginx speaks HTTPS for a server, and the certificate."""
     if shutil.which("nginx") is None or shutil.which("openssl") is None:
         pytest.skip("no nginx or no openssl here")
-    from genoviz_app.server.people import add_person
+    from genoviz_app.server.passwords import add_person
 
     certificate, key = tmp_path / "lab.pem", tmp_path / "lab.key"
     make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=lab.example.org"

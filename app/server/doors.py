@@ -66,7 +66,7 @@ CHOSEN_ID = (
     "The server sets the session ID of a tab. Open the address without "
     "bokeh-session-id and bokeh-token."
 )
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # NUL is an error of the file system, hence a 500
 NO_PATH = "The address has a control character or is not UTF-8, as no page's is."
 OLD_PAGE = "This page was not made by this server, or too long ago; reload it."
 OTHER_PERSON = "This page was made for another person; reload it."
@@ -211,12 +211,10 @@ class Doors:
         )
 
     def _refuse_path(self, request: HTTPServerRequest) -> str:
-        # Tornado answers both with 500: NUL is an error of the file system.
         try:
-            is_odd = CONTROL.search(unquote(request.path, errors="strict"))
+            return NO_PATH if CONTROL.search(unquote(request.path, errors="strict")) else ""
         except UnicodeDecodeError:
-            is_odd = True
-        return NO_PATH if is_odd else ""
+            return NO_PATH
 
     def _refuse_origin(self, request: HTTPServerRequest) -> str:
         headers = request.headers

@@ -14,7 +14,8 @@ from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.server.doors import LOOPBACK, Doors
 from genoviz_app.server.limits import KEPT_MINUTES, TAB, Limits, Quota
-from genoviz_app.server.people import OAuth, People, read_passwords
+from genoviz_app.server.passwords import read_passwords
+from genoviz_app.server.people import OAuth, People
 
 ADDRESS, PORT = "127.0.0.1", 5006
 

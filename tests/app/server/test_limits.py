@@ -28,7 +28,7 @@ from genoviz_app.parts.picker_fields import may_take
 from genoviz_app.server.jobs import JobPool, JobState
 from genoviz_app.server.lab import read_lab
 from genoviz_app.server.limits import GB, TAB, Limits, Quota
-from genoviz_app.server.people import add_person
+from genoviz_app.server.passwords import add_person
 from genoviz_app.server.serving import offer_files
 from genoviz_app.server.settings import SETTINGS, ServerSettings
 from genoviz_app.session.session import Session

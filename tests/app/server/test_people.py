@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from genoviz_app.server.people import add_person
+from genoviz_app.server.passwords import add_person
 from tests.app.conftest import GFA
 from tests.app.server.test_doors import ask, open_socket
 from tests.browser.conftest import served
