@@ -38,6 +38,7 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
+from genoviz_app.opening.genotype_names import is_table
 from genoviz_app.opening.index_files import IndexFiles
 from genoviz_app.opening.overviews import Chromosome, genome_of
 from genoviz_app.opening.served_files import (
@@ -68,7 +69,8 @@ KINDS_OF_SAMPLES = {
     "genotypes": FileKind.GENOTYPES,
 }  # fmt: skip
 UPLOAD_ENDINGS = (
-    "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf or .fa (also with .gz), .2bit or .gvfm"
+    "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf, .fa or .vcf (also with .gz), .2bit, .gvfm, "
+    ".bam, .bw or that of another kind of file that a page shows"
 )
 
 MAX_PROBLEMS, MAX_SENTENCE = 8, 600
@@ -324,7 +326,13 @@ class Session(param.Parameterized):
         name = Path(name).name
         kind = file_kind(name)
         if kind is None:
-            self.problem = f"{name} was not opened: its name needs to end {UPLOAD_ENDINGS}."
+            advice = f"its name needs to end {UPLOAD_ENDINGS}"
+            if is_table(name):
+                advice = (
+                    "a table of traits is uploaded on the Genotypes page, and one of values of "
+                    "nodes with Colour by: Own table on the Pangenome page"
+                )
+            self.problem = f"{name} was not opened: {advice}."
             return
         if kind in PAGES_OF_KINDS:
             files, self.wanted_page = PAGES_OF_KINDS[kind]

@@ -36,6 +36,7 @@ _BINARY = {
 _SLICE = 16 << 20
 _CACHED = 1 << 20
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_N_LOOKED_AT = 400
 _CANNOT_SHARE = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EBADF)
 
 Progress = tuple[int, int]
@@ -217,6 +218,18 @@ def _copy_slice(source: int, target: int, at: int, n: int) -> int:
     return len(part)
 
 
+def is_utf16(start: bytes) -> bool:
+    """Return whether a file that starts with these bytes is text in UTF-16 with a byte-order mark.
+
+    Binary files may start with the same two bytes, such as all layouts of odgi, but have other
+    bytes that are no letters.
+    """
+    if start[:2] not in UTF16:
+        return False
+    text = start[: len(start) // 2 * 2].decode("utf-16", "replace")
+    return all(letter.isprintable() or letter in "\t\r\n" for letter in text)
+
+
 def refuse_zeros(path: Path, text: np.ndarray, n_lines_before: int = 0) -> None:
     """Reject a text that contains a zero byte.
 
@@ -232,7 +245,7 @@ def refuse_zeros(path: Path, text: np.ndarray, n_lines_before: int = 0) -> None:
         part = text[first : first + _CACHED]
         if part.min():
             continue
-        if text[:2].tobytes() in UTF16:
+        if is_utf16(text[:_N_LOOKED_AT].tobytes()):
             raise FileFormatError(path, "is text in UTF-16, needs UTF-8")
         before = text[: first + int(np.argmin(part))]
         line = n_lines_before + 1 + int(np.count_nonzero(before == ord("\n")))

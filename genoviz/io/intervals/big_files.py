@@ -169,8 +169,10 @@ def _explained(path: Path, contig: str) -> Iterator[None]:
     except BaseException as error:
         if not is_failure(error):
             raise
-        # A panic's message quotes the library's source, so it is not shown.
-        reason = f": {error}" if isinstance(error, Exception) else ""
+        # A panic's message quotes the library's source, so it is not shown; nor is its term for the
+        # end of a file.
+        is_said = isinstance(error, Exception) and "fill whole buffer" not in str(error)
+        reason = f": {error}" if is_said else ""
         raise FileFormatError(
             path, f"cannot be read on {contig}, so it is cut off or damaged{reason}"
         ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -99,6 +100,8 @@ def read_interval_table(path: Path, kind: str) -> Intervals:
     except pl.exceptions.NoDataError:
         return Intervals.from_columns([], [], [])
     except (pl.exceptions.PolarsError, OSError) as error:
+        if kind in ("csv", "tsv"):
+            _refuse_ragged(path, "," if kind == "csv" else "\t")
         reason = str(error).splitlines()[0]
         raise FileFormatError(path, f"is no {kind} table that can be read: {reason}") from error
     try:
@@ -119,6 +122,19 @@ def _read_text(path: Path, separator: str) -> Any:
     known = {*_NAMES["contig"], *_NAMES["name"]}
     overrides = {name: pl.String for name in names if name.lower() in known}
     return pl.read_csv(io.BytesIO(text), schema_overrides=overrides, **options)
+
+
+def _refuse_ragged(path: Path, separator: str) -> None:
+    """Raise for the first row that has more fields than the header."""
+    text = read_bytes(path, may_be_empty=True).tobytes()
+    body = _from_header(text, separator)
+    n_before = text[: len(text) - len(body)].count(b"\n")
+    rows = csv.reader(body.decode(errors="replace").splitlines(), delimiter=separator)
+    header = next(rows, [])
+    for row in rows:
+        if len(row) > len(header) and not row[0].startswith("#"):
+            found = f"has {len(row)} fields, and the header has {len(header)}"
+            raise FileFormatError(path, found, line=n_before + rows.line_num)
 
 
 def _from_header(text: bytes, separator: str) -> bytes:

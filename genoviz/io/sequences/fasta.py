@@ -14,6 +14,7 @@ import numba
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, check_minimum, n_words
+from genoviz.io.files.content import is_utf16, refuse_zeros
 from genoviz.io.sequences import fasta_loops
 from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.text_file import write_text
@@ -25,6 +26,15 @@ _NOT_IN_NAMES = re.compile(r"[\x00-\x08\x0a-\x1f]")
 BLOCK = 1 << 20
 _BLOCKS_PER_THREAD = 8
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_OTHERS = {
+    b"@": "is FASTQ",
+    b"GBZ ": "is a graph (GBZ)",
+    b"S\t": "is a graph (GFA)",
+    b"H\t": "is a graph (GFA)",
+    b"BAM\1": "is BAM",
+    b"##fileformat=VCF": "is VCF",
+}
+"""Starts of other formats, which users confuse with sequences."""
 _FINDING, _READING = "Finding sequences", "Reading sequences"
 
 
@@ -90,6 +100,7 @@ def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequen
     if text[:3].tobytes() == _BYTE_ORDER_MARK:
         text = text[3:]
     _check_start(path, text)
+    refuse_zeros(path, text)
     n_threads = numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
 
@@ -123,7 +134,10 @@ def _check_start(path: Path, text: np.ndarray) -> None:
         raise FileFormatError(path, "has no sequence, needs one at least")
     if not first.startswith(b">"):
         line = 1 + start[: len(start) - len(first)].count(b"\n")
-        what = "is FASTQ" if first.startswith(b"@") else f"begins with {show(first.split()[0], 24)}"
+        if is_utf16(start[:400]):
+            raise FileFormatError(path, "is text in UTF-16, needs UTF-8")
+        others = (words for begin, words in _OTHERS.items() if first.startswith(begin))
+        what = next(others, f"begins with {show(first.split()[0], 24)}")
         raise FileFormatError(path, f"{what}, needs to be FASTA ('>') or 2bit", line=line)
 
 

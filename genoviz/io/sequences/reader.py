@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.generators import report
-from genoviz.io.files.content import refuse_zeros
 from genoviz.io.sequences.fasta import read_fasta
 from genoviz.io.sequences.two_bit import is_two_bit, read_two_bit
 from genoviz.io.text.text_file import open_text
@@ -64,5 +63,4 @@ def _read(path: Path) -> Generator[tuple[str, int, int], None, Sequences]:
     content = yield from report(opening, lambda step: ("Decompressing", *step))
     if is_two_bit(content[:4].tobytes()):
         return (yield from read_two_bit(path, content))
-    refuse_zeros(path, content)
     return (yield from read_fasta(path, content))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError
-from genoviz.io.files.content import UTF16, refuse_zeros
+from genoviz.io.files.content import is_utf16, refuse_zeros
 from genoviz.io.text.text_file import is_gzip, read_start
 
 _N_BYTES = 4096
@@ -28,7 +28,7 @@ def check_text(path: str | PathLike[str]) -> None:
         return
     start = read_start(path, _N_BYTES)
     is_gzip(Path(path), np.frombuffer(start, np.uint8))
-    if start.startswith(UTF16) or _is_every_other_zero(start):
+    if is_utf16(start) or _is_every_other_zero(start):
         raise FileFormatError(path, "is text in UTF-16, needs UTF-8: save it as CSV in UTF-8")
     if b"\0" in start:
         line = start[: start.index(b"\0")].count(b"\n") + 1

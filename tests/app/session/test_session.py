@@ -134,10 +134,7 @@ def test_a_pipe_is_no_file_and_nobody_waits_for_it(session, tmp_path):
     pipe = tmp_path / "pipe.bed"
     os.mkfifo(pipe)
     open_and_wait(session, str(pipe))
-    assert (
-        session.problem
-        == f"{pipe} does not exist on the server, nor is it a sample's name; correct the path."
-    )
+    assert session.problem == f"{pipe} is a pipe or a device; a file is needed."
 
 
 def test_beyond_the_allowed_folders_nothing_is_opened(tmp_path, graph_file):
@@ -177,7 +174,13 @@ def test_an_upload_of_another_kind_is_refused(session):
     assert session.wanted_page == ""
     assert session.problem == (
         "reads.fastq was not opened: its name needs to end in .gfa, .gbz, .lay, .tsv, .bed, .gff3, "
-        ".gtf or .fa (also with .gz), .2bit or .gvfm."
+        ".gtf, .fa or .vcf (also with .gz), .2bit, .gvfm, .bam, .bw or that of another kind of "
+        "file that a page shows."
+    )
+    session.open_upload("traits.csv", b"sample,height\n")
+    assert session.problem == (
+        "traits.csv was not opened: a table of traits is uploaded on the Genotypes page, and one "
+        "of values of nodes with Colour by: Own table on the Pangenome page."
     )
 
 

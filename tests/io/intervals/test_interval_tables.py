@@ -82,6 +82,9 @@ def test_a_missing_column_is_named(tmp_path):
     path.write_text("chrom,start\na,1\n")
     with pytest.raises(FileFormatError, match=r"a.csv: the table has no column 'end'"):
         read_intervals(path)
+    path.write_text("# made by hand\n#chrom,start,end\na,1,2\na,3,4,5,6\n")
+    with pytest.raises(FileFormatError, match=r"a.csv, line 4: has 5 fields, and the header has 3"):
+        read_intervals(path)
     path.write_text("")
     assert len(read_intervals(path)) == 0
     path = tmp_path / "a.parquet"
