@@ -15,7 +15,7 @@ from panel.custom import JSComponent
 from genoviz.model import PangenomeGraph
 from genoviz_app.parts.canvas_component import join_scripts
 from genoviz_app.parts.styles import CARD
-from genoviz_app.parts.views import TABS, slug_of
+from genoviz_app.parts.views import slug_of, tabs_style
 
 SCRIPTS = Path(__file__).parent
 OPEN_HEIGHT, FOLDED_HEIGHT = 268, 42
@@ -97,7 +97,7 @@ class Dock:
             variant="scrollable",
             sizing_mode="stretch_width",
             margin=(0, 40, 0, 0),
-            sx=TABS,
+            sx=tabs_style([kind.title for kind in self._kinds]),
         )
         self.tabs.param.watch(self._on_tab, "active")
         self.fold_button = pmui.IconButton(

@@ -16,14 +16,17 @@ TABS: dict[str, Any] = {
     "& .MuiTabs-root, & .MuiTab-root": {"minHeight": "38px", "paddingY": "4px"},
     "& .MuiTab-root": {"paddingX": "13px", "minWidth": "60px"},
     "& .MuiTabScrollButton-root.Mui-disabled": {"display": "none"},
-    # All tabs fit; buttons would stay that were needed while the page was hidden.
-    "@container (min-width: 1050px)": {"& .MuiTabScrollButton-root": {"display": "none"}},
+    # The library's line may stay below another tab than the chosen one after a quick change.
+    "& .MuiTabs-indicator": {"display": "none"},
+    "& .MuiTab-root.Mui-selected": {"boxShadow": "inset 0 -2px 0 currentColor"},
     **{
         narrow: {"& .MuiTab-root": {"paddingX": "9px"}}
         for narrow in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
     },
 }
 """Style of tabs that shows as many of them as possible."""
+LETTER_PIXELS, TAB_PIXELS = 9, 26
+"""Width of a letter of a title, and of the space beside it."""
 COVERS = {"&:not(:empty)": {"backgroundColor": "background.paper"}}
 """Style of a view's container: it covers the message that is shown while it is empty."""
 
@@ -72,7 +75,7 @@ class Views:
             variant="scrollable",
             sizing_mode="stretch_width",
             margin=0,
-            sx=TABS,
+            sx=tabs_style([view.title for view in views]),
         )
         self._places = [
             pmui.Column(sizing_mode="stretch_both", margin=0, visible=False,
@@ -164,6 +167,16 @@ class Views:
                 if made is not None:
                     made.is_shown = place == shown
                 column.visible = place == shown
+
+
+def tabs_style(titles: Sequence[str]) -> dict[str, Any]:
+    """Return the style of tabs with these titles, without scroll buttons where all tabs fit.
+
+    Buttons that were needed while the page was hidden or narrower would stay.
+    """
+    width = sum(LETTER_PIXELS * len(title) + TAB_PIXELS for title in titles)
+    hidden = {"& .MuiTabScrollButton-root": {"display": "none"}}
+    return {**TABS, f"@container (min-width: {width}px)": hidden}
 
 
 def _rest() -> None:

@@ -16,6 +16,7 @@ from bokeh.models import (
     Span,
 )
 
+from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.graph_picture import plain_figure
 
 BAR_COLOUR, OVERFLOW_COLOUR, CHOSEN_COLOUR = "#4fb3e8", "#ffb454", "#ff7ac6"
@@ -30,8 +31,8 @@ class SpectrumFigure:
 
     Attributes
     ----------
-    figure, source
-        The figure and its data.
+    figure, source, note
+        The figure, its data, and what it says while it has none.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class SpectrumFigure:
             ),
         )
         self.figure.toolbar.active_drag = select
+        self.note = EmptyNote(self.figure)
 
     def show(self, columns: dict[str, Any], ticks: dict[float, str]) -> None:
         """Draw bars."""
@@ -87,8 +89,8 @@ class CurveFigure:
 
     Attributes
     ----------
-    figure, source
-        The figure and its data.
+    figure, source, note
+        The figure, its data, and what it says while it has none.
     """
 
     def __init__(self) -> None:
@@ -123,6 +125,7 @@ class CurveFigure:
                           ("Unique", "@unique{0,0} (@share{0.00} %)")],
             )
         )  # fmt: skip
+        self.note = EmptyNote(self.figure, legend, self.chosen)
 
     def show(self, distinct: np.ndarray, unique: np.ndarray) -> None:
         """Draw the curves for k = 1, 2, ..."""

@@ -265,7 +265,7 @@ class RatioFigure:
         self._source.data = {
             "case": cases,
             "ratio": ratios,
-            "word": [f"{ratio:.3g} x" for ratio in ratios],
+            "word": [f"{ratio:,.0f} x" if ratio >= 100 else f"{ratio:.3g} x" for ratio in ratios],
             "says": [row[2] for row in rows],
         }
         if rows:

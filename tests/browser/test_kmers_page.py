@@ -88,6 +88,19 @@ def test_k_mers_are_counted_as_one_types_found_and_drawn(kmers, dashboard_url):
         said = f"{count(kmer):,} hits"
         kmers.insist(type_it, lambda said=said: kmers.said == said)
     kmers.until(lambda: kmers.rows().count() > 5)
+    kmers.write("GATTACA\nACGTACG", lambda: kmers.page.get_by_text("2 rows").is_visible())
+    kmers.page.set_viewport_size({"width": 390, "height": 844})
+    tables = kmers.page.locator(".tabulator:visible")
+
+    def is_stacked():
+        first, second = (tables.nth(number).bounding_box() for number in range(2))
+        is_below = second["y"] >= first["y"] + first["height"]
+        return is_below and max(first["width"], second["width"]) <= 390 and second["height"] > 100
+
+    kmers.until(is_stacked)
+    kmers.page.set_viewport_size({"width": 1366, "height": 768})
+    kmers.write("GATTACA", lambda: kmers.said == f"{count('GATTACA'):,} hits")
+    kmers.until(lambda: kmers.rows().count() > 5)
     kmers.insist(kmers.rows().nth(2).click, lambda: "at=chr1:" in kmers.page.url)
     kmers.until(lambda: "kmers=GATTACA" in kmers.page.url)
     kmers.write("GATTACX", kmers.page.get_by_text("position 7").is_visible)

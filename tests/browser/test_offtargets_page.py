@@ -147,6 +147,21 @@ def test_counts_are_never_cut_off(many):
     assert visit.errors == []
 
 
+def test_both_figures_have_room_beside_the_guides(many):
+    visit = many
+    visit.until(lambda: visit.rows(0).count() == 2)
+    visit.page.set_viewport_size({"width": 1024, "height": 768})
+    figures = visit.page.locator(".bk-Figure:visible")
+
+    def have_room():
+        boxes = [figures.nth(number).bounding_box() for number in range(2)]
+        return all(box["width"] > 180 and box["height"] > 80 for box in boxes)
+
+    visit.until(have_room)
+    visit.page.set_viewport_size({"width": 1366, "height": 768})
+    assert visit.errors == []
+
+
 # Last, because the others check the initial order.
 def test_a_link_lists_the_hits_again_and_in_their_order(many, tabs, dashboard_url, genome_file):
     visit = many

@@ -29,7 +29,7 @@ from genoviz_app.parts.file_button import ExportMenu, file_stem
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, allow
 from genoviz_app.parts.remote_table import MAX_ROWS, Column, RemoteTable, TableRows
-from genoviz_app.parts.styles import NARROW_WRAPS
+from genoviz_app.parts.styles import NARROW_WRAPS, STACKS, in_narrow_window
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
@@ -51,11 +51,11 @@ class KmerList:
     def __init__(self, state: KmerState) -> None:
         self._state = state
         self.table = RemoteTable(
-            LIST_COLUMNS, placeholder="Find a k-mer or name", on_row=self._on_row, min_width=50
+            LIST_COLUMNS, placeholder="K-mer or name", on_row=self._on_row, min_width=50
         )
         self.panel = pmui.Column(
             self.table.panel, width=LIST_WIDTH, sizing_mode="stretch_height", margin=0,
-            visible=False,
+            visible=False, stylesheets=in_narrow_window("210px", or_page=True),
         )  # fmt: skip
         state.param.watch(self._follow, "answer")
         self._follow()
@@ -142,6 +142,7 @@ class HitsPanel:
             pmui.Column(bar, self.table.place, sizing_mode="stretch_both", margin=0),
             sizing_mode="stretch_both",
             margin=0,
+            sx=STACKS,
         )
         state.param.watch(self._follow, "hits")
         self._follow()

@@ -17,7 +17,7 @@ from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 from genoviz.errors import GenovizError
 from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.query_box import QueryBox
-from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf, stored_words
+from genoviz_app.pages.kmers.state import COUNTING, WAITING, KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -57,6 +57,7 @@ class SpectrumPanel:
         self._spectra = Question(session, "spectrum of k-mers", self._on_spectrum)
         self._behind = Question(session, "k-mers behind a bar", self._on_behind)
         self.figure = SpectrumFigure()
+        self.figure.note.show(WAITING)
         self._turn = Turn(self.figure.figure, self._draw)
         self.figure.figure.on_event(Tap, self._on_tap)
         self.figure.figure.on_event(SelectionGeometry, self._on_selection)
@@ -109,7 +110,7 @@ class SpectrumPanel:
         """Update the tab."""
         if not self.is_shown or self._state.index is None:
             return
-        if len(self._side) == 1:
+        if len(self._side) == 1 and self._turn.is_laid_out:
             self._side.append(self.table.place)  # a table needs a visible container
         self._repeats.want()
         repeats = self._repeats.value
@@ -136,6 +137,8 @@ class SpectrumPanel:
         with pn.io.hold():
             self.table.clear(CLICK)
             self.bins, self._range = (), (1, 0)
+            waiting = COUNTING if self._state.index is not None else WAITING
+            self.figure.note.show(waiting if spectrum is None else "")
             if spectrum is None:
                 self.figure.show(bar_columns((), n_positions=0, limit=0), {})
                 self.said.object = "" if self._state.index is not None else WAITING

@@ -20,6 +20,7 @@ from genoviz_app.session.session import Session
 
 STRANDS = {"Both": "both", "Forward": "forward", "Canonical": "canonical"}
 WAITING = "The figure is drawn when the index is built."
+COUNTING = "The figure is drawn when all k-mers are counted."
 DEFAULT_K = 21
 LONG_SECONDS = 0.4
 """Seconds for which hits stay visible while those of another k-mer are located."""

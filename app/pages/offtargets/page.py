@@ -35,15 +35,16 @@ EXAMPLE_GUIDES = (
     "one_exact ACTTCAAATCCTATGCCACC;few ACCTCAGCAAGGATTGATTT;repeat GCCATTTTAGCTGCGCAGGT"
 )
 PILED: dict[str, Any] = {
-    "@container (max-width: 860px)": {
+    at: {
         "flexDirection": "column",
         "& > .child-wrapper > *": {
             "minHeight": "0 !important", "width": "auto !important", "height": "auto !important",
             "flex": "1 1 0 !important",
         },
     }
+    for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
 }  # fmt: skip
-"""Style of two figures, which are stacked on a narrow page."""
+"""Style of two figures, which are stacked on a narrow page and beside the wide table of guides."""
 MORE_TABLE = "@media (max-width: 1180px) { :host { flex-grow: 23 !important; } }"
 """Style of the table of guides, which needs its width more than the figures beside it."""
 SAID = ("guides", "pam", "limits", "genes", "hits")

@@ -263,7 +263,9 @@ class QualityState(param.Parameterized):
             return "The layout is being measured."
         if self.runs.is_moving:
             return "The layout is measured when it is at rest."
-        return "Press Measure to measure the layout."
+        if not self.has_layout:
+            return "There is no layout yet."
+        return "Press Measure at the left to measure the layout."
 
     def measure(self) -> None:
         """Measure the current layout."""

@@ -138,7 +138,7 @@ class PathRanking:
     has_figure = False
 
     def __init__(self, state: QualityState) -> None:
-        self._state, self.is_shown = state, False
+        self._state, self.is_shown, self._waits = state, False, state.waits
         self.table = RemoteTable(PATH_COLUMNS, placeholder="Path", on_row=self._on_row)
         save = file_button(state.session, "TSV", self._file, margin=(4, 0, 0, 8))
         self.panel = pmui.Column(save, self.table.panel, **FILL)
@@ -150,7 +150,7 @@ class PathRanking:
         measured = self._state.measured
         self.frame = None
         if measured is None:
-            self.table.clear()
+            self.table.clear(self._waits)
             return
         graph, near = measured.graph, measured.near
         n_torn = np.diff(np.append(0, np.cumsum(near.is_torn))[graph.path_offsets])
@@ -166,6 +166,12 @@ class PathRanking:
         words = np.char.lower(frame["Path"].to_numpy(str))
         note = "click a path to go to its worst place"
         self.table.show(TableRows(frame, words, np.arange(len(frame)), note=note))
+
+    def poll(self) -> None:
+        """Show what is missing while there are no measurements."""
+        if self._state.measured is None and self._state.waits != self._waits:
+            self._waits = self._state.waits
+            self._show()
 
     def _file(self) -> tuple[str, Writer]:
         return table_file("path_stress", self.frame)
@@ -190,7 +196,7 @@ class ByDistance:
         self.figures = DistanceFigures()
         self._turn = Turn(self.figures.bars, self._draw)
         words = (
-            "<p>Left: stress by distance along the path. Right: distance of each "
+            "<p>Bars: stress by distance along the path. Points: distance of each "
             "pair along a path and in the layout; on the dashed line they are "
             "equal, below it the pair is too close in the layout.</p>"
         )

@@ -218,7 +218,8 @@ class FromThePapers:
             state.session, "a figure of a paper", self._on_drawn, pool=KERNELS
         )
         self.which = pmui.Select(
-            label="Figure", size="small", max_width=640, margin=(8, 8, 4, 8), **STRETCHES,
+            label="Figure", size="small", min_width=240, max_width=640, margin=(8, 8, 4, 8),
+            **STRETCHES,
             options={f"{entry.shows} ({entry.place})": entry.name for entry in FIGURES},
         )  # fmt: skip
         self.which.param.watch(self._show_graphs, "value")

@@ -158,6 +158,11 @@ class ManhattanPanel:
             self._wanted = (axis.extent[0] - axis.room, axis.extent[1] + axis.room)
             self._stale.start()
 
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the browser has laid the figure out."""
+        return self._turn.is_laid_out
+
     def _ask(self) -> None:
         """Ask for the dots of the view."""
         view = self.view

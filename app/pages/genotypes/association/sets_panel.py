@@ -40,7 +40,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question, Watched
-from genoviz_app.parts.styles import in_narrow_window
+from genoviz_app.parts.styles import STACKS, in_narrow_window
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.manhattan import STRONG_COLOUR, ManhattanFigure, QuantileFigure
 from genoviz_app.session.graph_places import nodes_of
@@ -100,7 +100,8 @@ class SetsPanel:
             **GROW, styles={"flex": "14 1 0", "min-height": "0"},
             stylesheets=in_narrow_window("460px", or_page=True),
         )  # fmt: skip
-        Watched(session, self._make_table, view=self).start()
+        # The browser must have the container; otherwise it may lose the table.
+        Watched(session, self._make_table, lambda: self.manhattan.is_laid_out, view=self).start()
         self._make_buttons()
         self.panel = self._arrange()
         self.form.test.param.watch(self._show, "value")
@@ -145,7 +146,8 @@ class SetsPanel:
             pmui.Column(self.quantiles.panel, **GROW, styles={"flex": "1 1 0", "min-width": "0"}),
             **GROW,
             styles={"flex": "9 1 0", "min-height": "150px"},
-            stylesheets=in_narrow_window("280px", or_page=True),
+            sx=STACKS,
+            stylesheets=in_narrow_window("460px", or_page=True),
         )
         whole = {"min-height": "0", "height": "100%"}
         return pmui.Column(self.form.panel, plots, self._table_place, **GROW, styles=whole)

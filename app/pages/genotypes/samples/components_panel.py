@@ -136,12 +136,12 @@ class ComponentsPanel:
         self.x = pmui.Select(label="x", options={"PC1": 0}, value=0, width=80, **FIELD)
         self.y = pmui.Select(label="y", options={"PC2": 1}, value=1, width=80, **FIELD)
         self.by = pmui.Select(
-            label="Colour", options={"none": ONE_COLOUR}, value=ONE_COLOUR, width=170, **FIELD
+            label="Colour", options={"none": ONE_COLOUR}, value=ONE_COLOUR, width=250, **FIELD
         )
         self.run_button = pmui.Button(
             label="Compute PCA", icon="scatter_plot", size="small", variant="contained",
             description="Compute PCA: principal components of the standardised genotypes",
-            margin=(12, 8, 0, 8),
+            margin=(12, 8, 0, 0),
         )  # fmt: skip
         self.run_button.on_click(lambda _: self.run())
         self.progress = TaskBar(self.task)
@@ -154,8 +154,8 @@ class ComponentsPanel:
         self.by.param.watch(lambda _: self._turn.ask(), "value")
         self.panel = pmui.Column(
             pmui.Row(
-                self.run_button, self.x, self.y, self.by, sizing_mode="stretch_width", margin=0,
-                sx=WRAPS,
+                self.run_button, self.x, self.y, self.by, sizing_mode="stretch_width",
+                margin=(0, 0, 0, 8), sx=WRAPS,
             ),
             self.progress.panel,
             pn.pane.Bokeh(self.figure.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),

@@ -140,10 +140,10 @@ class RelationshipPanel:
     def _arrange(self) -> None:
         self.run_button = pmui.Button(
             label="Compute matrix", icon="grid_on", size="small", variant="contained",
-            margin=(12, 8, 0, 8), description="Compute matrix: genomic relationships of samples",
+            margin=(12, 8, 0, 0), description="Compute matrix: genomic relationships of samples",
         )  # fmt: skip
         self.run_button.on_click(lambda _: self.run())
-        self.method = pmui.Select(label="Method", options=METHODS, width=126, **FIELD)
+        self.method = pmui.Select(label="Method", options=METHODS, width=150, **FIELD)
         self.maximum = pmui.IntInput(
             label="Samples ≤", value=USUAL_MAXIMUM, start=2, end=MAX_SAMPLES, width=136,
             description="Maximum number of samples shown, evenly spaced; or pick samples in the "
@@ -156,8 +156,8 @@ class RelationshipPanel:
         )
         self.heat_panel = pmui.Column(
             pmui.Row(
-                self.run_button, self.method, self.maximum, sizing_mode="stretch_width", margin=0,
-                sx=WRAPS,
+                self.run_button, self.method, self.maximum, sizing_mode="stretch_width",
+                margin=(0, 0, 0, 8), sx=WRAPS,
             ),
             self.progress.panel,
             pn.pane.Bokeh(self.matrix.plot, sizing_mode="stretch_both", margin=(0, 4, 0, 4)),

@@ -230,7 +230,7 @@ def contig_names(
 
 def shorten(name: str) -> str:
     """Shorten a name to fit beside an axis."""
-    return name if len(name) <= 11 else f"{name[:10]}…"
+    return name if len(name) <= 11 else f"{name[:5]}…{name[-5:]}"
 
 
 def lit_of_view(sets: Iterable[Lit], found: FoundHits, view: PlaceView) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def test_figures_say_what_they_wait_for(monkeypatch):
     session = Session()
     view = QualityPage(session).views.view("By distance")
     view.poll()
-    assert view.figures._note.words == "Press Measure to measure the layout."
+    assert view.figures._note.words == "There is no layout yet."
     assert not view.figures._equal.visible
     monkeypatch.setattr(LayoutRuns, "is_moving", property(lambda _: True))
     view.poll()
@@ -326,5 +326,7 @@ def test_measurements_of_other_machines_are_drawn(tmp_path):
     figure.show(found["Sort (CPU)"])
     assert figure.plot.y_range.factors == ["10"]
     assert figure.plot.xaxis[0].ticker.ticks == [1, 2, 5]
+    figure.show([("a", 1894.2, ""), ("b", 605.3, ""), ("c", 2.034, "")])
+    assert figure._source.data["word"] == ["2.03 x", "605 x", "1,894 x"]
     assert measured_elsewhere(tmp_path / "none.json") == {}
     assert measured_elsewhere(), "those of the project"
