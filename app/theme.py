@@ -128,9 +128,9 @@ CHART_THEME = {
 UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
     for name in (
-        "native_modules", "calm_layouts", "unfinished_figures", "unfinished_tables",
-        "quick_uploads", "submit_keys", "page_switch", "window_ways", "disabled_buttons",
-        "select_menus",
+        "native_modules", "calm_layouts", "late_children", "unfinished_figures",
+        "unfinished_tables", "quick_uploads", "submit_keys", "page_switch", "window_ways",
+        "disabled_buttons", "select_menus",
     )
     for script in [Path(__file__).parent / "parts" / f"{name}.js"]
 }  # fmt: skip

@@ -190,3 +190,61 @@ def test_a_change_reaches_a_field_that_is_being_made(visit):
         visit.page.evaluate("window.stopChanges()")
         visit.show_tab("Samples")
     assert visit.errors == []
+
+
+# The texts of the children of a column on the page, whether they are shown, and its number of
+# places, after: a child that came between the first drawing and its effects; two that came next;
+# the first alone; and none.
+CHILDREN = """async () => {
+  const models = [...Bokeh.documents[0]._all_models.values()]
+  const isEmptyColumn = (each) => each.class_name === "Column" && each.data?.objects?.length === 0
+  const model = models.find(isEmptyColumn)
+  const find = (view) => view.model === model
+    ? view : (view.child_views ?? []).map(find).find((each) => each)
+  const view = Bokeh.index.roots.map(find).find((each) => each)
+  const HTML = Bokeh.Models.get("panel.models.markup.HTML")
+  const [first, second] = ["first", "second"].map((text) => new HTML({text}))
+  const until = async (condition) => {
+    for (let i = 0; !condition() && i < 1200; i += 1) {
+      await new Promise((then) => setTimeout(then, 50))
+    }
+  }
+  const places = () => view.container.querySelectorAll(".child-wrapper").length
+  const shown = () => view.child_views.map((each) => [each.model.text, each.el.isConnected])
+  const put = (objects) => model.data.setv({objects}, {sync: false})
+  const found = []
+  const see = async (n) => {
+    await until(() => view.child_views.length === n && places() === n
+      && shown().every(([, isShown]) => isShown))
+    found.push([...shown(), places()])
+  }
+
+  const late = []
+  view.on_child_render = (...effect) => late.push(effect)
+  view.rerender_()
+  await until(() => late.length > 0)
+  put([first])
+  await until(() => view.child_views.length > 0)
+  delete view.on_child_render
+  for (const effect of late) view.on_child_render(...effect)
+  await see(1)
+
+  view.rerender_()
+  await until(() => places() === 1)
+  for (const objects of [[second, first], [first], []]) {
+    put(objects)
+    await see(objects.length)
+  }
+  return found
+}"""
+
+
+def test_children_of_a_column_that_come_late_or_come_back_are_shown(visit):
+    visit.until(lambda: visit.page.evaluate("() => Bokeh.documents[0].is_idle"))
+    assert visit.page.evaluate(CHILDREN) == [
+        [["first", True], 1],
+        [["second", True], ["first", True], 2],
+        [["first", True], 1],
+        [0],
+    ]
+    assert visit.errors == []
