@@ -322,7 +322,7 @@ class Dashboard:
             lit=session.highlights.link,
             story="1" if self.story is not None else "",
             file=opened.source if opened is not None else "",
-            layout=layout.source if layout is not None else "",
+            layout=session.runs.source or (layout.source if layout is not None else ""),
             annotations=session.annotation_files.sources,
             tracks=tracks.sources,
             sequences=indexes.source or own.sequences,

@@ -30,6 +30,7 @@ from genoviz_app.server.messages import MAX_MESSAGE_BYTES
 from genoviz_app.server.people import WORKER
 from genoviz_app.server.quick_models import keep_what_is_loaded
 from genoviz_app.server.watching import Health, show_threads_on_signal, write_events
+from genoviz_app.session.layout_runs import ALL_RUNS
 
 
 class StatusHandler(RequestHandler):
@@ -65,6 +66,8 @@ INTERRUPT_MILLISECONDS = 1000
 FORGET_SECONDS = 30
 
 STOP_SECONDS, TELL_SECONDS = 5.0, 0.5
+LINK_SECONDS = 2.0
+"""Tabs look for a new link twice a second, and show one that they have seen twice."""
 
 STOPPING = (
     "The server is stopping. Reload this page in a minute; its address restores the open files."
@@ -291,7 +294,9 @@ async def end_jobs_and_stop(loop: IOLoop, health: Health) -> None:
     tell_tabs(health.tornado, STOPPING)
     running = asyncio.get_running_loop()
     ends = [running.run_in_executor(None, pool.close, STOP_SECONDS) for pool in tuple(POOLS)]
-    await asyncio.gather(*ends, asyncio.sleep(TELL_SECONDS))
+    await asyncio.gather(*ends)
+    kept = [await running.run_in_executor(None, runs.keep_now) for runs in tuple(ALL_RUNS)]
+    await asyncio.sleep(LINK_SECONDS if any(kept) else TELL_SECONDS)
     loop.stop()
 
 

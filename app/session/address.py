@@ -38,7 +38,7 @@ class Address:
     file
         Name of a sample or path of a file on the server, or "" for none.
     layout
-        Path of the layout of that graph, or "".
+        Path of the layout of that graph; ``kept:KEY`` for one that a tab computed; or "".
     annotations
         Paths of the annotations of that graph.
     tracks

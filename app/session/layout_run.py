@@ -113,6 +113,8 @@ class LayoutRun:
         The latest positions: initial ones, those of the current run, or those of the last run.
     history
         Iteration and the sampled stress at its end, in order.
+    is_wanted
+        Whether the user started the last run, as opposed to one that began by itself.
     awaits_layout
         Whether nothing is shown yet because a layout of the graph is being opened.
     version
@@ -132,7 +134,7 @@ class LayoutRun:
         self.error: Exception | None = None
         self._submit = submit
         self._job: Job | None = None
-        self._is_start = self.awaits_layout = False
+        self._is_start = self.awaits_layout = self.is_wanted = False
         self._marks: deque[tuple[float, int, float]] = deque()
 
     def expect_graph(self, is_opening: bool) -> None:
@@ -165,7 +167,7 @@ class LayoutRun:
 
     def run(self) -> None:
         """Start a layout from the initial positions with the current settings."""
-        self._start(self._iter_layout())
+        self._start(self._iter_layout(), is_wanted=True)
 
     def unfold(self) -> None:
         """Lay out a small graph at full speed.
@@ -179,6 +181,7 @@ class LayoutRun:
         if made is not None:
             self._cancel()
             self.snapshot, self.history = made
+            self.is_wanted = False
             self._set_state(RunState.FINISHED)
             return
         steps = self._iter_layout(is_watched=False)
@@ -188,10 +191,11 @@ class LayoutRun:
         """Continue from the current positions, late in the schedule."""
         layout = self.layout
         if layout is not None and self.settings.method == "multilevel":
-            self._start(self._iter_layout(start=layout))
+            self._start(self._iter_layout(start=layout), is_wanted=True)
         elif layout is not None:
             first = int(self.settings.n_iterations * REHEAT_SHARE)
-            self._start(self._iter_layout(start=layout, first_iteration=first))
+            steps = self._iter_layout(start=layout, first_iteration=first)
+            self._start(steps, is_wanted=True)
 
     def pause(self) -> None:
         """Pause the run after the current slice."""
@@ -288,8 +292,9 @@ class LayoutRun:
 
         return iterate()
 
-    def _start(self, steps: Iterator[LayoutSnapshot | None]) -> None:
+    def _start(self, steps: Iterator[LayoutSnapshot | None], *, is_wanted: bool = False) -> None:
         self._cancel()
+        self.is_wanted = is_wanted
         self.error = None
         self._marks.clear()
         self._job = self._submit(steps, title="layout")

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.server.jobs import describe_problem
+from genoviz_app.opening.kept_layouts import iter_keep_layout, new_source
+from genoviz_app.server.jobs import FILES, Job, describe_problem
 from genoviz_app.server.settings import SETTINGS
-from genoviz_app.session.layout_run import LayoutRun
+from genoviz_app.session.layout_run import LayoutRun, RunState
 from genoviz_app.session.layout_settings import LayoutSettings
 
 if TYPE_CHECKING:
     from genoviz_app.session.session import Session
 
 MAX_KEPT = 8
+ALL_RUNS: WeakSet[LayoutRuns] = WeakSet()
 
 
 @dataclass(eq=False)
@@ -50,6 +53,8 @@ class LayoutRuns:
         The latest runs of the open graph, oldest first.
     choose_colour
         Sets the colouring to a `ColourChoice`; None before there is a picture.
+    source
+        What links call the computed layout that is shown, once it is kept; else "".
     """
 
     def __init__(self, session: Session) -> None:
@@ -58,6 +63,10 @@ class LayoutRuns:
         self._session = session
         self._seen_error: Exception | None = None
         self._unfolds_next = False
+        self.source = ""
+        self._last_kept: Any = None
+        self._is_stopping = False
+        ALL_RUNS.add(self)
         session.param.watch(self._on_opened, "opened")
         session.param.watch(self._on_layout, "layout")
 
@@ -81,6 +90,10 @@ class LayoutRuns:
         if run.awaits_layout and not self._session.awaits_layout:  # opening failed
             self._begin(run)
         self._keep(run)
+        if run.state in (RunState.FINISHED, RunState.STOPPED):
+            self._store(run)
+        elif not self._is_stopping:
+            self.source = ""
         if run.error is not None and run.error is not self._seen_error:
             self._session.complain(describe_problem(run.error))
         self._seen_error = run.error
@@ -104,6 +117,33 @@ class LayoutRuns:
     def _on_layout(self, event: Any) -> None:
         if event.new is not None and "run" in vars(self):
             self.run.load(event.new.layout, event.new.stress)
+
+    def _store(self, run: LayoutRun) -> None:
+        """Keep the result of a run that the user started, so that links can show it."""
+        made = run.snapshot
+        if made is None or made is self._last_kept or not run.is_wanted:
+            return
+        self._last_kept, source = made, new_source()
+
+        def follow(job: Job) -> None:
+            if job.has_ended and job.snapshot and run.snapshot is made:
+                self.source = source
+
+        steps = _iter_result(iter_keep_layout(source, run.graph, run.layout))
+        self._session.submit(steps, title="keeping a layout", pool=FILES, follow=follow)
+
+    def keep_now(self) -> bool:
+        """Keep what a run has reached, because the server stops; return whether there was any."""
+        run = vars(self).get("run")
+        if run is None or self.source or not run.is_wanted or self._session.is_closed:
+            return False
+        latest = run.latest
+        if latest is None or latest.iteration == 0:
+            return False
+        source = new_source()
+        *_, is_kept = _iter_result(iter_keep_layout(source, run.graph, latest.layout))
+        self._is_stopping, self.source = True, source if is_kept else ""
+        return is_kept
 
     @property
     def version(self) -> tuple:
@@ -137,3 +177,8 @@ class LayoutRuns:
     def layout(self) -> GraphLayout | None:
         """The layout that is shown; None if the graph has not been laid out."""
         return self.run.layout if self.has_layout else None
+
+
+def _iter_result(steps: Generator[None, None, bool]) -> Iterator[bool | None]:
+    """Yield the items of a generator, and finally its value."""
+    yield (yield from steps)

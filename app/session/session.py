@@ -40,6 +40,7 @@ from genoviz_app.opening.genome_files import GenomeFiles
 from genoviz_app.opening.genotype_files import GenotypeFiles
 from genoviz_app.opening.genotype_names import is_table
 from genoviz_app.opening.index_files import IndexFiles
+from genoviz_app.opening.kept_layouts import is_kept_layout, iter_open_kept
 from genoviz_app.opening.overviews import Chromosome, genome_of
 from genoviz_app.opening.served_files import (
     FileKind,
@@ -388,7 +389,10 @@ class Session(param.Parameterized):
         """If not empty, only files below these folders can be opened."""
         return self._folders
 
-    def _iter_open_companion(self, source: str) -> Iterator[OpeningProgress]:
+    def _iter_open_companion(self, source: str) -> Iterator[OpeningProgress | None]:
+        if is_kept_layout(source) and self.opened is not None:
+            yield from iter_open_kept(source, self.opened.graph)
+            return
         path = check_path(source, self._folders)
         kind = file_kind(path.name)
         yield from self._iter_open_kind(kind, path, source=str(path), title=path.name)
@@ -568,7 +572,10 @@ class Session(param.Parameterized):
     def awaits_layout(self) -> bool:
         """Whether a layout is being opened, or waits for its graph."""
         opening = [] if self._opening_job is None else [self._opening_source]
-        return any(file_kind(source) is FileKind.LAYOUT for source in (*opening, *self._next))
+        return any(
+            is_kept_layout(source) or file_kind(source) is FileKind.LAYOUT
+            for source in (*opening, *self._next)
+        )
 
     @property
     def opens_files(self) -> bool:
