@@ -112,7 +112,7 @@ class GenomeFiles(OpeningFile):
 
     opened = param.ClassSelector(class_=OpenGenome, allow_None=True, doc="The genome that is open.")
     pool = BUILDERS
-    noun = "sequences"
+    contents = "sequences"
     iter_open = staticmethod(iter_open_genome)
 
     def open_graph(self, graph: OpenGraph) -> None:

@@ -142,7 +142,7 @@ class IndexFiles(OpeningFile):
 
     opened = param.ClassSelector(class_=OpenIndex, allow_None=True, doc="The index that is open.")
     pool = BUILDERS
-    noun = "sequences"
+    contents = "sequences"
     iter_open = staticmethod(iter_open_index)
 
     def __init__(self, session: Tab, **params: Any) -> None:

@@ -60,7 +60,7 @@ class OpeningFiles(param.Parameterized):
         class_=OpeningProgress, allow_None=True, doc="How far the opening is; None when idle."
     )
     pool: JobPool = FILES
-    noun = "a file"
+    contents = "a file"
     iter_open: Callable[..., Iterator[Any]]
     """Opens a path with a ``source`` and a ``title``; the last step has the result."""
 
@@ -77,7 +77,7 @@ class OpeningFiles(param.Parameterized):
     def open(self, source: str) -> None:
         """Open a sample by name, or a file on the server by path."""
         steps = iter_open_source(source, self._session.folders, self.iter_open)
-        self.begin(steps, Path(source).name or self.noun)
+        self.begin(steps, Path(source).name or self.contents)
 
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Open an uploaded file, which is kept until the tab closes."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2
 
 from tests.browser.test_saves import SavesVisit, size_of_picture, words_of_svg
 from tests.conftest import real_data
@@ -179,6 +181,48 @@ def test_association(visit, files, maize):
     assert len(listed) > 3
     best = table.sort_values("P", kind="stable")[: len(listed)]
     np.testing.assert_allclose(listed["P"], best["P"], rtol=1e-6)
+
+
+def test_sets(visit, files, maize, tmp_path):
+    counts, bim, fam = maize
+    position = bim[3].astype(int).to_numpy()
+    windows = {}
+    for contig in bim[0].unique()[:3]:
+        ends = np.linspace(0, position[bim[0] == contig].max() + 1, 5).astype(int)
+        for start, end in pairwise(ends):
+            windows[f"w{len(windows)}"] = contig, start, end
+    bed = tmp_path / "windows.bed"
+    bed.write_text("".join(f"{c}\t{s}\t{e}\t{name}\n" for name, (c, s, e) in windows.items()))
+    request = f"sets:model=linear,max_maf=0.5,weights=none,source={bed}"
+    visit.go(f"{link(files, 'sets')}&result={request}", lambda: visit.rows().count() > 3)
+    table = table_of(visit.exported("All sets (TSV)").path().read_bytes()).set_index("#SET")
+    assert table.index.tolist() == list(windows)
+
+    phenotypes = pd.read_csv(files[1], dtype={"Taxa": str}).set_index("Taxa")[TRAIT]
+    trait = phenotypes.reindex(fam[1]).to_numpy()
+    takes_part = ~np.isnan(trait)
+    residual = trait[takes_part] - trait[takes_part].mean()
+    variance = (residual**2).sum() / (len(residual) - 1)
+    for name, (contig, start, end) in windows.items():
+        inside = (bim[0] == contig) & (position - 1 >= start) & (position - 1 < end)
+        own = counts[takes_part][:, inside]
+        own = own[:, np.nanstd(own, axis=0) > 0]
+        own = np.where(np.nanmean(own, axis=0) > 1, 2 - own, own)
+        assert table.loc[name, "N_VARIANTS"] == own.shape[1]
+        assert table.loc[name, "N_CARRIERS"] == (np.nan_to_num(own) > 0).any(axis=1).sum()
+        burden = np.where(np.isnan(own), np.nanmean(own, axis=0), own).sum(axis=1)
+        burden -= burden.mean()
+        beta = burden @ residual / (burden @ burden)
+        score = (burden @ residual) ** 2 / (variance * (burden @ burden))
+        assert table.loc[name, "BURDEN_BETA"] == pytest.approx(beta, rel=1e-4)
+        log10_p = -chi2.logsf(score, 1) / np.log(10)
+        assert table.loc[name, "BURDEN_NEG_LOG10_P"] == pytest.approx(log10_p, rel=1e-3, abs=1e-4)
+
+    listed = table_of(visit.exported("Listed sets (TSV)").path().read_bytes())
+    best = table.sort_values("SKATO_NEG_LOG10_P", ascending=False, kind="stable")
+    assert listed["#SET"].tolist() == best.index[: len(listed)].tolist()
+    assert size_of_picture(visit.exported("Both plots (PNG)").path().read_bytes())[0] > 1000
+    assert TRAIT in words_of_svg(visit.exported("Both plots (SVG)").path().read_bytes())
 
 
 def test_prediction(visit, files, maize, varying):

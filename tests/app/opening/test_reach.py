@@ -81,7 +81,7 @@ NOT_A_FILE = [
     ("open/round.gfa", "cannot be a path"),
     ("open", "is a folder"),
     ("open/sub/", "is a folder"),
-    ("open/pipe.gfa", "does not exist"),
+    ("open/pipe.gfa", "is a pipe or a device; a file is needed"),
     ("open/nothing.gfa", "does not exist"),
     ("open/a.gfa/..", "does not exist|is a folder"),
     ("open/a.gfa/x", "does not exist|cannot be a path"),

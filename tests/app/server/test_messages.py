@@ -24,7 +24,7 @@ from tornado.testing import bind_unused_port
 from tornado.web import Application
 from tornado.websocket import websocket_connect
 
-from genoviz_app.server import messages, people
+from genoviz_app.server import messages, passwords, people
 from genoviz_app.server.event_loop import TabByTab
 from genoviz_app.server.messages import MAX_BUFFERS, MAX_MESSAGE_BYTES, MAX_SOCKETS, MAX_TABS
 from genoviz_app.server.setup import prepare_server
@@ -102,7 +102,7 @@ ANSWERED = {
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     for name in ("ada", "eve", "zoe"):
-        people.add_person(folder / "people.txt", name, PASSWORD)
+        passwords.add_person(folder / "people.txt", name, PASSWORD)
     (folder / "a.gfa").write_text(GFA)
     (folder / "lab.toml").write_text(LAB)
     return folder

@@ -19,7 +19,7 @@ from genoviz_app.server.setup import prepare_server
 from tests.waiting import PATIENCE, wait_until
 
 MAX_MODELS = {
-    "pangenome": 175, "tracks": 230, "kmers": 387, "offtargets": 512, "genotypes": 110,
+    "pangenome": 175, "tracks": 230, "kmers": 393, "offtargets": 512, "genotypes": 110,
     "quality": 120,
 }  # fmt: skip
 REQUEST = SimpleNamespace(arguments={}, headers={}, cookies={}, protocol="http", host="here")

@@ -144,7 +144,7 @@ class GeneFiles(OpeningFile):
     """The annotation files of a tab, for the genes of hits."""
 
     opened = param.ClassSelector(class_=AnnotationFile, allow_None=True, doc="The file.")
-    noun = "genes"
+    contents = "genes"
     iter_open = staticmethod(_iter_open)
 
     def open_uploaded(self, name: str) -> None:
