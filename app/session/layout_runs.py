@@ -121,7 +121,7 @@ class LayoutRuns:
     def _store(self, run: LayoutRun) -> None:
         """Keep the result of a run that the user started, so that links can show it."""
         made = run.snapshot
-        if made is None or made is self._last_kept or not run.is_wanted:
+        if made is None or made is self._last_kept or not self._can_link(run):
             return
         self._last_kept, source = made, new_source()
 
@@ -132,10 +132,15 @@ class LayoutRuns:
         steps = _iter_result(iter_keep_layout(source, run.graph, run.layout))
         self._session.submit(steps, title="keeping a layout", pool=FILES, follow=follow)
 
+    def _can_link(self, run: LayoutRun) -> bool:
+        """Return whether the user started the run, of a graph that a link can name."""
+        opened = self._session.opened
+        return run.is_wanted and opened is not None and bool(opened.source)
+
     def keep_now(self) -> bool:
         """Keep what a run has reached, because the server stops; return whether there was any."""
         run = vars(self).get("run")
-        if run is None or self.source or not run.is_wanted or self._session.is_closed:
+        if run is None or self.source or self._session.is_closed or not self._can_link(run):
             return False
         latest = run.latest
         if latest is None or latest.iteration == 0:

@@ -143,6 +143,19 @@ def test_a_running_layout_is_kept_when_the_server_stops(folder):
     np.testing.assert_array_equal(coordinates_of(link), shown)
 
 
+def test_the_layout_of_an_upload_is_not_kept(folder):
+    dashboard = Dashboard("?page=pangenome")
+    dashboard.session.open_upload("a.gfa", GFA)
+    runs = dashboard.session.runs
+    poll_until(dashboard.poll, lambda: dashboard.session.opened is not None)
+    runs.run.run()
+    poll_until(dashboard.poll, lambda: runs.run.state == "finished")
+    assert not runs.keep_now()
+    assert runs.source == ""
+    dashboard.close()
+    assert not (folder / "cache" / "layouts").exists()
+
+
 def test_what_began_by_itself_is_not_kept(folder):
     dashboard = open_graph(f"?file={folder / 'a.gfa'}")
     runs = dashboard.session.runs
