@@ -65,7 +65,7 @@ class TrackFiles(OpeningFiles):
     """
 
     files = param.ClassSelector(class_=tuple, default=(), doc="The files, in order of opening.")
-    noun = "a track"
+    contents = "a track"
     iter_open = staticmethod(iter_open_track)
 
     def __init__(self, session: Tab, **params: Any) -> None:
