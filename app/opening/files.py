@@ -271,12 +271,12 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
     path = resolve_below(text, folders, "read")
     if path.is_dir():
         raise ParameterError(f"{path} is a folder; a file is needed")
-    if path.exists() and not path.is_file():
-        raise ParameterError(f"{path} is a pipe or a device; a file is needed")
-    if not path.is_file():
+    if not path.exists():
         raise ParameterError(
             f"{path} does not exist on the server, nor is it a sample's name; correct the path"
         )
+    if not path.is_file():
+        raise ParameterError(f"{path} is a pipe or a device; a file is needed")
     if path not in SETTINGS.offered and not is_genomic_file(path):
         raise ParameterError(
             f"{shorten(path.name, MAX_SHOWN)} does not end as the name of a genomic file does "

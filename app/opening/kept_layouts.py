@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from genoviz.errors import GenovizError
+from genoviz.generators import report
 from genoviz.io.files.array_cache import Entry, find_checksum, load_entry, store_entry
 from genoviz.io.files.file_source import cache_folder
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -37,17 +38,17 @@ def new_source() -> str:
 
 def iter_keep_layout(
     source: str, graph: PangenomeGraph, layout: GraphLayout
-) -> Generator[None, None, bool]:
-    """Keep a layout under its source; the generator returns whether that succeeded."""
+) -> Iterator[bool | None]:
+    """Keep a layout under its source; the last step is whether that succeeded."""
     facts = yield from _iter_facts(graph)
     arrays = {"coordinates": layout.coordinates}
     if layout.components is not None:
         arrays["components"] = layout.components
     entry = Entry({**facts, "note": layout.note}, arrays)
-    return (yield from _without_items(store_entry(_folder(source), entry)))
+    yield (yield from report(store_entry(_folder(source), entry), lambda _: None))
 
 
-def iter_open_kept(source: str, graph: PangenomeGraph) -> Iterator[OpeningProgress]:
+def iter_open_kept(source: str, graph: PangenomeGraph) -> Iterator[OpeningProgress | None]:
     """Open a kept layout of a graph; the last progress has it.
 
     Raises
@@ -57,7 +58,7 @@ def iter_open_kept(source: str, graph: PangenomeGraph) -> Iterator[OpeningProgre
     """
     yield OpeningProgress("Reading the layout")
     facts = yield from _iter_facts(graph)
-    entry = yield from _without_items(load_entry(_folder(source), facts))
+    entry = yield from report(load_entry(_folder(source), facts), lambda _: None)
     if entry is None or entry.arrays["coordinates"].shape != (graph.n_nodes, 2, 2):
         raise GenovizError(GONE)
     arrays = entry.arrays
@@ -75,13 +76,3 @@ def _iter_facts(graph: PangenomeGraph) -> Generator[None, None, dict[str, Any]]:
     for name in ("node_lengths", "edges", "path_offsets", "steps"):
         facts[name] = yield from find_checksum(getattr(graph, name), None)
     return facts
-
-
-def _without_items(steps: Generator[Any, None, Any]) -> Generator[None, None, Any]:
-    """Yield None for each item of a generator, and return its value."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return end.value
-        yield None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from genoviz.analyses.graph.layout.stress_results import PathStress
+from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
 from genoviz_app.opening.kept_layouts import iter_keep_layout, new_source
 from genoviz_app.server.jobs import FILES, Job, describe_problem
@@ -129,7 +130,7 @@ class LayoutRuns:
             if job.has_ended and job.snapshot and run.snapshot is made:
                 self.source = source
 
-        steps = _iter_result(iter_keep_layout(source, run.graph, run.layout))
+        steps = iter_keep_layout(source, run.graph, run.layout)
         self._session.submit(steps, title="keeping a layout", pool=FILES, follow=follow)
 
     def _can_link(self, run: LayoutRun) -> bool:
@@ -146,7 +147,7 @@ class LayoutRuns:
         if latest is None or latest.iteration == 0:
             return False
         source = new_source()
-        *_, is_kept = _iter_result(iter_keep_layout(source, run.graph, latest.layout))
+        is_kept = last_of(iter_keep_layout(source, run.graph, latest.layout))
         self._is_stopping, self.source = True, source if is_kept else ""
         return is_kept
 
@@ -182,8 +183,3 @@ class LayoutRuns:
     def layout(self) -> GraphLayout | None:
         """The layout that is shown; None if the graph has not been laid out."""
         return self.run.layout if self.has_layout else None
-
-
-def _iter_result(steps: Generator[None, None, bool]) -> Iterator[bool | None]:
-    """Yield the items of a generator, and finally its value."""
-    yield (yield from steps)
