@@ -10,13 +10,7 @@ import panel_material_ui as pmui
 from bokeh.events import Tap
 
 from genoviz.analyses.sequences.kmer_spectrum import DistinctKmers
-from genoviz_app.pages.kmers.state import (
-    COUNTING,
-    WAITING,
-    KmerState,
-    RepeatsOf,
-    stored_words,
-)
+from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.kmer_spectrum import CurveFigure
@@ -126,8 +120,7 @@ class ChooseKPanel:
     def _draw(self) -> None:
         curves, k = self.curves, self._state.k
         self.figure.chosen.location = k
-        waiting = COUNTING if self._state.index is not None else WAITING
-        self.figure.note.show(waiting if curves is None else "")
+        self.figure.note.show(self._state.awaited if curves is None else "")
         if curves is None:
             self.figure.show(np.empty(0), np.empty(0))
             self.said.object = "" if self._state.index is not None else WAITING

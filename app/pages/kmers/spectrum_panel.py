@@ -17,7 +17,7 @@ from genoviz.analyses.sequences.kmer_spectrum import KmerSpectrum
 from genoviz.errors import GenovizError
 from genoviz_app.pages.kmers.choosing_k import KField
 from genoviz_app.pages.kmers.query_box import QueryBox
-from genoviz_app.pages.kmers.state import COUNTING, WAITING, KmerState, RepeatsOf, stored_words
+from genoviz_app.pages.kmers.state import WAITING, KmerState, RepeatsOf, stored_words
 from genoviz_app.parts.file_button import file_button
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.remote_table import Column, RemoteTable, TableRows
@@ -137,8 +137,7 @@ class SpectrumPanel:
         with pn.io.hold():
             self.table.clear(CLICK)
             self.bins, self._range = (), (1, 0)
-            waiting = COUNTING if self._state.index is not None else WAITING
-            self.figure.note.show(waiting if spectrum is None else "")
+            self.figure.note.show(self._state.awaited if spectrum is None else "")
             if spectrum is None:
                 self.figure.show(bar_columns((), n_positions=0, limit=0), {})
                 self.said.object = "" if self._state.index is not None else WAITING

@@ -64,6 +64,11 @@ class KmerState(param.Parameterized):
         return answer.kmers[min(self.chosen, len(answer.kmers) - 1)]
 
     @property
+    def awaited(self) -> str:
+        """What figures of all k-mers say until they have them."""
+        return WAITING if self.index is None else COUNTING
+
+    @property
     def is_counting(self) -> bool:
         """Whether counting is in progress."""
         return self._counting.is_open
