@@ -28,11 +28,6 @@ from genoviz.model.temporary_file import TemporaryFile
 MAX_BYTES_IN_MEMORY = 64 << 20
 GROUP = "snapshots"
 
-_BINARY = {
-    ".2bit": "sequences in the 2bit format",
-    ".gbz": "a graph in the GBZ format",
-    ".db": "a database of GBZ-base (SQLite)",
-}
 _SLICE = 16 << 20
 _CACHED = 1 << 20
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -44,7 +39,7 @@ State = tuple[int, int, int]
 
 
 def open_content(
-    path: Path, *, needs: str = "", may_be_empty: bool = False
+    path: Path, *, needs: str = "at least one line", may_be_empty: bool = False
 ) -> Generator[Progress, None, np.ndarray]:
     """Return the bytes of a file; uint8, read-only, shape (n_bytes,).
 
@@ -55,7 +50,7 @@ def open_content(
     path
         The file.
     needs
-        What an error about an empty file says is needed; by default derived from the name.
+        What an error about an empty file says is needed.
     may_be_empty
         Whether to accept an empty file.
 
@@ -72,7 +67,6 @@ def open_content(
             if before[0] == 0:
                 if may_be_empty:
                     return np.empty(0, np.uint8)
-                needs = needs or _BINARY.get(path.suffix.lower(), "at least one line")
                 raise FileFormatError(path, f"the file is empty, needs {needs}")
             if not RULES.snapshots:
                 return _map(file)

@@ -273,6 +273,8 @@ def _why_not(n_bytes: int, error: Exception) -> str:
     """Return why cyvcf2 cannot open a file."""
     if n_bytes == 0:
         return "the file is empty, needs a header and records"
+    if isinstance(error, UnicodeDecodeError):
+        return "has a sample name that is not UTF-8 text, needs UTF-8"
     if isinstance(error, OSError):
         return (
             "is not a VCF or BCF file, needs one, plain or gzipped, that begins with ##fileformat"

@@ -71,10 +71,9 @@ def iter_read_graph(
         raise FileFormatError(path, f"is {what}")
     if not start.startswith(GBZ_MAGIC):
         what = _READ_ENDINGS.get(path.suffix.lower())
-        if what and start and not start.startswith(_GFA_STARTS):
-            raise FileFormatError(
-                path, f"has the name of {what}, and does not begin as one, nor as GFA"
-            )
+        if what and path.is_file() and not start.startswith(_GFA_STARTS):
+            found = f"begins neither as {what}, whose name it has, nor as GFA; needs one of the two"
+            raise FileFormatError(path, found if start else f"the file is empty, needs {what}")
         yield from iter_read_gfa(path, sequences=sequences, cache=cache)
         return
     with path.open("rb") as file:

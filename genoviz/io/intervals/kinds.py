@@ -122,6 +122,11 @@ _NEVER_EMPTY = {
     "parquet": "a Parquet table",
     "arrow": "an Arrow table",
 }
+_NEVER_INTERVALS = (
+    *("2bit", "fa", "fasta", "fna", "fastq", "fq", "gvfm"),
+    *("gfa", "gbz", "db", "lay", "vcf", "bcf", "pgen", "bgen", "npy", "npz"),
+)
+"""Endings of other formats; an empty file has no bytes that would tell."""
 _ODD_SCORES = 1 << 16
 _MAX_SCORE_BYTES = 400
 
@@ -148,9 +153,11 @@ def find_kind(path: Path, kind: str | None = None) -> str:
     for magic, found in _MAGICS.items():
         if start.startswith(magic):
             return found
-    by_name = _ENDINGS.get(_ending(path))
-    if not start and by_name in _NEVER_EMPTY and path.is_file():
-        raise FileFormatError(path, f"the file is empty, needs to be {_NEVER_EMPTY[by_name]}")
+    ending = _ending(path)
+    by_name = _ENDINGS.get(ending)
+    if not start and path.is_file() and (by_name in _NEVER_EMPTY or ending in _NEVER_INTERVALS):
+        needed = _NEVER_EMPTY.get(by_name, "BED, GFF, BAM or the like")
+        raise FileFormatError(path, f"the file is empty, needs to be {needed}")
     if by_name in ("bam", "cram", *SIGNAL_KINDS, "parquet", "arrow") and start:
         wrong = f"is not {_NEVER_EMPTY[by_name]}, as its name says"
         raise FileFormatError(path, f"{wrong}, needs the ending of what it is")

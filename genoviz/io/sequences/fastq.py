@@ -66,7 +66,7 @@ def iter_fastq_blocks(path: str | PathLike[str]) -> Iterator[tuple[float, np.nda
         If the file cannot be read, is damaged, or is not FASTQ; names the line.
     """
     path, state = Path(path), _STATE.copy()
-    content = finish(open_content(path))
+    content = finish(open_content(path, needs="reads in FASTQ"))
     if is_gzip(path, content):
         for share, text in _iter_unpacked(path, content):
             yield share, _take_letters(path, text, 0, len(text), state)

@@ -59,7 +59,7 @@ def iter_read_sequences(path: str | PathLike[str]) -> Iterator[SequencesProgress
 
 
 def _read(path: Path) -> Generator[tuple[str, int, int], None, Sequences]:
-    opening = open_text(path, may_be_binary=True)
+    opening = open_text(path, may_be_binary=True, needs="sequences in FASTA or 2bit")
     content = yield from report(opening, lambda step: ("Decompressing", *step))
     if is_two_bit(content[:4].tobytes()):
         return (yield from read_two_bit(path, content))

@@ -57,21 +57,21 @@ def open_text(
     *,
     may_be_empty: bool = False,
     may_be_binary: bool = False,
+    needs: str = "at least one line",
     n_threads: int | None = None,
 ) -> Generator[tuple[int, int], None, np.ndarray]:
     """Return the text of a plain or gzip-compressed file; uint8, read-only, shape (n_bytes,).
 
-    A generator that yields bytes done and total bytes while it copies or decompresses. A text of
-    more than 256 MB is decompressed into an unnamed temporary file. Decompression uses all of
-    Numba's threads, or ``n_threads``. ``may_be_binary`` allows content that is not text.
+    A generator that yields bytes done and total bytes while it copies, or decompresses with all of
+    Numba's threads or ``n_threads``; more than 256 MB into an unnamed temporary file.
+    ``may_be_binary`` allows other content than text. An empty file is told what it ``needs``.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, not a regular file, unreadable, truncated or damaged; if it has a
-        zero byte; or if it is empty, unless ``may_be_empty``.
+        If it is missing, no regular file, unreadable or damaged, has a zero byte, or is empty.
     """
-    content = yield from open_content(path, may_be_empty=may_be_empty)
+    content = yield from open_content(path, needs=needs, may_be_empty=may_be_empty)
     if not is_gzip(path, content):
         if not may_be_binary:
             refuse_zeros(path, content)
@@ -80,7 +80,7 @@ def open_text(
     yield from decompress(path, content, sink.write, n_threads)
     text = sink.to_array()
     if len(text) == 0 and not may_be_empty:
-        raise FileFormatError(path, "the file is empty once decompressed, needs at least one line")
+        raise FileFormatError(path, f"the file is empty once decompressed, needs {needs}")
     if not may_be_binary:
         refuse_zeros(path, text)
     return text

@@ -81,22 +81,6 @@ def test_what_is_no_file_with_a_byte_is_refused(way, tmp_path):
     assert len(finish(open_content(tmp_path / "empty", may_be_empty=True))) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "needs"),
-    [
-        ("a.2bit", "sequences in the 2bit format"),
-        ("A.GBZ", "a graph in the GBZ format"),
-        ("a.gbz.db", "a database of GBZ-base (SQLite)"),
-        ("a.gfa", "at least one line"),
-    ],
-)
-def test_an_empty_file_is_told_what_its_name_promises(tmp_path, name, needs):
-    (tmp_path / name).touch()
-    with pytest.raises(FileFormatError, match="the file is empty, needs ") as caught:
-        finish(open_content(tmp_path / name))
-    assert str(caught.value).endswith(needs)
-
-
 @pytest.mark.parametrize("size", [0, 500, 24_690, 99_999], ids=str)
 @pytest.mark.parametrize("way", ["in memory", "on disk"], indirect=True)
 def test_a_file_that_changes_meanwhile_is_refused(way, path, size):

@@ -304,6 +304,9 @@ def test_text_that_is_not_utf8_is_replaced_or_refused(tmp_path):
     assert read(place="1\t1\tré").ids.tolist() == ["r�"]
     with pytest.raises(FileFormatError, match="record 1 has an allele that is not text"):
         read(alt="<é>")
+    path.write_bytes((HEADER + COLUMNS.replace("\tb", "\té")).encode("latin-1"))
+    with pytest.raises(FileFormatError, match="has a sample name that is not UTF-8 text"):
+        read_genotypes(path)
     with pytest.raises(FileFormatError, match="record 1, behind its header, is damaged"):
         read(place="é\t1\tr")
 

@@ -296,13 +296,20 @@ def test_paths_that_are_not_their_reverse_are_refused(small, tmp_path):
         (
             "a.gbz.db",
             b"hello\tworld\n",
-            r"a\.gbz\.db: has the name of a database of GBZ-base .* GFA$",
+            r"a\.gbz\.db: begins neither as a database of GBZ-base \(SQLite\), whose name it has",
         ),
         (
             "a.gbz",
             b"hello",
-            r"a\.gbz: has the name of a GBZ, and does not begin as one, nor as GFA",
+            r"a\.gbz: begins neither as a GBZ, whose name it has, nor as GFA; needs one of the",
         ),
+        ("A.GBZ", b"", r"A\.GBZ: the file is empty, needs a GBZ$"),
+        (
+            "a.gbz.db",
+            b"",
+            r"a\.gbz\.db: the file is empty, needs a database of GBZ-base",
+        ),
+        ("a.gfa", b"", r"a\.gfa: the file is empty, needs at least one line$"),
         ("a.gbwt", bytes.fromhex("376b376b05000000"), r"a\.gbwt: is a GBWT without sequences"),
         ("a.gfaz", b"\1\2\3\4", r"a\.gfaz: is GFAz; decompress it to GFA"),
         ("a.vg", b"\1\2\3\4", r"a\.vg: is vg's own format; convert it with vg convert -f"),

@@ -197,7 +197,7 @@ def test_progress_ends_with_the_sequences(write):
         (b"\xfe\xff" + ">a\n".encode("utf-16-be"), "is text in UTF-16, needs UTF-8"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", r"line 1: begins with '.x89PNG', needs to be FASTA"),
         (b"\n \n\n", "genome.fa: has no sequence, needs one at least"),
-        (b"", "genome.fa: the file is empty"),
+        (b"", "genome.fa: the file is empty, needs sequences in FASTA or 2bit"),
     ],
 )
 def test_what_is_no_fasta_is_said(write, content, words):

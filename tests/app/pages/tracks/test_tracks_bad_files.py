@@ -26,6 +26,10 @@ BAD = {
     "empty.bam": (b"", "the file is empty, needs to be BAM"),
     "empty.bw": (b"", "the file is empty, needs to be bigWig"),
     "empty.parquet": (b"", "the file is empty, needs to be a Parquet table"),
+    **{
+        f"empty.{ending}": (b"", "the file is empty, needs to be BED, GFF, BAM or the like")
+        for ending in ("2bit", "gbz", "vcf", "fa.gz", "GFA", "lay")
+    },
     "cut.bed.gz": (b"\x1f\x8b\x08\x00", "cut.bed.gz: "),
     "header.sam": (b"@HD\tVN:1.6\nfoo\n", "cannot be read as SAM"),
     "bad.parquet": (b"PAR1junkPAR1", "is no parquet table that can be read"),
