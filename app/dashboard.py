@@ -41,6 +41,9 @@ LINK_SECONDS = 0.5
 TITLE_WIDTH = "max(0px, calc(100vw - 1480px))"
 LITTLE_ROOM = "@media (max-width: 1639px) { :host { display: none !important; } }"
 TOAST_MILLISECONDS = 12_000
+NO_GRAPH_OF_LINK = (
+    "The link is about the open graph, and no graph is open. Open one on the Pangenome page."
+)
 LAYOUT, TRACKS = "pangenome", "tracks"
 
 
@@ -180,6 +183,8 @@ class Dashboard:
             self.session.indexes.open(sequences)
         self._open_genotypes(link)
         self.deck.follow(link)
+        if not source and GRAPH_SOURCE in (link.sequences, link.genome):
+            self.session.complain(NO_GRAPH_OF_LINK)
         for complaint in self.address.complaints:
             self.session.complain(complaint)
         if link.story:

@@ -224,6 +224,17 @@ def split_sequences(paths: Iterable[Path]) -> tuple[tuple[Path, ...], tuple[Path
     return found, tuple(path for path, is_it in zip(paths, is_sequences, strict=True) if not is_it)
 
 
+def is_part_of_genotypes(name: str) -> bool:
+    """Return whether a name is that of a part of genotypes which no other format has.
+
+    Examples
+    --------
+    >>> [is_part_of_genotypes(name) for name in ("herd.bim", "herd.bed", "herd.pvar.zst")]
+    [True, False, True]
+    """
+    return name.lower().endswith(PLINK_PARTS)
+
+
 def is_plink_bed(path: Path) -> bool:
     """Return whether a .bed file has PLINK genotypes rather than intervals."""
     if path.suffix.lower() != ".bed":
@@ -257,7 +268,7 @@ def split_genotypes(
         if file_kind(path.name) is FileKind.GENOTYPES or is_plink_bed(path):
             found.append(ServedGenotypes(path))
             follows_genotypes = True
-        elif path.name.lower().endswith(PLINK_PARTS):
+        elif is_part_of_genotypes(path.name):
             continue
         elif follows_genotypes and is_table(path.name):
             found[-1] = ServedGenotypes(found[-1].path, path)

@@ -46,6 +46,7 @@ from genoviz_app.opening.served_files import (
     FileKind,
     ServedGraph,
     file_kind,
+    is_part_of_genotypes,
     is_plink_bed,
     safe_name,
 )
@@ -72,6 +73,10 @@ KINDS_OF_SAMPLES = {
 UPLOAD_ENDINGS = (
     "in .gfa, .gbz, .lay, .tsv, .bed, .gff3, .gtf, .fa or .vcf (also with .gz), .2bit, .gvfm, "
     ".bam, .bw or that of another kind of file that a page shows"
+)
+OF_TABLES = (
+    "a table of traits is opened on the Genotypes page, and one of values of nodes with Colour by: "
+    "Own table on the Pangenome page"
 )
 
 MAX_PROBLEMS, MAX_SENTENCE = 8, 600
@@ -300,6 +305,10 @@ class Session(param.Parameterized):
         if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
             self._begin_opening(self._iter_open_companion(source), source)
             return
+        if sample is None and kind is None and is_table(source) and not source.endswith(".txt"):
+            self.forget_problem()
+            self.complain(f"{Path(source).name} was not opened: {OF_TABLES}.")
+            return
         if not companions:
             companions = next(
                 (
@@ -316,6 +325,8 @@ class Session(param.Parameterized):
 
     def _is_plink(self, source: str) -> bool:
         """Return whether a path belongs to PLINK genotypes; other files are not read."""
+        if is_part_of_genotypes(source):
+            return True
         try:
             is_bed = source.lower().strip().endswith(".bed")
             return is_bed and is_plink_bed(check_path(source, self._folders))
@@ -325,14 +336,11 @@ class Session(param.Parameterized):
     def open_upload(self, name: str, content: bytes | str) -> None:
         """Start opening an uploaded file, which is kept until the tab closes."""
         name = Path(name).name
-        kind = file_kind(name)
+        kind = FileKind.GENOTYPES if is_part_of_genotypes(name) else file_kind(name)
         if kind is None:
             advice = f"its name needs to end {UPLOAD_ENDINGS}"
             if is_table(name):
-                advice = (
-                    "a table of traits is uploaded on the Genotypes page, and one of values of "
-                    "nodes with Colour by: Own table on the Pangenome page"
-                )
+                advice = OF_TABLES
             self.problem = f"{name} was not opened: {advice}."
             return
         if kind in PAGES_OF_KINDS:

@@ -157,7 +157,8 @@ class HitsPanel:
         if self._state.hits is None:
             waiting = self._state.session.waiting
             words = f"{FINDING} {waiting}" if waiting else FINDING
-            self.said.object = words if self._state.is_finding else NO_KMER
+            is_finding = self._state.is_finding
+            self.said.object = words if is_finding else self._state.without_counts(NO_KMER)
         elif self._shown is not None and self._shown is not self._state.hits:
             if self._rows.seconds_open > LONG_SECONDS:
                 self._clear(FINDING)
@@ -181,8 +182,8 @@ class HitsPanel:
         hits, self._first = self._state.hits, 0
         if hits is None or not len(hits):
             self._rows.drop()
-            is_finding = hits is None and self._state.is_finding
-            self._clear(FINDING if is_finding else NO_KMER if hits is None else self._no_hits(hits))
+            missing = FINDING if self._state.is_finding else self._state.without_counts(NO_KMER)
+            self._clear(missing if hits is None else self._no_hits(hits))
             return
         self._ask(hits)
 

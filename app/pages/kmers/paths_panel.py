@@ -138,6 +138,8 @@ class PathsPanel:
         asking = Watched(state.session, self._ask, view=self)
         asking.follow(state, "answer")
         self._hovering = Watched(state.session, self._say)
+        saying = Watched(state.session, self._say, view=self)
+        saying.follow(state, "text", "index")
         self.figure = MatrixFigure()
         self._turn = Turn(self.figure.figure, self._draw)
         for event, act in (
@@ -198,7 +200,7 @@ class PathsPanel:
     def _say(self) -> None:
         matrix = self.matrix
         if matrix is None:
-            self.said.object = ENTER
+            self.said.object = self._state.without_counts(ENTER)
             return
         if self._pointer is not None:
             row, column = self._pointer

@@ -21,6 +21,7 @@ from genoviz_app.session.session import Session
 STRANDS = {"Both": "both", "Forward": "forward", "Canonical": "canonical"}
 WAITING = "The figure is drawn when the index is built."
 COUNTING = "The figure is drawn when all k-mers are counted."
+ENTERED = "The k-mers are counted when the index is built."
 DEFAULT_K = 21
 LONG_SECONDS = 0.4
 """Seconds for which hits stay visible while those of another k-mer are located."""
@@ -67,6 +68,10 @@ class KmerState(param.Parameterized):
     def awaited(self) -> str:
         """What figures of all k-mers say until they have them."""
         return WAITING if self.index is None else COUNTING
+
+    def without_counts(self, words: str) -> str:
+        """Return what to say without counts: ``words``, unless k-mers wait for the index."""
+        return ENTERED if self.index is None and self.text.strip() else words
 
     @property
     def is_counting(self) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from genoviz.io.graph.lay import write_lay
 from genoviz.model import GraphLayout, PathRegion
 from genoviz.samples import get_sample
-from genoviz_app.dashboard import Dashboard
+from genoviz_app.dashboard import NO_GRAPH_OF_LINK, Dashboard
 from genoviz_app.opening.companions import iter_open_layout
 from genoviz_app.opening.files import OpeningProgress
 from genoviz_app.session import lit_links
@@ -109,6 +109,20 @@ def test_the_docked_tracks_of_a_link_leave_the_layout_where_it_is(open_tab, tmp_
     visits = tracks.navigation._visits
     poll_until(tab.poll, lambda: visits.seen == tracks.browser.region and visits._is_noted)
     assert regions == [PathRegion("ref", 300, 800)], "told again, it would move the layout there"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"page": "kmers", "sequences": "graph", "kmers": KMER},
+        {"page": "offtargets", "genome": "graph", "guides": "ACGTACGTACGTACGTACGT"},
+    ],
+)
+def test_a_link_about_a_graph_that_is_not_open_says_so(open_tab, tmp_path, about):
+    (tmp_path / "a.bed").write_text("c\t0\t9\n")
+    tab = open_tab(file="", track=tmp_path / "a.bed", **about)
+    poll_until(tab.poll, lambda: not tab.session.opens_files)
+    assert tab.session.problem == NO_GRAPH_OF_LINK
 
 
 def says_of_panels(tab):

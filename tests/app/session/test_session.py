@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import weakref
 from pathlib import Path
 
@@ -179,9 +180,35 @@ def test_an_upload_of_another_kind_is_refused(session):
     )
     session.open_upload("traits.csv", b"sample,height\n")
     assert session.problem == (
-        "traits.csv was not opened: a table of traits is uploaded on the Genotypes page, and one "
+        "traits.csv was not opened: a table of traits is opened on the Genotypes page, and one "
         "of values of nodes with Colour by: Own table on the Pangenome page."
     )
+
+
+def test_a_table_is_not_read_as_a_graph(session, tmp_path):
+    (tmp_path / "traits.CSV").write_text("sample,height\nA,1\n")
+    session.complain("An earlier problem of the link.")
+    with session.following():
+        session.open(str(tmp_path / "traits.CSV"))
+    assert not session.is_opening
+    first, second = session.problem.splitlines()
+    assert first == "An earlier problem of the link."
+    assert second.startswith("traits.CSV was not opened: a table of traits is opened on the Geno")
+    (tmp_path / "graph.txt").write_text(GFA)
+    open_and_wait(session, str(tmp_path / "graph.txt"))
+    assert (session.problem, session.opened.graph.path_names) == ("", ("ref", "alt"))
+
+
+@pytest.mark.parametrize("ending", ["bim", "fam", "pvar", "sample"])
+def test_a_part_of_genotypes_is_opened_as_genotypes(session, tmp_path, ending):
+    (tmp_path / f"herd.{ending}").write_text("x\n")
+    session.open(str(tmp_path / f"herd.{ending}"))
+    assert session.wanted_page == "genotypes"
+    poll_until(session.poll, lambda: not session.opens_files)
+    assert re.search("[Nn]o such file", session.problem)
+    session.open_upload(f"flock.{ending}", b"x\n")
+    poll_until(session.poll, lambda: session.genotypes.awaited != "")
+    assert f"flock.{ending} is here" in session.genotypes.awaited
 
 
 def test_a_layout_opens_with_its_graph_and_belongs_to_it(graph_file, tmp_path, graph):

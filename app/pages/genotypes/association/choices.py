@@ -26,7 +26,7 @@ N_COMPONENTS = 10
 MAX_CATEGORIES = 50
 NO_TRAIT = (
     "No trait is chosen. Open a table of phenotypes at the left (CSV, TSV "
-    "or PLINK .phen), then choose one of its columns."
+    "or PLINK .phen), then choose one of its columns"
 )
 
 

@@ -48,7 +48,7 @@ from genoviz_app.pages.kmers.paths_panel import Matrix, lists_html, where_html
 from genoviz_app.pages.kmers.query_box import LONGEST_LINK
 from genoviz_app.pages.kmers.search_panel import sizes_svg, step_html
 from genoviz_app.pages.kmers.spectrum_panel import bin_edges, spectrum_bins
-from genoviz_app.pages.kmers.state import WAITING
+from genoviz_app.pages.kmers.state import ENTERED, WAITING
 from genoviz_app.parts.questions import Question
 from genoviz_app.plots.kmer_matrix import MatrixFigure
 from genoviz_app.session.address import MAX_K, Address
@@ -864,13 +864,17 @@ def test_a_link_opens_sequences_and_asks_its_k_mers(fasta):
     dashboard.close()
 
 
-def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, monkeypatch):
+def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, session, monkeypatch):
     assert "Open a genome first" in page.query.readout.object
     monkeypatch.setattr(Session, "is_opening", property(lambda _: True))
     page.follow(Address(kmers="GATTACA", sequences="graph"))
     page.poll()
     assert "The graph is being opened" in page.query.readout.object
     assert not page.nothing.visible
+    for title in ("Hits", "Paths"):
+        page.views.show(title)
+        said = page.views.view(title).said
+        poll_until(lambda: (session.poll(), page.poll()), lambda said=said: said.object == ENTERED)
     monkeypatch.setattr(Session, "is_opening", property(lambda _: False))  # it cannot be opened
     page.poll()
     assert "Open a genome first" in page.query.readout.object
