@@ -131,7 +131,7 @@ def test_a_trait_is_scanned_and_predicted(tabs, dashboard_url, query):
     assert visit.download("Breeding values (TSV)").startswith("rank\tfamily\tsample\t")
 
     visit.page.set_viewport_size({"width": 390, "height": 844})
-    for tab in ("Prediction", "Samples", "Quality"):  # with stacked figures
+    for tab in ("Association", "Prediction", "Samples", "Quality"):  # with stacked figures
         visit.show_tab(tab)
         visit.until(lambda: visit.page.evaluate(FIGURES_FIT))
     visit.page.set_viewport_size({"width": 1366, "height": 768})

@@ -85,7 +85,9 @@ class QueryBox:
             margin=(12, 6, 0, 0),
         )
         self.example.on_click(lambda _: write_example())
-        self.readout = pn.pane.HTML(NO_INDEX, stylesheets=[STYLE], width=345, margin=(6, 8, 0, 6))
+        self.readout = pn.pane.HTML(
+            NO_INDEX, stylesheets=[STYLE], margin=(6, 8, 0, 6), styles={"flex": "0 1 345px"}
+        )
         self.panel = pmui.Row(
             self.field, self.example, self.strand, self.readout,
             sizing_mode="stretch_width", margin=(0, 0, 6, 0), sx=WRAPS,

@@ -199,12 +199,18 @@ class AssociationPanel:
             sizing_mode="stretch_width", margin=0, sx=NARROW_WRAPS,
         )  # fmt: skip
         plots = pmui.Row(
-            pmui.Column(self.manhattan.panel, **GROW, styles={"flex": "3 1 0", "min-width": "0"}),
-            pmui.Column(self.quantiles.panel, **GROW, styles={"flex": "1 1 0", "min-width": "0"}),
+            *(
+                pmui.Column(
+                    part.panel, **GROW, styles={"flex": f"{share} 1 0", "min-width": "0"},
+                    stylesheets=in_narrow_window("280px", or_page=True),
+                )
+                for part, share in ((self.manhattan, 3), (self.quantiles, 1))
+            ),
             **GROW,
             styles={"flex": "9 1 0", "min-height": "150px"},
-            stylesheets=in_narrow_window("280px", or_page=True),
-        )
+            sx=STACKS,
+            stylesheets=in_narrow_window("560px", or_page=True),
+        )  # fmt: skip
         lower = pmui.Column(
             bar, self._region_place, self._table_place,
             **GROW, styles={"flex": "1 1 0", "min-width": "0", "min-height": "0"},

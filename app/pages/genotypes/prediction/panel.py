@@ -33,7 +33,7 @@ from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.remote_table import Column
-from genoviz_app.parts.styles import STACKS, in_narrow_window
+from genoviz_app.parts.styles import STACKS, WRAPS, in_narrow_window
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ZERO_COLOUR, ManhattanFigure
 from genoviz_app.plots.prediction import ResidualFigure
@@ -41,6 +41,8 @@ from genoviz_app.plots.prediction import ResidualFigure
 RANK = Column("Rank", is_number=True, share=56)
 SAMPLE, SNPS = Column("Sample", share=110, min_width=IDENTIFIER), "SNPs"
 VALUES = ("Value", "Trait")
+TABLE_WIDTH = 264
+"""Width in which the columns of one trait are whole, px."""
 ABSOLUTE, SIGNED = "Absolute", "Signed"
 FORM_WIDTH = 232
 GROW: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
@@ -189,7 +191,7 @@ class PredictionPanel:
             description="Absolute effects, or effects per copy of A1", **TOGGLE,
         )  # fmt: skip
         self._table_place = pmui.Column(
-            **GROW, styles={"flex": "4 1 0", "min-width": "0", "min-height": "0"}
+            **GROW, min_width=TABLE_WIDTH, styles={"flex": "4 1 0", "min-height": "0"}
         )
         self.panel = self._arrange()
         self.sign.param.watch(lambda _: self._show_effects(), "value")
@@ -231,7 +233,7 @@ class PredictionPanel:
         )
         bar = pmui.Row(
             self.sign, pn.layout.HSpacer(), self.exports,
-            sizing_mode="stretch_width", margin=0,
+            sizing_mode="stretch_width", margin=0, sx=WRAPS,
         )  # fmt: skip
         below = pmui.Row(
             pmui.Column(bar, self.effects.panel, **GROW, styles={**half, "flex": "6 1 0"}),

@@ -881,6 +881,11 @@ def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, se
     assert page.nothing.visible
 
 
+def test_the_toolbar_fits_beside_a_layout_in_a_window_of_1024_px(page):
+    for part in page.query.panel.select():
+        assert max(part.width or 0, part.min_width or 0) <= 300, part
+
+
 def test_the_empty_page_offers_to_index_a_graph_if_one_is_open(page, session, graph):
     assert page.nothing.visible
     assert not page.take_graph.visible
