@@ -5,29 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 DOSAGE = {0: 2.0, 1: np.nan, 2: 1.0, 3: 0.0}
+DOSAGES = np.array([DOSAGE[code] for code in range(4)])
 
 
 def codes_of(packed, n_samples):
     """Return the 2-bit code of each sample at each variant: int (n_samples, n_variants)."""
-    return np.array(
-        [[int(row[i // 4]) >> 2 * (i % 4) & 3 for row in packed] for i in range(n_samples)]
-    ).reshape(n_samples, len(packed))
+    codes = np.empty((n_samples, len(packed)), int)
+    for i in range(n_samples):
+        codes[i] = packed[:, i // 4] >> 2 * (i % 4) & 3
+    return codes
 
 
 def pack(codes):
     """Return codes (n_samples, n_variants) packed as in a .bed file."""
     n_samples, n_variants = np.shape(codes)
     packed = np.zeros((n_variants, (n_samples + 3) // 4), np.uint8)
-    for i in range(n_samples):
-        for j in range(n_variants):
-            packed[j, i // 4] |= int(codes[i][j]) << 2 * (i % 4)
+    for i, of_sample in enumerate(np.asarray(codes, np.uint8)):
+        packed[:, i // 4] |= of_sample << 2 * (i % 4)
     return packed
 
 
 def dosages_of(packed, n_samples):
     """Return the number of copies of A1: float64 (n_samples, n_variants), NaN if missing."""
-    codes = codes_of(packed, n_samples)
-    return np.vectorize(DOSAGE.get, otypes=[float])(codes).reshape(codes.shape)
+    return DOSAGES[codes_of(packed, n_samples)]
 
 
 def dense(packed, n_samples, values):
