@@ -379,7 +379,7 @@ class Dashboard:
             companions = tuple(filter(None, (link.layout, *link.annotations)))
             session.open(link.file, companions=companions)
         elif not link.file and session.genome and session.opened and session.opened.source:
-            session.leave_graph()
+            session.graphs.close()
         for track in link.tracks:
             if track not in session.tracks.sources:
                 session.tracks.open(track)

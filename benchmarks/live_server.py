@@ -19,7 +19,7 @@ from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
 from genoviz.analyses.simulation.graphs import simulate_pangenome
 from genoviz.model import PangenomeGraph
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.opening.files import OpenGraph
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.server.jobs import KERNELS
 from genoviz_app.server.setup import prepare_server
 from genoviz_app.theme import UNFINISHED_VIEWS

@@ -1,4 +1,4 @@
-"""Opening of graphs: samples, server files and uploads; a single copy in memory for all tabs."""
+"""Files that tabs open: samples, server files and uploads; one copy in memory for all tabs."""
 
 from __future__ import annotations
 
@@ -9,50 +9,27 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from genoviz.errors import GenovizError, ParameterError
-from genoviz.io.graph.reader import iter_read_graph
-from genoviz.model import PangenomeGraph
 from genoviz.samples import Sample, iter_get_sample, list_samples
 from genoviz_app.opening.apart import iter_apart
-from genoviz_app.opening.memory import MEMORY, graph_bytes
+from genoviz_app.opening.memory import MEMORY
 from genoviz_app.opening.served_files import is_genomic_file
 from genoviz_app.parts.words import shorten
 from genoviz_app.server.jobs import owner_of_turn
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.server.watching import record
 
-N_KEPT_GRAPHS = 4
 OPENING = "open a file"
 """Public title of the job."""
 MAX_SHOWN = 200
 
 
 @dataclass(frozen=True)
-class OpenGraph:
-    """A graph that is open in a tab.
-
-    Attributes
-    ----------
-    source
-        Sample name or path for reopening it; "" for an upload.
-    title
-        Name shown to users.
-    graph
-        The graph, shared between tabs.
-    """
-
-    source: str
-    title: str
-    graph: PangenomeGraph
-
-
-@dataclass(frozen=True)
 class OpeningProgress:
-    """How far the opening of a graph, a layout or annotations has come.
+    """How far the opening of a file has come.
 
     Attributes
     ----------
@@ -206,26 +183,6 @@ class FileCache:
                 self._kept.popitem(last=False)
 
 
-class GraphCache(FileCache):
-    """Graphs by file."""
-
-    def __init__(self, n_kept: int = N_KEPT_GRAPHS) -> None:
-        super().__init__(_iter_graph, n_kept, estimate=graph_bytes)
-
-
-def _iter_graph(path: Path) -> Iterator[OpeningProgress]:
-    for progress in iter_read_graph(path):
-        fraction = progress.n_bytes_done / max(progress.n_bytes_total, 1)
-        if progress.graph is not None:
-            _ = progress.graph.n_links  # sorted now, in the job, rather than where it is shown
-        yield OpeningProgress(progress.stage, fraction, progress.graph)
-
-
-GRAPHS = GraphCache()
-
-"""The graphs of all tabs."""
-
-
 def find_sample(name: str) -> Sample | None:
     """Return the sample with this name, ignoring case, or None."""
     name = name.strip().lower()
@@ -250,11 +207,6 @@ def iter_open_source(
             yield OpeningProgress(f"Fetching {sample.title}", fraction)
         else:
             yield from iter_open(progress.path, source=sample.name, title=sample.title)
-
-
-def iter_open_file(path: Path, *, source: str = "", title: str) -> Iterator[OpeningProgress | None]:
-    """Open one file; the last progress has the graph."""
-    return GRAPHS.iter_opened(path, partial(OpenGraph, source, title))
 
 
 def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:

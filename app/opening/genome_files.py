@@ -17,11 +17,8 @@ from genoviz.io.offtargets.genome_planes import iter_read_genome_planes
 from genoviz.model.offtargets.genome_planes import GenomePlanes
 from genoviz.model.sequences.index_text import IndexText
 from genoviz.model.sequences.sequences import Sequences
-from genoviz_app.opening.files import (
-    FileCache,
-    OpenGraph,
-    OpeningProgress,
-)
+from genoviz_app.opening.files import FileCache, OpeningProgress
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.opening.index_files import BUILDERS, GRAPH_SOURCE, OpenIndex
 from genoviz_app.opening.memory import sequences_bytes
 from genoviz_app.opening.opening_files import OpeningFile

@@ -24,7 +24,8 @@ from genoviz_app.opening.files import (
 )
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
 from genoviz_app.opening.memory import MAX_DOSAGE_BYTES, dosages_bytes, genotypes_bytes, table_bytes
-from genoviz_app.opening.opening_files import OpeningFile, Tab
+from genoviz_app.opening.opening_files import OpeningFile
+from genoviz_app.server.tab import Tab
 
 if TYPE_CHECKING:
     from genoviz.model.genotypes.phenotypes import PhenotypeTable
@@ -124,11 +125,6 @@ class GenotypeFiles(OpeningFile):
 
     A table with the genotypes' name (``mice.bed``, ``mice.pheno.csv``) is opened with them; without
     one, column 6 of their .fam file is used. Its columns are added to those of any other table.
-
-    Attributes
-    ----------
-    is_waiting
-        Whether uploads are waiting to be opened, so that `poll` must be called.
     """
 
     opened = param.ClassSelector(class_=OpenGenotypes, allow_None=True, doc="The genotypes.")
@@ -144,7 +140,6 @@ class GenotypeFiles(OpeningFile):
         self._waiting: deque[tuple[Iterator[Any], str]] = deque()
         self._arrivals = Arrivals(session)
         self._early: OpenPhenotypes | None = None
-        self.is_waiting = False
 
     def open(self, source: str, *, phenotypes: str = "") -> None:
         """Open a sample by name or a file on the server by path, followed by a table."""
@@ -167,7 +162,7 @@ class GenotypeFiles(OpeningFile):
     def open_uploads(self, contents: Mapping[str, bytes | str]) -> None:
         """Keep uploaded files until the tab closes; they are opened once no more arrive."""
         self._arrivals.keep(contents)
-        self.is_waiting = True
+        self._session.watched[self] = None
         self.awaited = " ".join(self._arrivals.sets.awaited)
         self.opening = OpeningProgress(f"{', '.join(self._arrivals.names)} came")
 
@@ -198,21 +193,22 @@ class GenotypeFiles(OpeningFile):
 
     def _wait(self, steps: Iterator[Any], title: str) -> None:
         self._waiting.append((steps, title))
-        self.is_waiting = True
+        self._session.watched[self] = None
 
     def _forget_waiting(self) -> None:
         self._waiting.clear()
         self._arrivals.forget()
 
-    def poll(self) -> None:
-        """Process files that have arrived."""
+    def look(self) -> None:
+        """Open files that have arrived, one after another."""
         if self._arrivals.are_complete:
             self._open_arrivals()
         elif self._job is None and self._waiting:
             steps, title = self._waiting.popleft()
             if self.opened is not None:
                 self.begin(steps, title, keeps_problem=True)
-        self.is_waiting = bool(self._waiting or self._arrivals.names)
+        if not (self._waiting or self._arrivals.names):
+            self._session.watched.pop(self, None)
 
     def keep(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
         """Store what was opened: a table if it matches, or genotypes with their table."""

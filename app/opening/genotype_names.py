@@ -13,7 +13,7 @@ from genoviz.io.files.replace_file import replace_file
 from genoviz.io.genotypes.bgen import read_bgen_header
 
 if TYPE_CHECKING:
-    from genoviz_app.opening.opening_files import Tab
+    from genoviz_app.server.tab import Tab
 
 REST_SECONDS = 0.7
 PARTS = {

@@ -16,16 +16,14 @@ from genoviz.analyses.sequences.kmer_repeats import iter_kmer_repeats
 from genoviz.analyses.sequences.pangenome_index import check_paths
 from genoviz.io.files.content import MAX_BYTES_IN_MEMORY
 from genoviz.io.sequences.fm_index import is_fm_index
-from genoviz_app.opening.files import (
-    FileCache,
-    OpenGraph,
-    OpeningProgress,
-)
+from genoviz_app.opening.files import FileCache, OpeningProgress
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.opening.index_data import BuiltIndex, iter_build_file, iter_build_graph
 from genoviz_app.opening.memory import sequences_bytes
-from genoviz_app.opening.opening_files import OpeningFile, Tab
+from genoviz_app.opening.opening_files import OpeningFile
 from genoviz_app.server.jobs import JobPool
 from genoviz_app.server.right_of_way import CORES
+from genoviz_app.server.tab import Tab
 
 N_KEPT_INDEXES = 3
 GRAPH_SOURCE = "graph"

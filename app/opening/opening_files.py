@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import param
 
@@ -15,36 +15,7 @@ from genoviz_app.opening.files import (
     iter_open_source,
 )
 from genoviz_app.server.jobs import FILES, Job, JobPool, JobState, describe_problem
-
-
-class Tab(Protocol):
-    """The tab that opens files: it runs the jobs and reports problems."""
-
-    problem: str
-
-    @property
-    def folders(self) -> tuple[Path, ...]:
-        """If not empty, only files below these folders can be opened."""
-
-    def submit(
-        self,
-        steps: Iterator[Any],
-        *,
-        title: str,
-        pool: JobPool = ...,
-        follow: Callable[[Job], None] | None = None,
-        about: str = "",
-    ) -> Job:
-        """Run a generator as a job; it is cancelled when the tab closes."""
-
-    def upload_path(self, name: str) -> Path:
-        """Return the path where an uploaded file is kept until the tab closes."""
-
-    def complain(self, sentence: str) -> None:
-        """Report a problem, in addition to earlier ones, each once."""
-
-    def forget_problem(self) -> None:
-        """Clear the reported problems before a new action."""
+from genoviz_app.server.tab import Tab
 
 
 class OpeningFiles(param.Parameterized):

@@ -16,9 +16,10 @@ from genoviz_app.opening.files import (
     OpeningProgress,
 )
 from genoviz_app.opening.memory import track_bytes
-from genoviz_app.opening.opening_files import OpeningFiles, Tab
+from genoviz_app.opening.opening_files import OpeningFiles
 from genoviz_app.opening.track_data import TrackData, iter_read_track
 from genoviz_app.server.jobs import Job
+from genoviz_app.server.tab import Tab
 
 N_KEPT_TRACKS = 12
 

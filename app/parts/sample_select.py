@@ -161,7 +161,7 @@ class ChromosomeTable(JSComponent):
             visible=False, description="All chromosomes: close this one, and show the genome",
             margin=(3, 8, 8, 4),
         )  # fmt: skip
-        self.leave_button.on_click(lambda _: session.leave_graph())
+        self.leave_button.on_click(lambda _: session.graphs.close())
         self._looking = Question(session, "new layouts", self._on_looked)
         self._pictures: dict[str, str] = {}
         self._is_known = self._was_asked = self._reads = False
@@ -187,7 +187,7 @@ class ChromosomeTable(JSComponent):
                 panel.visible = not is_shown
         if self.visible != is_shown:
             self.visible = is_shown
-        if self.busy and (is_open or not self._session.is_opening):
+        if self.busy and (is_open or not self._session.graphs.is_opening):
             self.busy = ""
         if self.leave_button.visible != is_open:
             self.leave_button.visible = is_open

@@ -64,7 +64,7 @@ class Finder(JSComponent):
         self._text, self._n_answers = "", 0
         self._results: tuple[Found, ...] = ()
         self._awaited: Found | None = None
-        self._awaiting = Watched(session, self._find_awaited, lambda: not session.is_opening)
+        self._awaiting = Watched(session, self._find_awaited, lambda: not session.graphs.is_opening)
         self._finding = Question(session, "find", self._on_found)
         self._suggesting = Question(session, "names that begin so", self._on_suggestions)
         self._looking = Question(session, "what else is at a place", self._show)

@@ -94,7 +94,7 @@ class Openings:
         closed = (each for each in session.chromosomes if str(each.served.path) != source)
         return cls(
             None if opened is None else opened.graph,
-            session.annotations,
+            session.annotation_files.placed,
             tuple(session.tracks.files),
             None if genotypes is None else _with_letter_names(genotypes.genotypes),
             session.highlights.sets,

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot
 from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.generators import last_of
 from genoviz.model import GraphLayout, PangenomeGraph
@@ -45,6 +46,22 @@ class KeptRun:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class KeptLayout:
+    """The snapshot of a run that was last kept for links, or is being kept.
+
+    Attributes
+    ----------
+    snapshot
+        The snapshot; None before the first one.
+    source
+        What links call it; "" until it is kept.
+    """
+
+    snapshot: LayoutSnapshot | None = None
+    source: str = ""
+
+
 class LayoutRuns:
     """The layout of the graph that is open in a tab, for all its pages.
 
@@ -54,8 +71,6 @@ class LayoutRuns:
         The latest runs of the open graph, oldest first.
     choose_colour
         Sets the colouring to a `ColourChoice`; None before there is a picture.
-    source
-        What links call the computed layout that is shown, once it is kept; else "".
     """
 
     def __init__(self, session: Session) -> None:
@@ -64,9 +79,7 @@ class LayoutRuns:
         self._session = session
         self._seen_error: Exception | None = None
         self._unfolds_next = False
-        self.source = ""
-        self._last_kept: Any = None
-        self._is_stopping = False
+        self._kept_layout = KeptLayout()
         ALL_RUNS.add(self)
         session.param.watch(self._on_opened, "opened")
         session.param.watch(self._on_layout, "layout")
@@ -76,30 +89,37 @@ class LayoutRuns:
         """The layout, created when a page first needs it."""
         run = LayoutRun(LayoutSettings(), self._session.submit)
         self._begin(run)
-        run.expect_graph(self._session.awaits_graph)
+        self._session.watched[self] = None
         return run
 
     def unfold_next(self) -> None:
         """Lay out the next opened graph automatically, if it is small."""
         self._unfolds_next = True
 
-    def poll(self) -> None:
+    @property
+    def source(self) -> str:
+        """What links call the computed layout that is shown; "" if it is not kept."""
+        run = vars(self).get("run")
+        kept = self._kept_layout
+        return kept.source if run is not None and kept.snapshot is run.latest else ""
+
+    def look(self) -> None:
         """Process the newest state of the layout; called some twenty times per second."""
         run = self.run
-        run.expect_graph(self._session.awaits_graph)
+        if run.graph is None:
+            run.expect_graph(self._session.awaits_graph)
         run.poll()
-        if run.awaits_layout and not self._session.awaits_layout:  # opening failed
+        if run.awaits_layout and not self._session.graphs.awaits_layout:  # opening failed
             self._begin(run)
         self._keep(run)
         if run.state in (RunState.FINISHED, RunState.STOPPED):
             self._store(run)
-        elif not self._is_stopping:
-            self.source = ""
         if run.error is not None and run.error is not self._seen_error:
             self._session.complain(describe_problem(run.error))
         self._seen_error = run.error
 
     def _on_opened(self, *_events: Any) -> None:
+        self._kept_layout = KeptLayout()
         if "run" in vars(self):
             self._begin(self.run)
 
@@ -108,7 +128,7 @@ class LayoutRuns:
         unfolds = SETTINGS.unfolds or self._unfolds_next
         if opened is not None:
             self._unfolds_next = False
-        awaits_layout = layout is None and self._session.awaits_layout
+        awaits_layout = layout is None and self._session.graphs.awaits_layout
         run.set_graph(None if opened is None else opened.graph, awaits_layout=awaits_layout)
         if layout is not None:
             run.load(layout.layout, layout.stress)
@@ -122,13 +142,13 @@ class LayoutRuns:
     def _store(self, run: LayoutRun) -> None:
         """Keep the result of a run that the user started, so that links can show it."""
         made = run.snapshot
-        if made is None or made is self._last_kept or not self._can_link(run):
+        if made is None or made is self._kept_layout.snapshot or not self._can_link(run):
             return
-        self._last_kept, source = made, new_source()
+        self._kept_layout, source = KeptLayout(made), new_source()
 
         def follow(job: Job) -> None:
-            if job.has_ended and job.snapshot and run.snapshot is made:
-                self.source = source
+            if job.has_ended and job.snapshot and self._kept_layout.snapshot is made:
+                self._kept_layout = KeptLayout(made, source)
 
         steps = iter_keep_layout(source, run.graph, run.layout)
         self._session.submit(steps, title="keeping a layout", pool=FILES, follow=follow)
@@ -148,7 +168,7 @@ class LayoutRuns:
             return False
         source = new_source()
         is_kept = last_of(iter_keep_layout(source, run.graph, latest.layout))
-        self._is_stopping, self.source = True, source if is_kept else ""
+        self._kept_layout = KeptLayout(latest, source if is_kept else "")
         return is_kept
 
     @property

@@ -111,7 +111,7 @@ class Tab:
 
         def is_at_rest() -> bool:
             nonlocal idle_since, n_polls
-            if self._session.is_busy or self._session.is_opening:
+            if self._session.is_busy or self._session.graphs.is_opening:
                 idle_since, n_polls = time.monotonic(), 0
             n_polls += 1
             return n_polls > QUIET_POLLS and time.monotonic() - idle_since > QUIET_SECONDS

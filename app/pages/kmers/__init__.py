@@ -172,7 +172,7 @@ class KmersPage(Page):
         self._look_for_graph()
         if link.sequences != GRAPH_SOURCE:
             self._link = None
-        elif session.opened is not None and not session.is_opening:
+        elif session.opened is not None and not session.graphs.is_opening:
             self._link = None
             index, graph = self.state.index, session.opened.graph
             if index is None or index.built.graph is not graph:
@@ -183,7 +183,7 @@ class KmersPage(Page):
         """Tell whether the graph of a link is still being opened."""
         link = self._link
         is_of_graph = link is not None and link.sequences == GRAPH_SOURCE
-        self.state.is_awaited = is_of_graph and self._session.is_opening
+        self.state.is_awaited = is_of_graph and self._session.graphs.is_opening
 
     def _watch_building(self) -> None:
         """Show the progress of the first index if it is slow to build."""

@@ -255,7 +255,7 @@ class CutAndKeep:
             self.source.value = next((s for s, is_there in has.items() if is_there), REGION)
 
     def _offer_places(self) -> None:
-        placed = self._session.annotations
+        placed = self._session.annotation_files.placed
         places = range(min(len(placed), MAX_LISTED_PLACES)) if placed is not None else ()
         options = {_place_title(placed, place): place for place in places}
         self.place.param.update(options=options, value=next(iter(options.values()), None))
@@ -289,7 +289,7 @@ class CutAndKeep:
         if source == SEEN:
             subject = (picture.viewport, self._view.run.version)
             return subject, picture.viewport and (lambda: _seen_nodes(picture))
-        placed, place = session.annotations, self.place.value
+        placed, place = session.annotation_files.placed, self.place.value
         if placed is None or place is None:
             return None, None
         return (id(placed), place), lambda: placed.nodes(place)

@@ -195,11 +195,11 @@ class PangenomePage(Page):
 
     def _show_nothing(self) -> None:
         """Show instructions while no graph is open or being opened."""
-        session, awaits_graph = self._session, self._session.awaits_graph
-        if session.opened is None and awaits_graph != self._awaits_graph:
+        session, awaited = self._session, self._awaits_graph
+        self._awaits_graph = session.opened is None and session.awaits_graph
+        if session.opened is None and self._awaits_graph != awaited:
             self.dock.set_graph(None)  # its panels say whether one is being opened
-        self._awaits_graph = awaits_graph
-        is_empty = self.is_complete and session.opened is None and not session.is_opening
+        is_empty = self.is_complete and session.opened is None and not session.graphs.is_opening
         if self.chromosomes is not None:
             self.chromosomes.stand_for([self.view.panel, self.dock.panel], is_empty)
         elif self.nothing.visible != is_empty:
@@ -212,7 +212,7 @@ class PangenomePage(Page):
     def _show_notices(self) -> None:
         run = self.view.run
         note = run.snapshot.note if run.snapshot is not None else ""
-        opened, placed = self._session.opened, self._session.annotations
+        opened, placed = self._session.opened, self._session.annotation_files.placed
         notes = opened.graph.notes if opened is not None else ()
         if placed is not None:
             notes = (*notes, *placed.annotations.notes, *placed.notes)
@@ -245,7 +245,7 @@ class PangenomePage(Page):
             self.view.fit()
 
     def _on_annotations(self, *_events: Any) -> None:
-        self.view.bar.colours.set_annotations(self._session.annotations)
+        self.view.bar.colours.set_annotations(self._session.annotation_files.placed)
 
     def _name(self) -> str:
         opened = self._session.opened
@@ -282,7 +282,7 @@ class LinkFollower:
 
     def _can_apply(self) -> bool:
         is_drawn = None not in (self._view.picture.viewport, self._view.picture.shown)
-        return not self._session.is_opening and (is_drawn or self._session.opened is None)
+        return not self._session.graphs.is_opening and (is_drawn or self._session.opened is None)
 
     def _apply(self) -> None:
         """Apply the link, now that everything is open; report what cannot be applied."""
@@ -338,7 +338,7 @@ class SourcePicker(FilePicker):
 
     def __init__(self, session: Session) -> None:
         super().__init__(
-            OpeningBar(session, session.cancel_opening),
+            OpeningBar(session.graphs, session.graphs.cancel),
             session,
             "Path on the server",
             "/data/graph.gfa.gz",

@@ -66,7 +66,7 @@ class TracksLink:
     def poll(self) -> bool:
         """Apply the link once everything is open; return whether tracks have changed."""
         link = self._waiting
-        if link is None or self._session.is_opening or self._session.tracks.is_opening:
+        if link is None or self._session.graphs.is_opening or self._session.tracks.is_opening:
             return False
         self._waiting = None
         complaints = [*self._follow_depths(link)]

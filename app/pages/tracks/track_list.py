@@ -144,7 +144,7 @@ class TrackList:
                 track.forget()
 
     def _follow_annotations(self) -> None:
-        placed = self._session.annotations
+        placed = self._session.annotation_files.placed
         self._drop(self._annotations)
         self._annotations = None
         self._places.drop()

@@ -11,7 +11,8 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.reading_rules import RULES
-from genoviz_app.opening.files import OpeningProgress, _iter_graph
+from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.opening.graph_files import _iter_graph
 
 
 def end_process(number):

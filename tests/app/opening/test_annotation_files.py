@@ -23,38 +23,38 @@ def files(tmp_path):
 
 def open_and_wait(session, source):
     session.open(str(source))
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
 
 
 def names(session):
-    placed = session.annotations
+    placed = session.annotation_files.placed
     return [placed.annotations.names[row] for row in placed.rows.tolist()]
 
 
 def test_files_are_opened_together_and_closed_one_by_one(session, graph_file, files):
     open_and_wait(session, graph_file)
-    assert session.annotations is None
+    assert session.annotation_files.placed is None
     open_and_wait(session, files[0])
     assert names(session) == ["first", "second"]
-    assert "elsewhere" in " ".join(session.annotations.notes)
+    assert "elsewhere" in " ".join(session.annotation_files.placed.notes)
     open_and_wait(session, files[1])
     opened = session.annotation_files
     assert [file.title for file in opened.files] == ["a.bed", "b.gff3"]
     assert names(session) == ["first", "second", "fourth"]
     assert opened.sources == tuple(map(str, files))
-    assert [str(region) for region in session.annotations.regions] == [
+    assert [str(region) for region in session.annotation_files.placed.regions] == [
         "ref:0-4",
         "ref:4-6",
         "alt:4-10",
     ]
     open_and_wait(session, files[0])
     assert len(session.annotation_files.files) == 2, "a file that is open is read anew"
-    session.close_annotations(session.annotation_files.files[1])
-    poll_until(session.poll, lambda: session.opening is None)
+    session.graphs.close_annotations(session.annotation_files.files[1])
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert names(session) == ["fourth"]
-    session.close_annotations(session.annotation_files.files[0])
-    poll_until(session.poll, lambda: session.opening is None)
-    assert session.annotations is None
+    session.graphs.close_annotations(session.annotation_files.files[0])
+    poll_until(session.poll, lambda: session.graphs.opening is None)
+    assert session.annotation_files.placed is None
 
 
 def test_annotations_need_a_graph_and_another_graph_leaves_them_behind(session, graph_file, files):
@@ -62,18 +62,18 @@ def test_annotations_need_a_graph_and_another_graph_leaves_them_behind(session, 
     assert "open the graph first" in session.problem
     open_and_wait(session, graph_file)
     open_and_wait(session, files[0])
-    assert len(session.annotations) == 2
+    assert len(session.annotation_files.placed) == 2
     open_and_wait(session, "simulated")
-    assert (session.annotations, session.annotation_files.files) == (None, ())
+    assert (session.annotation_files.placed, session.annotation_files.files) == (None, ())
 
 
 def test_an_upload_is_opened_and_a_bad_row_is_one_sentence(session, graph_file):
     open_and_wait(session, graph_file)
     session.open_upload("genes.bed", BED.encode())
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert names(session) == ["first", "second"]
     session.open_upload("bad.bed", b"ref\t0\t4\nref\tten\t20\n")
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert session.problem.startswith("bad.bed, line 2: ")
     assert names(session) == ["first", "second"]
 

@@ -19,9 +19,10 @@ from genoviz.io.files.reading_rules import RULES
 from genoviz.samples import get_sample
 from genoviz_app.opening import apart
 from genoviz_app.opening.apart import READERS, iter_apart
-from genoviz_app.opening.files import GRAPHS, FileCache, _iter_graph
+from genoviz_app.opening.files import FileCache
 from genoviz_app.opening.genome_files import iter_read_genome
 from genoviz_app.opening.genotype_files import _iter_genotypes
+from genoviz_app.opening.graph_files import GRAPHS, _iter_graph
 from genoviz_app.opening.track_data import iter_read_track
 from genoviz_app.session.session import Session
 from tests.app.opening.odd_readers import (
@@ -144,13 +145,13 @@ def test_a_tab_hears_of_a_reader_that_is_killed_while_it_saves(monkeypatch, tmp_
         one = Session()
         one.open(str(path))
         said = []
-        one.param.watch(lambda event: said.append(event.new and event.new.text), "opening")
-        wait_until(lambda: not one.is_opening, one.poll)
+        one.graphs.param.watch(lambda event: said.append(event.new and event.new.text), "opening")
+        wait_until(lambda: not one.graphs.is_opening, one.poll)
     assert "a.gfa: the process that read it was ended by SIGKILL" in one.problem
     assert said[-1] is None
     assert one.opened is None
     one.open(str(path))
-    wait_until(lambda: not one.is_opening, one.poll)
+    wait_until(lambda: not one.graphs.is_opening, one.poll)
     assert one.problem == ""
     assert one.opened.graph.n_nodes == 70_000
     one.close()
@@ -231,7 +232,7 @@ def test_what_the_processes_are_forked_from_has_no_threads_of_libraries():
 
 def test_one_tab_is_told_and_the_other_opens_its_file(monkeypatch, tmp_path):
     """The reader of one tab's file is killed, as by the system when memory is short."""
-    from genoviz_app.opening import files
+    from genoviz_app.opening import graph_files
 
     path = tmp_path / "large.gfa"
     path.write_text("".join(f"S\t{k}\tACGT\n" for k in range(1_000_000)))
@@ -255,10 +256,10 @@ def test_one_tab_is_told_and_the_other_opens_its_file(monkeypatch, tmp_path):
             one.poll()
             other.poll()
 
-        wait_until(lambda: not one.is_opening and not other.is_opening, poll)
+        wait_until(lambda: not one.graphs.is_opening and not other.graphs.is_opening, poll)
         assert "large.gfa: the process that read it was ended by SIGKILL" in one.problem
         assert other.opened.graph.n_nodes > 0
-        assert files.GRAPHS._being_read == set()
+        assert graph_files.GRAPHS._being_read == set()
         assert len(begun) == 1
         assert threading.active_count() < 50
     finally:

@@ -95,7 +95,8 @@ for n_steps in range(1, 4):
 """
 
 GFA = """
-from genoviz_app.opening.files import iter_open_file, iter_open_source
+from genoviz_app.opening.files import iter_open_source
+from genoviz_app.opening.graph_files import iter_open_graph
 n = 60_000
 text = "".join(f"S\\t{k}\\tACGTACGT\\n" for k in range(n))
 text += "P\\tp\\t" + ",".join(f"{k}+" for k in range(n)) + "\\t*\\n"
@@ -103,7 +104,7 @@ path = folder / "srv.gfa"
 ended = set()
 for n_steps in range(1, 12):
     path.write_text(text)
-    steps = iter_open_source(str(path), (), iter_open_file)
+    steps = iter_open_source(str(path), (), iter_open_graph)
     progress = list(islice(steps, n_steps))
     cut(path, 5000)
     try:

@@ -18,7 +18,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.io.graph.gfa_writer import write_gfa
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.opening.files import GRAPHS
+from genoviz_app.opening.graph_files import GRAPHS
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
 from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.opening.served_files import ServedGraph, group_files
@@ -213,11 +213,11 @@ def test_the_header_finds_in_all_chromosomes(dashboard):
     finder._handle_msg({"act": "choose", "row": 1})
     poll_until(dashboard.poll, lambda: str(session.region) == "REFA#0#chrX:4-9")
     # Where nothing is open, what means one chromosome opens it.
-    session.leave_graph()
+    session.graphs.close()
     finder.find("REFA#0#chr2")
     poll_until(dashboard.poll, lambda: session.opened is not None)
     assert Path(session.opened.source).name == "chr2.gfa"
-    session.leave_graph()
+    session.graphs.close()
     finder.find("chr77")
     poll_until(dashboard.poll, lambda: session.problem)
     assert "Nothing that is open is called 'chr77'" in session.problem
@@ -252,7 +252,7 @@ def test_the_stress_of_a_chromosome_is_that_of_its_record(dashboard, monkeypatch
         else:
             assert stress.mean == 0.5
             assert say_terms(stress).startswith("Mean of 9 sampled terms")
-        session.leave_graph()
+        session.graphs.close()
     assert sampled == ["REFA#0#chr10"]
 
 
@@ -260,7 +260,7 @@ def test_a_chromosome_is_kept_until_the_next_and_then_its_memory_is_free(dashboa
     session, table = dashboard.session, dashboard.page.chromosomes
     poll_until(dashboard.poll, lambda: table.rows)
     table._handle_msg({"act": "open", "name": "chr11"})
-    assert not session.is_opening, "there is none of that name"
+    assert not session.graphs.is_opening, "there is none of that name"
     table._handle_msg({"act": "open", "name": "chr10"})
     assert table.busy == "chr10"
     poll_until(dashboard.poll, lambda: session.layout is not None)

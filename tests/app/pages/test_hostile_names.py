@@ -161,7 +161,7 @@ def said(tmp_path_factory):
             look,
             lambda: (
                 (
-                    (session.opened and session.tracks.files and not session.is_opening)
+                    (session.opened and session.tracks.files and not session.graphs.is_opening)
                     and (session.indexes.opened and session.genotypes.opened)
                     and session.genotypes.phenotypes
                 )
@@ -204,7 +204,7 @@ def test_names_of_groups_uploads_links_and_people_are_texts(name):
     try:
         dashboard.open_first()
         session = dashboard.session
-        poll_until(dashboard.poll, lambda: session.problem and not session.is_opening)
+        poll_until(dashboard.poll, lambda: session.problem and not session.graphs.is_opening)
         session.open_upload(f"{name}.exe", b"")
         session.waiting = f"waiting for other jobs of the group {name}"
         seen = set(shown_on(dashboard))

@@ -229,7 +229,7 @@ def test_the_sample_field_shows_what_is_open_and_opens_nothing_by_itself(dashboa
     poll_until(dashboard.poll, lambda: dashboard.session.opened.title == "small.gfa")
     assert field.groups["Open"] == {"small.gfa": str(graph_file)}
     assert field.value == str(graph_file)
-    assert dashboard.session.opening is None
+    assert dashboard.session.graphs.opening is None
     dashboard.session.open("/nowhere.gfa")
     poll_until(dashboard.poll, lambda: dashboard.session.problem)
     assert field.value == str(graph_file)

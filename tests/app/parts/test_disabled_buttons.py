@@ -50,7 +50,7 @@ def test_every_disabled_button_says_why(slug, monkeypatch):
     dashboard.poll()
     assert silent_ones(page) == []
     page.try_example()
-    files = (session, session.tracks, session.indexes, session.genomes, session.genotypes)
+    files = (session.graphs, session.tracks, session.indexes, session.genomes, session.genotypes)
     poll_until(dashboard.poll, lambda: not any(each.is_opening for each in files))
     for _ in range(3):
         dashboard.poll()

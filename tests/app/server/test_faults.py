@@ -31,7 +31,7 @@ from genoviz.errors import BackendError, GenovizError
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
 from genoviz_app.opening.apart import READERS, iter_apart
-from genoviz_app.opening.files import _iter_graph
+from genoviz_app.opening.graph_files import _iter_graph
 from genoviz_app.server.jobs import JobPool, describe_problem
 from genoviz_app.server.people import COOKIE, People
 from genoviz_app.server.serving import STOPPING

@@ -17,8 +17,9 @@ from genoviz.backend import limit_gpu_memory
 from genoviz.cli.main import main
 from genoviz.errors import FileFormatError
 from genoviz.io.sequences.reader import read_sequences
-from genoviz_app.opening.files import FileCache, OpenGraph, iter_open_file
+from genoviz_app.opening.files import FileCache
 from genoviz_app.opening.genome_files import Genome, OpenGenome
+from genoviz_app.opening.graph_files import OpenGraph, iter_open_graph
 from genoviz_app.opening.memory import MEMORY
 from genoviz_app.pages.offtargets.search.query import OffTargetQuery, Pam, parse_guides
 from genoviz_app.pages.offtargets.search.words import left_out_words
@@ -192,12 +193,16 @@ def graphs(tmp_path, monkeypatch):
     gc.collect()
     monkeypatch.setattr(MEMORY, "total", 10 * GB)
     monkeypatch.setattr(MEMORY, "_claims", set())
-    monkeypatch.setattr("genoviz_app.opening.files.GRAPHS._estimate", lambda _path: 600_000_000)
+    monkeypatch.setattr(
+        "genoviz_app.opening.graph_files.GRAPHS._estimate", lambda _path: 600_000_000
+    )
     for name in ("a", "b"):
         (tmp_path / f"{name}.gfa").write_text(f"S\t{name}\tACGT\n")
 
     def open_graph(tab, name, pool):
-        job = tab.submit(iter_open_file(tmp_path / f"{name}.gfa", title=name), title="x", pool=pool)
+        job = tab.submit(
+            iter_open_graph(tmp_path / f"{name}.gfa", title=name), title="x", pool=pool
+        )
         assert job.wait(PATIENCE)
         if job.error is not None:
             raise job.error

@@ -13,9 +13,9 @@ import pytest
 from genoviz_app.parts.file_button import WRITERS, hand_over, iter_content
 from genoviz_app.parts.questions import Question
 from genoviz_app.server import jobs
+from genoviz_app.server import tab as tab_module
 from genoviz_app.server.jobs import FILES, N_FILE_THREADS, JobPool, JobState
 from genoviz_app.server.serving import StatusHandler
-from genoviz_app.session import session as session_module
 from genoviz_app.session.session import Session
 from tests.waiting import PATIENCE, wait_until
 
@@ -207,7 +207,7 @@ def test_a_tab_says_for_how_many_others_it_waits(make_session, crowd, monkeypatc
 def test_a_tab_tells_for_whom_it_waits_once_a_second(make_session, monkeypatch):
     """Jobs of several tabs take turns: for how many others one waits changes at every slice."""
     session, told, now = make_session(), [], 0.0
-    monkeypatch.setattr(session_module, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(tab_module, "time", SimpleNamespace(monotonic=lambda: now))
     session.param.watch(lambda event: told.append((now, event.new)), "waiting")
     for step in range(100):
         now = step / 25

@@ -14,6 +14,7 @@ from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import Intervals, PathRegion
 from genoviz.model.genotypes.genotypes import VariantTable
 from genoviz_app.dashboard import Dashboard
+from genoviz_app.opening.companions import OpenAnnotations
 from genoviz_app.opening.track_data import TrackData, TrackKind
 from genoviz_app.opening.track_features import FeatureTable
 from genoviz_app.pages.genotypes.association.snp_facts import variants_highlight
@@ -113,7 +114,7 @@ def test_a_snp_on_plinks_chromosome_23_is_on_the_x_of_a_track(there):
     track = SimpleNamespace(data=TrackData(TrackKind.READS, intervals))
     genotypes = SimpleNamespace(variants=replace(there.variants, contigs=("23",)), n_autosomes=None)
     session = SimpleNamespace(
-        opened=None, annotations=None, chromosomes=(),
+        opened=None, annotation_files=OpenAnnotations(), chromosomes=(),
         genotypes=SimpleNamespace(opened=SimpleNamespace(genotypes=genotypes)),
         tracks=SimpleNamespace(files=[track]), highlights=SimpleNamespace(sets=()),
     )  # fmt: skip

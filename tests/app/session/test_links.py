@@ -13,13 +13,13 @@ from genoviz.io.graph.lay import write_lay
 from genoviz.model import GraphLayout, PathRegion
 from genoviz.samples import get_sample
 from genoviz_app.dashboard import NO_GRAPH_OF_LINK, Dashboard
+from genoviz_app.opening import graph_files
 from genoviz_app.opening.companions import iter_open_layout
 from genoviz_app.opening.files import OpeningProgress
+from genoviz_app.server.tab import MAX_SENTENCE
 from genoviz_app.session import lit_links
-from genoviz_app.session import session as session_module
 from genoviz_app.session.layout_run import RunState
 from genoviz_app.session.lit_links import write_lit
-from genoviz_app.session.session import MAX_SENTENCE
 from tests.app.conftest import GFA, poll_until
 
 KMER = "GGTTT"  # once in alt, and nowhere in ref
@@ -93,7 +93,7 @@ def test_the_region_of_a_link_stays_when_its_graph_is_open(open_tab, page):
     assert "at=alt:3-9" in tab._link()
     other = open_tab(page=page, at="chr9:3-9")
     poll_until(
-        other.poll, lambda: other.session.opened is not None and not other.session.is_opening
+        other.poll, lambda: other.session.opened is not None and not other.session.graphs.is_opening
     )
     assert ("chr9" in other.session.problem) == (page == "pangenome")
 
@@ -221,7 +221,7 @@ def test_nothing_is_shown_of_a_graph_before_its_layout_is_there(
             yield OpeningProgress("waits")
         yield from iter_open_layout(*arguments, **named)
 
-    monkeypatch.setattr(session_module, "iter_open_layout", iter_open)
+    monkeypatch.setattr(graph_files, "iter_open_layout", iter_open)
     tab = open_tab(layout=layout)
     session, picture = tab.session, tab.page.view.picture
     poll_until(tab.poll, lambda: session.opened is not None)

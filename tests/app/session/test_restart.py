@@ -86,7 +86,7 @@ def open_graph(query):
     dashboard = Dashboard(query)
     dashboard.open_first()
     session = dashboard.session
-    poll_until(dashboard.poll, lambda: session.opened and not session.is_opening)
+    poll_until(dashboard.poll, lambda: session.opened and not session.graphs.is_opening)
     return dashboard
 
 

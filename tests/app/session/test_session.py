@@ -14,7 +14,8 @@ import pytest
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.graph.layout_files import write_layout
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.opening.files import GraphCache, check_path
+from genoviz_app.opening.files import FileCache, check_path
+from genoviz_app.opening.graph_files import _iter_graph
 from genoviz_app.opening.served_files import ServedGraph, group_files
 from genoviz_app.server.jobs import JobState, describe_problem
 from genoviz_app.session.address import Region
@@ -27,7 +28,7 @@ from tests.waiting import PATIENCE
 
 def open_and_wait(session, source):
     session.open(source)
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
 
 
 def test_a_file_is_opened_by_path(session, graph_file):
@@ -70,10 +71,10 @@ def test_opening_another_graph_forgets_region_and_picked_nodes(session, graph_fi
 
 def test_a_region_of_a_link_is_shown_once_its_graph_is_open(session, graph_file):
     session.open(str(graph_file), region=Region("alt", 2, 9))
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert session.region == Region("alt", 2, 9)
     session.open(str(graph_file), region=Region("chr1", 2, 9))
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert session.region is None
     assert "no path or contig is named 'chr1'; the graph has ref, alt" in session.problem
 
@@ -81,7 +82,7 @@ def test_a_region_of_a_link_is_shown_once_its_graph_is_open(session, graph_file)
 def test_a_region_of_a_link_may_be_on_the_contig_of_a_path(session, tmp_path):
     (tmp_path / "part.gfa").write_text("S\ta\tACGTACG\nP\ts#1#chr6:100-107\ta+\t*\n")
     session.open(str(tmp_path / "part.gfa"), region=Region("chr6", 102, 105))
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert session.region == Region("s#1#chr6:100-107", 2, 5)
 
 
@@ -154,7 +155,7 @@ def test_beyond_the_allowed_folders_nothing_is_opened(tmp_path, graph_file):
 
 def test_an_upload_is_opened_and_removed_with_the_tab(session):
     session.open_upload("../mine.gfa", GFA.encode())
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert (session.opened.title, session.opened.source) == ("mine.gfa", "")
     folder = session.upload_path("")
     assert [path.name for path in folder.iterdir()] == ["mine.gfa"]
@@ -190,7 +191,7 @@ def test_a_table_is_not_read_as_a_graph(session, tmp_path):
     session.complain("An earlier problem of the link.")
     with session.following():
         session.open(str(tmp_path / "traits.CSV"))
-    assert not session.is_opening
+    assert not session.graphs.is_opening
     first, second = session.problem.splitlines()
     assert first == "An earlier problem of the link."
     assert second.startswith("traits.CSV was not opened: a table of traits is opened on the Geno")
@@ -237,11 +238,11 @@ def test_what_belongs_to_a_graph_that_cannot_be_opened_is_not_put_on_another(
     layout = tmp_path / "bad.lay"
     write_layout(GraphLayout(np.zeros((5, 2, 2))), layout)
     session.open(str(bad), companions=(str(layout), str(genes)))
-    poll_until(session.poll, lambda: not session.is_opening)
+    poll_until(session.poll, lambda: not session.graphs.is_opening)
     assert session.problem.startswith("bad.gfa, line 1: ")
     assert "5 nodes" not in session.problem
     assert session.opened.title == "small.gfa"
-    assert session.annotations is None
+    assert session.annotation_files.placed is None
 
 
 def test_all_that_is_wrong_with_what_belongs_to_a_graph_is_said(session, graph_file, tmp_path):
@@ -249,7 +250,7 @@ def test_all_that_is_wrong_with_what_belongs_to_a_graph_is_said(session, graph_f
     write_layout(GraphLayout(np.zeros((5, 2, 2))), layout)
     genes.write_text("ref\tx\t4\tgene\n")
     session.open(str(graph_file), companions=(str(layout), str(genes)))
-    poll_until(session.poll, lambda: not session.is_opening)
+    poll_until(session.poll, lambda: not session.graphs.is_opening)
     assert "lays out 5 nodes, but the graph has 4" in session.problem
     assert "bad.bed, line 1: " in session.problem
 
@@ -261,19 +262,19 @@ def test_annotations_of_several_files_are_one_and_each_can_be_taken_away(
     genes.write_text("ref\t1\t5\tG1\nalt\t0\t3\tG2\n")
     repeats.write_text("ref\t2\t4\tR1\nchr9\t0\t3\tR2\n")
     open_and_wait(session, str(graph_file))
-    assert session.annotations is None
+    assert session.annotation_files.placed is None
     open_and_wait(session, str(genes))
     open_and_wait(session, str(repeats))
     open_and_wait(session, str(repeats))
     files = session.annotation_files.files
     assert [file.title for file in files] == ["genes.bed", "repeats.bed"]
-    placed = session.annotations
+    placed = session.annotation_files.placed
     assert [placed.annotations.names[row] for row in placed.rows] == ["G1", "G2", "R1"]
     assert any("chr9" in note for note in placed.notes)
-    session.close_annotations(files[0])
-    poll_until(session.poll, lambda: session.opening is None)
+    session.graphs.close_annotations(files[0])
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert session.annotation_files.sources == (str(repeats),)
-    assert len(session.annotations) == 1
+    assert len(session.annotation_files.placed) == 1
 
 
 def test_a_layout_without_its_graph_or_of_another_is_one_sentence(session, graph_file, tmp_path):
@@ -283,7 +284,7 @@ def test_a_layout_without_its_graph_or_of_another_is_one_sentence(session, graph
     assert session.problem == "five.lay holds the layout of a graph; open the graph first."
     open_and_wait(session, str(graph_file))
     session.open_upload("mine.lay", path.read_bytes())
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     assert "lays out 5 nodes, but the graph has 4" in session.problem
     assert session.opened.title == "small.gfa"
 
@@ -312,7 +313,7 @@ def test_closing_a_tab_cancels_its_jobs():
 
 
 def test_a_file_that_two_tabs_open_at_once_is_read_once(graph_file):
-    cache = GraphCache()
+    cache = FileCache(_iter_graph, 4)
     first, second = cache.iter_read(graph_file), cache.iter_read(graph_file)
     assert next(first) is not None
     assert next(second) is None, "the second waits while the first reads"
@@ -321,7 +322,7 @@ def test_a_file_that_two_tabs_open_at_once_is_read_once(graph_file):
 
 
 def test_when_the_reading_tab_closes_the_waiting_one_reads(graph_file):
-    cache = GraphCache()
+    cache = FileCache(_iter_graph, 4)
     first, second = cache.iter_read(graph_file), cache.iter_read(graph_file)
     next(first)
     assert next(second) is None
@@ -330,7 +331,7 @@ def test_when_the_reading_tab_closes_the_waiting_one_reads(graph_file):
 
 
 def test_only_the_last_graphs_are_kept(tmp_path):
-    cache = GraphCache(n_kept=2)
+    cache = FileCache(_iter_graph, 2)
     for name in "abc":
         path = tmp_path / f"{name}.gfa"
         path.write_text(GFA)

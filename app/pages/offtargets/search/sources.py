@@ -47,7 +47,9 @@ class GraphSource:
         self._state, self._is_following = state, False
         session = state.session
         self._linked = Watched(
-            session, self._on_linked, lambda: session.opened is not None and not session.is_opening
+            session,
+            self._on_linked,
+            lambda: session.opened is not None and not session.graphs.is_opening,
         )
         self.button = pmui.Button(
             label=TAKE,

@@ -155,12 +155,12 @@ class AnnotationList:
 
     def _on_upload(self, event: Any) -> None:
         if event.new:
-            self._session.queue_uploads(event.new)
+            self._session.graphs.queue_uploads(event.new)
             self.upload.value = {}  # queued by now; the field would keep a copy in memory
 
     def _show(self) -> None:
         """Show the open files, and request their rows."""
-        opened, placed = self._session.annotation_files, self._session.annotations
+        opened, placed = self._session.annotation_files, self._session.annotation_files.placed
         self._rows.drop()
         self._chosen = None
         self.labels.disabled = self.colours.disabled = placed is None
@@ -180,7 +180,7 @@ class AnnotationList:
             icon="close", size="14px", margin=0, color="default",
             description=f"Take {file.title} away",
         )  # fmt: skip
-        close.on_click(lambda _: self._session.close_annotations(file))
+        close.on_click(lambda _: self._session.graphs.close_annotations(file))
         title = plain_text(f"{file.title} ({len(file.annotations):,})")
         text = pmui.Typography(title, variant="caption", margin=(4, 0, 0, 0))
         return pmui.Row(text, close, margin=(0, 8, 0, 0))
@@ -189,7 +189,7 @@ class AnnotationList:
         self.table.show(rows)
 
     def _show_labels(self) -> None:
-        placed = self._session.annotations
+        placed = self._session.annotation_files.placed
         self._names.drop()
         if placed is not None and self.labels.value:
             self._names.ask(labels_of, placed)
@@ -207,7 +207,7 @@ class AnnotationList:
     def _on_row(self, row: int) -> None:
         """Make a position the region, and show it in the layout."""
         if self._choose(row):
-            self._nodes.ask(self._session.annotations.nodes, row)
+            self._nodes.ask(self._session.annotation_files.placed.nodes, row)
 
     def _on_label(self, place: int) -> None:
         """Make a position the region, and show it in the list; the picture stays where it is."""
@@ -216,7 +216,7 @@ class AnnotationList:
 
     def _choose(self, place: int) -> bool:
         """Make a position the region; return whether it exists."""
-        placed = self._session.annotations
+        placed = self._session.annotation_files.placed
         if placed is None or not 0 <= place < len(placed):
             return False
         start, end = int(placed.starts[place]), int(placed.ends[place])
@@ -226,7 +226,7 @@ class AnnotationList:
 
     def _lit(self) -> Highlight:
         """Return all positions of the selected annotation as a highlight."""
-        placed, row = self._session.annotations, self._chosen
+        placed, row = self._session.annotation_files.placed, self._chosen
         if placed is None or row is None or row >= len(placed):
             raise ParameterError("no annotation is chosen; click one in the table")
         name = annotation_name(placed, placed.rows[row])

@@ -210,11 +210,11 @@ class PathView:
             self.track.show(None)
             self._say()
         else:
-            self._contents.ask(read_path, graph, name, self._session.annotations)
+            self._contents.ask(read_path, graph, name, self._session.annotation_files.placed)
 
     def _on_annotations(self, _event: Any) -> None:
         """Show new annotations; if this path has none, switch to the path with the most."""
-        placed, name = self._session.annotations, self.path.value
+        placed, name = self._session.annotation_files.placed, self.path.value
         if placed is not None and len(placed) and self._session.region is None and name:
             counts = np.bincount(placed.paths, minlength=self._graph.n_paths)
             if counts[self._graph.find_path(name)] == 0:

@@ -245,7 +245,7 @@ class Navigation:
                 find=self._find,
             )
         except ParameterError as error:
-            if not (self._session.is_opening or self._session.tracks.is_opening):
+            if not (self._session.graphs.is_opening or self._session.tracks.is_opening):
                 text, self._asked = self._asked, ""
                 self._choose_or_complain(text, error)
             return

@@ -22,7 +22,7 @@ from genoviz.io.sequences.gvfm_file import ArrayFile
 from genoviz.model import PathRegion
 from genoviz.samples import get_sample
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.opening.files import OpenGraph
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.opening.index_data import BlockSizes, BuildReport
 from genoviz_app.opening.index_files import _iter_open_graph
 from genoviz_app.pages.kmers import KmersPage

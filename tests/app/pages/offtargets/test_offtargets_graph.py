@@ -26,8 +26,8 @@ from genoviz.errors import GenovizError
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.model import PathRegion
 from genoviz_app.opening.companions import AnnotationFile
-from genoviz_app.opening.files import OpenGraph
 from genoviz_app.opening.genome_files import Genome, OpenGenome
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.pages.offtargets import OffTargetsPage
 from genoviz_app.pages.offtargets.hits.card import (
     MAX_LISTED,

@@ -32,7 +32,7 @@ def listed(session, graph_file, tmp_path):
     (tmp_path / "a.bed").write_text(BED)
     (tmp_path / "b.bed").write_text("ref\t0\t7\twhole\n")
     session.open(str(graph_file))
-    poll_until(session.poll, lambda: session.opening is None)
+    poll_until(session.poll, lambda: session.graphs.opening is None)
     view = LayoutView(submit=session.submit)
     panel = AnnotationList(session, view)
     view.set_graph(session.opened.graph)
@@ -71,8 +71,8 @@ def test_a_file_is_added_listed_labelled_and_taken_away(listed):
     ]
     panel.labels.value = False
     assert listed.view.picture.notes.labels == ()
-    listed.session.close_annotations(listed.session.annotation_files.files[0])
-    poll_until(listed.poll, lambda: listed.session.annotations is None)
+    listed.session.graphs.close_annotations(listed.session.annotation_files.files[0])
+    poll_until(listed.poll, lambda: listed.session.annotation_files.placed is None)
     assert names(listed) == []
 
 
@@ -110,8 +110,8 @@ def test_a_row_becomes_the_region_and_is_shown(listed, monkeypatch):
 def test_the_switch_and_the_field_for_colours_agree(listed):
     panel, bar = listed.panel, listed.view.bar.colours
     panel.open_file(str(listed.folder / "a.bed"))
-    poll_until(listed.poll, lambda: listed.session.annotations is not None)
-    bar.set_annotations(listed.session.annotations)
+    poll_until(listed.poll, lambda: listed.session.annotation_files.placed is not None)
+    bar.set_annotations(listed.session.annotation_files.placed)
     panel.colours.value = True
     assert listed.view.picture.choice.mode == "annotation"
     bar.mode.value = "length"

@@ -25,7 +25,7 @@ def kept(session, graph_file, tmp_path):
     (tmp_path / "a.bed").write_text(BED)
     for source in (graph_file, tmp_path / "a.bed"):
         session.open(str(source))
-        poll_until(session.poll, lambda: session.opening is None)
+        poll_until(session.poll, lambda: session.graphs.opening is None)
     view = LayoutView(submit=session.submit)
     panel = CutAndKeep(session, view)
     graph = session.opened.graph

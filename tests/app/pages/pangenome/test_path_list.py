@@ -9,7 +9,7 @@ from genoviz.analyses.graph.picture.colouring import ColourChoice
 from genoviz.analyses.graph.picture.palettes import DARK
 from genoviz.io.graph.gfa import read_gfa
 from genoviz.model import ByteStrings, PangenomeGraph
-from genoviz_app.opening.files import OpenGraph
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.pages.pangenome.layout_view import LayoutView
 from genoviz_app.pages.pangenome.paths.listing import PathList
 from tests.app.conftest import poll_until

@@ -10,7 +10,7 @@ import pytest
 from genoviz.errors import ParameterError
 from genoviz.io.intervals.intervals import read_intervals
 from genoviz.model import PathRegion
-from genoviz_app.opening.files import OpenGraph
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.opening.track_data import TrackKind
 from genoviz_app.pages.tracks import TracksPage
 from genoviz_app.pages.tracks.counting.path_depths import PathSet

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from genoviz.analyses.graph.query.path_depth import path_depth_along
 from genoviz.errors import ParameterError
 from genoviz.model import Intervals, PathRegion
-from genoviz_app.opening.files import OpenGraph
+from genoviz_app.opening.graph_files import OpenGraph
 from genoviz_app.opening.track_data import TrackKind, prepare
 from genoviz_app.opening.track_files import TrackFile
 from genoviz_app.pages.tracks import TracksPage
