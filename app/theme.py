@@ -128,7 +128,7 @@ CHART_THEME = {
 UNFINISHED_VIEWS = {
     name: "data:text/javascript;base64," + b64encode(script.read_bytes()).decode()
     for name in (
-        "native_modules", "calm_layouts", "late_children", "unfinished_figures",
+        "native_modules", "calm_layouts", "late_changes", "unfinished_figures",
         "unfinished_tables", "quick_uploads", "submit_keys", "page_switch", "window_ways",
         "disabled_buttons", "select_menus",
     )

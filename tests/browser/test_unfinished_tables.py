@@ -248,3 +248,46 @@ def test_children_of_a_column_that_come_late_or_come_back_are_shown(visit):
         [0],
     ]
     assert visit.errors == []
+
+
+# The label of a field, on the page and in its model, after two changes: the second one comes when
+# the first is drawn and its effects have not run.
+CHANGE_TWICE = """async () => {
+  const find = (view) => view.model.data?.attributes?.label === "Path on the server"
+    ? view : (view.child_views ?? []).map(find).find((each) => each)
+  const view = Bokeh.index.roots.map(find).find((each) => each)
+  const {data} = view.model, before = data.label
+  const shown = () => view.shadow_el.querySelector("label").textContent
+  const until = async (condition) => {
+    for (let i = 0; !condition() && i < 1200; i += 1) {
+      await new Promise((then) => setTimeout(then, 50))
+    }
+  }
+  const sent = []
+  const hear = () => sent.push(data.label)
+  data.properties.label.change.connect(hear)
+  const observer = new MutationObserver(() => {
+    if (shown() !== "first") return
+    observer.disconnect()
+    data.setv({label: "second"}, {sync: false})
+  })
+  observer.observe(view.shadow_el, {subtree: true, childList: true, characterData: true})
+  data.setv({label: "first"}, {sync: false})
+  await until(() => sent.length > 1 && shown() === "second")
+  const found = [shown(), data.label, ...sent]
+  data.properties.label.change.disconnect(hear)
+  data.setv({label: before}, {sync: false})
+  await until(() => shown() === before)
+  return found
+}"""
+
+
+def test_a_change_is_not_undone_by_an_older_one(visit):
+    visit.show_tab("Server")
+    visit.until(lambda: visit.page.get_by_label("Path on the server").count() > 0, LONGEST_TRY)
+    try:
+        found = visit.page.evaluate(CHANGE_TWICE)
+    finally:
+        visit.show_tab("Samples")
+    assert found == ["second", "second", "first", "second"]
+    assert visit.errors == []

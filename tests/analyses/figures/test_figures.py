@@ -22,8 +22,9 @@ from genoviz.analyses.figures import (
 )
 from genoviz.analyses.figures.graph import _is_left_free
 from genoviz.analyses.figures.label_parts import legend_parts, round_length
-from genoviz.analyses.figures.parts import Ramp, Text, clip_text, text_width, wrap_widths
+from genoviz.analyses.figures.parts import Box, Line, Ramp, Text, clip_text, text_width, wrap_widths
 from genoviz.analyses.figures.png import curve_points
+from genoviz.analyses.figures.vector import parts_svg
 from genoviz.analyses.graph.picture.colouring import ColourChoice, make_colouring
 from genoviz.analyses.graph.picture.drawing import LayoutDrawing, Picture
 from genoviz.analyses.graph.picture.fold import Fold
@@ -189,6 +190,28 @@ def test_labels_stand_beside_their_nodes_and_not_over_each_other(graph):
     assert abs(texts["first"].x - 4 * 60) < 5
     assert abs(texts["first"].y - (200 - 4 * 45)) < 30
     assert abs(texts["second"].y - texts["first"].y) > texts["first"].size
+
+
+def test_an_svg_has_each_part_at_its_place():
+    colours = tuple(f"#0000{k:02x}" for k in range(20))
+    parts = [
+        Line(1, 2, 3, 4.5, 0.75, "#ff0000"),
+        Box(5, 6, 7, 8, "#00ff00"),
+        Ramp(9, 10, 11, 12, colours),
+        Text(13, 14, "a < b", 15, "#000000", "end", halo="#ffffff"),
+    ]
+    line, box, gradient, ramp, text = ElementTree.fromstring(parts_svg(parts))
+    assert line.attrib == {"stroke": "#ff0000", "stroke-width": "0.75", "d": "M1.00 2.00L3.00 4.50"}
+    places = {"x": "5.00", "y": "6.00", "width": "7.00", "height": "8.00", "fill": "#00ff00"}
+    assert box.attrib == places
+    assert ramp.attrib["fill"] == f"url(#{gradient.attrib['id']})"
+    stops = {stop.attrib["stop-color"]: float(stop.attrib["offset"]) for stop in gradient}
+    assert {colours[0], colours[-1]} < set(stops)
+    for colour, offset in stops.items():
+        assert offset == pytest.approx(colours.index(colour) / 19, abs=1e-3)
+    assert (text.text, text.attrib["text-anchor"], text.attrib["stroke"]) == (
+        "a < b", "end", "#ffffff",
+    )  # fmt: skip
 
 
 def test_many_nodes_become_an_image_within_svg_and_pdf(graph):

@@ -29,6 +29,7 @@ from genoviz import (
     write_plink,
 )
 from genoviz.analyses.genotypes.filters import FilterOptions, filter_genotypes
+from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.model.genotypes.chromosomes import Kind, chromosome_names
 from tests.oracles.genotypes import DOSAGE, pack
 from tests.plink import Plink, numbers, write_table
@@ -384,6 +385,15 @@ def test_linkage_at_x_has_the_numbers_of_plink(drawn):
     at_x = linkage(drawn[0], X)
     np.testing.assert_allclose(at_x[0, 1:], [0.0351433, 0.00647841, 0.0154044, 0.130225], rtol=1e-5)
     np.testing.assert_allclose(linkage(drawn[0], Y)[2, :2], [0.114219, 0.0633176], rtol=1e-5)
+
+
+def test_autosomes_in_a_row_are_taken_without_a_copy(drawn):
+    genotypes = drawn[0]
+    before_xy = genotypes.take_variants(slice(0, 12))
+    taken, kept = take_autosomes(before_xy)
+    assert (kept, taken.n_variants) == (slice(0, 4), 4)
+    assert np.shares_memory(taken.packed, before_xy.packed)
+    assert take_autosomes(genotypes)[1].tolist() == [0, 1, 2, 3, 12, 13]
 
 
 def test_relationships_and_components_are_of_autosomes(drawn, plink, backend):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from html import escape
@@ -35,7 +34,6 @@ from genoviz_app.session.finding import Openings, find_everywhere
 from genoviz_app.session.lit_sets import Highlight
 from genoviz_app.session.session import Session
 
-N_SHOWN = 20
 LONGEST_SAID = 60
 N_SUGGESTIONS = 12
 MIN_LETTERS = 2
@@ -70,24 +68,17 @@ class PlaceField(pmui.AutocompleteInput):
         )
         self._suggest = suggest
         self._is_own = False
-        self._shown: deque[str] = deque(maxlen=N_SHOWN)
+        self._written = ""
 
     @property
     def is_typed(self) -> bool:
-        """Whether the text was typed by the user, entered or not.
-
-        An empty text does not count, because the browser reports it when it first shows the field.
-        Nor does a text shown earlier, because the browser may report it late.
-        """
-        return self._is_persons(self.value_input)
-
-    def _is_persons(self, text: str) -> bool:
-        return bool(text) and text not in self._shown
+        """Whether the text was typed by the user, entered or not."""
+        return self.value_input not in ("", self._written)
 
     def write(self, text: str) -> None:
         """Show a text that was not typed by the user."""
         self._is_own = True
-        self._shown.append(text)
+        self._written = text
         self.value = text
         self._show(text)
         self._is_own = False
@@ -100,8 +91,8 @@ class PlaceField(pmui.AutocompleteInput):
     def on_type(self, act: Callable[[], None]) -> None:
         """Register a callback for typed text."""
 
-        def take(event: Any) -> None:
-            if not self._is_own and self._is_persons(event.new):
+        def take(_: Any) -> None:
+            if not self._is_own and self.is_typed:
                 act()
 
         self.param.watch(take, "value_input")
