@@ -117,11 +117,11 @@ def find_mutant(root, path, before, after):
     return next(m for m in found if (m.before, m.after) == (before, after))
 
 
-def judge(tree, tmp_path, mutant, chosen=None):
+def judge(tree, tmp_path, mutant, chosen=None, broken=()):
     tests = TestMap(tree, packages=("app", "tests"))
     chosen = chosen or tests.nearest(mutant.path, mutant.function)
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
-        row = try_mutant(copy, tests, mutant, chosen, longest=60, seconds=600)
+        row = try_mutant(copy, tests, mutant, chosen, longest=60, seconds=600, broken=broken)
     original = (tree / mutant.path).read_bytes()
     assert (copy.root / mutant.path).read_bytes() == original
     return row
@@ -208,7 +208,22 @@ def test_a_test_that_always_fails_kills_nothing(tree, tmp_path):
     assert verdicts.of([mutant]) == [row]
     with closing(Copy(tree, tmp_path / "work", libraries=())) as copy:
         confirm_kills([copy], verdicts, [mutant], 60)
-    assert Verdicts(tmp_path / "verdicts.jsonl").of([mutant]) == []
+    read = Verdicts(tmp_path / "verdicts.jsonl")
+    assert (read.of([mutant]), read.broken) == ([], {"tests/test_broken.py::test_broken"})
+    chosen = ["tests/test_broken.py", "tests/test_ages.py"]
+    row = judge(tree, tmp_path, mutant, chosen, broken=read.broken)
+    assert row["verdict"] == "survived"
+    dropped = find_mutant(tree, "app/ages.py", "return age >= 18", "return None")
+    row = judge(tree, tmp_path, dropped, chosen, broken=read.broken)
+    assert (row["verdict"], row["by"]) == ("killed", "tests/test_ages.py::test_ages")
+
+
+def test_a_crash_is_of_the_test_that_ran(tree, tmp_path):
+    test = "import os\n\n\ndef test_ages():\n    os.kill(os.getpid(), 11)\n"
+    (tree / "tests/test_ages.py").write_text(test)
+    mutant = find_mutant(tree, "app/ages.py", "age >= 18", "age > 18")
+    row = judge(tree, tmp_path, mutant, ["tests/test_ages.py"])
+    assert (row["verdict"], row["by"]) == ("crashed", "tests/test_ages.py::test_ages")
 
 
 def test_a_verdict_holds_until_its_function_changes(tree, tmp_path):

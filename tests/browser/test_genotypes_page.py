@@ -129,10 +129,10 @@ def test_files_of_one_upload_are_opened_together(tabs, dashboard_url, tmp_path):
     visit.show_tab("Upload")
     names = ("traits.csv", "herd.fam", "herd.bim", "herd.bed")
     field = visit.page.locator("input[type=file][multiple]").first
+    # That they came is said too briefly to be seen for sure on a busy machine.
     visit.insist(
         lambda: field.set_input_files([tmp_path / name for name in names]),
-        lambda: visit.says("traits.csv, herd.fam, herd.bim, herd.bed came"),
+        lambda: visit.says("50 variants"),
     )
-    visit.until(lambda: visit.says("50 variants"))
     visit.until(lambda: visit.says("traits.csv"))
     assert visit.errors == []

@@ -13,11 +13,11 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,11 +38,19 @@ class Verdicts:
     def __init__(self, path: Path):
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_text().splitlines() if path.exists() else []
-        self._rows = {row["key"]: row for row in map(json.loads, lines)}
+        self._rows: dict[str, dict] = {}
+        self.broken: set[str] = set()
+        """Tests that failed without a mutant too."""
+        for line in path.read_text().splitlines() if path.exists() else []:
+            self._keep(json.loads(line))
+
+    def _keep(self, row: dict) -> None:
+        self._rows[row["key"]] = row
+        if row["verdict"] == "unsure" and row.get("by"):
+            self.broken.add(row["by"])
 
     def add(self, row: dict) -> None:
-        self._rows[row["key"]] = row
+        self._keep(row)
         with self.path.open("a") as file:
             file.write(json.dumps(row) + "\n")
 
@@ -110,7 +118,8 @@ def run_mutants(
         for copy in copies:
             stack.callback(copy.close)
         stack.enter_context(ending_after(end - time.monotonic(), copies))
-        for row in try_mutants(copies, todo, files, longest=timeout, seconds=seconds):
+        limits = {"longest": timeout, "seconds": seconds, "broken": verdicts.broken}
+        for row in try_mutants(copies, todo, files, **limits):
             verdicts.add(row)
         if confirm and not only_page and not copies[0].is_given_up:
             confirm_kills(copies, verdicts, mutants, timeout)
@@ -146,7 +155,7 @@ def _describe(mutant: Mutant) -> str:
 
 
 def try_mutants(
-    copies: list[Copy], mutants: list[Mutant], files: int, **limits: float
+    copies: list[Copy], mutants: list[Mutant], files: int, **limits: Any
 ) -> Iterator[dict]:
     """Yield the verdict on each mutant as soon as it is known; one at a time in each copy."""
     tests, free = TestMap(ROOT), deque(copies)
@@ -174,9 +183,18 @@ def try_mutants(
 
 
 def try_mutant(
-    copy: Copy, tests: TestMap, mutant: Mutant, chosen: list[str], **limits: float
+    copy: Copy,
+    tests: TestMap,
+    mutant: Mutant,
+    chosen: list[str],
+    *,
+    broken: Collection[str] = (),
+    **limits: float,
 ) -> dict:
-    """Return the verdict on one mutant, as a row."""
+    """Return the verdict of some files of tests on one mutant, as a row.
+
+    Tests that are broken, on this machine or at all, are left out.
+    """
     row = {
         name: getattr(mutant, name)
         for name in ("key", "path", "function", "kind", "before", "after", "line", "digest")
@@ -186,7 +204,8 @@ def try_mutant(
         return {**row, "verdict": word, "by": "", "seconds": 0.0, "n_files": 0}
     copy.mutate(mutant, tests)
     try:
-        verdict, _ = copy.run(chosen, **limits)
+        left_out = (word for test in sorted(broken) for word in ("--deselect", test))
+        verdict, _ = copy.run(chosen, options=("-x", *left_out), **limits)
     finally:
         copy.restore()
     judged = {"verdict": verdict.word, "by": verdict.by, "seconds": round(verdict.seconds, 1)}
@@ -224,7 +243,9 @@ def confirm_kills(
                     verdicts.add({**row, "confirmed": True})
                 elif word != "unsure":
                     verdicts.add({**row, "verdict": "unsure"})
-                    typer.echo(f"{row['by']} did not pass without a mutant: run again")
+                    typer.echo(
+                        f"{row['by']} did not pass without a mutant; the next run is without it"
+                    )
 
 
 if __name__ == "__main__":

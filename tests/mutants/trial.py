@@ -21,7 +21,7 @@ from tests.mutants.nearest_tests import TestMap
 from tests.mutants.nursery import LIBRARIES
 
 OUTCOME = re.compile(r"^(tests/\S+?\.py(?:::.*?)?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b")
-STARTED = re.compile(r"^(tests/\S+?\.py::.*?)(?: \+.*)?$")
+STARTED = re.compile(r"^(tests/\S+?\.py::.*?)(?: \+.*| Fatal Python error: .*)?$")
 BROKEN_FILE = re.compile(r"^ERROR (?:collecting )?(tests/\S+?\.py)", re.MULTILINE)
 
 

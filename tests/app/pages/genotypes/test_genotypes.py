@@ -238,6 +238,7 @@ def test_uploads_are_opened_once_all_parts_are_there(visit, folder):
     assert visit.page.picker.awaited.visible
     files.open_uploads({name: contents[name] for name in ("herd.bim", "herd.fam")})
     files.open_uploads({"other.csv": contents["herd.pheno.csv"]})
+    assert files.opening.text == "herd.bed, herd.bim, herd.fam, other.csv came"
     visit.until(lambda: visit.state.table is not None)
     assert files.awaited == ""
     assert visit.state.opened.genotypes.n_variants == N_VARIANTS
