@@ -9,7 +9,8 @@ from pathlib import Path
 
 from genoviz.analyses.sequences.fm_index import build_fm_index
 from genoviz.backend import Backend, Scheduler
-from genoviz.errors import FileFormatError, GenovizError, ParameterError
+from genoviz.errors import GenovizError, ParameterError
+from genoviz.io.files.content import unreadable
 from genoviz.io.files.file_source import Source
 from genoviz.io.sequences.fm_index import write_fm_index
 from genoviz.io.sequences.reader import read_sequences
@@ -88,7 +89,7 @@ def iter_build_index_files(
         try:
             blocks.append((*job, Source.of(job[0])))
         except OSError as error:
-            problem = str(FileFormatError(job[0], f"cannot be read: {error.strerror or error}"))
+            problem = str(unreadable(job[0], error))
             yield IndexFile(*job, problem=problem)
     if not blocks:
         return

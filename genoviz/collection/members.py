@@ -16,7 +16,7 @@ from genoviz.analyses.graph.query.chromosomes import (
 )
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.generators import in_one_go
-from genoviz.io.files.content import missing
+from genoviz.io.files.content import unreadable
 from genoviz.io.files.file_source import find_source
 from genoviz.io.graph.cache import peek_sizes
 from genoviz.io.graph.gbz_parts import count_gbz
@@ -217,12 +217,10 @@ def natural_order(name: str) -> list[tuple[int, int | str]]:
 def _read_list(path: Path) -> list[GraphMember]:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise missing(path) from None
     except UnicodeDecodeError as error:
         raise FileFormatError(path, "is not text in UTF-8") from error
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     except tomllib.TOMLDecodeError as error:
         raise FileFormatError(path, f"is not TOML: {error}") from error
     graphs = content.get(GRAPHS)
@@ -283,4 +281,4 @@ def _add_sizes(member: GraphMember) -> GraphMember:
         counts = count_gbz(path) if path.suffix.lower() == ".gbz" else None
         return member if counts is None else replace(member, n_steps=counts[1])
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error

@@ -310,7 +310,7 @@ def test_wrong_usage_exits_with_2(run, graph_path, arguments, message):
         (["layout", "no.gfa", "-o", "x.lay"], "no.gfa: there is no such file in "),
         (
             ["layout", "GRAPH", "-o", "x.lay", "--start", "no.lay"],
-            "no.lay: cannot be read: No such",
+            "no.lay: there is no such file in",
         ),
         (["layout", "GRAPH", "-o", "x.lay", "--path", "z"], "no path is named 'z'; the graph has "),
         (["layout", "GRAPH", "-o", "x.lay", "--window", "3"], "window is 3, needs one of 1, 2, "),

@@ -125,14 +125,20 @@ def missing(path: Path, *, needed: str = "") -> FileFormatError:
     return FileFormatError(path, f"there is no such file in {path.absolute().parent}{needed}")
 
 
+def unreadable(path: Path, error: OSError | ValueError) -> FileFormatError:
+    """Return the error for a file that the system or a library cannot read."""
+    if isinstance(error, FileNotFoundError):
+        return missing(path)
+    reason = getattr(error, "strerror", None) or error
+    return FileFormatError(path, f"cannot be read: {reason}")
+
+
 def open_raw(path: Path, buffering: int = -1) -> BinaryIO:
     """Return a file opened for reading; raises `FileFormatError` if that cannot be."""
     try:
         return path.open("rb", buffering=buffering)
-    except FileNotFoundError:
-        raise missing(path) from None
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
 
 
 @contextlib.contextmanager
@@ -140,11 +146,8 @@ def _told_of(path: Path) -> Iterator[None]:
     """Convert errors of reading a file into a FileFormatError."""
     try:
         yield
-    except FileNotFoundError:
-        raise missing(path) from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(path, f"cannot be read: {reason}") from error
+        raise unreadable(path, error) from error
 
 
 def _state(status: os.stat_result) -> State:

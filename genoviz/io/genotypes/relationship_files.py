@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_words
+from genoviz.io.files.content import unreadable
 from genoviz.io.files.replace_file import is_open_stream, replace_file
 from genoviz.io.text.tables import read_numbers
 from genoviz.io.text.text_file import read_bytes
@@ -101,7 +102,7 @@ def _read_triangle(path: Path, n: int, dtype: type = np.float64) -> np.ndarray:
     try:
         found = np.fromfile(path, "<f4")
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     needed = n * (n + 1) // 2
     if len(found) != needed or path.stat().st_size != 4 * needed:
         raise FileFormatError(

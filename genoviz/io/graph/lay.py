@@ -35,6 +35,7 @@ import numpy as np
 from numba import njit
 
 from genoviz.errors import FileFormatError, ParameterError
+from genoviz.io.files.content import unreadable
 from genoviz.io.files.replace_file import replace_file
 from genoviz.model import GraphLayout
 
@@ -61,7 +62,7 @@ def read_lay(path: str | PathLike[str]) -> GraphLayout:
             words, n_sample_bits, width = _read_int_vector(file, path)
             is_at_end = not file.read(1)
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     if not is_at_end:
         raise FileFormatError(path, "goes on after the end of its layout; it is not a .lay file")
     n_samples = 2 * -(-n_values // BLOCK) + 2 if n_values else 0

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
+from genoviz.io.files.content import unreadable
 from genoviz.io.sequences.reader import SequencesProgress, iter_read_sequences
 from genoviz.io.sequences.two_bit import is_two_bit
 from genoviz.io.text.text_file import read_start
@@ -41,7 +42,7 @@ def find_genome_files(path: str | PathLike[str]) -> tuple[list[Path], tuple[str,
     try:
         inside = sorted(file for file in path.iterdir() if not file.is_dir())
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     files = [file for file in inside if _has_sequences(file)]
     skipped = [file.name for file in inside if file not in {*files}]
     if not files:

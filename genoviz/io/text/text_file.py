@@ -26,7 +26,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.generators import finish
-from genoviz.io.files.content import open_content, refuse_zeros
+from genoviz.io.files.content import open_content, refuse_zeros, unreadable
 from genoviz.io.files.reading_rules import RULES, show_bytes
 from genoviz.io.files.replace_file import replace_file
 from genoviz.model.temporary_file import TemporaryFile
@@ -253,7 +253,7 @@ def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:
         with Path(path).open("rb") as file:
             start = file.read(_MAX_START)
     except OSError as error:
-        raise FileFormatError(path, f"cannot be read: {error.strerror or error}") from error
+        raise unreadable(Path(path), error) from error
     if not start.startswith(_GZIP_MAGIC):
         return start[:n_bytes]
     try:

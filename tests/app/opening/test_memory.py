@@ -237,6 +237,8 @@ def test_dosages_take_two_bytes_each_on_disk(tmp_path):
     with (tmp_path / "a.bed").open("wb") as file:
         file.truncate(10**9)
     assert dosages_bytes(tmp_path / "a.bed") == 0
+    with pytest.raises(FileFormatError, match=f"^alone.pgen: there is no such file in {tmp_path}"):
+        dosages_bytes(tmp_path / "alone.pvar")
 
 
 def forget_idle(now):
