@@ -22,7 +22,7 @@ from genoviz.io.sequences.gvfm_file import ArrayFile
 from genoviz.model import PathRegion
 from genoviz.samples import get_sample
 from genoviz_app.dashboard import Dashboard
-from genoviz_app.opening.graph_files import OpenGraph
+from genoviz_app.opening.graph_files import GraphFiles, OpenGraph
 from genoviz_app.opening.index_data import BlockSizes, BuildReport
 from genoviz_app.opening.index_files import _iter_open_graph
 from genoviz_app.pages.kmers import KmersPage
@@ -866,7 +866,7 @@ def test_a_link_opens_sequences_and_asks_its_k_mers(fasta):
 
 def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, session, monkeypatch):
     assert "Open a genome first" in page.query.readout.object
-    monkeypatch.setattr(Session, "is_opening", property(lambda _: True))
+    monkeypatch.setattr(GraphFiles, "is_opening", property(lambda _: True))
     page.follow(Address(kmers="GATTACA", sequences="graph"))
     page.poll()
     assert "The graph is being opened" in page.query.readout.object
@@ -875,7 +875,7 @@ def test_while_the_graph_of_a_link_is_opened_nobody_is_told_to_open_one(page, se
         page.views.show(title)
         said = page.views.view(title).said
         poll_until(lambda: (session.poll(), page.poll()), lambda said=said: said.object == ENTERED)
-    monkeypatch.setattr(Session, "is_opening", property(lambda _: False))  # it cannot be opened
+    monkeypatch.setattr(GraphFiles, "is_opening", property(lambda _: False))  # it cannot be opened
     page.poll()
     assert "Open a genome first" in page.query.readout.object
     assert page.nothing.visible
