@@ -89,6 +89,7 @@ class LayoutRuns:
         """The layout, created when a page first needs it."""
         run = LayoutRun(LayoutSettings(), self._session.submit)
         self._begin(run)
+        run.expect_graph(self._session.awaits_graph)  # the page is sent before the first look
         self._session.watched[self] = None
         return run
 

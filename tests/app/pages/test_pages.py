@@ -51,6 +51,13 @@ def dashboard():
     dashboard.close()
 
 
+def test_the_page_says_from_the_first_that_a_graph_is_being_opened():
+    """It is sent before anything is polled."""
+    dashboard = Dashboard("?file=simulated")
+    assert dashboard.page.view.run.state is layout_run.RunState.OPENING
+    dashboard.close()
+
+
 def test_a_link_opens_its_file_and_does_not_run_it(dashboard):
     run = dashboard.page.view.run
     assert dashboard.session.opened.source == "simulated"
