@@ -155,13 +155,18 @@ class HitsPanel:
     def poll(self) -> None:
         """Show progress if the search for hits is slow."""
         if self._state.hits is None:
-            waiting = self._state.session.waiting
-            words = f"{FINDING} {waiting}" if waiting else FINDING
-            is_finding = self._state.is_finding
-            self.said.object = words if is_finding else self._state.without_counts(NO_KMER)
+            self.said.object = self._missing
         elif self._shown is not None and self._shown is not self._state.hits:
             if self._rows.seconds_open > LONG_SECONDS:
                 self._clear(FINDING)
+
+    @property
+    def _missing(self) -> str:
+        """What to say while there are no hits to list."""
+        if not self._state.is_finding:
+            return self._state.without_counts(NO_KMER)
+        waiting = self._state.session.waiting
+        return f"{FINDING} {waiting}" if waiting else FINDING
 
     def _lit(self) -> Callable[[], Highlight]:
         """Return a function that makes a highlight of all located hits."""
@@ -182,8 +187,7 @@ class HitsPanel:
         hits, self._first = self._state.hits, 0
         if hits is None or not len(hits):
             self._rows.drop()
-            missing = FINDING if self._state.is_finding else self._state.without_counts(NO_KMER)
-            self._clear(missing if hits is None else self._no_hits(hits))
+            self._clear(self._missing if hits is None else self._no_hits(hits))
             return
         self._ask(hits)
 
