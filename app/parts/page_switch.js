@@ -11,6 +11,14 @@ document.addEventListener("DOMContentLoaded", () => {
   const coming = document.createElement("div")
   coming.className = "page-is-coming"
   coming.setAttribute("role", "status")
+  let covered
+  const cover = () => {
+    const {left, top, width, height} = covered.getBoundingClientRect()
+    coming.style.cssText = `position: fixed; left: ${left}px; top: ${top}px; width: ${width}px;
+      height: ${height}px; display: grid; place-content: center; font: 14px system-ui, sans-serif;
+      color: ${getComputedStyle(place.el).color}; pointer-events: none`
+  }
+  const resized = new ResizeObserver(() => coming.isConnected && cover())
 
   // The page docked beside or below the first page in a wide window: number and side.
   const isWide = matchMedia("(min-width: 900px)")
@@ -46,11 +54,8 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     if (missing.size === 0) return coming.remove()
     const isDocked = !missing.has(wanted)
-    const room = isDocked ? place.el.shadowRoot.querySelector(".page-divider") ?? place.el : place.el
-    const {left, top, width, height} = room.getBoundingClientRect()
-    coming.style.cssText = `position: fixed; left: ${left}px; top: ${top}px; width: ${width}px;
-      height: ${height}px; display: grid; place-content: center; font: 14px system-ui, sans-serif;
-      color: ${getComputedStyle(place.el).color}; pointer-events: none`
+    covered = isDocked ? place.el.shadowRoot.querySelector(".page-divider") ?? place.el : place.el
+    cover()
     const [number] = [...missing].map((each) => Number(each.split("-")[2]))
     coming.textContent = `Making the page of ${options[number]} …`
     document.body.append(coming)
@@ -65,6 +70,8 @@ document.addEventListener("DOMContentLoaded", () => {
       this.connect(this.model.data.properties.value.change, turn)
     } else if (classes.includes("page-place")) {
       place = this
+      resized.disconnect()
+      resized.observe(this.el)
       this.connect(this.model.properties.css_classes.change, () => names !== undefined && turn())
     } else if (numberOf(this) !== undefined) {
       parts.add(this)

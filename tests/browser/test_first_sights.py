@@ -26,14 +26,15 @@ WORDS = """() => {
 # Click on the name of a page while the server is blocked; return what the browser shows.
 PRESSED = """async (button) => {
   const held = [], {send} = WebSocket.prototype
+  window.sendHeld = () => {
+    WebSocket.prototype.send = send
+    for (const [socket, message] of held) socket.send(message)
+  }
   WebSocket.prototype.send = function (message) { held.push([this, message]) }
   button.click()
   for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame)
-  const shown = [button.getAttribute("aria-pressed"),
+  return [button.getAttribute("aria-pressed"),
     document.querySelector(".page-is-coming")?.textContent ?? ""]
-  WebSocket.prototype.send = send
-  for (const [socket, message] of held) socket.send(message)
-  return shown
 }"""
 PAGES = {
     "Tracks": "Region or feature",
@@ -120,12 +121,27 @@ def test_the_panels_under_the_picture_are_dragged_higher_and_reset(fresh):
     assert page.evaluate("localStorage.getItem('genoviz-lower')") is None
 
 
+def stays_in_sight(visit):
+    """Check that what is said of a page to come follows the window when it is made narrower."""
+    page = visit.page
+    usual, narrow = page.viewport_size, 1000
+    right_of = "(part) => part.getBoundingClientRect().right"
+    coming = page.locator(".page-is-coming")
+    assert coming.evaluate(right_of) > narrow
+    page.set_viewport_size({**usual, "width": narrow})
+    visit.until(lambda: coming.evaluate(right_of) <= narrow)
+    page.set_viewport_size(usual)
+
+
 def test_a_press_on_a_page_is_answered_before_the_server_hears_of_it(fresh):
     page = fresh.page
     for title, words in PAGES.items():
         button = page.get_by_role("button", name=title, exact=True)
         shown = button.evaluate(PRESSED)
         assert shown == ["true", f"Making the page of {title} …"]
+        if title == "Tracks":
+            stays_in_sight(fresh)
+        page.evaluate("sendHeld()")
         fresh.until(lambda: page.locator(".page-is-coming").count() == 0)
         fresh.until(lambda words=words: words in page.evaluate(WORDS))
         assert not fresh.canvas.is_visible()
@@ -136,5 +152,6 @@ def test_a_press_on_a_page_is_answered_before_the_server_hears_of_it(fresh):
         fresh.until(lambda explained=explained: explained.count() == 0)
     button = page.get_by_role("button", name="Pangenome", exact=True)
     assert button.evaluate(PRESSED) == ["true", ""], "it is there already"
+    page.evaluate("sendHeld()")
     fresh.until(fresh.canvas.is_visible)
     assert fresh.errors == []
