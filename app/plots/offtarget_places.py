@@ -27,8 +27,10 @@ MISMATCH_COLOURS = (
 MANY_ROWS, CROWDED_ROWS = 14, 18
 CHOSEN_COLOUR, BAR_COLOUR = "#ffffff", "#1d2836"
 BIN_COLUMNS = ("left", "right", "bottom", "top", "colour", "alpha", "place", "n", "fewest")
-CELLS_WIDTH, LETTER_WIDTH = 186, 6.5
-"""Total width of the cells and their margin, and width of a letter in a cell, px."""
+CELLS_WIDTH, CELL_SHARE = 186, 0.92
+"""Total width of the cells and their margin, px, and the part of its place that a cell covers."""
+CELL_SIZES, LETTER_WIDTH = (11, 10, 9), 0.64
+"""Sizes of the text of a cell, px, the best first, and width of a letter by its size."""
 CELL_COLUMNS = (
     "left", "right", "bottom", "top", "colour", "alpha", "text", "edge", "x", "y", "says"
 )  # fmt: skip
@@ -139,8 +141,8 @@ class KindsFigure:
 
     Attributes
     ----------
-    plot, cells
-        The figure and its data.
+    plot, cells, texts
+        The figure, its data, and the counts in the cells.
     """
 
     def __init__(self) -> None:
@@ -157,7 +159,7 @@ class KindsFigure:
             fill_color="colour", fill_alpha="alpha", line_color="edge", line_width=2,
             nonselection_fill_alpha="alpha", nonselection_line_alpha=1,
         )  # fmt: skip
-        self._texts = self.plot.text(
+        self.texts = self.plot.text(
             x="x", y="y", text="text", source=self.cells, text_align="center",
             text_baseline="middle", text_color="#f2f6fb", text_font_size="11px",
             nonselection_text_alpha=1,
@@ -175,9 +177,11 @@ class KindsFigure:
             major_label_overrides=dict(enumerate(rows)), visible=len(rows) > 1
         )
         self.plot.min_border_left = 50 if len(rows) > 1 else 10
-        room = (CELLS_WIDTH - self.plot.min_border_left) / n_columns
-        is_narrow = LETTER_WIDTH * max(map(len, cells["text"]), default=0) > room
-        self._texts.glyph.angle = pi / 2 if is_narrow else 0
+        room = CELL_SHARE * (CELLS_WIDTH - self.plot.min_border_left) / n_columns
+        longest = LETTER_WIDTH * max(map(len, cells["text"]), default=0)
+        fitting = [size for size in CELL_SIZES if size * longest <= room]
+        size, angle = (fitting[0], 0) if fitting else (CELL_SIZES[0], pi / 2)
+        self.texts.glyph.update(text_font_size=f"{size}px", angle=angle)
         self.plot.x_range.update(start=-0.55, end=n_columns - 0.45)
         self.plot.y_range.update(start=len(rows) - 0.45, end=-0.55)
 

@@ -154,8 +154,9 @@ def test_both_figures_have_room_beside_the_guides(many):
     figures = visit.page.locator(".bk-Figure:visible")
 
     def have_room():
-        boxes = [figures.nth(number).bounding_box() for number in range(2)]
-        return all(box["width"] > 180 and box["height"] > 80 for box in boxes)
+        places, kinds = (figures.nth(number).bounding_box() for number in range(2))
+        are_wide = min(places["width"], kinds["width"]) > 180
+        return are_wide and places["height"] > 140 and kinds["height"] > 100
 
     visit.until(have_room)
     visit.page.set_viewport_size({"width": 1366, "height": 768})

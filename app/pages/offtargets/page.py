@@ -41,10 +41,13 @@ PILED: dict[str, Any] = {
             "minHeight": "0 !important", "width": "auto !important", "height": "auto !important",
             "flex": "1 1 0 !important",
         },
+        "& > .child-wrapper:first-of-type > *": {"flexGrow": "2 !important"},
     }
     for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
 }  # fmt: skip
-"""Style of two figures, which are stacked on a narrow page and beside the wide table of guides."""
+"""Style of two figures, which are stacked on a narrow page and beside the wide table of guides.
+
+The first one has a toolbar and more rows."""
 MORE_TABLE = "@media (max-width: 1180px) { :host { flex-grow: 23 !important; } }"
 """Style of the table of guides, which needs its width more than the figures beside it."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
@@ -269,7 +272,7 @@ def arrange(guides: Any, places: Any, kinds: Any, hits: Any, card: Any) -> pmui.
         sizing_mode="stretch_both",
         styles={"flex": "0 0 38%", "min-height": "250px"},
         stylesheets=[
-            "@media (max-width: 1180px) { :host { min-height: 376px !important; } }",
+            "@media (max-width: 1180px) { :host { min-height: 400px !important; } }",
             *in_narrow_window("auto", or_page=True),
         ],
         margin=0,

@@ -305,8 +305,8 @@ def make_cells(found: FoundHits) -> dict[str, Any]:
 
 
 def _short(value: int) -> str:
-    """Format a count to fit into a small cell."""
+    """Format a count to fit into a small cell, rounded to thousands or millions."""
     if value < 1_000:
         return str(value)
-    size, unit = next((s, u) for s, u in ((1_000_000, "M"), (1_000, "k")) if value >= s)
-    return f"{value // size}{unit}"
+    size, unit = (1_000, "k") if value < 999_500 else (1_000_000, "M")
+    return f"{value / size:.0f}{unit}"

@@ -75,7 +75,8 @@ class FilterBar:
             label="Place", placeholder="chrI:1-50,000", value="", options=[], restrict=False,
             case_sensitive=False, search_strategy="includes", min_characters=0,
             description="A contig, or contig:start-end, counted from 1. Press Enter to apply.",
-            width=156, **look,
+            sizing_mode="stretch_width", **look,
+            styles={"flex": "1 1 124px", "min-width": "0", "max-width": "156px"},
         )  # fmt: skip
         self.clear_button = pmui.IconButton(
             icon="filter_alt_off", size="20px",
@@ -85,7 +86,7 @@ class FilterBar:
         self.panel = pmui.Row(
             self.mismatches, self.seed, self.kind, self.strand, self.cfd, self.place,
             self.clear_button,
-            margin=(0, 0, 0, 8), sx=WRAPS,
+            sizing_mode="stretch_width", margin=(0, 0, 0, 8), sx=WRAPS,
         )  # fmt: skip
         for name in ("mismatches", "seed", "kind", "strand", "cfd"):
             getattr(self, name).param.watch(self._on_change, "value")

@@ -70,7 +70,12 @@ from genoviz_app.pages.offtargets.search.words import (
     result_words,
 )
 from genoviz_app.pages.offtargets.state import OffTargetState
-from genoviz_app.plots.offtarget_places import BIN_COLUMNS, PlacesFigure
+from genoviz_app.plots.offtarget_places import (
+    BIN_COLUMNS,
+    CELL_COLUMNS,
+    KindsFigure,
+    PlacesFigure,
+)
 from genoviz_app.server.jobs import JobState
 from genoviz_app.session.address import Address
 from genoviz_app.session.lit_sets import Highlight, LitSet
@@ -392,6 +397,32 @@ def test_cells_count_kinds_and_mismatches(result):
     assert len(set(cells["edge"])) == 2
     says = f"{found.kind_counts[2, 6]:,} hits: 6 mismatches, RNA bulge, 1 nt"
     assert cells["says"][-1] == says
+
+
+@pytest.mark.parametrize("n_levels", [1, 5, 6, 8, 11])
+@pytest.mark.parametrize("n_kinds", [1, 3])
+@pytest.mark.parametrize("count", ["7", "22", "222", "999k"])
+def test_a_count_stays_in_its_cell(count, n_kinds, n_levels):
+    figure = KindsFigure()
+    cells = {name: [0] for name in CELL_COLUMNS} | {"text": [count]}
+    figure.show(cells, [f"kind {number}" for number in range(n_kinds)], n_levels)
+    glyph = figure.texts.glyph
+    size = int(glyph.text_font_size.removesuffix("px"))
+    drawn = len(count) * 0.637 * size  # a digit of DejaVu Sans, the widest of the usual fonts
+    room = 0.92 * (196 - 10 - figure.plot.min_border_left) / n_levels
+    assert size >= 9
+    assert glyph.angle or drawn <= room
+    assert not (glyph.angle and len(count) == 1), "one digit has room"
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(999, "999"), (1_499, "1k"), (1_999, "2k"), (999_499, "999k"), (999_500, "1M")],
+)
+def test_a_large_count_of_a_cell_is_rounded(count, text, result):
+    found = filter_hits(result, HitFilter(), HitOrder())
+    counts = np.full_like(found.kind_counts, count)
+    assert set(make_cells(replace(found, kind_counts=counts))["text"]) == {text}
 
 
 def test_the_card_reads_the_bases_around_a_hit(result):
