@@ -1,7 +1,8 @@
-"""Layouts that tabs have computed, kept in the cache: links reopen them after a reload.
+"""Layouts that tabs have computed: those of small graphs for other tabs, and those of links.
 
-A link has ``layout=kept:KEY``. The key is random, so nobody can guess that of another person, and
-the entry has checksums of the graph, so it is never shown on another one.
+A link has ``layout=kept:KEY`` and reopens a layout from the cache after a reload. The key is
+random, so nobody can guess that of another person, and the entry has checksums of the graph, so it
+is never shown on another one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import secrets
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from genoviz.analyses.graph.layout.run import LayoutSnapshot
 from genoviz.errors import GenovizError
 from genoviz.generators import report
 from genoviz.io.files.array_cache import Entry, find_checksum, load_entry, store_entry
@@ -24,6 +27,18 @@ FORMAT, VERSION, GROUP = "genoviz layout of a tab", 1, "layouts"
 LINK = re.compile(r"kept:[0-9a-f]{24}")
 TITLE = "The layout of an earlier run"
 GONE = "The layout of this link is not kept any longer, or is of another graph; press Run"
+UNFOLDED: WeakKeyDictionary[PangenomeGraph, tuple[LayoutSnapshot, list]] = WeakKeyDictionary()
+"""Finished layouts of small graphs that any tab has open, with their stress."""
+
+
+def iter_keep_unfolded(
+    steps: Iterator[LayoutSnapshot | None], graph: PangenomeGraph, history: list
+) -> Iterator[LayoutSnapshot | None]:
+    """Yield the snapshots of a layout, and store the last one for all tabs."""
+    for snapshot in steps:
+        if snapshot is not None and snapshot.is_final:
+            UNFOLDED[graph] = snapshot, history
+        yield snapshot
 
 
 def is_kept_layout(source: str) -> bool:

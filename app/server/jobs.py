@@ -19,7 +19,7 @@ import time
 from collections import deque
 from collections.abc import Hashable, Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from genoviz.backend import explain_gpu_failure
@@ -233,6 +233,13 @@ class Job:
     def can_run(self) -> bool:
         """Whether the job is ready for a slice."""
         return not self.has_ended and (self._is_cancelled or not self._is_paused)
+
+
+class Submit(Protocol):
+    """Submits a generator to a job thread."""
+
+    def __call__(self, steps: Iterator[Any], *, title: str) -> Job:
+        """Return the job."""
 
 
 POOLS: WeakSet[JobPool] = WeakSet()

@@ -8,28 +8,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import numpy as np
 
 from genoviz.analyses.graph.layout.guides import graph_to_measure
-from genoviz.analyses.graph.layout.multilevel import iter_multilevel_layout
-from genoviz.analyses.graph.layout.path_sgd import LayoutSnapshot, iter_path_sgd_layout
+from genoviz.analyses.graph.layout.run import LayoutSnapshot, finished_snapshot
 from genoviz.analyses.graph.layout.stress import PathStress, sampled_path_stress
-from genoviz.backend import array_module, gpu_is_lost
+from genoviz.backend import gpu_is_lost
 from genoviz.model import GraphLayout, PangenomeGraph
-from genoviz_app.server.jobs import Job, JobState
-from genoviz_app.session.layout_settings import LayoutSettings
+from genoviz_app.opening.kept_layouts import UNFOLDED, iter_keep_unfolded
+from genoviz_app.server.jobs import Job, JobState, Submit
+from genoviz_app.session.layout_settings import STRESS_SAMPLES, WATCHABLE_SECONDS, LayoutSettings
 
-SLICE_SECONDS = 0.008
-STRESS_SAMPLES = 200_000
 RATE_SECONDS = 2.0
 REHEAT_SHARE = 1 / 3
-WATCHABLE_SECONDS = 0.05
 MAX_UNFOLDED_STEPS = 500_000
-UNFOLDED: WeakKeyDictionary[PangenomeGraph, tuple[LayoutSnapshot, list]] = WeakKeyDictionary()
-"""Finished layouts of small graphs that any tab has open, with their stress."""
 
 
 def say_terms(stress: PathStress) -> str:
@@ -64,13 +58,6 @@ class RunState(StrEnum):
     def can_resume(self) -> bool:
         """Whether a layout was paused; its last slice may still be running."""
         return self in (RunState.PAUSING, RunState.PAUSED)
-
-
-class Submit(Protocol):
-    """Submits a generator to a job thread."""
-
-    def __call__(self, steps: Iterator[Any], *, title: str) -> Job:
-        """Return the job."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +144,7 @@ class LayoutRun:
     @property
     def n_iterations(self) -> int:
         """Number of iterations of the run, or of the next run if there was none."""
-        n_iterations = 0 if self.snapshot is None else self.snapshot.n_iterations
-        return n_iterations or self.settings.n_iterations
+        return (self.snapshot and self.snapshot.n_iterations) or self.settings.n_iterations
 
     @property
     def layout(self) -> GraphLayout | None:
@@ -185,17 +171,16 @@ class LayoutRun:
             self._set_state(RunState.FINISHED)
             return
         steps = self._iter_layout(is_watched=False)
-        self._start(_iter_kept(steps, self.graph, self.history) if is_shared else steps)
+        self._start(iter_keep_unfolded(steps, self.graph, self.history) if is_shared else steps)
 
     def reheat(self) -> None:
         """Continue from the current positions, late in the schedule."""
-        layout = self.layout
-        if layout is not None and self.settings.method == "multilevel":
-            self._start(self._iter_layout(start=layout), is_wanted=True)
-        elif layout is not None:
-            first = int(self.settings.n_iterations * REHEAT_SHARE)
-            steps = self._iter_layout(start=layout, first_iteration=first)
-            self._start(steps, is_wanted=True)
+        layout, settings = self.layout, self.settings
+        if layout is None:
+            return
+        late = {"first_iteration": int(settings.n_iterations * REHEAT_SHARE)}
+        more = {} if settings.method == "multilevel" else late
+        self._start(self._iter_layout(start=layout, **more), is_wanted=True)
 
     def pause(self) -> None:
         """Pause the run after the current slice."""
@@ -225,9 +210,8 @@ class LayoutRun:
         self.snapshot, self.history, self.error = None, [], None
         self._set_state(RunState.EMPTY if self.graph is None else RunState.READY)
         if self.graph is not None and shows_start:
-            self._job = self._submit(
-                islice(self._iter_layout("path_sgd"), 1), title="start of a layout"
-            )
+            steps = islice(self._iter_layout("path_sgd"), 1)
+            self._job = self._submit(steps, title="start of a layout")
             self._is_start = True
 
     def lose_positions(self, error: Exception) -> None:
@@ -247,9 +231,9 @@ class LayoutRun:
     def _iter_load(
         self, layout: GraphLayout, stress: PathStress | None
     ) -> Iterator[LayoutSnapshot]:
-        graph, history = self.graph, []
-        self.history = history
-        snapshot = loaded_snapshot(layout, backend=self.settings.backend)
+        graph, self.history = self.graph, []
+        history = self.history
+        snapshot = finished_snapshot(layout, backend=self.settings.backend)
         if stress is not None:
             # Sampling takes eight bytes for each step of the graph.
             history.append((0, stress))
@@ -266,36 +250,15 @@ class LayoutRun:
     def _iter_layout(
         self, method: str = "", *, is_watched: bool = True, **more: Any
     ) -> Iterator[LayoutSnapshot | None]:
-        """Yield the snapshots of a run and record its stress; runs in the job thread."""
-        method = method or self.settings.method
-        graph, options, history = self.graph, self.settings.options(self.graph, method), []
-        iter_layout = iter_multilevel_layout if method == "multilevel" else iter_path_sgd_layout
-        self.history = history
-
-        def iterate() -> Iterator[LayoutSnapshot | None]:
-            due = time.monotonic()
-            _ = graph.node_depths  # cached here, because it would block the page later
-            for snapshot in iter_layout(
-                graph,
-                **options,
-                **more,
-                stress_samples=STRESS_SAMPLES,
-                slice_seconds=SLICE_SECONDS,
-                copies=False,
-            ):
-                if snapshot.stress is not None:
-                    history.append((snapshot.iteration, snapshot.stress))
-                    while is_watched and self.is_paced and time.monotonic() < due:
-                        yield None
-                    due = time.monotonic() + WATCHABLE_SECONDS
-                yield snapshot
-
-        return iterate()
+        """Return the snapshots of a run, with a new history of its stress."""
+        self.history = []
+        return self.settings.iter_layout(
+            self.graph, self.history, method, lambda: is_watched and self.is_paced, **more
+        )
 
     def _start(self, steps: Iterator[LayoutSnapshot | None], *, is_wanted: bool = False) -> None:
         self._cancel()
-        self.is_wanted = is_wanted
-        self.error = None
+        self.is_wanted, self.error = is_wanted, None
         self._marks.clear()
         self._job = self._submit(steps, title="layout")
         self._set_state(RunState.RUNNING)
@@ -385,29 +348,3 @@ class LayoutRun:
             return n_left * (last - first) / (n_last - n_first)
         waiting = (snapshot.n_iterations - snapshot.iteration) * WATCHABLE_SECONDS
         return max(n_left * (computed - computed_first) / (n_last - n_first), waiting)
-
-
-def _iter_kept(
-    steps: Iterator[LayoutSnapshot | None], graph: PangenomeGraph, history: list
-) -> Iterator[LayoutSnapshot | None]:
-    """Yield the snapshots of a layout, and store the last one for all tabs."""
-    for snapshot in steps:
-        if snapshot is not None and snapshot.is_final:
-            UNFOLDED[graph] = snapshot, history
-        yield snapshot
-
-
-def loaded_snapshot(layout: GraphLayout, *, backend: str) -> LayoutSnapshot:
-    """Return a loaded layout as the final snapshot of a run."""
-    return LayoutSnapshot(
-        coordinates=array_module(backend).asarray(layout.coordinates),
-        iteration=0,
-        n_iterations=0,
-        n_updates=0,
-        n_updates_total=0,
-        eta=0.0,
-        seconds=0.0,
-        is_final=True,
-        note=layout.note,
-        components=layout.components,
-    )

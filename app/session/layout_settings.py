@@ -1,17 +1,26 @@
-"""Layout settings, with defaults and descriptions."""
+"""Layout settings, with defaults and descriptions, and the layout that they give."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import param
 
-from genoviz.analyses.graph.layout.multilevel import QUALITIES
+from genoviz.analyses.graph.layout.multilevel import QUALITIES, iter_multilevel_layout
 from genoviz.analyses.graph.layout.path_records import INITIALISATIONS
+from genoviz.analyses.graph.layout.path_sgd import iter_path_sgd_layout
+from genoviz.analyses.graph.layout.run import LayoutSnapshot
+from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.backend import cuda_is_available, describe_backend
 from genoviz.errors import ParameterError
 from genoviz.model import PangenomeGraph
 from genoviz_app.parts.words import n_words
+
+SLICE_SECONDS = 0.008
+STRESS_SAMPLES = 200_000
+WATCHABLE_SECONDS = 0.05
 
 
 def backend_options() -> dict[str, str]:
@@ -154,6 +163,53 @@ class LayoutSettings(param.Parameterized):
         known = set(graph.path_names)
         values["paths"] = [name for name in self.paths if name in known] or None
         return values
+
+    def iter_layout(
+        self,
+        graph: PangenomeGraph,
+        history: list[tuple[int, PathStress]],
+        method: str,
+        is_paced: Callable[[], bool],
+        **more: Any,
+    ) -> Iterator[LayoutSnapshot | None]:
+        """Return the snapshots of a layout with the present settings; for a job thread.
+
+        Parameters
+        ----------
+        graph
+            The graph.
+        history
+            Receives the iteration and the sampled stress at its end.
+        method
+            The method; "" for that of the settings.
+        is_paced
+            Whether the next iteration waits, with None, until the last one could be watched.
+        more
+            Further arguments of the method.
+        """
+        method = method or self.method
+        options = self.options(graph, method)
+        iter_layout = iter_multilevel_layout if method == "multilevel" else iter_path_sgd_layout
+
+        def iterate() -> Iterator[LayoutSnapshot | None]:
+            due = time.monotonic()
+            _ = graph.node_depths  # cached here, because it would block the page later
+            for snapshot in iter_layout(
+                graph,
+                **options,
+                **more,
+                stress_samples=STRESS_SAMPLES,
+                slice_seconds=SLICE_SECONDS,
+                copies=False,
+            ):
+                if snapshot.stress is not None:
+                    history.append((snapshot.iteration, snapshot.stress))
+                    while is_paced() and time.monotonic() < due:
+                        yield None
+                    due = time.monotonic() + WATCHABLE_SECONDS
+                yield snapshot
+
+        return iterate()
 
     @property
     def _defaults(self) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from genoviz_app.parts.styles import (
     in_narrow_window,
 )
 from genoviz_app.plots.graph_picture import StressFigure
-from genoviz_app.server.jobs import KERNELS
-from genoviz_app.session.layout_run import LayoutRun, RunState, Submit
+from genoviz_app.server.jobs import KERNELS, Submit
+from genoviz_app.session.layout_run import LayoutRun, RunState
 from genoviz_app.session.layout_settings import LayoutSettings
 
 POLL_MILLISECONDS = 40

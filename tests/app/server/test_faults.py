@@ -35,7 +35,7 @@ from genoviz_app.opening.graph_files import _iter_graph
 from genoviz_app.server.jobs import JobPool, describe_problem
 from genoviz_app.server.people import COOKIE, People
 from genoviz_app.server.serving import STOPPING
-from genoviz_app.session import layout_run
+from genoviz_app.session import layout_settings
 from genoviz_app.session.layout_run import LayoutRun, RunState
 from genoviz_app.session.layout_settings import LayoutSettings
 from tests.app.conftest import GFA, poll_until
@@ -144,7 +144,7 @@ def test_a_layout_that_was_on_the_gpu_begins_anew_on_the_cpu(gpu, pool, monkeypa
             yield replace(start, coordinates=OnGpu(gpu), iteration=1)
             gpu.fail()
 
-        patch.setattr(layout_run, "iter_path_sgd_layout", compute)
+        patch.setattr(layout_settings, "iter_path_sgd_layout", compute)
         run.run()
         poll_until(run.poll, lambda: run.error is not None)
     assert "The GPU has failed" in describe_problem(run.error)

@@ -252,17 +252,26 @@ def _iter_guided(
 
 def _linear_snapshot(graph: PangenomeGraph, n_iterations: int) -> LayoutSnapshot:
     """Return the finished layout of a graph without guiding paths."""
+    note = "No path has two steps, so nothing guides the layout: nodes lie in graph order."
+    layout = GraphLayout(linear_coordinates(graph), find_components(graph), note)
+    return replace(
+        finished_snapshot(layout, backend="cpu"), iteration=n_iterations, n_iterations=n_iterations
+    )
+
+
+def finished_snapshot(layout: GraphLayout, *, backend: Backend) -> LayoutSnapshot:
+    """Return a layout as the final snapshot of a run without iterations."""
     return LayoutSnapshot(
-        coordinates=linear_coordinates(graph),
-        iteration=n_iterations,
-        n_iterations=n_iterations,
+        coordinates=array_module(backend).asarray(layout.coordinates),
+        iteration=0,
+        n_iterations=0,
         n_updates=0,
         n_updates_total=0,
         eta=0.0,
         seconds=0.0,
         is_final=True,
-        note="No path has two steps, so nothing guides the layout: nodes lie in graph order.",
-        components=find_components(graph),
+        note=layout.note,
+        components=layout.components,
     )
 
 

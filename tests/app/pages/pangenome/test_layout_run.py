@@ -15,8 +15,8 @@ from genoviz.io.graph.gfa import read_gfa
 from genoviz.samples import get_sample
 from genoviz_app.pages.pangenome.controls import RunControls
 from genoviz_app.server.jobs import JobPool
-from genoviz_app.session.layout_run import WATCHABLE_SECONDS, LayoutRun, RunState
-from genoviz_app.session.layout_settings import LayoutSettings
+from genoviz_app.session.layout_run import LayoutRun, RunState
+from genoviz_app.session.layout_settings import WATCHABLE_SECONDS, LayoutSettings
 from tests.app.conftest import poll_until
 from tests.waiting import PATIENCE
 

@@ -268,7 +268,7 @@ def test_a_failed_layout_is_said_in_the_widget_and_by_wait(graph, monkeypatch):
         raise ParameterError("eta is too large")
         yield
 
-    monkeypatch.setattr("genoviz_app.session.layout_run.iter_multilevel_layout", fail)
+    monkeypatch.setattr("genoviz_app.session.layout_settings.iter_multilevel_layout", fail)
     widget.run()
     with pytest.raises(ParameterError, match="eta is too large"):
         widget.wait(PATIENCE)
