@@ -15,21 +15,17 @@ from panel.io.callbacks import PeriodicCallback
 from panel.util import edit_readonly
 
 from genoviz.backend import describe_backend
-from genoviz.samples import list_samples
-from genoviz_app.opening.index_files import GRAPH_SOURCE
 from genoviz_app.page_deck import MAIN_HEIGHT, PageDeck
-from genoviz_app.pages import PAGES
 from genoviz_app.parts.lighting import LitList
 from genoviz_app.parts.styles import NARROW_HEADER, in_narrow_window
-from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Story, Visited
+from genoviz_app.parts.wayfinding import AddressBar, Finder, FirstSteps, Story
 from genoviz_app.parts.words import plain_text
 from genoviz_app.server.closed_tabs import CLOSINGS, models_of
 from genoviz_app.server.settings import SETTINGS, current_person
 from genoviz_app.server.setup import forget_tab, prepare_server, share_tasks
 from genoviz_app.session.address import Address
-from genoviz_app.session.finding import Found
-from genoviz_app.session.lit_sets import LitSet
 from genoviz_app.session.session import Session
+from genoviz_app.tab_links import TabLinks, default_page, first_source, parse_link
 from genoviz_app.theme import CHART_THEME, FAVICON, THEME, UNFINISHED_VIEWS
 
 log = logging.getLogger(__name__)
@@ -41,10 +37,6 @@ LINK_SECONDS = 0.5
 TITLE_WIDTH = "max(0px, calc(100vw - 1480px))"
 LITTLE_ROOM = "@media (max-width: 1639px) { :host { display: none !important; } }"
 TOAST_MILLISECONDS = 12_000
-NO_GRAPH_OF_LINK = (
-    "The link is about the open graph, and no graph is open. Open one on the Pangenome page."
-)
-LAYOUT, TRACKS = "pangenome", "tracks"
 
 
 class Polling(PeriodicCallback):
@@ -72,13 +64,10 @@ class Dashboard:
 
     def __init__(self, query: str = "") -> None:
         CLOSINGS.note(self)
-        slugs = tuple(page.slug for page in PAGES)
-        self.address = Address.parse(query, pages=slugs)
+        self.address = parse_link(query)
         self._polling: PeriodicCallback | None = None
         self._document: Any = None
         self._next_link, self._next_resting_poll = 0.0, 0.0
-        self._visited, self._lit_of_link = Visited(), self.address.lit
-        self.bar = AddressBar(self._revisit, self._visited.act)
         person = current_person()
         self.session = Session(
             files=SETTINGS.files,
@@ -86,9 +75,11 @@ class Dashboard:
             limits=SETTINGS.limits_of(person),
             quota=SETTINGS.quota_of(person),
         )
-        self.session.will_open = bool(self._first_source)
+        self.session.will_open = bool(first_source(self.address))
         first = self.address.page or default_page(self.address)
         self.deck = PageDeck(self.session, first, self.address.split)
+        self.links = TabLinks(self.address, self.session, self.deck)
+        self.bar = AddressBar(self.links.revisit, self.links.visited.act)
         self.problem = pmui.Alert(
             "",
             severity="error",
@@ -100,12 +91,12 @@ class Dashboard:
         self.session.hand_over = self.bar.hand_over
         self.finder = Finder(
             self.session,
-            self._go_to,
+            self.links.go_to,
             lambda: [page.help.message(page.title) for page in self.deck.in_sight],
             sizing_mode="stretch_width",
             styles={"flex": "1 1 0", "min-width": "140px"},
         )
-        self.lit = LitList(self.session.highlights, self._go_to_lit)
+        self.lit = LitList(self.session.highlights, self.links.go_to_lit)
         self.story: Story | None = None
         self.title = pmui.Typography(
             "", variant="body1", margin=(0, 16), align="center", css_classes=["only-wide"],
@@ -167,62 +158,20 @@ class Dashboard:
         )  # fmt: skip
         story.on_click(lambda _: self._open_story())
         self.root.sidebar = [*self.root.sidebar, story]
-        link, self.session.follows_link = self.address, True
-        source, self.session.will_open = self._first_source, False
-        if source:
-            companions = tuple(filter(None, (link.layout, *link.annotations)))
-            # Tracks goes there itself, as it may be on a contig that the graph names otherwise.
-            region = None if self.page.slug == TRACKS else link.region
-            self.session.open(
-                source, region=region, needs_region=self.deck.is_first, companions=companions
-            )
-        for track in link.tracks or map(str, SETTINGS.tracks):
-            self.session.tracks.open(track)
-        sequences = link.sequences or next(map(str, SETTINGS.sequences), "")
-        if sequences and sequences != GRAPH_SOURCE:
-            self.session.indexes.open(sequences)
-        self._open_genotypes(link)
-        self.deck.follow(link)
-        if not source and GRAPH_SOURCE in (link.sequences, link.genome):
-            self.session.complain(NO_GRAPH_OF_LINK)
-        for complaint in self.address.complaints:
-            self.session.complain(complaint)
-        if link.story:
+        self.links.open_all()
+        if self.address.story:
             self._open_story()
-
-    @property
-    def _first_source(self) -> str:
-        """The graph of the link, or else the first file or sample; "" for none."""
-        link = self.address
-        sequences = "" if link.sequences == GRAPH_SOURCE else link.sequences
-        is_about_others = bool(link.tracks or sequences or link.genotypes)
-        return link.file or ("" if is_about_others else default_source())
 
     def _open_story(self) -> None:
         """Show the story of this tab, which may be empty; it is created on demand."""
         if self.story is None:
-            self.story = Story(self._show_view, self._link, self._close_story)
+            self.story = Story(self.links.show_view, self._link, self._close_story)
             self.root.main[0].insert(-1, self.story)
 
     def _close_story(self) -> None:
         if self.story is not None:
             self.root.main[0].remove(self.story)
             self.story = None
-
-    def _show_view(self, query: str) -> None:
-        """Show a view of a story from its link, including highlights."""
-        self._revisit(query)
-        self.session.highlights.clear()
-        self._lit_of_link = Address.parse(query, pages=tuple(page.slug for page in PAGES)).lit
-
-    def _open_genotypes(self, link: Address) -> None:
-        """Open the genotypes of a link, or else the first that the server offers."""
-        genotypes, phenotypes = link.genotypes, link.phenotypes
-        if not genotypes and SETTINGS.genotypes:
-            served = SETTINGS.genotypes[0]
-            genotypes, phenotypes = str(served.path), str(served.phenotypes or "")
-        if genotypes:
-            self.session.genotypes.open(genotypes, phenotypes=phenotypes)
 
     @property
     def page(self) -> Any:
@@ -299,7 +248,7 @@ class Dashboard:
     def _show_link(self) -> None:
         """Make the browser's address a link to the current view."""
         address = self._address()
-        replaces = None if address is None else self._visited.visit(address)
+        replaces = None if address is None else self.links.visited.visit(address)
         if replaces is not None:
             self.bar.put(address.query, replaces=replaces)
 
@@ -310,120 +259,8 @@ class Dashboard:
 
     def _address(self) -> Address | None:
         """Return the address of the current view; None if there is nothing to link to yet."""
-        session = self.session
-        opened, layout, tracks = session.opened, session.layout, session.tracks
-        indexes, others = session.indexes, (session.genomes, session.genotypes)
-        if session.opens_files:
-            return None
-        has_others = any(files.opened is not None for files in (indexes, *others))
-        if opened is None and not (tracks.files or has_others or session.genome):
-            return None
-        if self._lit_of_link:
-            session.highlights.follow_link(self._lit_of_link)
-            self._lit_of_link = ()
-        own = self.deck.link()
-        return replace(
-            own,
-            lit=session.highlights.link,
-            story="1" if self.story is not None else "",
-            file=opened.source if opened is not None else "",
-            layout=session.runs.source or (layout.source if layout is not None else ""),
-            annotations=session.annotation_files.sources,
-            tracks=tracks.sources,
-            sequences=indexes.source or own.sequences,
-            genotypes=session.genotypes.source,
-            phenotypes=session.genotypes.phenotypes_source,
-            region=own.region or session.region,
-        )
-
-    def _go_to(self, found: Found) -> None:
-        """Show a search result on a page that can display it."""
-        session, deck = self.session, self.deck
-        graph = GRAPH_SOURCE if session.opened is not None else ""
-        if found.kind == "chromosome":
-            session.open(found.source)
-            deck.show(LAYOUT)
-        elif found.kind == "k-mer":
-            sequences = "" if session.indexes.opened is not None else graph
-            deck.bring("kmers").follow(Address(kmers=found.title, sequences=sequences))
-        elif found.kind == "guide":
-            genome = "" if session.genomes.opened is not None else graph
-            deck.bring("offtargets").follow(Address(guides=found.title, genome=genome))
-        elif found.kind == "SNP":
-            page = deck.bring("genotypes")
-            page.revisit(replace(page.link, variant=found.title, tab="association"))
-        else:
-            if found.region is not None:
-                session.region = found.region
-            else:
-                session.picked = found.nodes
-            self._go_to_lit(LitSet.of_found(found.region, found.nodes))
-
-    def _go_to_lit(self, lit: LitSet) -> None:
-        """Show the place of a highlight, here if possible, else on the layout or the tracks."""
-        has_nodes, is_along = len(lit.nodes) > 0, lit.highlight.intervals is not None
-        places = {LAYOUT} if has_nodes else set()
-        places |= {TRACKS} if is_along else set()
-        if not any(page.slug in places for page in self.deck.in_sight):
-            self.deck.show(LAYOUT if has_nodes else TRACKS)
-        self.session.highlights.want(lit)
-
-    def _revisit(self, query: str) -> None:
-        """Follow the browser's back or forward navigation; open files stay open."""
-        link = Address.parse(query, pages=tuple(page.slug for page in PAGES))
-        self._visited.revisit(query)
-        session = self.session
-        session.forget_problem()
-        session.follows_link = True
-        if link.file and (session.opened is None or session.opened.source != link.file):
-            companions = tuple(filter(None, (link.layout, *link.annotations)))
-            session.open(link.file, companions=companions)
-        elif not link.file and session.genome and session.opened and session.opened.source:
-            session.graphs.close()
-        for track in link.tracks:
-            if track not in session.tracks.sources:
-                session.tracks.open(track)
-        if link.sequences not in ("", GRAPH_SOURCE, session.indexes.source):
-            session.indexes.open(link.sequences)
-        if link.genotypes not in ("", session.genotypes.source):
-            session.genotypes.open(link.genotypes, phenotypes=link.phenotypes)
-        self.deck.dock(link.split)
-        self.deck.show(link.page or PAGES[0].slug)
-        paths = () if session.opened is None else session.opened.graph.path_names
-        if link.region is not None and link.region.path in paths:
-            session.region = link.region
-        for page in self.deck.in_sight:
-            page.revisit(link)
-
-
-def default_source() -> str:
-    """Return what a new tab opens: the server's first file, or a sample that needs no download.
-
-    For a genome nothing is opened; the user chooses among its chromosomes.
-    """
-    if any(served.name for served in SETTINGS.files):
-        return ""
-    if SETTINGS.files:
-        return str(SETTINGS.files[0].path)
-    if SETTINGS.tracks or SETTINGS.sequences or SETTINGS.genotypes:
-        return ""
-    bundled = [sample for sample in list_samples() if not sample.is_public]
-    return bundled[0].name if bundled else ""
-
-
-def default_page(link: Address) -> str:
-    """Return the page of a new tab: that of the open files, of a graph first of all."""
-    has_graph = bool(link.file or SETTINGS.files)
-    has_tracks = bool(link.tracks or SETTINGS.tracks)
-    if has_graph:
-        return ""
-    if link.genome:
-        return "offtargets"
-    if link.genotypes or (SETTINGS.genotypes and not link.tracks):
-        return "genotypes"
-    if link.sequences or (SETTINGS.sequences and not link.tracks):
-        return "kmers"
-    return "tracks" if has_tracks else ""
+        address = self.links.find_address()
+        return address and replace(address, story="1" if self.story is not None else "")
 
 
 def make_tab() -> Any:

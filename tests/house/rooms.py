@@ -18,12 +18,12 @@ SHARED_NAMES = {"__init__.py", "page.py", "cpu.py", "cuda.py"}
 
 # Limits may only be lowered; when a count falls, lower its limit.
 LIMITS = {
-    "modules with one importer": 72,
+    "modules with one importer": 71,
     "files in the largest folder": 30,
     "times that one file name stands": 3,
     "arguments of a function of arrays": 12,
     "arguments of a launch on a GPU": 12,
-    "modules over 350 lines": 17,
+    "modules over 350 lines": 15,
     "files entered: genoviz count": 25,
     "files entered: typed k-mer to hits": 22,
     "files entered: Run to first frame": 24,

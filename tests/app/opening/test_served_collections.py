@@ -284,11 +284,11 @@ def test_a_chromosome_is_kept_until_the_next_and_then_its_memory_is_free(dashboa
         gc.collect()
         return graph() is None
 
-    dashboard._revisit(link.query)
+    dashboard.links.revisit(link.query)
     poll_until(dashboard.poll, lambda: session.layout is not None)
     assert session.opened.graph is graph(), "opened again at once"
     assert session.layout.layout is layout()
-    dashboard._revisit("")
+    dashboard.links.revisit("")
     assert session.opened is None
     table._handle_msg({"act": "open", "name": "chr2"})
     poll_until(dashboard.poll, lambda: session.layout is not None)

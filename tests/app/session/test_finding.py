@@ -257,7 +257,7 @@ def test_the_header_leads_to_the_page_that_has_it(graph):
         dashboard.finder._handle_msg({"act": "choose", "row": 1})
         assert dashboard.page.slug == "offtargets"
         assert "GATTACAGATTACAGATTAC" in dashboard.page.form.guides.value
-        dashboard._go_to(Found("SNP", "rs1"))
+        dashboard.links.go_to(Found("SNP", "rs1"))
         assert (dashboard.page.slug, dashboard.page.views.slug) == ("genotypes", "association")
     finally:
         dashboard.close()

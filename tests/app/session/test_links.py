@@ -12,7 +12,7 @@ import pytest
 from genoviz.io.graph.lay import write_lay
 from genoviz.model import GraphLayout, PathRegion
 from genoviz.samples import get_sample
-from genoviz_app.dashboard import NO_GRAPH_OF_LINK, Dashboard
+from genoviz_app.dashboard import Dashboard
 from genoviz_app.opening import graph_files
 from genoviz_app.opening.companions import iter_open_layout
 from genoviz_app.opening.files import OpeningProgress
@@ -20,6 +20,7 @@ from genoviz_app.server.tab import MAX_SENTENCE
 from genoviz_app.session import lit_links
 from genoviz_app.session.layout_run import RunState
 from genoviz_app.session.lit_links import write_lit
+from genoviz_app.tab_links import NO_GRAPH_OF_LINK
 from tests.app.conftest import GFA, poll_until
 
 KMER = "GGTTT"  # once in alt, and nowhere in ref
