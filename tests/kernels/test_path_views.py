@@ -1,5 +1,6 @@
 """Views of paths against plain versions, and points that are placed between others."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -100,6 +101,21 @@ def test_a_view_has_the_points_of_its_level_path_by_path(backend, graph, at_once
         starts.append(len(expected))
     assert to_host(found).tolist() == [list(pair) for pair in expected]
     assert to_host(found_starts).tolist() == starts
+
+
+@pytest.mark.parametrize("stride", [1, 2, 7, 10**6])
+@pytest.mark.parametrize("has_ends", [True, False])
+def test_visits_and_pairs_of_visits_are_those_of_counters(backend, graph, stride, has_ends):
+    xp, records = array_module(backend), build_path_records(graph).records
+    handles = [handle for handle in records[::stride, 0].tolist() if handle != CLOSING]
+    expected = Counter(handle >> 1 if has_ends else handle for handle in handles)
+    n_visits, totals = xp.zeros(2 * graph.n_nodes, np.int32), xp.zeros(2, np.int64)
+    load_kernel("path_views", backend).count_visits(
+        xp.asarray(records), has_ends, stride, n_visits, totals
+    )
+    assert {k: n for k, n in enumerate(to_host(n_visits).tolist()) if n} == expected
+    n_pairs = sum(n * (n - 1) // 2 for n in expected.values())
+    assert to_host(totals).tolist() == [len(handles), n_pairs]
 
 
 def test_all_workers_place_what_one_does(backend, graph):

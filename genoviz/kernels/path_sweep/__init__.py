@@ -70,6 +70,9 @@ copies          list of float64 (n, 2)   this share of each device's copy, in th
                                          reach each other's memory, or be given nearby copies
 before          float64 (n, 2)           points at the last merge, equal on all devices; becomes
                                          ``copies``
+levels          int8 (n,)                coarsest level that has each point
+level           int                      that of the sweeps, which move the points of this and of
+                                         coarser levels; others are left as they are
 =============== ======================== =======================================================
 
 References

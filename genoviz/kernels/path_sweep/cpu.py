@@ -127,12 +127,14 @@ def sweep(
             )
 
 
-def merge(copies, before):
+def merge(copies, before, levels, level):
     """Give all copies the point of the one that has moved it farthest; also update ``before``."""
-    moved = [((copy - before) ** 2).sum(axis=1) for copy in copies]
-    merged = np.stack(copies)[np.argmax(moved, axis=0), np.arange(len(before))]
+    own = levels >= level
+    parts, old = [copy[own] for copy in copies], before[own]
+    moved = [((part - old) ** 2).sum(axis=1) for part in parts]
+    merged = np.stack(parts)[np.argmax(moved, axis=0), np.arange(len(old))]
     for points in (*copies, before):
-        points[...] = merged
+        points[own] = merged
 
 
 def count_workers(n_points):

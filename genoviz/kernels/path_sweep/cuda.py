@@ -17,12 +17,15 @@ from genoviz.kernels.cuda_source import (
 
 THREADS_PER_BLOCK = 256
 WARP = 32
+LARGEST_BLOCK = 1024
+WORKERS_IN_ONE_BLOCK = 64
 WARPS_PER_MULTIPROCESSOR = 16
 RECORDS_AT_ONCE = 1 << 28
 POINTS_PER_PAIR_IN_FLIGHT = 6
-RECORDS_IN_ORDER = 1 << 22
+SHARE_IN_ORDER = 0.75  # of the workers: with several lanes each, they hardly pause between moves
+RECORDS_IN_ORDER = 1 << 24
 POINTS_AT_ONCE = 1 << 19  # fits in the L2 cache, and still occupies all threads
-POINTS_TO_SHARE = 1 << 18  # per device: sharing out fewer takes longer than sweeping them
+POINTS_TO_SHARE = 1 << 17  # per device: sharing out fewer takes longer than sweeping them
 SWEEPS_TO_MERGE = 16
 BLOCKS_PER_MULTIPROCESSOR = 8
 SWEEP = np.dtype(
@@ -36,7 +39,6 @@ SWEEP = np.dtype(
         ("stop", np.int64),
         ("n_workers", np.int64),
         ("has_ends", np.int32),
-        ("is_in_order", np.int32),
     ],
     align=True,
 )
@@ -63,38 +65,53 @@ def sweep(
 ):
     """Make all sweeps, one after the other, over ``strips[first:stop]``."""
     records, path_starts, block_paths = paths
-    kernel = _kernel("sweep", records)
     is_in_order = len(records) <= RECORDS_IN_ORDER
-    n_block = _threads_in_order(n_workers) if is_in_order else THREADS_PER_BLOCK
-    same = len(records), every, first, stop, n_workers, has_ends, is_in_order
+    lanes, n_block = 1, THREADS_PER_BLOCK
+    if is_in_order:
+        n_workers = max(int(SHARE_IN_ORDER * n_workers), 1)
+        lanes, n_block = _lanes_of_workers(n_workers)
+    kernel = _kernel("sweep_in_order" if is_in_order else "sweep", records)
+    same = len(records), every, first, stop, n_workers, has_ends
     for jump, eta, seed in zip(jumps, etas, seeds, strict=True):
         call = np.array((jump, eta, seed, *same), SWEEP)
-        for phase in range(2 if jump and not is_in_order else 1):
+        phases = (0, 1) if jump else (0,)
+        for lanes_or_phase in (lanes,) if is_in_order else phases:
             kernel(
-                (-(-n_workers // n_block),),
+                (-(-n_workers * lanes // n_block),),
                 (n_block,),
-                (points, records, path_starts, block_paths, strips, call, np.int32(phase)),
+                (
+                    points,
+                    records,
+                    path_starts,
+                    block_paths,
+                    strips,
+                    call,
+                    np.int32(lanes_or_phase),
+                ),
             )
     cupy.cuda.get_current_stream().synchronize()
 
 
-def _threads_in_order(n_workers):
-    """Return the threads of a block, at most a warp: as few as keep all workers resident.
+def _lanes_of_workers(n_workers):
+    """Return the threads of each worker, up to a warp, and those of a block.
 
-    Workers of a warp wait for each other whenever one comes to another path, and few workers
-    conflict least when spread over many multiprocessors.
+    Few workers are in one block; of more, as many threads as keep all workers resident.
     """
+    is_one_block = n_workers <= WORKERS_IN_ONE_BLOCK
     n_warps = WARPS_PER_MULTIPROCESSOR * card_attribute("MultiProcessorCount")
-    needed = -(-n_workers // n_warps)
-    return min(1 << (needed - 1).bit_length(), WARP)
+    n_threads = LARGEST_BLOCK if is_one_block else n_warps * WARP
+    lanes = 1 << min(max(n_threads // n_workers, 1), WARP).bit_length() - 1
+    return lanes, -(-n_workers * lanes // WARP) * WARP if is_one_block else WARP
 
 
-def merge(copies, before):
+def merge(copies, before, levels, level):
     """Give all copies the point of the one that has moved it farthest; also update ``before``."""
     module = load_module(__package__, "path_sweep.cu", options=COMPILE_OPTIONS[0])
     launch = make_launcher(module, THREADS_PER_BLOCK, BLOCKS_PER_MULTIPROCESSOR)
     n, addresses = len(before), cupy.array([copy.data.ptr for copy in copies], np.uint64)
-    launch("merge", n, (addresses, before, np.int32(len(copies)), np.int64(n)))
+    launch(
+        "merge", n, (addresses, before, np.int32(len(copies)), levels, np.int32(level), np.int64(n))
+    )
     cupy.cuda.get_current_stream().synchronize()
 
 

@@ -52,7 +52,6 @@ struct Sweep {
     long long stop;
     long long n_workers;
     int has_ends;
-    int is_in_order;
 };
 
 // Two records to be moved: their handles, and the positions of one end each. Two bits of `coins`
@@ -62,23 +61,45 @@ struct Pair {
     int coins;
 };
 
-__device__ __forceinline__ void move_pair(double* points, const Pair& pair, double eta) {
-    const long long i = (long long)(pair.handle_a ^ (POSITION)(pair.coins & 1));
-    const long long j = (long long)(pair.handle_b ^ (POSITION)(pair.coins >> 1));
-    if (i == j) return;  // a loop to the same point: the distance cannot change
-    const double d = fmax(fabs((double)pair.from - (double)pair.to), JOINT);
-    double2 p = __ldcg((const double2*)points + i);
-    double2 q = __ldcg((const double2*)points + j);
+// Two points to be moved: their distance along the path, and half of the weight of their force.
+struct Move {
+    long long i, j;
+    double d, half;
+};
+
+__device__ __forceinline__ Move weigh(const Pair& pair, double eta) {
+    Move move{};
+    if (pair.coins < 0) return move;
+    move.i = (long long)(pair.handle_a ^ (POSITION)(pair.coins & 1));
+    move.j = (long long)(pair.handle_b ^ (POSITION)(pair.coins >> 1));
+    move.d = fmax(fabs((double)pair.from - (double)pair.to), JOINT);
+    const double weighed = fmax(move.d, SHORTEST_WEIGHED);
+    move.half = weighed <= eta ? 0.5 : 0.5 * eta / weighed;
+    return move;
+}
+
+// Workers of one block share its L1 cache, which is nearer than L2.
+template <bool IS_ONE_BLOCK>
+__device__ __forceinline__ void apply(double2* points, const Move& move) {
+    if (move.i == move.j) return;  // no pair, or a loop to the same point: nothing can change
+    double2* at_i = points + move.i;
+    double2* at_j = points + move.j;
+    const double2 p = IS_ONE_BLOCK ? *at_i : __ldcg(at_i);
+    const double2 q = IS_ONE_BLOCK ? *at_j : __ldcg(at_j);
     double dx = p.x - q.x;
     double dy = p.y - q.y;
     if (dx == 0.0) dx = JOINT;
-    const double weighed = fmax(d, SHORTEST_WEIGHED);
-    const double ratio =
-        (weighed <= eta ? 0.5 : 0.5 * eta / weighed) * (1.0 - d * rsqrt(dx * dx + dy * dy));
+    const double ratio = move.half * (1.0 - move.d * rsqrt(dx * dx + dy * dy));
     dx *= ratio;
     dy *= ratio;
-    __stcg((double2*)points + i, double2{p.x - dx, p.y - dy});
-    __stcg((double2*)points + j, double2{q.x + dx, q.y + dy});
+    const double2 to_i{p.x - dx, p.y - dy}, to_j{q.x + dx, q.y + dy};
+    if (IS_ONE_BLOCK) {
+        *at_i = to_i;
+        *at_j = to_j;
+    } else {
+        __stcg(at_i, to_i);
+        __stcg(at_j, to_j);
+    }
 }
 
 // Returns a log-uniform jump of 1 to room; the CPU's kernel explains the method.
@@ -90,64 +111,43 @@ __device__ __forceinline__ long long draw_jump(u64 bits, long long room) {
     return jump < room ? jump : room;
 }
 
-// A worker's records are contiguous or strided.
-//
-//   is_in_order    worker 0 0 0 0 1 1 1 1    moves follow the path, as on a CPU, but reads of a
-//                                            warp are not coalesced, and a worker that comes to
-//                                            another path stops its warp: for small levels
-//   else           worker 0 1 0 1 0 1 0 1    reads are coalesced, but consecutive pairs of a path,
-//                                            (0, jump) and (jump, 2 jump), share a point
-// For the strided order, each phase covers every other stretch of `jump` records, so that no two
-// pairs of a path share a point and no move is lost:
-//
-//   jump 2, phase 0    a a b b a a b b          phase 1    - - a a b b a a b b
-//
-extern "C" __global__ void __launch_bounds__(256, 4)
-    sweep(double* points, const Record* __restrict__ records,
-          const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
-          const int* __restrict__ strips, const Sweep sweep, const int phase) {
-    const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    const int ends = sweep.has_ends ? 3 : 0;
+// Reads the pairs of the records that are due in a sweep, which are numbered by slots.
+struct Reader {
+    const Record* __restrict__ records;
+    const long long* __restrict__ path_starts;
+    const int* __restrict__ block_paths;
+    const int* __restrict__ strips;
+    const Sweep& sweep;
+    long long first_strip;  // at or after `sweep.first`
+    long long n;            // slots
+    int ends;
+    bool has_coins;
+    long long held = -1, strip = 0;  // the last strip: the next slot is mostly in it too
     // Path of the last record; the next one is mostly on it too, or on a path soon after it.
     int path = 0;
     long long start = 0, last = -1;
-    const long long jump = sweep.jump, every = sweep.every, n_workers = sweep.n_workers;
-    const u64 seed = sweep.seed;
-    const bool is_in_order = sweep.is_in_order;
-    // The strips due in this sweep, counted from the first one at or after `first`.
-    const long long turn = (long long)(seed % (u64)every);
-    const long long first_strip = sweep.first + ((turn - sweep.first) % every + every) % every;
-    const long long n_strips =
-        sweep.stop <= first_strip ? 0 : (sweep.stop - 1 - first_strip) / every + 1;
-    const long long n = n_strips << STRIP_BITS;
-    const long long begin = is_in_order ? n * worker / n_workers : worker;
-    const long long end = worker >= n_workers ? begin
-                          : is_in_order       ? n * (worker + 1) / n_workers
-                                              : n;
-    const long long step = is_in_order ? 1 : n_workers;
-    // Random starts: on repetitive paths, workers in step would meet at the same points.
-    const long long ahead =
-        is_in_order && end > begin ? (long long)(mix(seed + worker) % (u64)(end - begin)) : 0;
-    const int jump_bits = 63 - __clzll(jump | 1);
-    const bool is_power = jump == 1ll << jump_bits;
-    const bool has_phases = jump > 0 && !is_in_order;
 
-    const bool has_coins = jump == 0 || ends != 0;
-    long long held = -1, strip = 0;  // the last strip; in order, the next slot is mostly in it too
-    const auto read_pair = [&](Pair& pair, long long k) {
+    __device__ __forceinline__ Reader(const Record* records, const long long* path_starts,
+                                      const int* block_paths, const int* strips, const Sweep& sweep)
+        : records(records),
+          path_starts(path_starts),
+          block_paths(block_paths),
+          strips(strips),
+          sweep(sweep) {
+        const long long every = sweep.every;
+        const long long turn = (long long)(sweep.seed % (u64)every);
+        first_strip = sweep.first + ((turn - sweep.first) % every + every) % every;
+        n = sweep.stop <= first_strip ? 0
+                                      : ((sweep.stop - 1 - first_strip) / every + 1) << STRIP_BITS;
+        ends = sweep.has_ends ? 3 : 0;
+        has_coins = sweep.jump == 0 || ends != 0;
+    }
+
+    __device__ __forceinline__ void read(Pair& pair, long long slot) {
         pair.coins = NONE;
-        long long slot = k + ahead < end ? k + ahead : k + ahead - (end - begin);
-        if (has_phases) {
-            const long long stretch = is_power ? k >> jump_bits : k / jump;
-            slot = (2 * stretch + phase) * jump + (k - stretch * jump);
-            if (slot >= n) {
-                pair.coins = NONE_FROM_HERE_ON;
-                return;
-            }
-        }
         if (slot >> STRIP_BITS != held) {
             held = slot >> STRIP_BITS;
-            strip = __ldg(strips + first_strip + held * every);
+            strip = __ldg(strips + first_strip + held * sweep.every);
         }
         const long long a = (strip << STRIP_BITS) + (slot & ((1 << STRIP_BITS) - 1));
         if (a >= sweep.n_records) return;
@@ -157,9 +157,9 @@ extern "C" __global__ void __launch_bounds__(256, 4)
             last = __ldg(path_starts + path + 1) - 2;
             if (a > last) return;  // the closing record
         }
-        const u64 bits = has_coins ? mix((u64)a * GOLDEN + seed) : 0;
-        long long b = a + jump;
-        if (jump == 0) {
+        const u64 bits = has_coins ? mix((u64)a * GOLDEN + sweep.seed) : 0;
+        long long b = a + sweep.jump;
+        if (sweep.jump == 0) {
             bool is_back = bits & 1;
             long long room = is_back ? a - start : last - a;
             if (room == 0) {
@@ -176,36 +176,123 @@ extern "C" __global__ void __launch_bounds__(256, 4)
         pair.handle_b = records[b].handle;
         pair.from = records[a + (pair.coins & 1)].position;
         pair.to = records[b + (pair.coins >> 1)].position;
+    }
+};
+
+// Large levels: consecutive records go to consecutive workers, so their reads are coalesced.
+// But consecutive pairs of a path, (0, jump) and (jump, 2 jump), share a point. Each phase
+// therefore covers every other stretch of `jump` records, so that no two pairs of a path share one
+// and no move is lost:
+//
+//   jump 2, phase 0    a a b b a a b b          phase 1    - - a a b b a a b b
+//
+extern "C" __global__ void __launch_bounds__(256, 4)
+    sweep(double2* points, const Record* __restrict__ records,
+          const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
+          const int* __restrict__ strips, const Sweep sweep, const int phase) {
+    Reader reader(records, path_starts, block_paths, strips, sweep);
+    const long long worker = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (worker >= sweep.n_workers) return;
+    const long long jump = sweep.jump, n = reader.n, step = sweep.n_workers;
+    const int jump_bits = 63 - __clzll(jump | 1);
+    const bool is_power = jump == 1ll << jump_bits;
+
+    const auto read_pair = [&](Pair& pair, long long k) {
+        long long slot = k;
+        if (jump > 0) {
+            const long long stretch = is_power ? k >> jump_bits : k / jump;
+            slot = (2 * stretch + phase) * jump + (k - stretch * jump);
+            if (slot >= n) {
+                pair.coins = NONE_FROM_HERE_ON;
+                return;
+            }
+        }
+        reader.read(pair, slot);
     };
 
     // Prefetch the records of the next pair while this pair waits for its points.
     Pair next{};
     next.coins = NONE;
-    if (begin < end) read_pair(next, begin);
-    for (long long k = begin; k < end && next.coins != NONE_FROM_HERE_ON; k += step) {
+    if (worker < n) read_pair(next, worker);
+    for (long long k = worker; k < n && next.coins != NONE_FROM_HERE_ON; k += step) {
         const Pair pair = next;
         next.coins = NONE;
-        if (k + step < end) read_pair(next, k + step);
-        if (pair.coins >= 0) move_pair(points, pair, sweep.eta);
+        if (k + step < n) read_pair(next, k + step);
+        apply<false>(points, weigh(pair, sweep.eta));
     }
+}
+
+// Small levels: a worker moves pairs one after the other along the path, as on a CPU. It has
+// `lanes` threads of a warp (a power of two), as its time is that of a chain of dependent
+// instructions: the threads read and weigh as many pairs at once, and only the moves take turns.
+//
+//   lane          0 1 2 3            turn 0      1      2      3
+//   read, weigh   a b c d            move a      move b  move c  move d
+//
+template <bool IS_ONE_BLOCK>
+__device__ __forceinline__ void go_in_order(double2* points, Reader& reader, const Sweep& sweep,
+                                            int lanes) {
+    const long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    const long long worker = thread / lanes, n = reader.n;
+    const int lane = threadIdx.x & (lanes - 1);
+    const bool is_idle = worker >= sweep.n_workers;
+    const long long begin = is_idle ? 0 : n * worker / sweep.n_workers;
+    const long long n_own = is_idle ? 0 : n * (worker + 1) / sweep.n_workers - begin;
+    // Random starts: on repetitive paths, workers in step would meet at the same points.
+    const long long ahead = n_own > 0 ? (long long)(mix(sweep.seed + worker) % (u64)n_own) : 0;
+    // The same for all workers of a warp, which wait for each other.
+    const long long n_most = (n + sweep.n_workers - 1) / sweep.n_workers;
+
+    const auto read_pair = [&](Pair& pair, long long k) {
+        pair.coins = NONE;
+        const long long from_start = k + ahead < n_own ? k + ahead : k + ahead - n_own;
+        if (k < n_own) reader.read(pair, begin + from_start);
+    };
+
+    Pair next;
+    read_pair(next, lane);
+    for (long long k = lane; k - lane < n_most; k += lanes) {
+        const Move move = weigh(next, sweep.eta);
+        read_pair(next, k + lanes);
+        for (int turn = 0; turn < lanes; turn++) {
+            if (lane == turn) apply<IS_ONE_BLOCK>(points, move);
+            __syncwarp();
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(1024, 1)
+    sweep_in_order(double2* points, const Record* __restrict__ records,
+                   const long long* __restrict__ path_starts, const int* __restrict__ block_paths,
+                   const int* __restrict__ strips, const Sweep sweep, const int lanes) {
+    Reader reader(records, path_starts, block_paths, strips, sweep);
+    if (gridDim.x == 1)
+        go_in_order<true>(points, reader, sweep, lanes);
+    else
+        go_in_order<false>(points, reader, sweep, lanes);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     merge(double2* const* __restrict__ copies, double2* __restrict__ before, const int n_copies,
-          const long long n) {
+          const signed char* __restrict__ levels, const int level, const long long n) {
     const long long n_threads = gridDim.x * (long long)blockDim.x;
     for (long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; i < n; i += n_threads) {
+        if (levels[i] < level) continue;
         const double2 old = before[i];
         double2 merged = old;
         double farthest = 0.0;
+        int mover = -1;
         for (int k = 0; k < n_copies; k++) {
             const double2 at = copies[k][i];
             const double dx = at.x - old.x, dy = at.y - old.y;
             if (dx * dx + dy * dy <= farthest) continue;
             merged = at;
             farthest = dx * dx + dy * dy;
+            mover = k;
         }
-        for (int k = 0; k < n_copies; k++) copies[k][i] = merged;
+        if (mover < 0) continue;
+        for (int k = 0; k < n_copies; k++)
+            if (k != mover) copies[k][i] = merged;
         before[i] = merged;
     }
 }

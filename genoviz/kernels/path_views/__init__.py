@@ -45,6 +45,9 @@ links        int32 (n_points, 2)      ``link`` writes for placed points: the two
 shares       float32 (n_points, 3)    likewise: relative place from the first to the second, and
                                       the noise added to x and y, bp
 followers    int32 (n_followers,)     points with links; none is linked to another of them
+stride       int                      ``count_visits`` reads one record in ``stride``
+n_visits     int32 (n_points,)        of each point (of steps: of each node); zero at first
+totals       int64 (2,)               zero at first: all visits, and pairs of visits of one point
 first, stop  int                      range of records to place, or of followers
 n_workers    int                      threads of the CPU
 ============ ======================== ==========================================================

@@ -113,6 +113,19 @@ def fill(
                     found_starts[path + 1] = n
 
 
+@njit(nogil=True, cache=True)
+def count_visits(records, has_ends, stride, n_visits, totals):
+    """Count the visits of each point by some records, and pairs of visits of the same point."""
+    for record in range(0, len(records), stride):
+        handle = np.int64(records[record, 0])
+        if handle == CLOSING:
+            continue
+        point = handle >> 1 if has_ends else handle
+        totals[0] += 1
+        totals[1] += n_visits[point]
+        n_visits[point] += 1
+
+
 @njit(nogil=True, cache=True, error_model="numpy")
 def place(
     points,

@@ -118,6 +118,24 @@ def fill(
     cupy.cuda.get_current_stream().synchronize()
 
 
+def count_visits(records, has_ends, stride, n_visits, totals):
+    """Count the visits of each point by some records, and pairs of visits of the same point."""
+    n_records = -(-len(records) // stride)
+    _kernel("count_visits", records)(
+        (_n_striding_blocks(n_records),),
+        (THREADS_PER_BLOCK,),
+        (
+            records,
+            np.int64(len(records)),
+            np.int32(1 if has_ends else 0),
+            np.int64(stride),
+            n_visits,
+            totals,
+        ),
+    )
+    cupy.cuda.get_current_stream().synchronize()
+
+
 def place(
     points,
     is_placed,

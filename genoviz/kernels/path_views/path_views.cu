@@ -221,6 +221,29 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
+// Each visit makes as many pairs as the point has been visited before.
+extern "C" __global__ void __launch_bounds__(256)
+    count_visits(const Record* __restrict__ records, const long long n_records, const int shift,
+                 const long long stride, u32* n_visits, u64* totals) {
+    const long long n_threads = gridDim.x * (long long)blockDim.x;
+    u64 n = 0, n_pairs = 0;
+    for (long long k = blockIdx.x * (long long)blockDim.x + threadIdx.x; k * stride < n_records;
+         k += n_threads) {
+        const POSITION handle = records[k * stride].handle;
+        if (handle == (POSITION)CLOSING) continue;
+        n++;
+        n_pairs += atomicAdd(n_visits + (handle >> shift), 1u);
+    }
+    for (int apart = 16; apart > 0; apart >>= 1) {
+        n += __shfl_down_sync(0xFFFFFFFFu, n, apart);
+        n_pairs += __shfl_down_sync(0xFFFFFFFFu, n_pairs, apart);
+    }
+    if ((threadIdx.x & 31) == 0 && n > 0) {
+        atomicAdd(totals, n);
+        atomicAdd(totals + 1, n_pairs);
+    }
+}
+
 // The place of a point: its two neighbours, relative distance from the first, and noise.
 struct Place {
     long long point, a, b;

@@ -115,15 +115,19 @@ def test_each_sweep_goes_once_over_each_strip(backend, devices, graph, slice_sec
 
 def test_a_point_comes_to_lie_where_the_one_that_moved_it_farthest_has_it(backend):
     xp, kernel = array_module(backend), load_kernel("path_sweep", backend)
-    before = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0]])
+    before = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0], [5.0, 5.0]])
+    levels = np.array([2, 3, 2, 4, 1], np.int8)
     copies = np.stack([before] * 3)
     copies[0, 1] = [5.0, 2.0]  # one alone
     copies[0, 2], copies[2, 2] = [4.0, 3.0], [6.0, 0.0]  # two of three
     copies[:, 3] = [[5.0, 4.0], [6.0, 4.0], [4.0, 7.0]]  # all
+    copies[1, 4] = [9.0, 9.0]  # of a finer level, so not swept
     found, at = [xp.asarray(copy) for copy in copies], xp.asarray(before)
-    kernel.merge(found, at)
+    kernel.merge(found, at, xp.asarray(levels), 2)
     expected = [[1.0, 1.0], [5.0, 2.0], [6.0, 0.0], [4.0, 7.0]]
-    assert [to_host(each).tolist() for each in (*found, at)] == [expected] * 4
+    assert [to_host(each)[:4].tolist() for each in (*found, at)] == [expected] * 4
+    finer = [to_host(each)[4].tolist() for each in (*found, at)]
+    assert finer == [[5.0, 5.0], [9.0, 9.0], [5.0, 5.0], [5.0, 5.0]]
 
 
 @pytest.mark.parametrize("are_linked", [True, False])
@@ -140,7 +144,8 @@ def test_devices_make_their_copies_alike(backend, devices, are_linked):
 
     used.run(write)
     merge = load_kernel("path_sweep", backend).merge
-    used.combine(copies, lambda k, parts: merge(parts, before[k]))
+    levels = used.copy(array_module(backend).zeros(4, np.int8))
+    used.combine(copies, lambda k, parts: merge(parts, before[k], levels[k], 0))
     expected = [[float(k)] * 2 for k in range(12)]
     for device in range(n):
         expected[[0, 5, 11][device]] = [70.0 + device] * 2

@@ -178,25 +178,26 @@ def iter_levels(
         yield levels, of_points
 
 
-def evenness(level: PathLevel, n_points: int, backend: Backend = "auto") -> int:
+def evenness(level: PathLevel, n_points: int, n_all: int, backend: Backend = "auto") -> int:
     """Return the effective number of points with respect to repeated visits.
 
     It is 1 / sum(p^2), with p the share of visits of a point (the inverse Simpson index), estimated
     from about a million visits, and at most ``n_points``. If paths loop, a few points have most of
     the visits, and threads collide there.
+
+    Parameters
+    ----------
+    n_points, n_all
+        Number of points of the level, and of all levels.
     """
     stride = len(level.records) // VISITS_THAT_TELL + 1
-    # Sorting these visits is faster than counters for all points of a graph. Closing records sort
-    # last, and one more ends the last run of points.
     xp = array_module(backend)
-    points = xp.sort(xp.append(level.records[::stride, 0], np.uint32(CLOSING)))
-    if level.has_ends:
-        points >>= 1
-    ends = xp.flatnonzero(points[1:] != points[:-1])
-    n = int(ends[-1]) + 1 if len(ends) else 0
-    counts = xp.diff(ends, prepend=-1).astype(np.float64)
-    twice = float((counts * (counts - 1.0)).sum())
-    return n_points if twice * n_points <= n * (n - 1.0) else int(n * (n - 1.0) / twice)
+    n_visits, totals = xp.zeros(n_all, np.int32), xp.zeros(2, np.int64)
+    kernel = load_kernel("path_views", backend)
+    kernel.count_visits(level.records, level.has_ends, stride, n_visits, totals)
+    n, n_pairs = to_host(totals).tolist()
+    twice = 2 * n_pairs
+    return n_points if twice * n_points <= n * (n - 1) else n * (n - 1) // twice
 
 
 def order_strips(records: Any, points: Any, n_parts: int, backend: Backend) -> Any:

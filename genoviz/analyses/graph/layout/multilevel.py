@@ -274,6 +274,7 @@ class MultilevelRun(LayoutRun):
         self._links: tuple[Any, Any, list[Any]] | None = None
         self._sampling_seconds = 0.0
         self._plans: list[SweepPlan] = []
+        self._shares_of_levels: list[Any] = []
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run all rounds and yield snapshots."""
@@ -348,7 +349,7 @@ class MultilevelRun(LayoutRun):
         level = self.levels[number]
         n_points = int((self.point_levels >= number).sum())
         n_visits = self.options.design.visits * n_points
-        n_even = evenness(level, n_points, self.backend)
+        n_even = evenness(level, n_points, len(self.points), self.backend)
         team = self._find_team(n_even)
         return SweepPlan(
             every=max(len(level.records) // n_visits, 1) if number else 1,
@@ -374,7 +375,8 @@ class MultilevelRun(LayoutRun):
         strips = self.xp.zeros(0, np.int32)
         self.kernel.sweep(points, paths, strips, *schedule, True, 1, 0, 0, 1)
         if len(self.devices) > 1:
-            self.kernel.merge([points], points)
+            self.kernel.merge([points], points, levels, 0)
+        self.views.count_visits(records, True, 1, nothing, nothing)
         self.views.choose(paths, True, 1.0, levels, 1, 0, 0, 1)
         self.views.count(records, True, levels, 1, nothing, 0, 0, 1)
         self.views.fill(records, nothing, paths, True, levels, 1, nothing, 0, 0, 1)
@@ -482,12 +484,19 @@ class MultilevelRun(LayoutRun):
         plan, level = self._plans[number], self.levels[number]
         team = plan.team
         n_parts = max(plan.n_even // (len(team) * self.kernel.POINTS_AT_ONCE), 1)
+        wait_for_points = team.begin_copies([self.points])
         strips = order_strips(level.records, self.points, len(team) * n_parts, self.backend)
-        self._strips, self._copies = team.copy(strips), team.copy(self.points)
+        self._strips = team.copy(strips)
+        self._copies = [points for (points,) in wait_for_points()]
         self._paths = plan.wait_for_copies()
         if len(team) > 1:
             edges = team.split(len(self.points))
             self._before = team.run(lambda k: self._copies[k][edges[k] : edges[k + 1]].copy())
+            if not self._shares_of_levels:
+                levels = team.copy(self.point_levels)
+                self._shares_of_levels = [
+                    levels[k][edges[k] : edges[k + 1]] for k in range(len(team))
+                ]
         self.seconds += time.perf_counter() - began
 
     def _sweep(
@@ -529,7 +538,11 @@ class MultilevelRun(LayoutRun):
 
         team.run(sweep)
         if len(team) > 1:
-            team.combine(self._copies, lambda k, parts: self.kernel.merge(parts, self._before[k]))
+            levels = self._shares_of_levels
+            team.combine(
+                self._copies,
+                lambda k, parts: self.kernel.merge(parts, self._before[k], levels[k], number),
+            )
 
     def _place(self, number: int) -> None:
         """Interpolate the points of a level between those of the coarser one."""

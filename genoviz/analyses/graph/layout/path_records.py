@@ -18,7 +18,7 @@ from genoviz.errors import ParameterError
 from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
 
-N_PIECES, MIN_PIECE_BYTES = 32, 1 << 24
+N_PIECES, MIN_PIECE_BYTES = 32, 1 << 26
 PEER_ACCESS_ALREADY_ENABLED = 704  # of CUDA; CuPy does not name it
 INITIALISATIONS = {
     "d": "x by graph order, y Gaussian",
