@@ -1,7 +1,8 @@
 document.addEventListener("DOMContentLoaded", () => {
+  const GAP = 12
   const viewOf = (name) => Bokeh.Models.get(name).prototype.default_view.prototype
-  const [canvas, html, line, mark, plot] = [
-    "Canvas", "panel.models.markup.HTML", "Span", "GlyphRenderer", "Plot",
+  const [canvas, html, line, mark, plot, tooltip] = [
+    "Canvas", "panel.models.markup.HTML", "Span", "GlyphRenderer", "Plot", "Tooltip",
   ].map(viewOf)
 
   // Skip figures that are being created. A resize measures all figures, and one that is not drawn yet
@@ -45,6 +46,22 @@ document.addEventListener("DOMContentLoaded", () => {
   esm.watch = function (view, name, react, isOfReact = false) {
     watch.call(this, view, name, react, isOfReact)
     if (isOfReact && !this.events.includes(name) && !this.children.includes(name)) react()
+  }
+
+  // Keep tooltips in the window. Long lines are wrapped. Tooltips are beside the pointer, and in a
+  // narrow window neither side may have room: then they are below or above it, without an arrow.
+  const {_reposition} = tooltip
+  tooltip._reposition = function () {
+    if (this.el !== undefined) this.el.style.maxWidth = "calc(100vw - 16px)"
+    _reposition.call(this)
+    if (!this.el?.isConnected) return
+    const {left, right, height} = this.el.getBoundingClientRect()
+    const shift = left < 0 ? -left : Math.min(innerWidth - right, 0)
+    this.el.classList.toggle("bk-show-arrow", this.model.show_arrow && shift === 0)
+    if (shift === 0) return
+    const y = parseFloat(this.arrow_el.style.top)
+    this.el.style.left = `${Math.max(left + shift, 0)}px`
+    this.el.style.top = `${y + height + GAP <= innerHeight ? y + GAP : y - height - GAP}px`
   }
 
   // A figure has no keys of its own, so it is no stop of the Tab key; screen readers get its name from

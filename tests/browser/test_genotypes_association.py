@@ -31,6 +31,11 @@ TRIANGLE = """() => {
   const n = plot.renderers[1].data_source.get_length()
   return [n, left + x, top + y, x_scale.compute(1) - x, y_scale.compute(-0.5) - y]
 }"""
+TO_TRIANGLE = """() => {
+  const {el} = Bokeh.index.find_one(Bokeh.documents[0].get_model_by_name("linkage-triangle"))
+  el.scrollIntoView({block: "center"})
+  return el.getBoundingClientRect().width
+}"""
 
 # Whether figures are visible, within the window and wide enough.
 FIGURES_FIT = """() => {
@@ -201,4 +206,10 @@ def test_the_triangle_says_why_two_variants_have_no_linkage(tabs, dashboard_url,
     visit.until(lambda: said_at(0.5, 0.25) == [second, third, words])
     visit.until(lambda: said_at(0.02, 0.95) == [])
     visit.until(lambda: said_at(0.25, 0.25) == [first, second, f"{r2[0, 1]:.2f}"])
+    visit.page.set_viewport_size({"width": 390, "height": 844})
+    visit.until(lambda: visit.page.evaluate(TO_TRIANGLE) > 100)
+    visit.until(lambda: said_at(0.5, 0.25) == [second, third, words])
+    box = visit.page.locator(".bk-Tooltip:visible").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
     assert visit.errors == []
