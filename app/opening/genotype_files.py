@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import param
 
-from genoviz.errors import FileFormatError, ParameterError
+from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz.model.genotypes.chromosomes import HUMAN_AUTOSOMES
 from genoviz.model.genotypes.genotypes import Genotypes
 from genoviz.model.genotypes.phenotypes import RowOrderError
@@ -25,6 +25,7 @@ from genoviz_app.opening.files import (
 from genoviz_app.opening.genotype_names import PARTS, Arrivals, companion_table, is_table
 from genoviz_app.opening.memory import MAX_DOSAGE_BYTES, dosages_bytes, genotypes_bytes, table_bytes
 from genoviz_app.opening.opening_files import OpeningFile
+from genoviz_app.server.jobs import describe_problem
 from genoviz_app.server.tab import Tab
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ class OpenPhenotypes:
     whole: PhenotypeTable | None = field(default=None, repr=False)
 
 
+WithTable = tuple[OpenGenotypes, OpenPhenotypes | None, str]
+"""Genotypes, their companion table or None, and what is wrong with it."""
+
+
 def _iter_genotypes(path: Path) -> Iterator[OpeningProgress]:
     from genoviz.io.genotypes.reader import iter_read_genotypes
 
@@ -114,7 +119,6 @@ GENOTYPES = FileCache(
     _iter_genotypes, N_KEPT_GENOTYPES, estimate=genotypes_bytes, is_apart=_is_apart
 )
 """The genotypes of all tabs."""
-
 
 TABLES = FileCache(_iter_table, N_KEPT_TABLES, estimate=table_bytes)
 """The tables of phenotypes of all tabs."""
@@ -204,18 +208,17 @@ class GenotypeFiles(OpeningFile):
         if self._arrivals.are_complete:
             self._open_arrivals()
         elif self._job is None and self._waiting:
-            steps, title = self._waiting.popleft()
-            if self.opened is not None:
-                self.begin(steps, title, keeps_problem=True)
+            self.begin(*self._waiting.popleft(), keeps_problem=True)
         if not (self._waiting or self._arrivals.names):
             self._session.watched.pop(self, None)
 
-    def keep(self, opened: OpenPhenotypes | tuple[OpenGenotypes, OpenPhenotypes | None]) -> None:
+    def keep(self, opened: OpenPhenotypes | WithTable) -> None:
         """Store what was opened: a table if it matches, or genotypes with their table."""
         if isinstance(opened, OpenPhenotypes):
             self._keep_table(opened)
             return
-        genotypes, table = opened
+        genotypes, table, problem = opened
+        self._session.complain(problem)
         if table is None and self.opened is None:
             table = self.phenotypes  # opened before the genotypes
         if table is None and self._early is not None:
@@ -282,18 +285,24 @@ class GenotypeFiles(OpeningFile):
 def iter_open_genotypes(
     path: Path, *, source: str = "", title: str, with_companion: bool = True
 ) -> Iterator[OpeningProgress | None]:
-    """Open genotypes and their companion table.
-
-    The last progress has a tuple: `OpenGenotypes`, and `OpenPhenotypes` or None.
-    """
+    """Open genotypes, and their companion table if it is sound; the last progress has both."""
     table_path = companion_table(path) if with_companion else None
-    table = None
+    table, problem = None, ""
     if table_path is not None:
-        for step in iter_open_table(table_path, title=table_path.name):
-            table = step.opened if step is not None else None
-    yield from GENOTYPES.iter_opened(
-        path, lambda genotypes: (OpenGenotypes(source, title, genotypes, _own_table(path)), table)
-    )
+        try:
+            for step in iter_open_table(table_path, title=table_path.name):
+                table = step.opened if step is not None else None
+        except GenovizError as error:
+            problem = describe_problem(error)
+    try:
+        yield from GENOTYPES.iter_opened(
+            path,
+            lambda read: (OpenGenotypes(source, title, read, _own_table(path)), table, problem),
+        )
+    except GenovizError as error:
+        if not problem:
+            raise
+        raise GenovizError(f"{describe_problem(error)}\n{problem}") from error
 
 
 def _own_table(path: Path) -> OpenPhenotypes | None:

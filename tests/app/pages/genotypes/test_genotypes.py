@@ -843,6 +843,32 @@ def test_genotypes_that_cannot_be_opened_are_told_though_a_table_follows(visit, 
     assert visit.state.table.columns["y"].tolist() == list(range(N_SAMPLES))
 
 
+@pytest.mark.parametrize("way", ["served", "linked", "uploaded"])
+def test_bad_genotypes_and_their_bad_table_are_both_told(visit, folder, tmp_path, way):
+    bad, table = tmp_path / "bad.vcf", tmp_path / "bad.pheno.csv"
+    bad.write_text("not a VCF\n")
+    table.write_text("")
+    files = visit.session.genotypes
+    if way == "uploaded":
+        files.open_uploads({path.name: path.read_bytes() for path in (bad, table)})
+    else:
+        files.open(str(bad), phenotypes=str(table) if way == "linked" else "")
+    visit.until(lambda: not files.is_opening)
+    told = visit.session.problem.splitlines()
+    assert [line.split(":")[0].split(",")[0] for line in told] == ["bad.vcf", "bad.pheno.csv"]
+    assert visit.state.opened is None
+
+
+def test_genotypes_open_though_their_table_is_bad(visit, folder, tmp_path):
+    for part in ("bed", "bim", "fam"):
+        shutil.copy(folder / f"herd.{part}", tmp_path)
+    (tmp_path / "herd.pheno.csv").write_text("")
+    visit.open(tmp_path / "herd.bed")
+    visit.until(lambda: visit.state.opened is not None)
+    assert visit.state.opened.genotypes.n_samples == N_SAMPLES
+    assert "herd.pheno.csv" in visit.session.problem
+
+
 def test_the_type_of_a_trait_can_be_chosen(visit, folder, tmp_path):
     values = [0, *(1 + k % 2 for k in range(N_SAMPLES - 1))]
     names = read_genotypes(folder / "herd.bed").samples.ids
