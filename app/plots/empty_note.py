@@ -9,8 +9,8 @@ from bokeh.models import Label, Node
 
 from genoviz_app.plots.graph_picture import FAINT
 
-LETTERS = 26
-"""Letters per line; in a narrow figure, longer lines would be cut off."""
+LETTERS, LETTER_WIDTH = 26, 7.6
+"""Letters per line, fewer in a narrow figure, and mean width of a letter, px."""
 
 
 class EmptyNote:
@@ -33,19 +33,32 @@ class EmptyNote:
         parts = (*plot.axis, *plot.grid)
         self.words = ""
         self._parts = (*(part for part in parts if part.visible), *others)
+        self._letters = LETTERS
         self._label = Label(
             x=Node(target="frame", symbol="center"), y=Node(target="frame", symbol="center"),
             text="", text_color=FAINT, text_font_size="13px", text_align="center",
             text_baseline="middle", visible=False,
         )  # fmt: skip
         plot.add_layout(self._label)
+        plot.on_change("inner_width", self._on_width)
 
     def show(self, words: str) -> None:
         """Show a note; "" shows the axes again."""
         if words == self.words:
             return
         self.words = words
-        text = "\n".join(fill(line, LETTERS) for line in words.splitlines())
-        self._label.update(text=text, visible=bool(words))
+        self._label.update(text=self._text, visible=bool(words))
         for part in self._parts:
             part.visible = not words
+
+    @property
+    def _text(self) -> str:
+        """The note in lines that fit."""
+        return "\n".join(
+            fill(line, self._letters, break_long_words=False) for line in self.words.splitlines()
+        )
+
+    def _on_width(self, _attr: str, _old: Any, width: int | None) -> None:
+        if width:
+            self._letters = min(max(int(width / LETTER_WIDTH), 1), LETTERS)
+            self._label.text = self._text

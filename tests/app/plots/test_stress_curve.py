@@ -8,10 +8,12 @@ from dataclasses import replace
 import holoviews as hv
 import numpy as np
 import pytest
+from bokeh.models import Label
 
 from genoviz.analyses.graph.layout.stress import PathStress
 from genoviz_app.pages.pangenome.controls import numbers_html, plain
-from genoviz_app.plots.graph_picture import StressFigure, stress_curve
+from genoviz_app.plots.empty_note import EmptyNote
+from genoviz_app.plots.graph_picture import StressFigure, plain_figure, stress_curve
 from genoviz_app.session.layout_run import RunProgress, RunState
 
 
@@ -76,3 +78,19 @@ def test_the_numbers_are_readable():
         "43,200",
         "1.5e+09",
     ]
+
+
+def test_a_note_fits_into_a_narrow_figure():
+    plot = plain_figure("narrow")
+    note = EmptyNote(plot)
+    words = "Press Run to see the effects of all variants."
+    note.show(words)
+    label = plot.select_one(Label)
+    lines = {}
+    for width in (700, 110, 20, 700):
+        plot.trigger("inner_width", None, width)
+        lines[width] = label.text.splitlines()
+        assert " ".join(lines[width]) == words
+    assert len(lines[700]) == 2
+    assert max(map(len, lines[110])) * 7 <= 110
+    assert max(map(len, lines[20])) == len("variants.")
