@@ -271,7 +271,8 @@ def test_snapshots_tell_how_far_the_layout_is(backend, graph):
     assert updates.count(0) > 5  # while points are chosen, too
     assert [snapshot.is_final for snapshot in snapshots].index(True) == len(snapshots) - 1
     stress = [snapshot.stress for snapshot in snapshots if snapshot.stress]
-    assert stress[-1].mean < 0.01 * stress[0].mean
+    # The first is between 1 and 30 by chance; the last is 0.01.
+    assert stress[-1].mean < 0.1 * stress[0].mean
     n_terms = [found.n_terms + found.n_skipped for found in stress]
     assert len(set(n_terms[:-1])) == 1
     assert n_terms[0] == pytest.approx(2_000, rel=0.2)
