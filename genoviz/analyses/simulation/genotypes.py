@@ -18,6 +18,7 @@ from genoviz.model.genotypes.pedigree import Pedigree
 
 MIN_MAF = 0.01
 BASES_PER_VARIANT = 50_000
+CONTIG_BASES = 250_000_000  # of human chromosome 1; files of genotypes have positions of 31 bits
 BASES_PER_CENTIMORGAN = 1e6
 _SCALE = 1 << 16
 _BLOCK_GENOTYPES = 10_000_000
@@ -46,8 +47,8 @@ def iter_simulate_genotypes(
     n_samples, n_variants
         Size of the matrix, each at least 1.
     n_contigs
-        Number of contigs ``"1"``, ``"2"``, ..., each with an equal share of the variants, one
-        per 50 kb.
+        Number of contigs ``"1"``, ``"2"``, ..., each with an equal share of the variants: one
+        per 50 kb, or more densely, so that a contig has about 250 Mb at most.
     seed
         Random seed.
     missing_rate
@@ -77,10 +78,11 @@ def iter_simulate_genotypes(
     if n_populations > 1 and not 0 < fst < 1:
         raise ParameterError(f"fst is {fst}, needs more than 0 and less than 1")
     rng = np.random.default_rng(seed)
-    variants = _make_variants(rng, n_variants, n_contigs)
+    spacing = min(BASES_PER_VARIANT, max(CONTIG_BASES * n_contigs // n_variants, 1))
+    variants = _make_variants(rng, n_variants, n_contigs, spacing)
     frequencies = _draw_frequencies(rng, n_variants, n_populations, fst)
     draw = {
-        "keeps": _keeps(variants, linkage),
+        "keeps": _keeps(variants, linkage, spacing),
         "limits": np.rint(frequencies * _SCALE).astype(np.uint32),
         "flips": rng.integers(2, size=n_variants, dtype=np.uint16) * np.uint16(_SCALE - 1),
     }
@@ -129,10 +131,10 @@ def _check_share(name: str, share: float) -> None:
         raise ParameterError(f"{name} is {share}, needs a number from 0 to 1")
 
 
-def _make_variants(rng: np.random.Generator, n: int, n_contigs: int) -> VariantTable:
+def _make_variants(rng: np.random.Generator, n: int, n_contigs: int, spacing: int) -> VariantTable:
     """Return variants at distinct random positions, sorted."""
     contig_ids = (np.arange(n) * n_contigs // n).astype(np.int32)
-    gaps = 1 + rng.geometric(1 / BASES_PER_VARIANT, n)
+    gaps = 1 + rng.geometric(1 / spacing, n)
     starts = np.searchsorted(contig_ids, np.arange(n_contigs))
     ends = np.cumsum(gaps)
     positions = ends - (ends - gaps)[starts][contig_ids]
@@ -162,9 +164,9 @@ def _draw_frequencies(
     return rng.beta(ancestral * sharpness, (1 - ancestral) * sharpness, shape)
 
 
-def _keeps(variants: VariantTable, linkage: float) -> np.ndarray:
+def _keeps(variants: VariantTable, linkage: float, spacing: int) -> np.ndarray:
     """Return 65536 times the probability of keeping the class; 0 at the start of a contig."""
-    gaps = np.diff(variants.positions, prepend=0) / BASES_PER_VARIANT
+    gaps = np.diff(variants.positions, prepend=0) / spacing
     keeps = np.rint(linkage ** np.maximum(gaps, 0) * _SCALE).astype(np.uint32)
     keeps[np.searchsorted(variants.contig_ids, np.arange(len(variants.contigs)))] = 0
     return keeps

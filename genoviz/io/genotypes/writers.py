@@ -19,6 +19,7 @@ from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTab
 _BLOCK_BYTES = 1 << 25
 _BLOCK_ROWS = 1 << 16
 _DIGITS = 15
+_LAST_POSITION = 2**31 - 2  # that PLINK reads; VCF has one more
 # Tab and genotype of each 2-bit code; allele 1 (ALT) is the one that dosages count.
 _FIELDS = np.array([[*b"\t1/1"], [*b"\t./."], [*b"\t0/1"], [*b"\t0/0"]], np.uint8)
 _NO_ALLELE = "0"
@@ -51,7 +52,8 @@ def write_plink(
     FileFormatError
         If a file cannot be written.
     ParameterError
-        If a name is empty or has a blank, which separates the fields of these files.
+        If a name is empty or has a blank, which separates the fields of these files, or a position
+        is beyond 2^31 - 2, the last that PLINK reads.
     """
     phenotype = np.full(genotypes.n_samples, np.nan) if phenotype is None else phenotype
     if np.shape(phenotype) != (genotypes.n_samples,):
@@ -62,6 +64,7 @@ def write_plink(
     for table, names in ((samples, _OF_SAMPLES), (variants, _OF_VARIANTS)):
         for name, what in names.items():
             _check_words(what, getattr(table, name))
+    _check_positions(variants)
     with replace_file(bed) as file:
         file.write(MAGIC)
         file.writelines(_iter_packed(genotypes))
@@ -81,6 +84,17 @@ def _check_words(what: str, names: Iterable[str]) -> None:
             raise ParameterError(
                 f"{what} {name!r} has no name or a blank in it, so PLINK files cannot have it"
             )
+
+
+def _check_positions(variants: VariantTable) -> None:
+    """Refuse positions that other programs do not read."""
+    last = variants.positions.max(initial=0) + 1
+    if last > _LAST_POSITION:
+        name = variants.ids[int(variants.positions.argmax())]
+        raise ParameterError(
+            f"variant {str(name)!r} is at {last:,}, needs a position up to {_LAST_POSITION:,}, the "
+            "last that PLINK reads"
+        )
 
 
 def _iter_packed(genotypes: Genotypes) -> Iterator[memoryview]:
@@ -133,8 +147,9 @@ def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
     FileFormatError
         If the file cannot be written.
     ParameterError
-        If two samples have the same IID.
+        If two samples have the same IID, or a position is beyond 2^31 - 2.
     """
+    _check_positions(genotypes.variants)
     names, counts = np.unique(genotypes.samples.ids, return_counts=True)
     if (counts > 1).any():
         raise ParameterError(

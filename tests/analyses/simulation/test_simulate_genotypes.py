@@ -53,6 +53,16 @@ def test_linkage_falls_with_the_distance_and_ends_with_the_contig():
     assert r2_at(simulate_genotypes(1_500, 100, n_contigs=100, seed=2), 1)[0] < 0.005
 
 
+def test_many_variants_of_a_contig_are_dense_and_linked_as_few_are():
+    """At 50 kb, those of a genome on one contig would be beyond the positions of a .bim file."""
+    many = simulate_genotypes(300, 60_000, seed=2)
+    assert 0.9 * module.CONTIG_BASES < many.variants.positions[-1] < 1.1 * module.CONTIG_BASES
+    few = simulate_genotypes(300, 2_000, seed=2)
+    assert few.variants.positions[-1] == pytest.approx(2_000 * 50_000, rel=0.1)
+    for apart in (1, 10):
+        assert r2_at(many, apart)[0] == pytest.approx(r2_at(few, apart)[0], rel=0.2)
+
+
 def test_populations_differ_by_fst():
     genotypes = simulate_genotypes(900, 400, n_populations=3, fst=0.2, seed=3)
     families = genotypes.samples.family_ids

@@ -204,6 +204,21 @@ def test_names_that_the_format_cannot_hold_are_refused(tmp_path, word):
     assert not [*tmp_path.iterdir()]
 
 
+def test_positions_that_plink_does_not_read_are_refused(tmp_path):
+    genotypes = genotypes_of(np.zeros((2, 4), int))
+    for last, is_read in ((2**31 - 3, True), (2**31 - 2, False)):  # 0-based
+        positions = np.array([0, last, 0, 5])
+        moved = replace(genotypes, variants=replace(genotypes.variants, positions=positions))
+        if is_read:
+            write_plink(moved, tmp_path / "x")
+            Plink("plink2", tmp_path)(tmp_path / "x", "--freq")
+            continue
+        for write_it, name in ((write_plink, "y"), (write_vcf, "y.vcf")):
+            with pytest.raises(ParameterError, match=r"'rs1' is at 2,147,483,647, needs .* PLINK"):
+                write_it(moved, tmp_path / name)
+    assert not [*tmp_path.glob("y*")]
+
+
 def test_long_alleles_do_not_widen_all_others(tmp_path, monkeypatch):
     monkeypatch.setattr(spaced_lines, "MAX_FIXED_BYTES", 500)
     path = write(tmp_path, *RECORDS, record("0/0", "0/0", "0/1", alt="ACGT" * 30))
