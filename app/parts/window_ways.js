@@ -5,6 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const component = Bokeh.Models.get("panel.models.esm.ReactComponent").prototype.default_view.prototype
   const {connect_signals} = component
   const CHOICE = "genoviz-theme", NARROW = "(max-width: 899px)", TIGHT = "(max-width: 1199px)", HERE = {sync: false}
+  const LONGEST = 3000
   const system = matchMedia("(prefers-color-scheme: dark)")
 
   const chosen = () => {
@@ -15,6 +16,17 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   const isDark = () => (chosen() ?? (system.matches ? "dark" : "light")) === "dark"
   let isFollowing = false
+
+  // Show the picture before until all parts have the new theme. Each of them changes on its own, in
+  // two steps, so cards would have the colours of one theme and the text of the other meanwhile.
+  const hold = () => {
+    if (!document.startViewTransition || !window.scheduler?.postTask) return
+    // Runs when nothing else is to be done.
+    const settled = () => scheduler.postTask(() => {}, {priority: "background"})
+    const late = new Promise((end) => setTimeout(end, LONGEST))
+    const {ready} = document.startViewTransition(() => Promise.race([settled().then(settled), late]))
+    ready.catch(() => {})  // of a hidden window
+  }
 
   component.connect_signals = function () {
     const {data, class_name} = this.model
@@ -32,6 +44,7 @@ document.addEventListener("DOMContentLoaded", () => {
         if (matchMedia(TIGHT).matches) data.setv({sidebar_open: false})
       })
       this.connect(data.properties.dark_theme.change, () => {
+        hold()
         if (!isFollowing) remember(data.dark_theme ? "dark" : "light")
       })
       system.addEventListener("change", () => {

@@ -68,6 +68,30 @@ def breaches_at_rest(visit, *parts):
     return found
 
 
+# Note in each frame how many parts with the colour of cards have another one than at first.
+WATCH_CARDS = """() => {
+  const cards = []
+  const walk = (root) => {
+    for (const part of root.querySelectorAll("*")) {
+      if (part.matches(".MuiPaper-root") && part.checkVisibility()) cards.push(part)
+      if (part.shadowRoot) walk(part.shadowRoot)
+    }
+  }
+  walk(document)
+  const colourOf = (card) => getComputedStyle(card).backgroundColor
+  const usual = colourOf(cards.find((card) => card.matches(".MuiPaper-outlined")))
+  const alike = cards.filter((card) => colourOf(card) === usual)
+  window.changed = []
+  const look = () => {
+    const n = alike.filter((card) => colourOf(card) !== usual).length
+    window.changed.push(n / alike.length)
+    requestAnimationFrame(look)
+  }
+  look()
+  return alike.length
+}"""
+
+
 @pytest.fixture
 def own_visit(shared_tabs, dashboard_url):
     """A tab whose size, theme and first steps are changed by tests."""
@@ -96,7 +120,11 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     page.emulate_media(color_scheme="light")
     visit.until(light.is_visible)
     assert breaches_at_rest(visit) == {}
+    assert page.evaluate(WATCH_CARDS) > 1
     visit.insist(page.get_by_label("Toggle theme").click, dark.is_visible)
+    visit.until(lambda: page.evaluate("changed.at(-1)") == 1)
+    mixed = [share for share in page.evaluate("changed") if 0 < share < 1]
+    assert len(mixed) <= 2, "all cards change at once"
     field = page.get_by_role("combobox", name="Colour by")
     chosen = page.get_by_role("option", selected=True)
     visit.insist(field.click, chosen.is_visible)
