@@ -178,13 +178,10 @@ class GenePicker:
             label="Upload genes", accept=FORMATS, size="small", variant="text", margin=(2, 0),
             directory=False,
         )  # fmt: skip
-        self._other = pmui.Column(
-            self.path, self.upload, visible=False, margin=0, sizing_mode="stretch_width"
-        )
+        flat: dict[str, Any] = {"sizing_mode": "stretch_width", "margin": 0}
+        self._other = pmui.Column(self.path, self.upload, visible=False, **flat)
         bar = OpeningBar(self._files, self._files.cancel, (4, 0))
-        self.panel = pmui.Column(
-            self.choice, self._other, bar.panel, sizing_mode="stretch_width", margin=0
-        )
+        self.panel = pmui.Column(self.choice, self._other, bar.panel, **flat)
         self.choice.param.watch(self._on_change, "value")
         self.path.param.watch(lambda _: self.open(), "enter_pressed")
         self.upload.param.watch(self._on_upload, "value")
@@ -275,6 +272,7 @@ class GuideDesigner:
     ) -> None:
         self._state, self._pam, self._take = state, pam, take
         self.best = Question(state.session, "guides of a gene", self._on_best)
+        self._later = Watched(state.session, self.design, lambda: not state.gene_files.is_opening)
         self.target = pmui.TextInput(
             label="Gene or region", placeholder=NO_GENE_YET, size="small",
             description="Target: a gene of the open annotations, or contig:start-end counted "
@@ -311,6 +309,9 @@ class GuideDesigner:
         except GenovizError as error:
             self._say(str(error))
             return
+        if state.gene_files.is_opening:
+            self._later.start()
+            return self._say("waiting for the genes to open …")
         text = text or f"{region.path}:{region.start + 1}-{region.end}"
         self._say(f"finding the guides of {text} …")
         self.best.ask(
@@ -332,6 +333,7 @@ class GuideDesigner:
 
     def _forget(self, *_events: Any) -> None:
         self.best.drop()  # they are from another genome
+        self._later.stop()
         self.said.object = ""
         self._follow()
 
