@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from bokeh.core.properties import value
 from bokeh.models import (
+    BasicTickFormatter,
     ColumnDataSource,
     FactorRange,
     FixedTicker,
@@ -194,20 +195,27 @@ class ScatterFigure:
             x_range=Range1d(0.001, 1), y_range=Range1d(0.001, 1), x_axis_type="log",
             y_axis_type="log",
         )  # fmt: skip
-        columns = ("x", "y", "low", "high", "name", "colour", "says")
+        # On a short log axis, Bokeh's default ticks are far apart at its start.
+        self._ticker = FixedTicker(ticks=[1])
+        self.plot.xaxis[0].ticker = self.plot.xgrid[0].ticker = self._ticker
+        self.plot.xaxis[0].formatter = BasicTickFormatter()
+        columns = ("x", "y", "low", "high", "name", "below", "colour", "says")
         self._source = ColumnDataSource({name: [] for name in columns})
         self.plot.segment(
             "x", "low", "x", "high", source=self._source, color="colour", line_width=2
         )
         dots = self.plot.scatter("x", "y", source=self._source, color="colour", size=9)
         self.plot.text(
-            "x", "y", "name", source=self._source, x_offset=8, y_offset=-4, text_color=WORD_COLOUR,
-            text_font_size=SMALL_TEXT,
+            "x", "y", "name", source=self._source, x_offset=8, y_offset="below",
+            text_color=WORD_COLOUR, text_font_size=SMALL_TEXT, text_baseline="middle",
         )  # fmt: skip
         self.plot.add_tools(HoverTool(renderers=[dots], tooltips="@says"))
 
     def show(self, rows: Sequence[tuple[str, bool, float, PathStress]]) -> None:
-        """Draw layouts: name, whether computed by the first method, seconds and stress."""
+        """Draw layouts: name, whether computed by the first method, seconds and stress.
+
+        The names of the first method are below its dots, those of the other one above.
+        """
         rows = [row for row in rows if row[3].mean > 0]
         self.note.show("" if rows else self.nothing)
         if not rows:
@@ -216,12 +224,26 @@ class ScatterFigure:
         table = np.array([(s.mean, s.ci_low, s.ci_high) for s in stresses])
         self._source.data = {
             "x": list(seconds), "y": table[:, 0], "low": table[:, 1], "high": table[:, 2],
-            "name": list(names), "colour": [COLOURS[0] if k else COLOURS[1] for k in is_first],
+            "name": list(map(short_name, names)), "below": [9 if k else -9 for k in is_first],
+            "colour": [COLOURS[0] if k else COLOURS[1] for k in is_first],
             "says": [f"{row[0]}: stress {row[3].mean:.4g} in {row[2]:.3g} s" for row in rows],
         }  # fmt: skip
         start, end = log_limits(table[:, 1:])
         self.plot.y_range.update(start=start, end=end)
-        self.plot.x_range.update(start=min(seconds) / 1.5, end=max(seconds) * 3)
+        start, end = min(seconds) / 1.5, max(seconds) * 1.5
+        self.plot.x_range.update(start=start, end=end)
+        self._ticker.ticks = log_ticks(start, end)
+
+
+def short_name(name: str) -> str:
+    """Return the name of a layout without its method, which is told by its colour.
+
+    Examples
+    --------
+    >>> short_name("draft, coarse to fine"), short_name("SGD, 20 iterations")
+    ('draft', '20')
+    """
+    return name.removesuffix(", coarse to fine").removeprefix("SGD, ").removesuffix(" iterations")
 
 
 class RatioFigure:
@@ -271,15 +293,15 @@ class RatioFigure:
         if rows:
             start, end = min(0.8, *ratios) / 1.2, max(2.0, *ratios) * 2.5
             self.plot.x_range.update(start=start, end=end)
-            self._ticker.ticks = ratio_ticks(start, end)
+            self._ticker.ticks = log_ticks(start, end)
 
 
-def ratio_ticks(start: float, end: float) -> list[float]:
-    """Return the powers of ten between two ratios, and 2 and 5 times them if there is room.
+def log_ticks(start: float, end: float) -> list[float]:
+    """Return the powers of ten between two numbers, and 2 and 5 times them if there is room.
 
     Examples
     --------
-    >>> ratio_ticks(0.6, 7), ratio_ticks(0.6, 3e4)
+    >>> log_ticks(0.6, 7), log_ticks(0.6, 3e4)
     ([1.0, 2.0, 5.0], [1.0, 10.0, 100.0, 1000.0, 10000.0])
     """
     powers = range(int(np.floor(np.log10(start))), int(np.ceil(np.log10(end))) + 1)

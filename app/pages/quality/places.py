@@ -23,20 +23,22 @@ from genoviz_app.plots.quality import DistanceFigures
 from genoviz_app.session.lit_sets import Highlight
 
 N_LIT = 100
+STRESS = 92
+"""Width of a stress such as 12,345.6789, px."""
 WORDS = ":host { font-size: 12.5px; line-height: 1.5; } p { margin: 6px 10px; opacity: 0.85; }"
 FILL: dict[str, Any] = {"sizing_mode": "stretch_both", "margin": 0}
 PLACE_COLUMNS = (
     Column("Node", share=9),
     Column("Path", share=30),
     Column("Position", is_number=True, share=9, min_width=POSITION),
-    Column("Stress", is_number=True, share=9, format="0,0.0000"),
+    Column("Stress", is_number=True, share=9, format="0,0.0000", min_width=STRESS),
     Column("Gap behind (bp)", is_number=True, share=12, format="0,0.0"),
     Column("Why", share=36),
 )
 PATH_COLUMNS = (
     Column("Path", share=5),
     Column("Steps", is_number=True, share=2),
-    Column("Stress", is_number=True, share=2, format="0,0.0000"),
+    Column("Stress", is_number=True, share=2, format="0,0.0000", min_width=STRESS),
     Column("Torn joints", is_number=True, share=2),
 )
 

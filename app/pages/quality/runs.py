@@ -168,8 +168,8 @@ class SpeedAndQuality:
             description="Compare options: eight layouts with both methods, from fast to thorough",
         )  # fmt: skip
         self.button.on_click(lambda _: self.start())
-        words = "<p>Lower is better, further left is faster. Blue: multilevel; orange: path-guided \
-SGD. The current layout is not changed.</p>"
+        words = "<p>Lower is better, further left is faster. Blue: from coarse to fine; orange: \
+path-guided SGD, with its number of iterations. The current layout is not changed.</p>"
         self.panel = pmui.Column(
             pmui.Row(
                 self.button,

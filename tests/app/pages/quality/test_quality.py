@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from genoviz import near_stress, path_stress, read_gfa, simulate_pangenome, stress_by_distance
+from genoviz.analyses.graph.layout.stress_results import PathStress
 from genoviz.analyses.reproduce.figures import FIGURES
 from genoviz.analyses.reproduce.layouts import iter_try
 from genoviz.model import GraphLayout
@@ -298,6 +299,19 @@ def test_options_are_tried_one_after_the_other(graph):
     figure = ScatterFigure()
     figure.show(tried)
     assert figure.note.words == ("" if any(row[3].mean > 0 for row in tried) else figure.nothing)
+
+
+def test_dots_of_layouts_have_short_names_and_ticks_all_along():
+    stress = PathStress(0.1, 0.08, 0.12, 0.05, 1000, 3, False)
+    names = ["draft, coarse to fine", "normal, coarse to fine", "SGD, 20 iterations"]
+    rows = [(name, "SGD" not in name, 0.15 * 3**k, stress) for k, name in enumerate(names)]
+    figure = ScatterFigure()
+    figure.show(rows)
+    drawn = figure._source.data
+    assert drawn["name"] == ["draft", "normal", "20"]
+    assert drawn["below"][0] == drawn["below"][1] != drawn["below"][2]
+    assert [each.split(":")[0] for each in drawn["says"]] == names
+    assert figure.plot.xaxis[0].ticker.ticks == [0.1, 0.2, 0.5, 1, 2]
 
 
 def test_curves_have_names_and_bands(graph):
