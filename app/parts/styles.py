@@ -30,6 +30,8 @@ WRAPS: dict[str, Any] = {
     for at in ("@media (max-width: 1180px)", "@container (max-width: 900px)")
 }
 """Style of a row of fields that wraps in a narrow window or page."""
+PILES = "@media (max-width: 1180px)", "@container (max-width: 860px)"
+"""Match a window or page in which figures of a third of its width are above one another."""
 WORDS_BELOW: dict[str, Any] = {
     "@container (max-width: 900px)": {
         "flexWrap": "wrap",

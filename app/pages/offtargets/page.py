@@ -23,7 +23,7 @@ from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.file_picker import SequencePicker
 from genoviz_app.parts.page import EmptyState, Page, PageHelp, side_column
 from genoviz_app.parts.questions import Watched
-from genoviz_app.parts.styles import NOTICES, PICTURE_CARD, STACKS, in_narrow_window
+from genoviz_app.parts.styles import NOTICES, PICTURE_CARD, PILES, STACKS, in_narrow_window
 from genoviz_app.parts.words import notices_html
 from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
@@ -43,7 +43,7 @@ PILED: dict[str, Any] = {
         },
         "& > .child-wrapper:first-of-type > *": {"flexGrow": "2 !important"},
     }
-    for at in ("@media (max-width: 1180px)", "@container (max-width: 860px)")
+    for at in PILES
 }  # fmt: skip
 """Style of two figures, which are stacked on a narrow page and beside the wide table of guides.
 

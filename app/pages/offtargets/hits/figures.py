@@ -24,7 +24,7 @@ from genoviz_app.pages.offtargets.hits.place_bins import (
 )
 from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts.questions import Question, Watched
-from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.styles import PILES, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.offtarget_places import KindsFigure, PlacesFigure
@@ -33,9 +33,9 @@ MODES = {"Contigs": CONTIGS, "Mismatches": GENOME, "CFD": SCORES}
 REST_SECONDS, NO_WIDTH, SMALLEST_VIEW = 0.06, 700, 60
 ICON: dict[str, Any] = {"size": "20px", "margin": (6, 0, 0, 0), "sx": {"padding": "4px"}}
 WIDTH = 196
-BELOW_THE_OTHER = """@container (max-width: 860px) {
-  :host, :host > div, .MuiBox-root { width: 100% !important; }
-}"""
+BELOW_THE_OTHER = "".join(
+    f"{at} {{ :host, :host > div, .MuiBox-root {{ width: 100% !important; }} }}\n" for at in PILES
+)
 EDGE, CHOSEN_EDGE = "#151d28", "#ffb454"
 
 
