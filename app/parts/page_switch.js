@@ -61,6 +61,10 @@ document.addEventListener("DOMContentLoaded", () => {
     document.body.append(coming)
   }
   isWide.addEventListener("change", () => names !== undefined && turn())
+  // A window that is made narrower has room for two pages or for the drawer (window_ways.js).
+  matchMedia("(max-width: 1199px)").addEventListener("change", () => {
+    if (place?.el.getAttribute("data-split") === "beside") document.dispatchEvent(new Event("page-beside"))
+  })
 
   component.connect_signals = function () {
     connect_signals.call(this)

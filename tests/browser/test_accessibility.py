@@ -173,4 +173,8 @@ def test_the_window_is_as_its_person_has_it(own_visit):
     visit.insist(opener.click, page.get_by_label("Close drawer").is_visible)
     beside = page.get_by_role("button", name=re.compile("^Keep the layout in sight.* beside"))
     visit.insist(beside.click, opener.is_visible)  # the drawer hides beside two pages
+    page.set_viewport_size({"width": 1366, "height": 768})
+    visit.insist(opener.click, page.get_by_label("Close drawer").is_visible)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    visit.until(opener.is_visible)  # also if the window is made narrower
     visit.until(lambda: visit.canvas.bounding_box()["height"] > 120)
