@@ -230,6 +230,11 @@ def check_path(text: str, folders: tuple[Path, ...] = ()) -> Path:
     if not path.is_file():
         raise ParameterError(f"{path} is a pipe or a device; a file is needed")
     if path not in SETTINGS.offered and not is_genomic_file(path):
+        if path.name.lower().removesuffix(".gz").endswith((".fq", ".fastq")):
+            raise ParameterError(
+                f"{shorten(path.name, MAX_SHOWN)} has reads (FASTQ), which no page opens; "
+                "genoviz bwt spectrum counts their k-mers"
+            )
         raise ParameterError(
             f"{shorten(path.name, MAX_SHOWN)} does not end as the name of a genomic file does "
             "(.gfa, .gbz, .bed, .bam, .fa, .vcf, .csv and others), so it is not read"

@@ -99,6 +99,13 @@ def test_what_is_no_file_is_said_in_a_sentence(lab, text, sentence):
     assert len(str(caught.value)) < 1000
 
 
+@pytest.mark.parametrize("name", ["reads.fq", "reads.FASTQ.gz"])
+def test_reads_are_named_as_what_they_are(lab, name):
+    (lab / "open" / name).write_bytes(b"@r\nACGT\n+\nIIII\n")
+    with pytest.raises(ParameterError, match=f"^{name} has reads .FASTQ., .* genoviz bwt spectrum"):
+        check_path(f"open/{name}", (lab / "open",))
+
+
 def test_what_lies_in_the_folders_is_read(lab):
     for text in ("open/a.gfa", "open/sub/../a.gfa", " open/a.gfa ", str(lab / "open" / "a.gfa")):
         assert check_path(text, (lab / "open",)) == lab / "open" / "a.gfa"
