@@ -42,14 +42,20 @@ LOGIN_PAGE = Template(
 <html lang="en"><head><meta charset="utf-8"><title>genoviz: log in</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
 <style>
-body { background: #121212; color: #eee; font: 16px system-ui, sans-serif;
+/* The colours of theme.py, dark or light as the system is. */
+:root { color-scheme: dark light; --ground: #10161f; --field: #151d28; --line: #7c8ca3;
+        --text: #e3eaf3; --main: #4fb3e8; --on-main: #06121c; --wrong: #ffab91 }
+@media (prefers-color-scheme: light) { :root { --ground: #f4f6f9; --field: #ffffff;
+        --line: #6b7a90; --text: #17202c; --main: #1769aa; --on-main: #ffffff; --wrong: #b3261e } }
+body { background: var(--ground); color: var(--text); font: 16px system-ui, sans-serif;
        display: grid; place-items: center; min-height: 95vh; margin: 0 }
 form { display: grid; gap: 12px; width: min(320px, 90vw) }
-h1 { font-size: 24px; font-weight: 500; margin: 0 }
-input, button { font: inherit; padding: 10px; border-radius: 4px; border: 1px solid #888 }
-input { background: #1e1e1e; color: #eee }
-button { background: #90caf9; color: #111; border: 0; cursor: pointer }
-p { color: #ffab91; margin: 0 }
+h1 { font-size: 24px; font-weight: 700; margin: 0 }
+input, button { font: inherit; padding: 10px; border-radius: 8px; border: 1px solid var(--line) }
+input { background: var(--field); color: var(--text) }
+button { background: var(--main); color: var(--on-main); border: 0; cursor: pointer;
+         font-weight: 600 }
+p { color: var(--wrong); margin: 0 }
 </style></head><body><main><form method="post">
 <h1>genoviz</h1>$problem
 <label for="name">Name</label>

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from genoviz_app.server.passwords import add_person
+from genoviz_app.server.people import LOGIN_PAGE
 from tests.app.conftest import GFA
 from tests.app.server.test_doors import ask, open_socket
 from tests.browser.conftest import served
@@ -192,6 +193,29 @@ def test_wrong_passwords_of_others_do_not_keep_a_person_out(port, folder):
 
 def test_a_foreign_page_logs_nobody_in(port):
     assert log_in(port, "ada", headers=[("Origin", "https://evil.example")]).status == 403
+
+
+def luminance(colour):
+    """The relative luminance of ``#rrggbb`` (WCAG 2)."""
+    parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_the_login_page_is_light_or_dark_and_readable():
+    dark, light = re.findall(r":root \{([^}]+)\}", LOGIN_PAGE.template)
+    grounds = []
+    for text in (dark, light):
+        colours = dict(re.findall(r"--([\w-]+): (#\w{6})", text))
+        for front, back in (("text", "ground"), ("text", "field"), ("on-main", "main"),
+                            ("wrong", "ground")):  # fmt: skip
+            low, high = sorted(luminance(colours[name]) for name in (front, back))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)
+        grounds.append(luminance(colours["ground"]))
+    assert grounds[0] < 0.05
+    assert grounds[1] > 0.8
 
 
 def test_the_login_page_asks_nobody_else(port):
