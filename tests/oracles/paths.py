@@ -1,10 +1,12 @@
-"""Oracle: paths walked step by step and base by base, in plain Python."""
+"""Oracle: paths walked step by step and base by base, in plain Python or whole arrays."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from itertools import accumulate, count, repeat
 from typing import NamedTuple
+
+import numpy as np
 
 
 class WalkedStep(NamedTuple):
@@ -28,13 +30,24 @@ def walk_path(graph, path: int) -> list[WalkedStep]:
     return list(map(WalkedStep, repeat(path), steps, nodes, turns, positions, lengths))
 
 
+def walk_columns(graph, path: int) -> WalkedStep:
+    """Return the steps of a path as arrays, of the names of a step."""
+    handles = graph.path_steps(path)
+    nodes, steps = (handles >> 1).astype(np.int64), np.arange(len(handles))
+    lengths = graph.node_lengths[nodes]
+    positions = np.cumsum(lengths) - lengths
+    paths, steps = np.full(len(steps), path), steps + int(graph.path_offsets[path])
+    return WalkedStep(paths, steps, nodes, handles % 2 == 1, positions, lengths)
+
+
 def walk_bases(graph, path: int) -> list[tuple[int, int, bool, int]]:
     """Return node, offset on the forward strand, strand and step of each base of a path."""
     bases = []
     for step in walk_path(graph, path):
-        offsets = range(step.length)
-        for offset in reversed(offsets) if step.is_reverse else offsets:
-            bases.append((step.node, offset, step.is_reverse, step.step))
+        offsets = range(step.length)[:: -1 if step.is_reverse else 1]
+        bases += zip(
+            repeat(step.node), offsets, repeat(step.is_reverse), repeat(step.step), strict=False
+        )
     return bases
 
 

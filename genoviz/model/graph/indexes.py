@@ -211,6 +211,23 @@ class PositionIndex:
         )
         return found
 
+    def locate(self, path: int, position: int) -> tuple[int, int]:
+        """Return the global number of the step at a position of a path, and the offset in the step.
+
+        The position is at least 0 and less than the length of its path.
+        """
+        start = int(self.path_offsets[path])
+        block = start >> BLOCK_BITS
+        before = self.node_lengths[self.steps[block << BLOCK_BITS : start] >> 1]
+        target = int(self.checkpoints[block]) + int(before.sum()) + position
+        block = int(np.searchsorted(self.checkpoints, target, side="right")) - 1
+        first = block << BLOCK_BITS
+        steps = self.steps[first : first + (1 << BLOCK_BITS)]
+        ends = np.cumsum(self.node_lengths[steps >> 1]) + self.checkpoints[block]
+        n_before = int(np.searchsorted(ends, target, side="right"))
+        begin = ends[n_before - 1] if n_before else self.checkpoints[block]
+        return first + n_before, target - int(begin)
+
     def _lengths_of(self, blocks: np.ndarray) -> np.ndarray:
         """Return the node lengths of blocks of steps, 0 past the end; (n, 32)."""
         steps = (blocks << BLOCK_BITS)[:, None] + np.arange(1 << BLOCK_BITS)

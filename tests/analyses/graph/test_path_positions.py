@@ -22,7 +22,14 @@ from genoviz.model import PathRegion
 from genoviz.model.graph import indexes
 from tests.conftest import REAL_GRAPHS, real_data
 from tests.graphs import make_graph, random_graph
-from tests.oracles.paths import nearest_shared_bases, visits_by_node, walk_bases, walk_path
+from tests.oracles.paths import (
+    WalkedStep,
+    nearest_shared_bases,
+    visits_by_node,
+    walk_bases,
+    walk_columns,
+    walk_path,
+)
 
 
 @pytest.fixture(scope="module", params=REAL_GRAPHS)
@@ -37,17 +44,17 @@ def some_paths(graph, n):
 
 def some_positions(graph, walked, generator, n):
     """Return positions at random, at both ends, and beside the ends of steps."""
-    length = walked[-1].position + walked[-1].length
-    borders = [step.position for step in walked[:: max(1, len(walked) // n)]]
+    length = int(walked.length.sum())
+    borders = walked.position[:: max(1, len(walked.step) // n)].tolist()
     places = {0, length - 1, *generator.integers(0, length, n).tolist(), *borders}
     places |= {border - 1 for border in borders if border}
     return sorted(places)
 
 
 def check_positions(graph, path, places, walked):
-    starts = np.array([step.position for step in walked])
     for place in places:
-        step = walked[int(np.searchsorted(starts, place, side="right")) - 1]
+        row = int(np.searchsorted(walked.position, place, side="right")) - 1
+        step = WalkedStep(*(column[row] for column in walked))
         offset = place - step.position
         assert 0 <= offset < step.length
         if step.is_reverse:
@@ -59,18 +66,19 @@ def check_positions(graph, path, places, walked):
 def check_slice(graph, path, start, end, walked):
     region = PathRegion(graph.path_names[path], start, end)
     found = find_region_steps(graph, region)
-    inside = [s for s in walked if s.position < end and s.position + s.length > start]
+    is_inside = (walked.position < end) & (walked.position + walked.length > start)
+    inside = WalkedStep(*(column[is_inside] for column in walked))
     assert found.path == path
-    assert (found.first_step, found.stop_step) == (inside[0].step, inside[-1].step + 1)
-    assert found.nodes.tolist() == [step.node for step in inside]
-    assert found.is_reverse.tolist() == [step.is_reverse for step in inside]
-    assert found.positions.tolist() == [step.position for step in inside]
+    assert (found.first_step, found.stop_step) == (inside.step[0], inside.step[-1] + 1)
+    np.testing.assert_array_equal(found.nodes, inside.node)
+    np.testing.assert_array_equal(found.is_reverse, inside.is_reverse)
+    np.testing.assert_array_equal(found.positions, inside.position)
 
 
 def test_positions_and_regions_of_real_graphs(graph):
     generator = np.random.default_rng(5)
     for path in some_paths(graph, 12):
-        walked = walk_path(graph, path)
+        walked = walk_columns(graph, path)
         places = some_positions(graph, walked, generator, 60)
         check_positions(graph, path, places, walked)
         check_positions(graph, graph.path_names[path], places[:1], walked)
@@ -92,14 +100,15 @@ def test_every_base_of_real_graphs():
 
 
 def test_visits_of_all_nodes_of_real_graphs(graph):
-    visits = visits_by_node(graph)
+    walked = [walk_columns(graph, path) for path in range(graph.n_paths)]
+    walked = WalkedStep(*map(np.concatenate, zip(*walked, strict=True)))
+    by_node = np.argsort(walked.node, kind="stable")
     found = find_node_visits(graph, np.arange(graph.n_nodes))
-    expected = [visit for node in range(graph.n_nodes) for visit in visits[node]]
-    assert found.nodes.tolist() == [visit.node for visit in expected]
-    assert found.paths.tolist() == [visit.path for visit in expected]
-    assert found.steps.tolist() == [visit.step for visit in expected]
-    assert found.positions.tolist() == [visit.position for visit in expected]
-    assert found.is_reverse.tolist() == [visit.is_reverse for visit in expected]
+    np.testing.assert_array_equal(found.nodes, walked.node[by_node])
+    np.testing.assert_array_equal(found.paths, walked.path[by_node])
+    np.testing.assert_array_equal(found.steps, walked.step[by_node])
+    np.testing.assert_array_equal(found.positions, walked.position[by_node])
+    np.testing.assert_array_equal(found.is_reverse, walked.is_reverse[by_node])
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -170,7 +179,10 @@ def test_lifted_positions_of_a_part_of_a_large_graph():
 def test_random_graphs(seed):
     graph = random_graph(seed, n_nodes=12, n_paths=3, max_steps=30)
     for path in range(graph.n_paths):
-        walked = walk_path(graph, path)
+        walked = walk_columns(graph, path)
+        assert list(map(WalkedStep, *(column.tolist() for column in walked))) == walk_path(
+            graph, path
+        )
         length = int(graph.path_lengths[path])
         check_positions(graph, path, range(length), walked)
         for start in range(0, length, 7):

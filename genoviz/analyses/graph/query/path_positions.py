@@ -110,9 +110,8 @@ def locate_position(graph: PangenomeGraph, path: str | int, position: int) -> No
             if length
             else f"path {graph.path_names[index]!r} has no bases, so no position {position:,}"
         )
-    step = int(graph.position_index.steps_at(np.array([index]), np.array([position]))[0])
+    step, offset = graph.position_index.locate(index, position)
     handle = int(graph.steps[step])
-    offset = position - int(graph.position_index.positions_of(np.array([step]))[0])
     if handle & 1:
         offset = int(graph.node_lengths[handle >> 1]) - 1 - offset
     return NodePosition(handle >> 1, offset, bool(handle & 1), step)
