@@ -12,22 +12,20 @@ from hypothesis import strategies as st
 from genoviz.backend import load_kernel, to_device, to_host
 from genoviz.kernels.kmer_count import CODES
 
-TURN = str.maketrans("ACGT", "TGCA")
 GOLDEN = 0x9E3779B97F4A7C15
-
-
-def key_of(kmer):
-    return int(kmer.translate(str.maketrans("ACGT", "0123")), 4)
 
 
 def dictionary(text, k, part=0, n_parts=1):
     """Return how often each canonical k-mer is in a text, by its number."""
-    counts = Counter()
+    counts, others = Counter(), set(text) - set("ACGT")
+    digits = text.translate(str.maketrans("ACGT", "0123"))
+    turned = text[::-1].translate(str.maketrans("ACGT", "3210"))
     for start in range(len(text) - k + 1):
-        kmer = text[start : start + k]
-        if set(kmer) <= set("ACGT"):
-            key = key_of(min(kmer, kmer[::-1].translate(TURN)))
-            if (key * GOLDEN % 2**64 >> 40) % n_parts == part:
+        kmer = digits[start : start + k]
+        if others.isdisjoint(kmer):
+            end = len(text) - start
+            key = int(min(kmer, turned[end - k : end]), 4)
+            if n_parts == 1 or (key * GOLDEN % 2**64 >> 40) % n_parts == part:
                 counts[key] += 1
     return counts
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+KIND = re.compile(rb"[A-Z]")
+LETTERS = re.compile(rb"\*|[A-Za-z=.]+")
+OF_NO_NAME = re.compile(rb"[\x00-\x1f\x7f]|[+-],")
+WHOLE = re.compile(rb"[0-9]{1,18}")
+
 
 class RefusedError(Exception):
     """The text does not follow the format."""
@@ -38,7 +43,7 @@ def read_gfa_text(text: bytes) -> OracleGraph:
             graph.left_out[kind] = graph.left_out.get(kind, 0) + 1
     _need(graph.names)
     _need(len(set(graph.names)) == len(graph.names))
-    known = set(graph.names)
+    known = {name.encode(): name for name in graph.names}
     has_jumps = any(fields[0] == b"J" for fields in records)
     separator = rb",|(?<=[+-]);" if has_jumps else b","
     for fields in records:
@@ -69,12 +74,12 @@ def _record(line: bytes) -> list[bytes] | None:
     if not line or line.startswith(b"#"):
         return None
     fields = line.split(b"\t")
-    _need(re.fullmatch(rb"[A-Z]", fields[0]))
+    _need(KIND.fullmatch(fields[0]))
     return fields
 
 
 def _name(field: bytes) -> str:
-    _need(field and not re.search(rb"[\x00-\x1f\x7f]|[+-],", field))
+    _need(field and not OF_NO_NAME.search(field))
     try:
         return field.decode()
     except UnicodeDecodeError:
@@ -82,13 +87,13 @@ def _name(field: bytes) -> str:
 
 
 def _integer(field: bytes) -> int:
-    _need(re.fullmatch(rb"[0-9]{1,18}", field))
+    _need(WHOLE.fullmatch(field))
     return int(field)
 
 
 def _add_segment(graph: OracleGraph, fields: list[bytes]) -> None:
     _need(len(fields) >= 3)
-    _need(re.fullmatch(rb"\*|[A-Za-z=.]+", fields[2]))
+    _need(LETTERS.fullmatch(fields[2]))
     sequence = "" if fields[2] == b"*" else fields[2].decode()
     lengths = {len(sequence)} if sequence else set()
     for tag in fields[3:]:
@@ -104,14 +109,11 @@ def _add_segment(graph: OracleGraph, fields: list[bytes]) -> None:
     graph.tags.append(b"\t".join(t for t in fields[3:] if t and not t.startswith(b"LN:")))
 
 
-def _step(name: bytes, sign: bytes, known: set[str], signs=(b"+", b"-")) -> tuple[str, bool]:
-    _need(sign in signs)
-    try:
-        name = name.decode()
-    except UnicodeDecodeError:
-        raise RefusedError from None
-    _need(name in known)
-    return name, sign == signs[1]
+def _step(
+    name: bytes, sign: bytes, known: dict[bytes, str], signs=(b"+", b"-")
+) -> tuple[str, bool]:
+    _need(sign in signs and name in known)
+    return known[name], sign == signs[1]
 
 
 def _walk_name(fields: list[bytes]) -> str:
@@ -125,7 +127,7 @@ def _walk_name(fields: list[bytes]) -> str:
     return f"{name}:{start.decode()}-{end.decode()}"
 
 
-def _walk_steps(field: bytes, known: set[str]) -> list[tuple[str, bool]]:
+def _walk_steps(field: bytes, known: dict[bytes, str]) -> list[tuple[str, bool]]:
     if field in (b"", b"*"):
         return []
     _need(field[:1] in (b"<", b">"))
