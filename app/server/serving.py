@@ -24,7 +24,8 @@ from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
 from genoviz_app.server.event_loop import collect_seldom, collections_put_off, loop_lag, trim
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
-from genoviz_app.server.lab import Lab, read_lab
+from genoviz_app.server.lab import Lab
+from genoviz_app.server.lab_file import read_lab
 from genoviz_app.server.limits import GB, Limits
 from genoviz_app.server.messages import MAX_MESSAGE_BYTES
 from genoviz_app.server.people import WORKER

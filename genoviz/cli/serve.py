@@ -185,7 +185,7 @@ def _begin_with_malloc() -> None:
 
 
 def _add_person(lab: Path | None, name: str) -> None:
-    from genoviz_app.server.lab import passwords_of
+    from genoviz_app.server.lab_file import passwords_of
     from genoviz_app.server.passwords import add_person
 
     if lab is None:

@@ -22,7 +22,7 @@ from genoviz_app.opening.graph_files import GRAPHS
 from genoviz_app.opening.overviews import genome_of, iter_genome_overview
 from genoviz_app.opening.served_collections import InCollection, expand_collections
 from genoviz_app.opening.served_files import ServedGraph, group_files
-from genoviz_app.server.lab import read_lab
+from genoviz_app.server.lab_file import read_lab
 from genoviz_app.server.serving import offer_files
 from genoviz_app.server.settings import SETTINGS
 from genoviz_app.session import layout_run

@@ -9,7 +9,8 @@ import pytest
 
 from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz_app.server import people
-from genoviz_app.server.lab import Lab, passwords_of, read_lab
+from genoviz_app.server.lab import Lab
+from genoviz_app.server.lab_file import passwords_of, read_lab
 from genoviz_app.server.passwords import add_person, hash_password, is_password, read_passwords
 from genoviz_app.server.people import People, safe_place
 from genoviz_app.server.settings import NOWHERE, ServerSettings

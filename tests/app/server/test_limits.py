@@ -27,7 +27,7 @@ from genoviz_app.pages.offtargets.state import OffTargetState
 from genoviz_app.parts import picker_fields
 from genoviz_app.parts.picker_fields import may_take
 from genoviz_app.server.jobs import JobPool, JobState
-from genoviz_app.server.lab import read_lab
+from genoviz_app.server.lab_file import read_lab
 from genoviz_app.server.limits import GB, TAB, Limits, Quota
 from genoviz_app.server.passwords import add_person
 from genoviz_app.server.serving import offer_files
