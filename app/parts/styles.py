@@ -123,6 +123,16 @@ NUMBERS = """
 .numbers dt { opacity: 0.7; }
 .numbers dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; }
 """
+PATH_READOUT = """
+.readout { font-size: 12px; line-height: 1.35; font-variant-numeric: tabular-nums;
+  display: grid; grid-template-columns: max-content 1fr; gap: 0 8px; margin: 2px 0 0; }
+.readout dt { opacity: 0.65; }
+.readout dd { margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+@container (max-width: 860px) {
+  .readout { display: block; margin: 0; } .readout dt, .readout dd { display: inline; margin: 0; }
+  .readout dd { white-space: normal; margin: 0 14px 0 5px; }
+}
+"""
 COUNT = """
 :host { font-size: 12px; line-height: 1.4; font-variant-numeric: tabular-nums; }
 p { margin: 8px 0 0; opacity: 0.8; }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 
 from genoviz.errors import n_words as n_words  # the pages' words are here
-from genoviz.model import PathRegion
+from genoviz.model import PathName, PathRegion
 
 HARMLESS = frozenset(" ,:;'()/")
 MIN_PLAIN = 1e-4
@@ -47,6 +47,22 @@ def write_place(region: PathRegion) -> str:
     'chr7:27,100,000-27,300,000'
     """
     return f"{region.path}:{region.start + 1:,}-{region.end:,}"
+
+
+def write_stretch(name: PathName, region: PathRegion) -> str:
+    """Return a region of a path in words, and where it is on its contig; 1-based.
+
+    Examples
+    --------
+    >>> name = PathName("c:1000-1200", None, None, "c", 1000)
+    >>> write_stretch(name, PathRegion(name.text, 9, 20))
+    '10 to 20 (11 bp) = c:1,010-1,020'
+    """
+    text = f"{region.start + 1:,} to {region.end:,} ({region.length:,} bp)"
+    if name.start:
+        start, end = region.start + name.start + 1, region.end + name.start
+        text += f" = {name.contig}:{start:,}-{end:,}"
+    return text
 
 
 def shorten(text: str, max_letters: int) -> str:

@@ -23,7 +23,7 @@ LIMITS = {
     "times that one file name stands": 3,
     "arguments of a function of arrays": 12,
     "arguments of a launch on a GPU": 12,
-    "modules over 350 lines": 15,
+    "modules over 350 lines": 13,
     "files entered: genoviz count": 25,
     "files entered: typed k-mer to hits": 22,
     "files entered: Run to first frame": 24,

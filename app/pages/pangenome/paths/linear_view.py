@@ -25,8 +25,8 @@ from genoviz_app.pages.pangenome.picture.shared_marks import (
 )
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.questions import Question
-from genoviz_app.parts.styles import WORDS_BELOW
-from genoviz_app.parts.words import n_words
+from genoviz_app.parts.styles import PATH_READOUT, WORDS_BELOW
+from genoviz_app.parts.words import n_words, write_stretch
 from genoviz_app.plots.annotation_rows import NO_BOXES
 from genoviz_app.plots.lit_stretches import lit_along
 from genoviz_app.plots.path_track import PathTrack, TrackContent
@@ -38,16 +38,6 @@ REGION_MARGIN, SMALLEST_SHARE = 0.5, 0.01
 MOVE, SELECT = "Move", "Select"
 LOOK_SECONDS = 0.25
 LIVE_LOOK_SECONDS = 2.0
-READOUT = """
-.readout { font-size: 12px; line-height: 1.35; font-variant-numeric: tabular-nums;
-  display: grid; grid-template-columns: max-content 1fr; gap: 0 8px; margin: 2px 0 0; }
-.readout dt { opacity: 0.65; }
-.readout dd { margin: 0; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-@container (max-width: 860px) {
-  .readout { display: block; margin: 0; } .readout dt, .readout dd { display: inline; margin: 0; }
-  .readout dd { white-space: normal; margin: 0 14px 0 5px; }
-}
-"""
 NO_PATHS = "This graph has no paths to show."
 NOTHING_OPEN = "Open a graph to see one of its paths from left to right."
 
@@ -85,7 +75,7 @@ class PathView:
             description="Effect of dragging: move along the path, or select a region",
             margin=(4, 8, 0, 8),
         )
-        self.readout = pn.pane.HTML("", stylesheets=[READOUT], sizing_mode="stretch_width")
+        self.readout = pn.pane.HTML("", stylesheets=[PATH_READOUT], sizing_mode="stretch_width")
         self.panel = self._arrange()
         self.track.on_click = self._pick_node
         self.track.on_box = self._on_box
@@ -355,14 +345,6 @@ def readout_html(
     if region is None:
         rows.append(("Region", "none; drag with Select, or search for one"))
     else:
-        rows.append(("Region", _region_text(name, region)))
+        rows.append(("Region", write_stretch(name, region)))
     cells = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in rows)
     return f'<dl class="readout">{cells}</dl>'
-
-
-def _region_text(name: PathName, region: PathRegion) -> str:
-    text = f"{region.start + 1:,} to {region.end:,} ({region.length:,} bp)"
-    if name.start:
-        start, end = region.start + name.start + 1, region.end + name.start
-        text += f" = {name.contig}:{start:,}-{end:,}"
-    return text
