@@ -5,7 +5,12 @@ from numba import njit, prange
 
 from genoviz.kernels.instructions import count_ones, lowest_bit
 from genoviz.kernels.offtarget import ANY
-from genoviz.kernels.offtarget.cpu_planes import LANES, find_densely, find_pam_first
+from genoviz.kernels.offtarget.cpu_planes import (
+    LANES,
+    search_blocks,
+    search_densely,
+    search_pam_first,
+)
 from genoviz.kernels.offtarget.plan import find_span, pack_masks, pattern_letters, plan_rows
 
 _N_BASES = np.array([bin(mask).count("1") for mask in range(16)])
@@ -23,9 +28,8 @@ def find_sites_dense(planes, first_word, block_words, pattern, guides, max_misma
     """Fill hits by adding planes of all positions."""
     planes, rows = tuple(planes), plan_rows(pattern, guides).rows(LANES)
     letters = pattern_letters(pattern)
-    find_densely(
-        planes, first_word, block_words, len(pattern), rows, letters, max_mismatches, *hits
-    )
+    where = planes, first_word, block_words, len(pattern)
+    search_blocks(search_densely, (*where, rows, letters, max_mismatches, *hits))
 
 
 def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
@@ -34,7 +38,8 @@ def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_m
     rows = plan_rows(np.full_like(pattern[span], ANY), guides[:, span]).rows(LANES)
     planes, letters = tuple(planes), pattern_letters(pattern)
     window = span.start, span.stop - span.start, _usual_fours(pattern)
-    find_pam_first(planes, first_word, block_words, window, rows, letters, max_mismatches, *hits)
+    where = planes, first_word, block_words, window
+    search_blocks(search_pam_first, (*where, rows, letters, max_mismatches, *hits))
 
 
 def _usual_fours(pattern):

@@ -24,13 +24,17 @@ Rows of mismatches, ``LANES`` words each, are contiguous in one array. A guide i
 letters' rows, padded with a row of zeros to a multiple of ``GROUP``. Indices are unsigned, so that
 loops vectorise, and rows begin at cache lines.
 
-Parallel functions read their input from tuples, but not their output: Numba would treat an array
-taken from a tuple as private, and drop the stores to it. The tuples are plain, because Numba's
-cache index names the classes of arguments: a version without such a class could not read it.
+Blocks are shared among Python's threads, not by ``prange``: around a parallel loop, Numba makes
+four functions, and optimises the whole search in each of them, which took most of a first search.
+Tuples of arguments are plain, because Numba's cache index names the classes of arguments: a version
+without such a class could not read it.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit
 
 from genoviz.kernels.instructions import count_ones, lowest_bit
 from genoviz.kernels.offtarget.cpu_adders import (
@@ -57,44 +61,50 @@ _shift_row = make_shifter(LANES)
 _swap_far, _swap_near = make_swapper(8, LANES), make_swapper(1, LANES)
 
 
-@njit(nogil=True, cache=True, parallel=True)
-def find_densely(
+def search_blocks(search, arguments):
+    """Call ``search(*arguments, block)`` for all blocks, in all threads."""
+    *_, n_found, _ = arguments
+    with ThreadPoolExecutor(min(get_num_threads(), len(n_found))) as pool:
+        list(pool.map(partial(search, *arguments), range(len(n_found))))
+
+
+@njit(nogil=True, cache=True)
+def search_densely(
     planes, first_word, block_words, length, rows_of_guides, pattern, max_mismatches,
-    positions, guide_ids, mismatches, n_found, counts,
+    positions, guide_ids, mismatches, n_found, counts, block,
 ):  # fmt: skip
-    """Search all windows."""
+    """Search all windows of a block."""
     low, high, other, valid = planes
     masks, row_keys, letters, n_groups = rows_of_guides
     pattern_masks, pattern_places = pattern
     n_wide = LANES + length // 64 + 1
-    for block in prange(len(n_found)):
-        first = first_word + block * block_words
-        stop = min(first + block_words, len(valid))
-        misfits = np.empty(len(masks) * n_wide, np.uint64)
-        rows = _aligned_zeros((len(row_keys) + 1) * LANES)
-        fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
-        no_list = np.empty(0, np.uint64)
-        room = positions[block], guide_ids[block], mismatches[block], counts[block]
-        n = np.int64(0)
-        for word in range(first, stop, LANES):
-            _read_valid(valid, word, stop, fits)
-            if not _any_bit(fits):
-                continue
-            _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
-            if not _any_bit(fits):
-                continue
-            _fill_planes(low, high, other, word, masks, n_wide, misfits)
-            _shift_rows(misfits, n_wide, length, row_keys, rows)
-            n = _search_rows(
-                rows, letters, n_groups, fits, few, max_mismatches, room, n, word << 6, no_list
-            )
-        n_found[block] = n
+    first = first_word + block * block_words
+    stop = min(first + block_words, len(valid))
+    misfits = np.empty(len(masks) * n_wide, np.uint64)
+    rows = _aligned_zeros((len(row_keys) + 1) * LANES)
+    fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
+    no_list = np.empty(0, np.uint64)
+    room = positions[block], guide_ids[block], mismatches[block], counts[block]
+    n = np.int64(0)
+    for word in range(first, stop, LANES):
+        _read_valid(valid, word, stop, fits)
+        if not _any_bit(fits):
+            continue
+        _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
+        if not _any_bit(fits):
+            continue
+        _fill_planes(low, high, other, word, masks, n_wide, misfits)
+        _shift_rows(misfits, n_wide, length, row_keys, rows)
+        n = _search_rows(
+            rows, letters, n_groups, fits, few, max_mismatches, room, n, word << 6, no_list
+        )
+    n_found[block] = n
 
 
-@njit(nogil=True, cache=True, parallel=True)
-def find_pam_first(
+@njit(nogil=True, cache=True)
+def search_pam_first(
     planes, first_word, block_words, window, rows_of_guides, pattern, max_mismatches, positions,
-    guide_ids, mismatches, n_found, counts,
+    guide_ids, mismatches, n_found, counts, block,
 ):  # fmt: skip
     """Search the windows that match the pattern; most words have at most ``4 n_fours`` of their 64.
 
@@ -105,37 +115,36 @@ def find_pam_first(
     span_start, span, n_fours = window
     masks, row_keys, letters, n_groups = rows_of_guides
     pattern_masks, pattern_places = pattern
-    for block in prange(len(n_found)):
-        first = first_word + block * block_words
-        stop = min(first + block_words, len(valid))
-        rows = _aligned_zeros((len(row_keys) + 1) * LANES)
-        fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
-        is_listed = _aligned_zeros(LANES)
-        starts = np.zeros(STARTS_AT_ONCE + 4 * n_fours + 64, np.uint64)
-        windows, others = _aligned_zeros(64 * LANES), _aligned_zeros(64 * LANES)
-        room = positions[block], guide_ids[block], mismatches[block], counts[block]
-        n = n_starts = np.int64(0)
-        has_others = False
-        for word in range(first, stop, LANES):
-            _read_valid(valid, word, stop, fits)
-            _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
-            has_others |= _has_others(other, word, span_start)
-            for k in range(min(LANES, stop - word)):
-                n_starts = _list_starts(fits[k], word + k, n_fours, starts, n_starts)
-                if n_starts + 64 <= STARTS_AT_ONCE and word + k + 1 < stop:
-                    continue
-                _gather_windows(low, high, starts, n_starts, span_start, windows)
-                if has_others:
-                    _gather_others(other, starts, n_starts, span_start, others)
-                _fill_rows(windows, others, has_others, span, masks, row_keys, rows)
-                _mark_first(n_starts, is_listed)
-                n = _search_rows(
-                    rows, letters, n_groups, is_listed, few, max_mismatches, room, n, np.int64(0),
-                    starts,
-                )  # fmt: skip
-                n_starts = 0
-                has_others = _has_others(other, word, span_start)
-        n_found[block] = n
+    first = first_word + block * block_words
+    stop = min(first + block_words, len(valid))
+    rows = _aligned_zeros((len(row_keys) + 1) * LANES)
+    fits, few = _aligned_zeros(LANES), _aligned_zeros(LANES)
+    is_listed = _aligned_zeros(LANES)
+    starts = np.zeros(STARTS_AT_ONCE + 4 * n_fours + 64, np.uint64)
+    windows, others = _aligned_zeros(64 * LANES), _aligned_zeros(64 * LANES)
+    room = positions[block], guide_ids[block], mismatches[block], counts[block]
+    n = n_starts = np.int64(0)
+    has_others = False
+    for word in range(first, stop, LANES):
+        _read_valid(valid, word, stop, fits)
+        _require_pattern(low, high, other, word, pattern_masks, pattern_places, fits)
+        has_others |= _has_others(other, word, span_start)
+        for k in range(min(LANES, stop - word)):
+            n_starts = _list_starts(fits[k], word + k, n_fours, starts, n_starts)
+            if n_starts + 64 <= STARTS_AT_ONCE and word + k + 1 < stop:
+                continue
+            _gather_windows(low, high, starts, n_starts, span_start, windows)
+            if has_others:
+                _gather_others(other, starts, n_starts, span_start, others)
+            _fill_rows(windows, others, has_others, span, masks, row_keys, rows)
+            _mark_first(n_starts, is_listed)
+            n = _search_rows(
+                rows, letters, n_groups, is_listed, few, max_mismatches, room, n, np.int64(0),
+                starts,
+            )  # fmt: skip
+            n_starts = 0
+            has_others = _has_others(other, word, span_start)
+    n_found[block] = n
 
 
 # Planes and rows ----------------------------------------------------------------------------------
