@@ -27,7 +27,6 @@ from genoviz_app.opening.files import (
     FileCache,
     OpeningProgress,
     check_path,
-    find_sample,
     iter_after_writing,
     iter_open_source,
 )
@@ -120,13 +119,13 @@ class GraphFiles(OpeningFiles):
     def open(
         self,
         source: str,
+        kind: FileKind | None,
         *,
         region: PathRegion | None = None,
         needs_region: bool = True,
         companions: tuple[str, ...] = (),
     ) -> None:
         """Open a graph, or a layout or annotations of the open one; see `Session.open`."""
-        kind = None if find_sample(source) is not None else file_kind(source)
         if kind in (FileKind.LAYOUT, FileKind.ANNOTATIONS):
             self.begin(self._iter_open_companion(source), source)
             return

@@ -150,7 +150,9 @@ class Session(Tab):
             self.forget_problem()
             self.complain(f"{Path(source).name} was not opened: {OF_TABLES}.")
             return
-        self.graphs.open(source, region=region, needs_region=needs_region, companions=companions)
+        self.graphs.open(
+            source, kind, region=region, needs_region=needs_region, companions=companions
+        )
 
     def _is_plink(self, source: str) -> bool:
         """Return whether a path belongs to PLINK genotypes; other files are not read."""
