@@ -29,7 +29,7 @@ def find_sites_dense(planes, first_word, block_words, pattern, guides, max_misma
     planes, rows = tuple(planes), plan_rows(pattern, guides).rows(LANES)
     letters = pattern_letters(pattern)
     where = planes, first_word, block_words, len(pattern)
-    search_blocks(search_densely, (*where, rows, letters, max_mismatches, *hits))
+    search_blocks(search_densely, *where, rows, letters, max_mismatches, tuple(hits))
 
 
 def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_mismatches, hits):
@@ -39,7 +39,7 @@ def find_sites_pam_first(planes, first_word, block_words, pattern, guides, max_m
     planes, letters = tuple(planes), pattern_letters(pattern)
     window = span.start, span.stop - span.start, _usual_fours(pattern)
     where = planes, first_word, block_words, window
-    search_blocks(search_pam_first, (*where, rows, letters, max_mismatches, *hits))
+    search_blocks(search_pam_first, *where, rows, letters, max_mismatches, tuple(hits))
 
 
 def _usual_fours(pattern):

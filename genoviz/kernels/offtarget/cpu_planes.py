@@ -61,19 +61,19 @@ _shift_row = make_shifter(LANES)
 _swap_far, _swap_near = make_swapper(8, LANES), make_swapper(1, LANES)
 
 
-def search_blocks(search, arguments):
+def search_blocks(search, *arguments):
     """Call ``search(*arguments, block)`` for all blocks, in all threads."""
-    *_, n_found, _ = arguments
+    _, _, _, n_found, _ = arguments[-1]
     with ThreadPoolExecutor(min(get_num_threads(), len(n_found))) as pool:
         list(pool.map(partial(search, *arguments), range(len(n_found))))
 
 
 @njit(nogil=True, cache=True)
 def search_densely(
-    planes, first_word, block_words, length, rows_of_guides, pattern, max_mismatches,
-    positions, guide_ids, mismatches, n_found, counts, block,
-):  # fmt: skip
+    planes, first_word, block_words, length, rows_of_guides, pattern, max_mismatches, hits, block
+):
     """Search all windows of a block."""
+    positions, guide_ids, mismatches, n_found, counts = hits
     low, high, other, valid = planes
     masks, row_keys, letters, n_groups = rows_of_guides
     pattern_masks, pattern_places = pattern
@@ -103,14 +103,14 @@ def search_densely(
 
 @njit(nogil=True, cache=True)
 def search_pam_first(
-    planes, first_word, block_words, window, rows_of_guides, pattern, max_mismatches, positions,
-    guide_ids, mismatches, n_found, counts, block,
-):  # fmt: skip
+    planes, first_word, block_words, window, rows_of_guides, pattern, max_mismatches, hits, block
+):
     """Search the windows that match the pattern; most words have at most ``4 n_fours`` of their 64.
 
     ``window`` is a tuple: the first place with a letter that counts in any guide, the number of
     places up to the last one, and ``n_fours``.
     """
+    positions, guide_ids, mismatches, n_found, counts = hits
     low, high, other, valid = planes
     span_start, span, n_fours = window
     masks, row_keys, letters, n_groups = rows_of_guides
