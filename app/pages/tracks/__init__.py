@@ -27,9 +27,11 @@ from genoviz_app.session.address import Address, Region
 from genoviz_app.session.session import Session
 
 MAX_CONTIGS = 1000
-NOTHING = """<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; opacity: 0.8">
+SENTENCE = '<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; opacity: 0.8">'
+NOTHING = f"""{SENTENCE}
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
 at the left, or a graph on the Pangenome page to see its paths here.</p>"""
+ONLY_EMPTY = f"{SENTENCE}What is open has no intervals, so there is nothing to draw.</p>"
 
 
 class TracksPage(Page):
@@ -179,7 +181,9 @@ class TracksPage(Page):
             self.depth_picker.follow()
             self.counts.follow()
             self.exports.follow()
-            self.nothing.show(self.is_complete and not contigs)
+            has_empty = any(track.data is not None for track in self.tracks)
+            words = ONLY_EMPTY if has_empty else NOTHING
+            self.nothing.show(self.is_complete and not contigs, words)
             for part in (self.browser.panel, self.dock.panel, self.exports.panel):
                 part.visible = bool(contigs)
             self.browser.refresh()

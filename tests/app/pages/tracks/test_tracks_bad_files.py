@@ -75,8 +75,13 @@ def test_an_empty_file_is_a_track_that_is_said_to_be_empty(session, page, tmp_pa
     open_one(session, page, tmp_path / name)
     assert session.problem == f"{name} is open, and has no intervals to show."
     assert "The file has no " in page.tracks.tracks[0].data.notes[-1]
+    page.complete()
+    page.poll()
+    assert "What is open has no intervals" in page.nothing[0].object
     (tmp_path / "good.bed").write_text("c\t0\t9\tg\n")
     open_one(session, page, tmp_path / "good.bed")
+    page.poll()
+    assert not page.nothing.visible
     assert [row.note for row in page.browser.drawing.rows] == ["has no intervals", ""]
 
 
