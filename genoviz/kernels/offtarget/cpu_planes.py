@@ -64,7 +64,7 @@ _swap_far, _swap_near = make_swapper(8, LANES), make_swapper(1, LANES)
 def search_blocks(search, *arguments):
     """Call ``search(*arguments, block)`` for all blocks, in all threads."""
     _, _, _, n_found, _ = arguments[-1]
-    with ThreadPoolExecutor(min(get_num_threads(), len(n_found))) as pool:
+    with ThreadPoolExecutor(get_num_threads()) as pool:  # starts no more threads than blocks
         list(pool.map(partial(search, *arguments), range(len(n_found))))
 
 
