@@ -231,8 +231,8 @@ class LayoutRun:
     def _iter_load(
         self, layout: GraphLayout, stress: PathStress | None
     ) -> Iterator[LayoutSnapshot]:
-        graph, self.history = self.graph, []
-        history = self.history
+        graph, history = self.graph, []
+        self.history = history
         snapshot = finished_snapshot(layout, backend=self.settings.backend)
         if stress is not None:
             # Sampling takes eight bytes for each step of the graph.
