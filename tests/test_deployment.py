@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import http.server
 import json
 import re
 import shutil
@@ -10,8 +11,14 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 from fnmatch import fnmatch
-from urllib.parse import urlencode
+from http.cookiejar import CookieJar
+from textwrap import dedent
+from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -21,9 +28,8 @@ from tests.waiting import PATIENCE, wait_until
 
 DOCKERFILE = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
 STEPS = re.findall(r"^([A-Z]+) (.*)$", DOCKERFILE, re.MULTILINE)
-SERVICE = re.search(r"( {4}\[Service\]\n(?: {4}.*\n|\n)+)", (ROOT / "docs/server.md").read_text())[
-    1
-]
+GUIDE = (ROOT / "docs/server.md").read_text()
+SERVICE = re.search(r"( {4}\[Service\]\n(?: {4}.*\n|\n)+)", GUIDE)[1]
 
 
 @pytest.fixture(scope="module")
@@ -98,9 +104,7 @@ def test_the_service_may_write_where_it_has_to():
 
 # Behind nginx.
 
-PROXY = re.search(
-    r"( {4}server \{\n(?: {8}.*\n|\n)+ {4}\}\n)", (ROOT / "docs/server.md").read_text()
-)[1]
+PROXY = re.search(r"( {4}server \{\n(?: {8}.*\n|\n)+ {4}\}\n)", GUIDE)[1]
 AROUND = """
 daemon off;
 pid {folder}/pid;
@@ -198,3 +202,149 @@ def test_a_tab_is_opened_by_https_through_nginx_as_documented(proxy):
     )  # fmt: skip
     assert answer.status == 101
     assert ask("GET", "/genoviz/", Cookie=cookie, Host="evil.example")[0].status == 403
+
+
+# In JupyterHub.
+
+IN_HUB = re.search(r"( {4}c\.ServerProxy\.servers = \{\n(?: {8}.*\n)+ {4}\}\n)", GUIDE)[1]
+
+
+def test_the_command_for_jupyterhub_serves_a_user_under_any_name(options):
+    settings = SimpleNamespace(ServerProxy=SimpleNamespace())
+    exec(dedent(IN_HUB), {"c": settings})
+    server = settings.ServerProxy.servers["genoviz"]
+    assert server["absolute_url"]
+    home = "/user/ada.l@lab%2Borg/"  # names are escaped in part only
+    words = [word.format(port=0, base_url=home) for word in server["command"]]
+    assert words[0].endswith("/genoviz")
+    assert {word for word in words if word.startswith("--")} <= options
+
+    def ask(port, path):
+        asked = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        asked.request("GET", path, headers={"Host": "hub.example.org"})
+        answer = asked.getresponse()
+        text = answer.read().decode()
+        asked.close()
+        return answer.status, answer.getheader("Location"), text
+
+    with served("-m", "genoviz", *words[1:]) as (url, _):
+        port = urlsplit(url).port
+        assert ask(port, f"{home}genoviz")[:2] == (302, f"{home}genoviz/")
+        status, _, page = ask(port, f"{home}genoviz/?page=kmers")
+        assert status == 200
+        assert '"token":' in page
+        assert ask(port, "/genoviz/")[0] == 404
+
+
+# A provider of OpenID Connect.
+
+PROVIDER = """
+[server]
+port = {port}
+prefix = "/genoviz"
+[files]
+folders = ["."]
+[oauth]
+provider = "generic"
+key = "genoviz"
+secret_file = "oauth.key"
+redirect = "http://127.0.0.1:{port}/genoviz/login"
+allow = ["ada@example.org"]
+"""
+SECRET = "a secret that only the provider and the server know"
+
+
+class Identities(http.server.BaseHTTPRequestHandler):
+    """A provider where everybody is who they say, with the checks that the standard asks for."""
+
+    person = ""
+
+    def do_GET(self):
+        """Send a browser back with a code, or tell the server who has a token."""
+        address = urlsplit(self.path)
+        if address.path == "/userinfo":
+            token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            return self.answer(200, {"email": token.removeprefix("token of ")})
+        asked = {name: values[0] for name, values in parse_qs(address.query).items()}
+        assert (asked["client_id"], asked["response_type"]) == ("genoviz", "code")
+        sent = urlencode({"code": f"code of {self.person}", "state": asked["state"]})
+        return self.answer(302, {}, Location=f"{asked['redirect_uri']}?{sent}")
+
+    def do_POST(self):
+        """Give a token for a code."""
+        text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        asked = {name: values[0] for name, values in parse_qs(text).items()}
+        is_right = (asked["grant_type"], asked.get("client_secret")) == (
+            "authorization_code",
+            SECRET,
+        )
+        if not is_right or not asked["code"].startswith("code of "):
+            return self.answer(400, {"error": "invalid_grant"})
+        token = f"token of {asked['code'].removeprefix('code of ')}"
+        return self.answer(200, {"access_token": token, "token_type": "Bearer", "expires_in": 60})
+
+    def answer(self, status, body, **headers):
+        """Send an answer in JSON."""
+        text = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_what):
+        """Print nothing."""
+
+
+@pytest.fixture
+def provider(tmp_path):
+    """The address of a lab, and the provider that says who its people are."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "oauth.key").write_text(SECRET)
+    (tmp_path / "lab.toml").write_text(PROVIDER.format(port=port))
+    identities = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Identities)
+    threading.Thread(target=identities.serve_forever, daemon=True).start()
+    there = f"http://127.0.0.1:{identities.server_port}"
+    documented = re.search(r'PANEL_OAUTH_EXTRA_PARAMS="(\{.*?\})"', GUIDE, re.DOTALL)[1]
+    known = documented.replace("https://id.example.org", there)
+    lab = str(tmp_path / "lab.toml")
+    command = "-m", "genoviz", "serve", "--no-browser", "--lab", lab
+    try:
+        with served(*command, PANEL_OAUTH_EXTRA_PARAMS=known) as (url, _):
+            yield url, identities
+    finally:
+        identities.shutdown()
+        identities.server_close()
+
+
+def test_people_of_an_openid_provider_log_in_as_documented(provider):
+    url, identities = provider
+
+    def browse(address, browser):
+        try:
+            with browser.open(address, timeout=PATIENCE) as answer:
+                return answer.status, answer.url, answer.read().decode()
+        except HTTPError as error:
+            return error.code, error.url, error.read().decode()
+
+    def new_browser():
+        return build_opener(HTTPCookieProcessor(CookieJar()))
+
+    identities.RequestHandlerClass.person = "ada@example.org"
+    ada = new_browser()
+    status, address, page = browse(url, ada)
+    assert (status, address) == (200, f"{url}/")
+    assert "genoviz" in page
+    status, address, _ = browse(f"{url}/?page=kmers", ada)
+    assert (status, address) == (200, f"{url}/?page=kmers")
+    status, _, page = browse(f"{url}/login?code=code+of+ada@example.org&state=made+up", ada)
+    assert status == 401
+    assert "state mismatch" in page
+
+    identities.RequestHandlerClass.person = "mallory@example.org"
+    status, _, page = browse(url, new_browser())
+    assert status == 403
+    assert "mallory@example.org is not among the people of this server" in page

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from genoviz_app.opening.served_collections import InCollection
 from genoviz_app.server.doors import LOOPBACK
@@ -13,6 +15,8 @@ from genoviz_app.server.limits import KEPT_MINUTES, TAB, Limits, Quota
 from genoviz_app.server.people import OAuth, People
 
 ADDRESS, PORT = "127.0.0.1", 5006
+# What JupyterHub leaves of people's names in addresses; Tornado reads prefixes as patterns.
+PREFIX = re.compile(r"(/(?!\.+(/|$))[\w.~@%-]+)*/?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,14 @@ class Lab:
             is_https=self.is_https,
             prefix=self.prefix,
         )
+
+
+def is_prefix(value: Any) -> bool:
+    """Return whether a value is the path of a dashboard.
+
+    Examples
+    --------
+    >>> [is_prefix(path) for path in ("/user/ada%40lab.org/genoviz", "", "/a/../b", "x", "/a(.*)")]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, str) and PREFIX.fullmatch(value) is not None

@@ -12,7 +12,7 @@ from typing import Any
 from genoviz.errors import FileFormatError, GenovizError, ParameterError
 from genoviz_app.opening.served_collections import expand_collections
 from genoviz_app.server.doors import LOOPBACK, Doors
-from genoviz_app.server.lab import ADDRESS, PORT, Lab
+from genoviz_app.server.lab import ADDRESS, PORT, Lab, is_prefix
 from genoviz_app.server.limits import KEPT_MINUTES, TAB, Limits, Quota
 from genoviz_app.server.passwords import read_passwords
 from genoviz_app.server.people import OAuth
@@ -30,14 +30,6 @@ def _is_number(lowest: int, highest: int) -> Callable[[Any], bool]:
     return lambda value: type(value) is int and lowest <= value <= highest
 
 
-def _is_prefix(value: Any) -> bool:
-    return value == "" or (
-        _is_text(value)
-        and all(part and part.replace("-", "_").isidentifier() for part in value.split("/")[1:])
-        and value.startswith("/")
-    )
-
-
 TEXT = (_is_text, "a text in quotes")
 TEXTS = (_is_texts, 'a list of texts, as ["a", "b"]')
 YES_NO = (lambda value: isinstance(value, bool), "true or false")
@@ -52,7 +44,7 @@ KEYS: Mapping[str, Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "server": {
         "address": TEXT,
         "port": (_is_number(0, 65535), "a whole number from 0 to 65535"),
-        "prefix": (_is_prefix, 'a text as "/genoviz"'),
+        "prefix": (is_prefix, 'a text as "/genoviz"'),
         "https": YES_NO,
         "hosts": TEXTS,
         "origins": TEXTS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import secrets
 import signal
 import time
@@ -15,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from tornado.ioloop import IOLoop, PeriodicCallback
-from tornado.web import RequestHandler
+from tornado.web import RedirectHandler, RequestHandler
 
-from genoviz.errors import GenovizError
+from genoviz.errors import GenovizError, ParameterError
 from genoviz.io.files.compiled_errors import take_back_interrupts
 from genoviz.numba_start import load_compiler
 from genoviz_app.opening.apart import READERS
 from genoviz_app.server.doors import LOOPBACK, Doors, SafeHeaders, own_names
 from genoviz_app.server.event_loop import collect_seldom, collections_put_off, loop_lag, trim
 from genoviz_app.server.jobs import FILES, KERNELS, POOLS
-from genoviz_app.server.lab import Lab
+from genoviz_app.server.lab import Lab, is_prefix
 from genoviz_app.server.lab_file import read_lab
 from genoviz_app.server.limits import GB, Limits
 from genoviz_app.server.messages import MAX_MESSAGE_BYTES
@@ -80,6 +81,7 @@ def serve(
     *,
     port: int | None = None,
     address: str | None = None,
+    prefix: str | None = None,
     show: bool = True,
     hosts: Sequence[str] = (),
     origins: Sequence[str] = (),
@@ -106,6 +108,8 @@ def serve(
         Listening address, this machine only by default. With another one ("0.0.0.0"), only files
         below the folders of ``files`` and the current folder can be opened by path, unless ``lab``
         names folders.
+    prefix
+        Path of the dashboard, as "/genoviz"; by default it is at "/".
     show
         Whether to open a browser.
     hosts
@@ -129,12 +133,14 @@ def serve(
     GenovizError
         If a file does not exist or belongs to no graph, or the port is taken.
     ParameterError
-        If a host or an origin is invalid.
+        If a host, an origin or ``prefix`` is invalid.
     """
     from genoviz_app.opening.files import check_path
     from genoviz_app.opening.served_collections import expand_collections
     from genoviz_app.server.settings import SETTINGS
 
+    if not is_prefix(prefix or ""):
+        raise ParameterError(f"prefix is {prefix!r}, needs a path as /genoviz")
     given = read_lab(lab) if lab is not None else Lab()
     expanded = expand_collections(map(Path, files))
     paths = (*given.offer, *(check_path(str(file)) for file in expanded.paths))
@@ -142,6 +148,7 @@ def serve(
         given,
         address=given.address if address is None else address,
         port=given.port if port is None else port,
+        prefix=given.prefix if prefix is None else prefix.rstrip("/"),
         hosts=(*given.hosts, *hosts),
         origins=(*given.origins, *origins),
         offer=paths,
@@ -282,7 +289,12 @@ def make_server(
         if error.errno == errno.EADDRINUSE:
             raise GenovizError(f"port {lab.port} is taken; another is needed, or 0") from error
         raise GenovizError(f"{lab.address} cannot be listened at: {error.strerror}") from error
-    health.watch(close_doors(server, doors))
+    tornado = close_doors(server, doors)
+    if lab.prefix:
+        # Panel would first redirect to the login page, at an address relative to the last slash.
+        home = {"url": f"{lab.prefix}/", "permanent": False}
+        tornado.add_handlers(".*", [(re.escape(lab.prefix), RedirectHandler, home)])
+    health.watch(tornado)
     return server
 
 

@@ -54,6 +54,13 @@ def serve(
     address: Annotated[
         str, option("Address to listen at; 0.0.0.0 for all networks.")
     ] = "127.0.0.1",
+    prefix: Annotated[
+        str | None,
+        option(
+            "Path of the dashboard, e.g. behind a proxy: /genoviz. By default, it is at /.",
+            metavar="PATH",
+        ),
+    ] = None,
     host: Annotated[
         list[str] | None,
         option(
@@ -146,6 +153,7 @@ def serve(
                 for name, value in (("port", port), ("address", address))
             )
         others = {
+            "prefix": prefix,
             "hosts": host,
             "origins": origin,
             "lab": lab,

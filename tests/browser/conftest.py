@@ -188,11 +188,15 @@ def common_tabs(person, request):
 
 
 @contextmanager
-def served(*arguments):
-    """Run a command that serves the dashboard; yield its address and its output."""
+def served(*arguments, **variables):
+    """Run a command that serves the dashboard; yield its address and its output.
+
+    The command has more environment variables by keyword.
+    """
     process = subprocess.Popen(
         [sys.executable, *arguments],
         cwd=ROOT,
+        env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -80,6 +80,7 @@ WRONG = [
     ("[server]\nprefix = 'x'", "[server] prefix is 'x'; a text as \"/genoviz\" is needed"),
     ("[server]\nprefix = '/a/../b'", "[server] prefix is '/a/../b'"),
     ("[server]\nprefix = '/a(.*)'", "[server] prefix is '/a(.*)'"),
+    ("[server]\nprefix = '/a//b'", "[server] prefix is '/a//b'"),
     ("[server]\naddress = '0.0.0.0'", "[files] folders is missing"),
     ("[files]\nfolders = ['nowhere']", "[files] folders: there is no folder"),
     ("[files]\nfolders = ['people.txt']", "[files] folders: there is no folder"),

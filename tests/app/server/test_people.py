@@ -73,6 +73,19 @@ def test_a_server_is_healthy_and_says_so_without_a_login(lab):
     assert ask(port, "/lab/healthz", hosts=["evil.example"])[0] == 403
 
 
+def test_the_address_without_its_last_slash_leads_to_the_login_page(port):
+    for path in ("/lab", "/lab?page=kmers"):
+        connection = http.client.HTTPConnection("localhost", port, timeout=PATIENCE)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        connection.close()
+        home = answer.getheader("Location")
+        assert (answer.status, home) == (302, path.replace("/lab", "/lab/"))
+        assert ask(port, home)[0] == 302  # to the login page
+    assert ask(port, "/lab", hosts=["evil.example"])[0] == 403
+
+
 def numbers_of(port):
     parser = pytest.importorskip("prometheus_client.parser")
     status, text = ask(port, "/lab/metrics")
