@@ -44,6 +44,7 @@ def read_gfa_text(text: bytes) -> OracleGraph:
     _need(graph.names)
     _need(len(set(graph.names)) == len(graph.names))
     known = {name.encode(): name for name in graph.names}
+    lengths = dict(zip(graph.names, graph.lengths, strict=True))
     has_jumps = any(fields[0] == b"J" for fields in records)
     separator = rb",|(?<=[+-]);" if has_jumps else b","
     for fields in records:
@@ -59,8 +60,10 @@ def read_gfa_text(text: bytes) -> OracleGraph:
             graph.paths.append((_name(fields[1]), steps))
         elif fields[0] == b"W":
             _need(len(fields) >= 7)
-            _need(_walk_name(fields[1:6]) not in dict(graph.paths))
-            graph.paths.append((_walk_name(fields[1:6]), _walk_steps(fields[6], known)))
+            steps = _walk_steps(fields[6], known)
+            name = _walk_name(fields[1:6], sum(lengths[node] for node, _ in steps))
+            _need(name not in dict(graph.paths))
+            graph.paths.append((name, steps))
     return graph
 
 
@@ -116,13 +119,15 @@ def _step(
     return known[name], sign == signs[1]
 
 
-def _walk_name(fields: list[bytes]) -> str:
+def _walk_name(fields: list[bytes], length: int) -> str:
     sample, haplotype, contig, start, end = fields
     _integer(haplotype)
     name = "#".join((_name(sample), haplotype.decode(), _name(contig)))
     places = [None if place == b"*" else _integer(place) for place in (start, end)]
-    if None in places:
+    if places[0] is None:
         return name
+    if places[1] is None:
+        return f"{name}:{start.decode()}-{places[0] + length}"
     _need(places[0] <= places[1])
     return f"{name}:{start.decode()}-{end.decode()}"
 

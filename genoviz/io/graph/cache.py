@@ -13,7 +13,7 @@ from genoviz.io.files.array_cache import Entry, load_entry, load_facts, store_en
 from genoviz.io.files.file_source import Source, entry_folder, find_source
 from genoviz.model import ByteStrings, PangenomeGraph
 
-FORMAT, VERSION, GROUP = "genoviz graph", 4, "graphs"
+FORMAT, VERSION, GROUP = "genoviz graph", 5, "graphs"
 Progress = tuple[int, int]
 
 

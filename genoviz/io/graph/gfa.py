@@ -142,7 +142,7 @@ def parse_gfa(
         del segments
         edges, link_tags = yield from _read_links(text, links, table, names)
         del links
-        path_names, offsets, steps = yield from read_paths(text, paths, table, names)
+        path_names, offsets, steps = yield from read_paths(text, paths, table, names, lengths)
         is_walk = data[paths] == ord("W")
     walks = is_walk if is_walk.any() else None
     notes = tuple(text.notes)

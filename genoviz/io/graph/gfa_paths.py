@@ -21,7 +21,11 @@ _NAMES_PER_SLICE = 10_000
 
 
 def read_paths(
-    text: TextTasks, lines: np.ndarray, table: gfa_parser.NodeTable, names: ByteStrings
+    text: TextTasks,
+    lines: np.ndarray,
+    table: gfa_parser.NodeTable,
+    names: ByteStrings,
+    node_lengths: np.ndarray,
 ) -> Generator[Progress, None, tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
     """Return path names, path offsets and steps; yields progress."""
     fields = np.empty((len(lines), 2), np.int64)
@@ -35,7 +39,7 @@ def read_paths(
 
     wrong = yield from text.run("Measuring paths", bounds, positions // 2, find_fields)
     text.refuse(wrong, line_errors.explain_path_fields)
-    path_names = yield from _read_path_names(text, lines, fields)
+    path_names, endless = yield from _read_path_names(text, lines, fields)
     _refuse_repeated_path(text, lines, path_names)
     _note_paths(text, path_names, int(has_overlaps.sum()))
 
@@ -57,8 +61,11 @@ def read_paths(
     wrong = [position for position in wrong if position >= 0]
     if wrong:
         _refuse_step(text, min(wrong), lines, fields, path_names, names)
-    first_pieces = np.searchsorted(owners, np.arange(len(lines) + 1))
-    return path_names, counts[first_pieces], steps
+    offsets = counts[np.searchsorted(owners, np.arange(len(lines) + 1))]
+    if endless:
+        path_names = _with_ends(path_names, endless, node_lengths, offsets, steps)
+        _refuse_repeated_path(text, lines, path_names)
+    return path_names, offsets, steps
 
 
 def _cut_paths(
@@ -78,8 +85,9 @@ def _cut_paths(
 
 def _read_path_names(
     text: TextTasks, lines: np.ndarray, fields: np.ndarray
-) -> Generator[Progress, None, tuple[str, ...]]:
-    names = []
+) -> Generator[Progress, None, tuple[tuple[str, ...], list[int]]]:
+    """Return the names, and the walks that have a start but ``*`` for their end."""
+    names, endless = [], []
     for line, start in zip(lines.tolist(), fields[:, 0].tolist(), strict=True):
         head = text.data[line : start - 1].tobytes()
         try:
@@ -87,9 +95,11 @@ def _read_path_names(
         except ValueError as error:
             line = line_errors.line_number(text.data, line)
             raise FileFormatError(text.path, str(error), line=line) from None
+        if head[:1] == b"W" and head.endswith(b"\t*") and not head.endswith(b"\t*\t*"):
+            endless.append(len(names) - 1)
         if len(names) % _NAMES_PER_SLICE == 0:
             yield "Reading path names", start, len(text.data)
-    return tuple(names)
+    return tuple(names), endless
 
 
 def _refuse_repeated_path(text: TextTasks, lines: np.ndarray, names: tuple[str, ...]) -> None:
@@ -119,7 +129,10 @@ def _path_name(name: bytes) -> str:
 
 
 def _walk_name(head: bytes) -> str:
-    """Return ``sample#haplotype#contig:start-end`` from the first fields of a walk."""
+    """Return ``sample#haplotype#contig:start-end`` from the first fields of a walk.
+
+    Without an end it is ``sample#haplotype#contig[start]`` until its steps are read.
+    """
     sample, haplotype, contig, start, end = head.split(b"\t")
     for part in (sample, contig):
         wrong = line_errors.explain_name(part, "walk")
@@ -133,11 +146,29 @@ def _walk_name(head: bytes) -> str:
             shown = line_errors.show(place)
             raise ValueError(f"walk has the range position {shown}, needs an integer or '*'")
     name = f"{sample.decode()}#{haplotype.decode()}#{contig.decode()}"
-    if b"*" in (start, end):
+    if start == b"*":
         return name
+    if end == b"*":
+        return f"{name}[{start.decode()}]"
     if int(start) > int(end):
         raise ValueError(f"walk {name!r} starts at {int(start):,}, after its end {int(end):,}")
     return f"{name}:{start.decode()}-{end.decode()}"
+
+
+def _with_ends(
+    names: tuple[str, ...],
+    walks: list[int],
+    node_lengths: np.ndarray,
+    offsets: np.ndarray,
+    steps: np.ndarray,
+) -> tuple[str, ...]:
+    """Return names of paths in which these walks end where their bases do."""
+    found = list(names)
+    for path in walks:
+        name, start = names[path].removesuffix("]").rsplit("[", 1)
+        length = node_lengths[steps[offsets[path] : offsets[path + 1]] >> 1].sum()
+        found[path] = f"{name}:{start}-{int(start) + int(length)}"
+    return tuple(found)
 
 
 def _is_integer(text: bytes) -> bool:

@@ -117,6 +117,9 @@ DIALECTS = {
     ),
     "a tag of the last link": b"S\t1\tA\nL\t1\t+\t1\t+\t0M\tSR:i:0",
     "paths without steps": gfa("S 1 A", "P a  *", "P b * ", "W s 1 c 0 0 *", "W s 1 d 0 0 "),
+    "walks with a start or an end alone": gfa(
+        "W s 1 c 7 * >1>1", "S 1 ACG", "W s 2 c * 9 <1", "W s 3 c] 0 * *"
+    ),
     "one segment": b"S\tx\tN",
 }
 
@@ -131,6 +134,15 @@ def test_walks_are_named_as_pansn_with_their_range(tmp_path):
     graph = read_text(tmp_path, text)
     assert graph.path_names == ("HG002#1#chr6:100-103", "HG002#2#chr6")
     assert graph.parsed_path_names[0].start == 100
+
+
+def test_a_walk_with_a_start_alone_lies_there_on_its_contig(tmp_path):
+    text = gfa("S 1 ACG", "S 2 GG", "W HG002 1 chr6 100 * >1<2>1", "W HG002 2 chr6 * 900 >2")
+    graph = read_text(tmp_path, text)
+    assert graph.path_names == ("HG002#1#chr6:100-108", "HG002#2#chr6")
+    assert graph.path_starts.tolist() == [100, 0]
+    with pytest.raises(FileFormatError, match=r"line 2: path .* is there already on line 1"):
+        read_text(tmp_path, gfa("W s 1 c 5 * >1", "W s 1 c 5 8 >1", "S 1 ACG"))
 
 
 def test_notes_say_what_was_left_out_or_treated_otherwise(tmp_path):
