@@ -32,9 +32,7 @@ from genoviz.io.files.replace_file import replace_file
 from genoviz.model.temporary_file import TemporaryFile
 
 MAX_BYTES_IN_MEMORY = 256 << 20
-_SLICE = 8 << 20
-_COMPRESSED_SLICE = 1 << 20
-_BLOCKS_PER_THREAD = 64
+_SLICE, _COMPRESSED_SLICE = 8 << 20, 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 _OTHER_COMPRESSIONS = {
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -49,7 +47,7 @@ Chunk = bytes | memoryview
 MAX_BLOCK_BYTES = 65_280
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _HEADER = bytes.fromhex("1f8b08040000000000ff060042430200")
-_LEVEL = 6
+_BLOCKS_PER_THREAD, _LEVEL = 64, 6
 
 
 def open_text(
@@ -126,9 +124,7 @@ def decompress(
     n_threads: int | None = None,
 ) -> Generator[tuple[int, int], None, None]:
     """Write the text of gzip-compressed content in parts; yields bytes done and total."""
-    n = len(content)
-    position = 0
-    lacks_end_mark = False
+    n, position, lacks_end_mark = len(content), 0, False
     gauge = _Gauge(path, n)
     n_threads = n_threads or numba.config.NUMBA_NUM_THREADS
     with ThreadPoolExecutor(n_threads) as pool:
@@ -256,10 +252,15 @@ def read_start(path: str | PathLike[str], n_bytes: int) -> bytes:
         raise unreadable(Path(path), error) from error
     if not start.startswith(_GZIP_MAGIC):
         return start[:n_bytes]
-    try:
-        return zlib.decompressobj(wbits=31).decompress(start, n_bytes)
+    content = b""
+    try:  # members may be empty, as the first one of files that were joined
+        while len(content) < n_bytes and start.startswith(_GZIP_MAGIC):
+            stream = zlib.decompressobj(wbits=31)
+            content += stream.decompress(start, n_bytes - len(content))
+            start = stream.unused_data
     except zlib.error as error:
         raise FileFormatError(path, f"the gzip data are damaged ({error})") from error
+    return content
 
 
 def write_text(path: str | PathLike[str], chunks: Iterable[Chunk]) -> None:
@@ -315,8 +316,7 @@ def compress_blocks(text: bytes | memoryview) -> bytes:
     parts = []
     for start in range(0, len(text), MAX_BLOCK_BYTES):
         block = text[start : start + MAX_BLOCK_BYTES]
-        compressor = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-        content = compressor.compress(block) + compressor.flush()
+        content = zlib.compress(block, _LEVEL, wbits=-zlib.MAX_WBITS)
         size = len(_HEADER) + 2 + len(content) + 8
         parts += [_HEADER, struct.pack("<H", size - 1), content]
         parts.append(struct.pack("<II", zlib.crc32(block), len(block)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from genoviz.errors import FileFormatError
 from genoviz.io.sequences import fastq
 from genoviz.io.sequences.fastq import is_fastq, iter_fastq_blocks
-from genoviz.io.text.text_file import write_text
+from genoviz.io.text.text_file import read_start, write_text
 
 records = st.lists(
     st.tuples(
@@ -75,6 +75,18 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, text, words):
     (tmp_path / "reads.fq").write_text(text)
     with pytest.raises(FileFormatError, match=words):
         read(tmp_path / "reads.fq")
+
+
+@pytest.mark.parametrize("n_bytes", [0, 1, 7])
+def test_the_first_gzip_member_may_be_empty_or_short(tmp_path, n_bytes):
+    text = b"@one\nACGT\n+\nIIII\n"
+    path = tmp_path / "reads.fq.gz"
+    parts = (b"", text[:n_bytes], text[n_bytes:])
+    path.write_bytes(b"".join(map(gzip.compress, parts)))
+    assert is_fastq(path)
+    assert read_start(path, 12) == text[:12]
+    assert read_start(path, 100) == text
+    assert read(path) == "ACGT\n"
 
 
 def test_damaged_gzip_is_refused(tmp_path):
