@@ -12,7 +12,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.genotypes.sample_tables import read_fam
 from genoviz.io.text.encoding import check_text
-from genoviz.io.text.tables import read_numbers
+from genoviz.io.text.tables import find_separator, read_numbers, split_fields
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.columns import distinct
 from genoviz.model.genotypes.mixed_model import Descent
@@ -139,11 +139,14 @@ def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
     """Return animals, sires and dams; and the line of each."""
     lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    separator = next((s for s in "\t,;" if s in first), None)
-    places = _find_titles(_split(first, separator))
+    separator = find_separator(first)
+    places = _find_titles(split_fields(first, separator))
     has_header = places is not None
     if not has_header and lines[0].startswith("#"):
-        places = _find_titles(_split(lines[0][1:], separator), needs_all=True)
+        places = _find_titles(split_fields(lines[0][1:], separator), needs_all=True)
+    needed = "3: animal, sire, dam"
+    if places is not None and max(places) > 2:
+        needed = f"{1 + max(places)}, as the header has"
     rows, numbers = [], []
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
@@ -151,17 +154,13 @@ def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
         if has_header:
             has_header = False
             continue
-        fields = _split(line, separator)
-        if len(fields) < 3:
-            found = f"has {len(fields)} field{'s' * (len(fields) != 1)}, needs 3: animal, sire, dam"
+        fields = split_fields(line, separator)
+        if len(fields) <= max(places or (2,)):
+            found = f"has {n_words(len(fields), 'field')}, needs {needed}"
             raise FileFormatError(path, found, line=number)
         rows.append(fields)
         numbers.append(number)
     return [[row[place] for row in rows] for place in places or (0, 1, 2)], numbers
-
-
-def _split(line: str, separator: str | None) -> list[str]:
-    return [field.strip().strip('"') for field in line.split(separator)]
 
 
 def _find_titles(fields: list[str], *, needs_all: bool = False) -> tuple[int, ...] | None:

@@ -21,6 +21,7 @@ from genoviz.io.text.tables import (
     drop_empty_rows,
     is_number,
     read_fields,
+    split_fields,
     strip_comments,
     unify_separator,
 )
@@ -87,7 +88,7 @@ def _header(text: bytes, separator: str) -> list[str] | None:
     preceded by a title of sample names, or by nothing.
     """
     start = text.split(b"\n", 1)[0].decode("utf-8", "replace").strip("\r")
-    fields = [field.strip().strip('"').removeprefix("#") for field in start.split(separator)]
+    fields = [field.removeprefix("#") for field in split_fields(start, separator)]
     if fields[0].upper() in ("FID", "IID"):
         return [f.upper() if f.upper() in ("FID", "IID") else f for f in fields]
     if len(fields) > 2 and fields[0] == fields[1] != "":
@@ -104,20 +105,22 @@ def _is_as_below(fields: list[str], text: bytes, separator: str) -> bool:
 
     Numeric titles may stand above numbers, but only next to other such titles.
     """
-    second = text.split(b"\n", 2)[1:2]
-    below = second[0].decode("utf-8", "replace").split(separator) if second else []
-    pairs = [
-        (is_number(a), is_number(b.strip(' "\r'))) for a, b in zip(fields, below, strict=False)
-    ]
+    below = _fields_below(text, separator)
+    pairs = [(is_number(a), is_number(b)) for a, b in zip(fields, below, strict=False)]
     return (True, True) in pairs[1:] and (False, True) not in pairs[1:]
 
 
 def _repair_header(text: bytes, separator: str, header: list[str] | None) -> bytes:
     """Add the header field of the row names, which R omits."""
-    second = text.split(b"\n", 2)[1] if text.count(b"\n") else b""
-    if header is not None and second.count(separator.encode()) == len(header):
+    if header is not None and len(_fields_below(text, separator)) == len(header) + 1:
         return separator.encode() + text
     return text
+
+
+def _fields_below(text: bytes, separator: str) -> list[str]:
+    """Return the fields of the second line."""
+    second = text.split(b"\n", 2)[1:2]
+    return split_fields(second[0].decode("utf-8", "replace"), separator) if second else []
 
 
 def names_samples(title: str) -> bool:

@@ -15,7 +15,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.phenotypes import MISSING
 from genoviz.io.intervals.annotations import read_annotations
 from genoviz.io.text.encoding import check_text
-from genoviz.io.text.tables import drop_empty_rows, read_fields, unify_separator
+from genoviz.io.text.tables import drop_empty_rows, read_fields, split_fields, unify_separator
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Intervals
 
@@ -163,7 +163,7 @@ def read_variant_table(path: str | PathLike[str]) -> VariantValues:
         if_empty="has no row below its header, needs one a variant",
     )  # fmt: skip
     header = text.partition(b"\n")[0].decode("utf-8", "replace").strip("\r")
-    titles = [field.strip().strip('"') for field in header.split(separator)]
+    titles = split_fields(header, separator)
     titles[0] = titles[0].removeprefix("#")
     repeated = [title for k, title in enumerate(titles) if title in titles[:k]]
     if repeated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from genoviz.errors import FileFormatError
 from genoviz.io.text.line_errors import show
+from genoviz.io.text.tables import find_separator, split_fields
 from genoviz.io.text.text_file import read_bytes
 
 GUIDE_LETTERS = "ACGTURYSWKMBDHVN"
@@ -110,10 +110,10 @@ def _read_table(
     if not lines:
         return [], ()
     first = _check_line(path, *lines[0])
-    separator = next((mark for mark in "\t,;" if mark in first), None)
-    header = _find_header(_split(first.lstrip().lstrip("#"), separator))
+    separator = find_separator(first)
+    header = _find_header(split_fields(first.lstrip().lstrip("#"), separator))
     rows = [
-        (number, _split(_check_line(path, number, line), separator))
+        (number, split_fields(_check_line(path, number, line), separator))
         for number, line in lines[header is not None :]
         if not line.lstrip().startswith("#")
     ]
@@ -155,12 +155,6 @@ def _check_line(path: Path, number: int, line: str) -> str:
         found = f"has {len(line):,} characters, needs a guide and at most {LONGEST_LINE:,}"
         raise FileFormatError(path, found, line=number)
     return line
-
-
-def _split(line: str, separator: str | None) -> list[str]:
-    if separator is None:
-        return line.split()
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
 
 
 def _cell(row: list[str], column: int | None) -> str:

@@ -17,6 +17,9 @@ from genoviz.io.text.text_file import read_bytes
 if TYPE_CHECKING:
     import polars
 
+_QUOTED = re.compile(r'"[^"]*"')
+_QUOTED_OR_BLANK = re.compile(rb'("[^"\n]*")|[ \t]+')
+
 
 def check_row_lengths(path: Path, text: bytes, separator: str, n_before: int = 0) -> int:
     """Return the number of fields that all rows have, respecting quotes if there are any.
@@ -78,14 +81,34 @@ def strip_comments(text: bytes) -> tuple[bytes, int]:
 
 def unify_separator(text: bytes) -> tuple[bytes, str]:
     """Return a text with a single kind of field separator, and that separator."""
-    start = text.split(b"\n", 1)[0]
-    if b"\t" not in start:
-        for separator in ",;":
-            if separator.encode() in start:
-                return text, separator
+    separator = find_separator(text.split(b"\n", 1)[0].decode("utf-8", "replace"))
+    if separator is None:
         text = re.sub(rb"(?m)^ +| +(?=\r?$)", b"", text)
-        text = re.sub(rb"[ \t]+", b"\t", text)
-    return text, "\t"
+        if b'"' in text:
+            text = _QUOTED_OR_BLANK.sub(lambda found: found[1] or b"\t", text)
+        else:
+            text = re.sub(rb"[ \t]+", b"\t", text)
+    return text, separator or "\t"
+
+
+def find_separator(line: str) -> str | None:
+    """Return the tab, comma or semicolon between the fields of a line, or None for blanks."""
+    bare = _QUOTED.sub("", line) if '"' in line else line
+    return next((mark for mark in "\t,;" if mark in bare), None)
+
+
+def split_fields(line: str, separator: str | None) -> list[str]:
+    """Return the fields of one line without blanks around them; quotes protect separators.
+
+    The separator None stands for any blanks.
+    """
+    if '"' in line:
+        is_blank = separator is None
+        line = " ".join(line.split()) if is_blank else line.strip("\r\n")
+        fields = next(csv.reader([line], delimiter=separator or " ", skipinitialspace=True), [])
+    else:
+        fields = line.split(separator)
+    return [field.strip() for field in fields]
 
 
 def read_fields(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,8 @@ TEXTS = {
     "ids.csv": "# of herd 7, all cows\nanimal_id,sire_id,dam_id\nc,b,y\nb,x,\n",
     "ids.tsv": "#animal_id\tsire_id\tdam_id\nc\tb\ty\nb\tx\t\n",
     "tags.csv": "sire_id,dam_id,tag,sex\nb,y,c,1\nx,,b,2\n",
+    "quoted.csv": '"id","line, sex","sire","dam"\n"c","a, M","b","y"\n"b","F",x,""\n',
+    "quoted.ped": '"c"  "b" "y"\n"b" x 0\n',
     "remark.ped": "# sire and dam of each\nc b y\nb x .\n",
     "other.fam": "f c b y 1 -9\nf b x -9 1 -9\n",
 }
@@ -38,6 +42,7 @@ def test_tables_of_any_form_are_read(tmp_path, name):
     ("text", "words"),
     [
         ("a 0 0\nb a\n", "x.txt, line 2: has 2 fields, needs 3: animal, sire, dam"),
+        ("id,sex,sire,dam\na,M,b\n", "x.txt, line 2: has 3 fields, needs 4, as the header has"),
         ("a 0 0\na 0 0\n", "x.txt, line 2: animal 'a' is there twice, needs one row"),
         ("a b 0\nb 0 a\n", "x.txt, line 1: animal 'a' is its own ancestor (a < b < ...), needs"),
         ("id sire dam\n\n# none\n", "x.txt: has no animal, needs one a line: animal, sire, dam"),
@@ -55,6 +60,16 @@ def test_bad_tables_are_refused(tmp_path, text, words):
     with pytest.raises(FileFormatError) as error:
         read_pedigree(path)
     assert words in str(error.value)
+
+
+def test_quotes_protect_separators_in_names(tmp_path):
+    path = tmp_path / "herd.csv"
+    rows = [["Bell, old", "", ""], ["Ada", "Max; II", "Bell, old"]]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    pedigree = read_pedigree(path)
+    named = [pedigree.ids[k] for k in (pedigree.sires[-1], pedigree.dams[-1])]
+    assert [pedigree.ids[-1], *named] == ["Ada", "Max; II", "Bell, old"]
 
 
 def test_an_animal_of_both_sexes_is_noted(tmp_path):

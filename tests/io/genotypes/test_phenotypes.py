@@ -110,6 +110,24 @@ def test_one_column_of_values_needs_no_title(tmp_path):
         assert values(table) == {"phenotype": [1, 2.5]}
 
 
+@pytest.mark.parametrize("separator", ",;\t ")
+@pytest.mark.parametrize("has_row_names", [False, True])
+def test_quotes_protect_separators(tmp_path, separator, has_row_names):
+    rows = [["a,b;c", "1.5", "x, y; z"], ["d", "2.5", "w"]]
+    titles = ["IID", "height, cm; mean", "group; old, new"]
+    path = tmp_path / "x.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=separator)
+        writer.writerow(titles)
+        writer.writerows([str(k), *row] if has_row_names else row for k, row in enumerate(rows))
+    table = read_phenotypes(path)
+    assert table.sample_ids.tolist() == ["a,b;c", "d"]
+    assert {name: column.tolist() for name, column in table.columns.items()} == {
+        titles[1]: [1.5, 2.5],
+        titles[2]: ["x, y; z", "w"],
+    }
+
+
 def test_names_of_rows_that_r_leaves_untitled_are_the_samples(tmp_path):
     table = read(tmp_path, "y z\na 1 u\nb 2 v\n")
     assert (table.sample_ids.tolist(), table.names) == (["a", "b"], ("y", "z"))

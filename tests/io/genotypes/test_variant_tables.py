@@ -56,6 +56,14 @@ def test_what_is_no_table_is_refused(tmp_path, text, words):
         read_variant_table(path)
 
 
+def test_quotes_protect_separators(tmp_path):
+    path = tmp_path / "scan.csv"
+    path.write_text('"SNP","p, wald","gene"\n"v0",0.25,"A, B"\n"v1",0.5,C\n')
+    table = read_variant_table(path)
+    assert table.titles == ("SNP", "p, wald", "gene")
+    assert table.texts("gene") == ["A, B", "C"]
+
+
 def test_a_list_has_an_id_a_line(tmp_path):
     path = tmp_path / "list.txt"
     path.write_bytes(b"\xef\xbb\xbfrs1\n\nrs2\tmore of it\r\nrs1\n")
