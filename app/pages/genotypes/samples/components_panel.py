@@ -136,8 +136,9 @@ class ComponentsPanel:
         self.x = pmui.Select(label="x", options={"PC1": 0}, value=0, width=80, **FIELD)
         self.y = pmui.Select(label="y", options={"PC2": 1}, value=1, width=80, **FIELD)
         self.by = pmui.Select(
-            label="Colour", options={"none": ONE_COLOUR}, value=ONE_COLOUR, width=250, **FIELD
-        )
+            label="Colour", options={"none": ONE_COLOUR}, value=ONE_COLOUR, min_width=120,
+            max_width=250, sizing_mode="stretch_width", **FIELD,
+        )  # fmt: skip
         self.run_button = pmui.Button(
             label="Compute PCA", icon="scatter_plot", size="small", variant="contained",
             description="Compute PCA: principal components of the standardised genotypes",

@@ -17,7 +17,7 @@ from genoviz_app.pages.genotypes.state import NOBODY, GenotypeState
 from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.lighting import light_button
 from genoviz_app.parts.remote_table import Column
-from genoviz_app.parts.styles import STACKS
+from genoviz_app.parts.styles import PILES, STACKS
 from genoviz_app.parts.words import n_words
 from genoviz_app.session.lit_sets import Highlight
 
@@ -228,7 +228,10 @@ class SamplesPanel:
         self.list.colour_by(self.components.by.value)
         self.panel = pmui.Column(
             _row(self.components.panel, self.relationships.heat_panel, grow=13),
-            _row(self.list.panel, self.relationships.pairs_panel, grow=8, border=LINE),
+            _row(
+                self.list.panel, self.relationships.pairs_panel, grow=8, border=LINE,
+                stylesheets=[f"{at} {{ :host {{ flex-grow: 10 !important; }} }}" for at in PILES],
+            ),
             sizing_mode="stretch_both", margin=0,
         )  # fmt: skip
 
@@ -244,7 +247,7 @@ class SamplesPanel:
             self.list.make_table()
 
 
-def _row(left: Any, right: Any, *, grow: int, border: str = "none") -> pmui.Row:
+def _row(left: Any, right: Any, *, grow: int, border: str = "none", **options: Any) -> pmui.Row:
     """Return a row with two halves."""
     half = {"flex": "1 1 0", "min-width": "0", "min-height": "0"}
     return pmui.Row(
@@ -252,6 +255,6 @@ def _row(left: Any, right: Any, *, grow: int, border: str = "none") -> pmui.Row:
         pmui.Column(
             right, sizing_mode="stretch_both", margin=0, styles={**half, "border-left": LINE}
         ),
-        sizing_mode="stretch_both", margin=0, sx=STACKS,
+        sizing_mode="stretch_both", margin=0, sx=STACKS, **options,
         styles={"flex": f"{grow} 1 0", "min-height": "0", "border-top": border},
     )  # fmt: skip

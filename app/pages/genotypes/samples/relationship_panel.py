@@ -26,7 +26,7 @@ from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.opening_bar import TaskBar
 from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.remote_table import Column
-from genoviz_app.parts.styles import WRAPS
+from genoviz_app.parts.styles import PILES, WRAPS
 from genoviz_app.parts.turn import Turn
 from genoviz_app.parts.words import n_words
 from genoviz_app.plots.histograms import Bins, QualityHistogram
@@ -43,6 +43,7 @@ QUICK = 2_000_000_000
 """Pairs of samples times variants up to which the matrix is computed automatically."""
 NO_PAIRS = "Press Compute matrix to list the related pairs."
 METHODS = {"VanRaden": "vanraden", "GCTA": "gcta"}
+PILED: dict[str, Any] = {at: {"flexDirection": "column", "flexWrap": "nowrap"} for at in PILES}
 FIELD: dict[str, Any] = {"size": "small", "margin": (10, 6, 4, 0)}
 STYLE = ":host { font-size: 12.5px; line-height: 1.35; font-variant-numeric: tabular-nums; }"
 
@@ -171,10 +172,10 @@ class RelationshipPanel:
         self.pairs_panel = pmui.Row(
             pn.pane.Bokeh(
                 self.histogram.plot, sizing_mode="stretch_both", margin=(6, 0, 4, 4),
-                styles={"flex": "1 1 0"},
+                styles={"flex": "1 1 0", "min-height": "0"},
             ),
             table,
-            sizing_mode="stretch_both", margin=0, styles={"min-height": "0"},
+            sizing_mode="stretch_both", margin=0, styles={"min-height": "0"}, sx=PILED,
         )  # fmt: skip
 
     def want(self) -> None:
