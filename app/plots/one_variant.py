@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from bokeh.models import (
     ColumnDataSource,
     FixedTicker,
     HoverTool,
-    Label,
     LinearColorMapper,
     NumeralTickFormatter,
     Range1d,
     Span,
+    Title,
 )
 
 from genoviz_app.plots.empty_note import EmptyNote
@@ -31,6 +32,8 @@ BOX_COLOUR, DOT_COLOUR, MEDIAN_COLOUR, MEAN_COLOUR = "#4fb3e8", "#8fa1b8", "#e3e
 HALF, SHARE_HALF = 0.32, 0.36
 BOX_COLUMNS = ("left", "right", "bottom", "top", "x", "low", "high", "median", "mean", "says")
 MAX_DOTS = 1_500
+USUAL_WIDTH, LETTER_WIDTH = 600, 6.6
+"""Width of the plot before it is laid out, and of a letter of the words above it, px."""
 
 
 class RegionFigure:
@@ -58,6 +61,8 @@ class RegionFigure:
         self.dots = ColumnDataSource(data={name: [] for name in DOT_COLUMNS})
         self.chosen = ColumnDataSource(data={"x": [], "y": []})
         self.genes = ColumnDataSource(data={name: [] for name in GENE_COLUMNS})
+        self._said, self._width = "", USUAL_WIDTH
+        self.plot.on_change("inner_width", self._on_width)
         self._draw_variants()
         self._draw_genes()
 
@@ -83,11 +88,10 @@ class RegionFigure:
             major_label_overrides={1: "r² = 1"},  # titles are rotated, and truncated in low plots
         )  # fmt: skip
         self.plot.add_layout(bar, "right")
-        self.words = Label(
-            x=0, y=0, text="", text_color="#d5deea", text_font_size="12px", text_baseline="top",
-            background_fill_color=GROUND, background_fill_alpha=0.7,
-        )  # fmt: skip
-        self.plot.add_layout(self.words)
+        self.words = Title(
+            text="", text_color="#d5deea", text_font_size="12px", text_font_style="normal"
+        )
+        self.plot.add_layout(self.words, "above")
         levels = [
             Span(dimension="width", location=place, line_color=colour, line_dash="dashed")
             for place, colour in ((7.301, "#ffb454"), (5.0, "#5a6b82"))
@@ -123,19 +127,29 @@ class RegionFigure:
         Parameters
         ----------
         label, words
-            Label of the x axis, and text in the upper left corner.
+            Label of the x axis, and text above the plot.
         """
         self.dots.data = dots
         self.note.show("")
         self.plot.x_range.update(start=ends[0], end=ends[1])
         self.plot.y_range.end = top
         self.plot.xaxis[0].axis_label = label
-        self.words.update(text=words, x=ends[0] + 0.008 * (ends[1] - ends[0]), y=0.985 * top)
+        self._said = words
+        self._write()
+
+    def _on_width(self, _attr: str, _old: Any, width: int | None) -> None:
+        if width:
+            self._width = width
+            self._write()
+
+    def _write(self) -> None:
+        """Write the words in lines that fit."""
+        self.words.text = fill(self._said, max(int(self._width / LETTER_WIDTH), 1))
 
     def show_nothing(self, words: str) -> None:
         """Remove all variants and show the reason."""
         self.dots.data = {name: [] for name in DOT_COLUMNS}
-        self.words.text = ""
+        self._said = self.words.text = ""
         self.note.show(words)
         self.choose(None)
 

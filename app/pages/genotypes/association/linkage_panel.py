@@ -220,14 +220,14 @@ class LinkagePanel:
         self.genes = pmui.Column(
             self.genes_pane, sizing_mode="stretch_width", margin=0, visible=False
         )
+        upper = {"flex": "11 1 0", "min-height": "120px"}
+        lower = {"flex": "9 1 0", "min-height": "110px"}
         self.panel = pmui.Column(
-            pn.pane.Bokeh(self.region.plot, **pane, styles={"flex": "11 1 0", "min-height": "0"}),
+            pn.pane.Bokeh(self.region.plot, **pane, styles=upper),
             self.genes,
-            pn.pane.Bokeh(self.triangle.plot, **pane, styles={"flex": "9 1 0", "min-height": "0"}),
-            sizing_mode="stretch_both",
-            styles={"min-height": "0"},
-            margin=0,
-        )
+            pn.pane.Bokeh(self.triangle.plot, **pane, styles=lower),
+            **pane, styles={"min-height": "0", "overflow": "hidden auto"},
+        )  # fmt: skip
         self.region.plot.on_event(Tap, self._on_tap)
         self.window.param.watch(self._follow, "value")
         state.param.watch(self._follow, ["variant", "kept", "opened"])
@@ -299,7 +299,7 @@ class LinkagePanel:
             "name": [names[place] for place in order.tolist()],
             "text": [texts[place] for place in order.tolist()],
         }
-        top = 1.25 * max(float(np.nanmax(values, initial=0.0)), MIN_TOP)
+        top = 1.1 * max(float(np.nanmax(values, initial=0.0)), MIN_TOP)
         label = f"Position on {near.contig} (bp)" if near.contig else "Number in the file"
         self.region.show(dots, near.ends, top, label, self._words(near))
         own = float(values[near.place])

@@ -178,7 +178,7 @@ class AssociationPanel:
             sx={"& .MuiToggleButton-root": {"padding": "2px 9px", "fontSize": "12px",
                                             "whiteSpace": "nowrap"}},
         )  # fmt: skip
-        self._region_place = pmui.Column(self.region.panel, **GROW)
+        self._region_place = pmui.Column(self.region.panel, **GROW, styles={"min-height": "0"})
         self._table_place = pmui.Column(**GROW, visible=False)
         self.exports = ExportMenu(
             state.session, {label: self._prepare(ending) for label, ending in FILES.items()},

@@ -97,6 +97,17 @@ def test_an_empty_figure_has_words_in_the_place_of_numbers(name):
     assert figure.plot.ygrid[0].visible == (name != "matrix")
 
 
+def test_the_words_above_variants_are_in_lines_that_fit():
+    figure = RegionFigure()
+    show_region(figure, VALUES)
+    assert figure.words.text == "three variants"
+    figure.plot.trigger("inner_width", None, 60)
+    assert figure.words.text == "three\nvariants"
+    show_region(figure, NOTHING)
+    figure.plot.trigger("inner_width", 60, 600)
+    assert figure.words.text == ""
+
+
 def test_the_light_theme_leaves_what_stands_on_the_dark_ground_of_figures_legible():
     for figure in (MatrixFigure(lambda _: None, lambda *_: None), RegionFigure()):
         kinds = {kind.__name__ for part in figure.plot.right for kind in type(part).__mro__}
