@@ -40,6 +40,7 @@ from genoviz_app.pages.genotypes.association.trait_fields import (
 )
 from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import Watched, allow
+from genoviz_app.parts.styles import NARROW_WRAPS
 from genoviz_app.parts.words import n_words
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class AssociationForm(ScanControls):
             self.conditions.panel,
             pmui.Row(
                 self.said, self.bar, self.cancel_button, self.adjust_button,
-                sizing_mode="stretch_width", margin=0,
+                sizing_mode="stretch_width", margin=0, sx=NARROW_WRAPS,
             ),
             sizing_mode="stretch_width", margin=(0, 0, 0, 10), styles={"min-width": "0"},
         )  # fmt: skip
