@@ -144,7 +144,7 @@ function draw(pen, element, seen, drawings) {
     (element.localName === "slot" && element.assignedNodes().length
       ? element.assignedNodes() : element.childNodes);
   for (const child of children) {
-    if (child.nodeType === Node.TEXT_NODE) drawWords(pen, child, style, seen);
+    if (child.nodeType === Node.TEXT_NODE) drawWords(pen, child, style, seen, endOf(style, box));
     else if (child.nodeType === Node.ELEMENT_NODE) draw(pen, child, seen, drawings);
   }
   pen.restore();
@@ -184,21 +184,40 @@ async function drawSvg(pen, { element, style, box }) {
   if (isThere) pen.drawImage(image, box.left, box.top, box.width, box.height);
 }
 
-function setFont(pen, style) {
-  pen.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+function setFont(pen, style, scale = 1) {
+  const size = scale * parseFloat(style.fontSize);
+  pen.font = `${style.fontStyle} ${style.fontWeight} ${size}px ${style.fontFamily}`;
   pen.fillStyle = style.color;
   pen.textBaseline = "middle";
 }
 
-function drawWords(pen, node, style, seen) {
+// The right end of the text of an element that cuts its text, as before the arrow of a menu.
+const endOf = (style, box) =>
+  style.textOverflow === "ellipsis" && style.overflowX !== "visible"
+    ? box.right - parseFloat(style.borderRightWidth) - parseFloat(style.paddingRight) : Infinity;
+
+// A word, or its beginning with an ellipsis where it is wider than the room for it.
+export function fitWord(word, room, measure) {
+  if (measure(word) <= room) return word;
+  let n = word.length;
+  while (n > 0 && measure(`${word.slice(0, n)}…`) > room) n -= 1;
+  return `${word.slice(0, n)}…`;
+}
+
+function drawWords(pen, node, style, seen, end) {
   const range = document.createRange();
   setFont(pen, style);
   for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
     range.setStart(node, index);
     range.setEnd(node, index + word.length);
     const box = range.getBoundingClientRect();
-    if (box.width > 0 && !isOff(box, seen)) {
-      pen.fillText(word, box.left, box.top + box.height / 2, box.width);
+    if (box.width > 0 && !isOff(box, seen) && box.left < end) {
+      const scale = box.width / pen.measureText(word).width;  // the label of a field is reduced
+      if (scale < 0.95) setFont(pen, style, scale);
+      const whole = box.right <= end + 1 ? word
+        : fitWord(word, end - box.left, (text) => pen.measureText(text).width);
+      pen.fillText(whole, box.left, box.top + box.height / 2, box.width);
+      if (scale < 0.95) setFont(pen, style);
     }
   }
 }

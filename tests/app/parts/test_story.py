@@ -81,6 +81,17 @@ def test_a_story_is_one_link_and_one_page_without_a_script():
     assert "This view has no picture." in read.words
 
 
+@needs_node
+def test_the_picture_of_a_word_ends_where_its_element_cuts_it():
+    fits, cut, letter, none = run(
+        """
+        const measure = (text) => 7 * [...text].length;
+        for (const room of [63, 62, 14, 3]) print(m.fitWord("123456789", room, measure));
+        """
+    )
+    assert (fits, cut, letter, none) == ("123456789", "1234567…", "1…", "…")
+
+
 def test_a_story_is_made_when_it_is_opened_and_its_views_are_shown(graph_file):
     dashboard = Dashboard(f"?file={graph_file}")
     dashboard.open_first()
