@@ -18,6 +18,7 @@ from genoviz_app.plots.annotation_rows import (
     PackedBoxes,
     pack_boxes,
 )
+from genoviz_app.plots.empty_note import EmptyNote
 from genoviz_app.plots.legend import short_number
 from genoviz_app.plots.lit_stretches import LitAlong
 from genoviz_app.plots.track_figure import (
@@ -68,8 +69,8 @@ class PathTrack:
 
     Attributes
     ----------
-    figure
-        The figure.
+    figure, note
+        The figure, and its note while no path is shown.
     size
         Width and height of the drawing, px, as reported by the browser.
     content
@@ -92,6 +93,8 @@ class PathTrack:
         self._pan, self._select = add_tools(self.figure)
         self._contig_axis, self._contig_range = add_contig_axis(self.figure)
         self._sources = add_glyphs(self.figure)
+        self.note = EmptyNote(self.figure)
+        self._nothing = ""
         self._ticker = FixedTicker(ticks=[])
         self.figure.yaxis[0].ticker = self._ticker
         self._band = BoxAnnotation(
@@ -126,6 +129,11 @@ class PathTrack:
         self._region, self._stretches, self._lit = None, self._stretches[:0], ()
         length = content.profile.length if content is not None else 1
         self.look_at(0.0, max(float(length), 1.0))
+
+    def say(self, nothing: str) -> None:
+        """Say why no path is shown, in place of the empty axes."""
+        if nothing != self._nothing:
+            self._nothing, self._is_stale = nothing, True
 
     def look_at(self, start: float, end: float) -> None:
         """Show an interval of the path."""
@@ -165,6 +173,7 @@ class PathTrack:
         """Update the figure."""
         content = self.content
         self._move()
+        self.note.show("" if content is not None else self._nothing)
         if content is None:
             for source in self._sources.values():
                 source.data = {name: [] for name in source.data}

@@ -132,7 +132,7 @@ def says_of_panels(tab):
     path, _, paths, annotations, variation, statistics, cut = map(dock._panel, range(7))
     views = {kind.title: paths.view(kind.title) for kind in paths.kinds}
     says = {
-        "Path": path.readout.object,
+        "Path": path.track.note.words,
         "Annotations": annotations.table._said,
         "Variation": variation.words.object,
         "Statistics": statistics.text.object,

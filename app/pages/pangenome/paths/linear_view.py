@@ -113,19 +113,14 @@ class PathView:
         self.track.flush()
 
     def _arrange(self) -> pmui.Column:
+        small: dict[str, Any] = {"size": "22px", "margin": (3, 0, 0, 0)}
         zoom = pmui.IconButton(
             icon="center_focus_strong",
             description="Show the region on the layout, or the visible part of the path if "
             "there is none",
-            size="22px",
-            margin=(3, 0, 0, 0),
+            **small,
         )
-        whole = pmui.IconButton(
-            icon="width_full",
-            description="Show the whole path",
-            size="22px",
-            margin=(3, 0, 0, 0),
-        )
+        whole = pmui.IconButton(icon="width_full", description="Show the whole path", **small)
         zoom.on_click(lambda _: self.zoom_picture())
         whole.on_click(lambda _: self.show_whole())
         light = light_button(
@@ -272,10 +267,11 @@ class PathView:
 
     def _say(self) -> None:
         if self._profile is None:
+            words = NO_PATHS if self.path.value is None else "Reading the path …"
             if self._graph is None:
-                self.readout.object = self._session.without_graph(NOTHING_OPEN)
-            elif self.path.value is None:
-                self.readout.object = NO_PATHS
+                words = self._session.without_graph(NOTHING_OPEN)
+            self.readout.object = ""
+            self.track.say(words)
             return
         packed = self.track.packed
         n_hidden = packed.n_in_view - len(packed.boxes) if packed is not None else 0

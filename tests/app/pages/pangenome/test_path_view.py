@@ -191,8 +191,14 @@ def vars_of(graph):
 def test_without_a_graph_or_paths_it_says_what_to_do(opened):
     opened.panel.set_graph(None)
     opened.poll()
-    assert "Open a graph" in opened.panel.readout.object
+    track = opened.panel.track
+    assert "Open a graph" in track.note.words
+    assert opened.panel.readout.object == ""
+    assert not any(axis.visible for axis in track.figure.axis)
     opened.panel.set_graph(make_graph([4], []))
     opened.poll()
-    assert "no paths" in opened.panel.readout.object
-    assert opened.panel.track.content is None
+    assert "no paths" in track.note.words
+    assert track.content is None
+    opened.panel.set_graph(opened.graph)
+    poll_until(opened.poll, lambda: track.content is not None and not track.note.words)
+    assert all(axis.visible for axis in (track.figure.below[0], track.figure.left[0]))
