@@ -27,7 +27,7 @@ from genoviz_app.pages.genotypes.prediction.request_text import read_request as 
 from genoviz_app.pages.genotypes.prediction.request_text import write_request
 from genoviz_app.pages.genotypes.quality.thresholds import read_thresholds, write_thresholds
 from genoviz_app.pages.genotypes.samples.panel import SamplesPanel
-from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.pages.genotypes.state import ASSOCIATION, PREDICTION, GenotypeState
 from genoviz_app.parts.questions import Watched
 from genoviz_app.parts.views import Views
 from genoviz_app.session.address import Address
@@ -35,7 +35,6 @@ from genoviz_app.session.address import Address
 PLACE = re.compile(r"(.+):(\d+)")
 COMPONENT = re.compile(r"PC\d+")
 USUAL_WINDOW = "50snps"
-ASSOCIATION, PREDICTION = "association", "prediction"
 
 
 @dataclass(frozen=True)
@@ -96,6 +95,7 @@ class LinkFollower:
         """Start to apply a link once its genotypes are open; problems were already reported."""
         self._problems = [problem] if problem else []
         self._steps = self._iter_follow(link)
+        self._state.coming = tuple(result.partition(":")[0] for result in link.results)
         self._waiting.start()
 
     def _step(self) -> None:
@@ -139,6 +139,7 @@ class LinkFollower:
         self._apply_coding(link)
         self._apply_zoom(link)
         self._compute(link.results)
+        state.coming = ()
         if self._problems:
             words = "; ".join(self._problems)
             state.session.complain(f"The link is not followed all the way: {words}.")

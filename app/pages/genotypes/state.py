@@ -24,6 +24,8 @@ from genoviz_app.session.session import Session
 if TYPE_CHECKING:
     from genoviz.analyses.genotypes.filters import FilteredGenotypes
 
+ASSOCIATION, PREDICTION = "association", "prediction"
+"""Names of results in links."""
 NOBODY = np.empty(0, np.int64)
 AROUND = 50_000
 """Bases on each side of a selected variant in its region."""
@@ -100,6 +102,9 @@ class GenotypeState(param.Parameterized):
     relationships = param.Parameter(None, doc="RelationshipMatrix of the subject, or None.")
     scan = param.Parameter(None, doc="AssociationScan of the subject, or None.")
     partial = param.Parameter(None, doc="The same, of the chromosomes a running scan has tested.")
+    coming = param.ClassSelector(
+        class_=tuple, default=(), doc="Names of results that a link asks for, until they are begun."
+    )
     blup = param.Parameter(None, doc="The newest BlupSnapshot of the subject, or None.")
 
     def __init__(self, session: Session, **params: Any) -> None:

@@ -16,6 +16,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import (
     make_dots,
     nearest,
 )
+from genoviz_app.pages.genotypes.state import GenotypeState
 from genoviz_app.parts.questions import Question, Watched
 from genoviz_app.parts.turn import Turn
 from genoviz_app.plots.manhattan import ManhattanFigure, position_ticks, seen_names
@@ -23,6 +24,7 @@ from genoviz_app.session.session import Session
 
 REST_SECONDS, NO_WIDTH, NO_HEIGHT, SMALLEST_VIEW = 0.06, 900, 220, 50
 NONE_LIT: dict[str, Any] = {"x": [], "y": [], "colour": []}
+COMING = "The analysis is running; its result is drawn here."
 LONG = 1_000
 """Length of an axis, bp, above which fractions of a bp are omitted."""
 
@@ -58,7 +60,8 @@ class ManhattanPanel:
         pick: Callable[[int], None],
         nothing: str,
     ) -> None:
-        self._pick, self.figure, self._nothing = pick, figure, nothing
+        self._session, self._pick, self.figure = session, pick, figure
+        self._nothing = self._words = nothing
         self.track: Track | None = None
         self.shown: dict[str, Any] | None = None
         self._chosen: int | None = None
@@ -116,6 +119,21 @@ class ManhattanPanel:
         if end - start >= min(SMALLEST_VIEW, whole):
             self._wanted = (start, end)
             self._stale.start()
+
+    def wait_for(self, state: GenotypeState, result: str, *tasks: Question) -> None:
+        """Say in the empty plot that its result comes: a task runs, or a link asks for it."""
+
+        def say() -> None:
+            is_coming = result in state.coming or any(task.is_open for task in tasks)
+            words = COMING if is_coming else self._nothing
+            if self.track is None and words != self._words:
+                self._words = words
+                self._turn.ask()
+
+        note = Watched(self._session, say)
+        note.follow(state, "coming")
+        for task in tasks:
+            note.follow(task, "opening")
 
     def show(self, track: Track | None) -> None:
         """Replace the data; the view is kept if the variants are the same."""
@@ -179,7 +197,7 @@ class ManhattanPanel:
         track = self.track
         with pn.io.hold():
             if track is None:
-                self.figure.show_nothing(self._nothing)
+                self.figure.show_nothing(self._words)
             elif answer is not None and answer[0].axis is track.axis:
                 drawn, view, self.shown = answer
                 self._move()

@@ -35,7 +35,7 @@ from genoviz_app.pages.genotypes.association.manhattan_panel import ManhattanPan
 from genoviz_app.pages.genotypes.association.manhattan_points import GenomeAxis, Track, names_of
 from genoviz_app.pages.genotypes.association.snp_card import SnpCard
 from genoviz_app.pages.genotypes.association.snp_facts import inflation_text, p_texts
-from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.pages.genotypes.state import ASSOCIATION, GenotypeState
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.questions import Question
 from genoviz_app.parts.styles import NARROW_WRAPS, STACKS, in_narrow_window
@@ -186,6 +186,7 @@ class AssociationPanel:
         )  # fmt: skip
         self._offer_files()
         self.panel = self._arrange()
+        self.manhattan.wait_for(state, ASSOCIATION, self.form.task, self.form.components)
         self.bonferroni.param.watch(lambda _: self._show_scan(), "value")
         self.view.param.watch(self._show_view, "value")
         state.param.watch(self._follow, ["scan", "partial", "kept", "opened"])

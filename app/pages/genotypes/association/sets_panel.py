@@ -25,6 +25,7 @@ from genoviz_app.pages.genotypes.association.manhattan_points import Track
 from genoviz_app.pages.genotypes.association.scan_panel import GROW, QuantilePanel
 from genoviz_app.pages.genotypes.association.set_scan import (
     COLUMNS,
+    SETS,
     SetRows,
     SetScan,
 )
@@ -104,6 +105,7 @@ class SetsPanel:
         Watched(session, self._make_table, lambda: self.manhattan.is_laid_out, view=self).start()
         self._make_buttons()
         self.panel = self._arrange()
+        self.manhattan.wait_for(state, SETS, self.form.task)
         self.form.test.param.watch(self._show, "value")
         state.param.watch(self._forget, ["kept", "opened"])
         state.param.watch(self._say, "table")

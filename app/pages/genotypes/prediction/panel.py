@@ -29,7 +29,7 @@ from genoviz_app.pages.genotypes.prediction.scatter import (
     write_effects,
     write_values,
 )
-from genoviz_app.pages.genotypes.state import GenotypeState
+from genoviz_app.pages.genotypes.state import PREDICTION, GenotypeState
 from genoviz_app.parts.column_widths import IDENTIFIER
 from genoviz_app.parts.file_button import ExportMenu, Prepare, Writer, file_stem
 from genoviz_app.parts.remote_table import Column
@@ -194,6 +194,7 @@ class PredictionPanel:
             **GROW, min_width=TABLE_WIDTH, styles={"flex": "4 1 0", "min-height": "0"}
         )
         self.panel = self._arrange()
+        self.effects.wait_for(state, PREDICTION, self.form.task)
         self.sign.param.watch(lambda _: self._show_effects(), "value")
         self.scatter.trait.param.watch(self._follow_trait, "value")
         state.param.watch(self._follow, "blup")

@@ -190,6 +190,25 @@ def test_a_click_finds_the_nearest_dot():
     assert nearest(track, view, 500, 100 * high) is None
 
 
+def test_an_empty_plot_says_that_its_scan_runs(panel, state):
+    note = panel.manhattan.figure.note
+
+    def said():
+        panel.test_poll()
+        return note.words
+
+    assert "Choose a trait" in said()
+    state.coming = ("association",)  # of a link that has not begun it
+    assert "is running" in said()
+    state.coming = ()
+    assert "Choose a trait" in said()
+    state.trait, state.coming = "height", ("association",)
+    panel.form.run()
+    state.coming = ()
+    poll_until(said, lambda: panel.manhattan.shown is not None)
+    assert said() == ""
+
+
 def test_contigs_stand_side_by_side_and_unknown_positions_evenly():
     places = [("1", 5), ("1", 99), ("X", -1), ("X", -1), ("2", 40), ("2", 7)]
     axis = GenomeAxis.of(variants_at(places))
