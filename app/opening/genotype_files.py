@@ -342,7 +342,7 @@ def fit(
     try:
         aligned = table.table.align(samples, by_row_order=by_row_order)
     except RowOrderError as error:
-        return None, f"{table.title}: {error}: press Take rows in order at the left"
+        return None, f"{table.title}: {error}: press Take rows in order, in the sidebar"
     except ParameterError as error:
         return None, f"{table.title}: {error}"
     if own is not None and own.title != table.title:

@@ -47,9 +47,9 @@ from genoviz_app.session.session import Session
 GENOTYPE_FORMATS = "PLINK .bed (with .bim and .fam), .pgen, .bgen, .vcf, .vcf.gz, .bcf"
 TABLE_FORMATS = "a table of phenotypes: .phen, .csv or .tsv with sample IDs first, .psam"
 NOTHING = f"""<p style="margin: 60px auto 12px; max-width: 38em; text-align: center; opacity: 0.85">
-No genotypes are open. Open {GENOTYPE_FORMATS} at the left, with a table of phenotypes where there
-is one, or take the bundled sample: then quality, relationship, association and prediction are
-computed from them.</p>"""
+No genotypes are open. Open {GENOTYPE_FORMATS} in the sidebar, with a table of phenotypes where
+there is one, or take the bundled sample: then quality, relationship, association and prediction
+are computed from them.</p>"""
 
 
 class GenotypesPage(Page):
@@ -63,7 +63,7 @@ class GenotypesPage(Page):
         "Quality control of variants and samples, populations and relatives, "
         "association with a trait, and breeding values.",
         (
-            "Open genotypes and a table of traits at the left.",
+            "Open genotypes and a table of traits in the sidebar.",
             "Quality: drag the thresholds and apply them.",
             "Samples: compute principal components and relationships. Association: scan a trait.",
             "Click a variant for its card; Layout shows its node.",

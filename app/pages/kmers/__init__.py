@@ -27,8 +27,8 @@ from genoviz_app.session.address import Address
 from genoviz_app.session.session import Session
 
 NOTHING = """<p style="margin: 40px auto 12px; max-width: 36em; text-align: center; opacity: 0.85">
-No genome is open. Open sequences (FASTA, 2bit) or an index (.gvfm) at the left, or index the paths
-of the open graph. Then k-mers of any length are counted as you type.</p>"""
+No genome is open. Open sequences (FASTA, 2bit) or an index (.gvfm) in the sidebar, or index the
+paths of the open graph. Then k-mers of any length are counted as you type.</p>"""
 N_TRIES, BUILD_SECONDS = 200, 0.7
 
 
@@ -40,7 +40,7 @@ class KmersPage(Page):
     help = PageHelp(
         "Counts and positions of k-mers in a genome or on the paths of the open graph.",
         (
-            "Open a genome at the left, or index the open graph.",
+            "Open a genome in the sidebar, or index the open graph.",
             "Enter k-mers of any length; they are counted as you type. Example "
             "picks one at random.",
             "See the hits, their density along the genome, the spectrum, or the "

@@ -35,7 +35,7 @@ FORMATS = "FASTA (.fa, .fna, also .gz), .2bit, or an index (.gvfm)"
 LARGEST_DOWNLOAD = 300_000_000
 LONG_SECONDS = 2.0
 NOTHING = (
-    "<p>Open sequences at the left to build an index. Suffixes are sorted "
+    "<p>Open sequences in the sidebar to build an index. Suffixes are sorted "
     "in blocks, and each round shows how many are still tied.</p>"
 )
 COLOURS = ("#4fb3e8", "#8fe3b0", "#ffb454", "#ff7ac6", "#b9a2f5", "#e8e06f", "#7fd1c7", "#f08d6c")

@@ -33,7 +33,7 @@ i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin
 .forward i { background: #4fb3e8; } .reverse i { background: #ffb454; }
 .problem { padding-left: 8px; border-left: 3px solid #f2604c; }
 """
-NO_INDEX = "<p>Open a genome first, at the left.</p>"
+NO_INDEX = "<p>Open a genome first, in the sidebar.</p>"
 COMING = "<p>The index is being built. K-mers are counted when it is ready.</p>"
 AWAITED = "<p>The graph is being opened. Then its paths are indexed, and k-mers are counted.</p>"
 NOT_LINKED = "<p>These k-mers are too long for a link, which leaves them out.</p>"

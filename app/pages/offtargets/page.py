@@ -52,12 +52,12 @@ MORE_TABLE = "@media (max-width: 1180px) { :host { flex-grow: 23 !important; } }
 """Style of the table of guides, which needs its width more than the figures beside it."""
 SAID = ("guides", "pam", "limits", "genes", "hits")
 NO_GENOME = (
-    "Choose a genome at the left: a sample, FASTA, 2bit, or the open graph. "
+    "Choose a genome in the sidebar: a sample, FASTA, 2bit, or the open graph. "
     "Then enter guides, or design guides for a gene. The search finds their "
     "sites with mismatches and bulges, on both strands."
 )
 NO_SEARCH = (
-    "Enter a gene or region at the left and press Design, to find and "
+    "Enter a gene or region in the sidebar and press Design, to find and "
     "search its best guides. Or enter guides, one per line and without "
     "their PAM, or use the example, and press Search."
 )
@@ -76,7 +76,7 @@ class OffTargetsPage(Page):
         "Off-targets of CRISPR guides: all sites with mismatches and bulges, on "
         "both strands, in a genome or on all paths of the open graph.",
         (
-            "Open a genome at the left, or search the open graph.",
+            "Open a genome in the sidebar, or search the open graph.",
             "Enter a gene or region to design its best guides; or enter guides "
             "without their PAM, one per line, or use the example; then press "
             "Search.",

@@ -90,7 +90,7 @@ class OffTargetState(param.Parameterized):
         """
         self.cancel()
         if self.genome is None:
-            self.session.problem = "No genome is open. Choose one at the left first."
+            self.session.problem = "No genome is open. Choose one in the sidebar first."
             return
         self.session.forget_problem()
         self._next_filter = chosen or HitFilter()

@@ -55,7 +55,7 @@ FORMATS = (
     "a layout (.lay, .tsv, Bandage's) or annotations (.bed, .gff3, .gtf)"
 )
 NOTHING = """<p style="margin: 16px auto 0; max-width: 40em; text-align: center; opacity: 0.85">
-No graph is open. Open one (GFA, GBZ) at the left, or use the example, which has a layout.</p>"""
+No graph is open. Open one (GFA, GBZ) in the sidebar, or use the example, which has a layout.</p>"""
 UPLOADED = "A graph (GFA), its layout (.lay, TSV) or annotations (BED, GFF3, GTF)"
 
 
@@ -68,7 +68,7 @@ class PangenomePage(Page):
         "Live layout of a pangenome graph by its paths: nodes that are "
         "neighbours on many paths are placed next to each other.",
         (
-            "Open a graph at the left, or take a sample.",
+            "Open a graph in the sidebar, or take a sample.",
             "Press Run to lay it out; use Pause, Re-heat and Parameters to control the layout.",
             "Zoom in and click a node to see its properties and the paths that visit it below.",
             "Colour by position, path, depth or stress; save the picture under Save.",

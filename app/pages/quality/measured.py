@@ -265,7 +265,7 @@ class QualityState(param.Parameterized):
             return "The layout is measured when it is at rest."
         if not self.has_layout:
             return "There is no layout yet."
-        return "Press Measure at the left to measure the layout."
+        return "Press Measure in the sidebar to measure the layout."
 
     def measure(self) -> None:
         """Measure the current layout."""

@@ -140,11 +140,11 @@ class TwoLayouts:
 def _what_to_do(state: QualityState) -> str:
     if state.session.layout is None:
         return (
-            "Open a layout of this graph (.lay, .tsv) at the left of the Pangenome "
+            "Open a layout of this graph (.lay, .tsv) in the sidebar of the Pangenome "
             "page, and press Run there to make one to compare with."
         )
     if state.measured is None:
-        return "Press Measure at the left first."
+        return "Press Measure in the sidebar first."
     name = escape(state.session.layout.title)
     return f"Press Compare: the layout that is shown, path by path with that of {name}."
 

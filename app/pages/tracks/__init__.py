@@ -30,7 +30,7 @@ MAX_CONTIGS = 1000
 SENTENCE = '<p style="margin: 60px auto 12px; max-width: 36em; text-align: center; opacity: 0.8">'
 NOTHING = f"""{SENTENCE}
 Nothing is open. Open reads (BAM, CRAM), a signal (bigWig, bedGraph), features (BED, GFF3, GTF)
-at the left, or a graph on the Pangenome page to see its paths here.</p>"""
+in the sidebar, or a graph on the Pangenome page to see its paths here.</p>"""
 ONLY_EMPTY = f"{SENTENCE}What is open has no intervals, so there is nothing to draw.</p>"
 
 
@@ -44,7 +44,7 @@ class TracksPage(Page):
         "paths. Zoomed out: mean and range of each bin; zoomed in: single "
         "values.",
         (
-            "Open files at the left, or choose a path of the open graph.",
+            "Open files in the sidebar, or choose a path of the open graph.",
             "Enter a region or the name of a feature above the tracks, or zoom and drag.",
             "Click a track to set its scale, height and colour; count reads by region below.",
         ),

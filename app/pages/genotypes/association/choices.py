@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 N_COMPONENTS = 10
 MAX_CATEGORIES = 50
 NO_TRAIT = (
-    "No trait is chosen. Open a table of phenotypes at the left (CSV, TSV "
+    "No trait is chosen. Open a table of phenotypes in the sidebar (CSV, TSV "
     "or PLINK .phen), then choose one of its columns"
 )
 
@@ -181,7 +181,7 @@ def chosen_design(
         If the trait does not vary or there are too few samples.
     """
     if state.subject is None:
-        raise ParameterError("no genotypes are open; open a file at the left")
+        raise ParameterError("no genotypes are open; open a file in the sidebar")
     name = state.trait if trait is None else trait
     values = state.column(name) if name else None
     if values is None:

@@ -280,7 +280,7 @@ class AssociationForm(ScanControls):
                 return
             if self._state.table is None:
                 self.said.object = (
-                    "<p>Open a table of phenotypes at the left to choose a trait.</p>"
+                    "<p>Open a table of phenotypes in the sidebar to choose a trait.</p>"
                 )
             elif not trait_names(self._state):
                 self.said.object = f"<p>{NO_TRAIT_COLUMN}</p>"

@@ -295,7 +295,7 @@ class PredictionForm:
             if self.task.is_open:
                 return escape(f"{self._preparing or 'Preparing'} …")
             if state.table is None:
-                return "Open a table of phenotypes at the left to choose a trait."
+                return "Open a table of phenotypes in the sidebar to choose a trait."
             if not trait_names(state):
                 return NO_TRAIT_COLUMN
             return self._pedigree_words()

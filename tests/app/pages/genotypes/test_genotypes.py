@@ -823,7 +823,7 @@ def test_a_table_of_strangers_waits_for_a_press(visit, folder, tmp_path):
     (tmp_path / "strangers.csv").write_text(f"IID,score\n{rows}")
     visit.session.genotypes.open_phenotypes(str(tmp_path / "strangers.csv"))
     visit.until(lambda: visit.session.problem)
-    assert "press Take rows in order at the left" in visit.session.problem
+    assert "press Take rows in order, in the sidebar" in visit.session.problem
     assert visit.state.table is before
     assert visit.page.reading.by_row_order.visible
     visit.page.reading.by_row_order.param.trigger("clicks")
