@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
-from genoviz.io.intervals.tables import find_genes
+from genoviz.io.intervals.tables import attribute_reader, find_genes
 from genoviz.io.text.text_file import read_bytes, refuse_returns
 from genoviz.model import Annotations, ByteStrings, Categories
 
@@ -223,7 +224,8 @@ def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
         table = _add_bed_names(table).with_columns(none("type"))
         block_offsets, blocks = _read_blocks(table, notes)
     else:
-        table = _add_gff_names(table)
+        read = attribute_reader(table)
+        table = _add_gff_names(table, read)
         block_offsets, blocks = np.zeros(len(table) + 1, np.int64), np.empty((0, 2), np.int64)
     columns = table.select(
         pl.col("first", "last"),
@@ -246,7 +248,7 @@ def to_annotations(table: pl.DataFrame, dialect: Dialect) -> Annotations:
         block_offsets=block_offsets,
         blocks=blocks,
         notes=tuple(notes),
-        genes=None if dialect.name == "BED" else find_genes(table),
+        genes=None if dialect.name == "BED" else find_genes(table, read),
     )
 
 
@@ -266,22 +268,14 @@ def _add_bed_names(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _add_gff_names(table: pl.DataFrame) -> pl.DataFrame:
+def _add_gff_names(table: pl.DataFrame, read: Callable[[str, str], pl.Expr]) -> pl.DataFrame:
     """Add the columns ``label`` and ``hex`` as text."""
     import polars as pl
 
-    text = pl.col("attributes").fill_null("")
-    found = [
-        part
-        for name in _GFF_NAMES
-        for part in (
-            text.str.extract(rf"(?:^|;)\s*{name}=([^;]*)"),
-            text.str.extract(rf'(?:^|;)\s*{name} +"?([^";]*)'),
-        )
-    ]
+    found = [read(name, mark) for name in _GFF_NAMES for mark in "= "]
     table = table.with_columns(
-        pl.coalesce(*(pl.when(part != "").then(part) for part in found), pl.lit("")).alias("label"),
-        text.str.extract(_GFF_COLOUR).alias("hex"),
+        pl.coalesce(*found, pl.lit("")).alias("label"),
+        pl.col("attributes").fill_null("").str.extract(_GFF_COLOUR).alias("hex"),
         pl.lit(None, pl.String).alias("colour"),
     )
     is_escaped = pl.col("label").str.contains("%", literal=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,11 @@ _NAMES = {
     "score": ("score", "value"),
 }
 
+_GTF = r'^\s*[^\s=;"]+ +"'
+# A semicolon that may be within quotes: not behind a value that ends.
+_INNER_SEMICOLON = r'(?:[^"\d]|[^ \d]\d+| ");'
+# Attributes before another one.
+_BEFORE_IN_GTF = r'^(?:[^";]*(?:"[^"]*"[^";]*)*;)*?\s*'
 MAX_DOUBLINGS = 5
 """Features have at most 2^5 ancestors; a circle of parents, which is wrong, ends somewhere."""
 
@@ -236,7 +241,35 @@ def _scores(table: Any, name: str | None) -> np.ndarray | None:
     return values.astype(np.float64) if values.dtype.kind in "iufb" else None
 
 
-def find_genes(table: pl.DataFrame) -> np.ndarray | None:
+def attribute_reader(table: pl.DataFrame) -> Callable[[str, str], pl.Expr]:
+    """Return what reads an attribute of GFF by its key and mark, null where there is none.
+
+    The mark is ``=`` for ``key=value``, and a blank for ``key "value"`` of GTF, in which quotes
+    protect semicolons. In GFF3 quotes are letters.
+    """
+    import polars as pl
+
+    text = pl.col("attributes").fill_null("")
+    is_gtf = text.str.contains(_GTF)
+    is_plain = not table.select((is_gtf & text.str.contains(_INNER_SEMICOLON)).any()).item()
+
+    def read(key: str, mark: str) -> pl.Expr:
+        end = r"=([^;]*)" if mark == "=" else r' +"?([^";]*)'
+        found = text.str.extract(rf"(?:^|;)\s*{key}{end}")
+        if not is_plain:
+            of_gtf = pl.lit(None, pl.String)
+            if mark != "=":
+                parts = (r'"([^"]*)', r'([^";]+)')
+                of_gtf = pl.coalesce(
+                    *(text.str.extract(f"{_BEFORE_IN_GTF}{key} +{part}") for part in parts)
+                )
+            found = pl.when(is_gtf).then(of_gtf).otherwise(found)
+        return pl.when(found != "").then(found)
+
+    return read
+
+
+def find_genes(table: pl.DataFrame, read: Callable[[str, str], pl.Expr]) -> np.ndarray | None:
     """Return the first row of the gene that each row of GFF is a part of; int64, -1 for none.
 
     In GFF3 it is found by ``Parent``, from parent to parent; of several parents, the first that the
@@ -247,15 +280,16 @@ def find_genes(table: pl.DataFrame) -> np.ndarray | None:
     ----------
     table
         Columns ``contig``, ``type`` and ``attributes`` as in the file.
+    read
+        What `attribute_reader` returns for the table.
     """
     import polars as pl
 
-    text = pl.col("attributes").fill_null("")
     found = table.select(
         "contig",
-        text.str.extract(r"(?:^|;)\s*ID=([^;]*)").alias("own"),
-        text.str.extract(r"(?:^|;)\s*Parent=([^;]*)").alias("parents"),
-        text.str.extract(r'(?:^|;)\s*gene_id[= ]\s*"?([^";]+)').alias("gene"),
+        read("ID", "=").alias("own"),
+        read("Parent", "=").alias("parents"),
+        pl.coalesce(read("gene_id", "="), read("gene_id", " ")).alias("gene"),
         pl.col("type").str.to_lowercase().str.ends_with("gene").alias("is_gene"),
         pl.int_range(pl.len()).alias("row"),
     )

@@ -6,7 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from genoviz.errors import FileFormatError
@@ -155,6 +155,30 @@ def test_real_gtf_under_any_name(write, name):
     read = read_annotations(write(name, content))
     assert len(read) == 28_001
     assert gff_rows(read) == read_gff_text(text.decode())
+
+
+keys = st.sampled_from(["gene_id", "gene_name", "Name", "ID", "note", "tag"])
+texts = st.text("ab;= ", min_size=1, max_size=6).filter(str.strip)
+
+
+@given(st.lists(st.lists(st.tuples(keys, texts), min_size=1, max_size=5), min_size=1, max_size=6))
+@example([[("note", "x; Name=y; Parent=z"), ("gene_id", "a;b")], [("gene_id", "a;c")]])
+def test_quotes_of_gtf_protect_what_they_enclose(tmp_path_factory, rows):
+    text = "".join(
+        f"c\tx\texon\t{k + 1}\t{k + 1}\t.\t+\t.\t"
+        + " ".join(f'{key} "{value}";' for key, value in attributes)
+        + "\n"
+        for k, attributes in enumerate(rows)
+    )
+    path = tmp_path_factory.mktemp("gtf") / "a.gtf"
+    path.write_text(text)
+    read = read_annotations(path)
+    of_rows = [dict(reversed(attributes)) for attributes in rows]
+    names = ("Name", "gene_name", "ID", "gene_id")
+    assert list(read.names) == [next((own[n] for n in names if n in own), "") for own in of_rows]
+    genes = [own.get("gene_id") for own in of_rows]
+    firsts = [-1 if gene is None else genes.index(gene) for gene in genes]
+    assert read.genes.tolist() == firsts
 
 
 @pytest.mark.parametrize(
