@@ -118,6 +118,16 @@ def test_a_table_has_the_share_of_each_population_and_what_the_genome_has(run):
     assert lost
 
 
+def test_populations_may_be_in_quotes(run, tmp_path):
+    made = ("offtarget", "-g", GUIDE, "-m", "2", "--genome", "genome.fa", "--vcf", "phased.vcf")
+    plain = run(*made, "--populations", "samples.tsv", "--format", "tsv")
+    rows = [line.split("\t") for line in (tmp_path / "samples.tsv").read_text().splitlines()]
+    with (tmp_path / "samples.csv").open("w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(rows)
+    quoted = run(*made, "--populations", "samples.csv", "--format", "tsv")
+    assert quoted[:2] == plain[:2]
+
+
 def test_who_has_no_second_copy_of_a_contig_is_not_counted_there(run, tmp_path):
     text = (tmp_path / "phased.vcf").read_text()
     rows = "c1 32 . G C . . . GT 0|1 0|0 1|0\nc2 25 . A C . . . GT 0 0|1 1\n"

@@ -80,7 +80,8 @@ def open_haplotypes(
 
 
 def read_populations(path: Path) -> dict[str, str]:
-    """Return the population of each sample of a table with tabs, commas or blanks."""
+    """Return the population of each sample of a table with tabs, commas, semicolons or blanks."""
+    from genoviz.io.text.tables import find_separator, split_fields
     from genoviz.io.text.text_file import read_bytes
 
     found: dict[str, str] = {}
@@ -90,8 +91,7 @@ def read_populations(path: Path) -> dict[str, str]:
         raise FileFormatError(path, "cannot be read, needs a table of text") from error
     for number, line in enumerate(lines, start=1):
         line = line.strip()
-        mark = next((mark for mark in "\t," if mark in line), None)
-        cells = [cell.strip() for cell in line.split(mark)]
+        cells = split_fields(line, find_separator(line))
         if not line or line.startswith("##") or (number == 1 and _is_header(cells)):
             continue
         if len(cells) < 2:
