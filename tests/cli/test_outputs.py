@@ -154,6 +154,13 @@ def test_depth_of_a_contig_a_base_and_a_stretch(run, region, lines):
     assert err == (noted if region.startswith("chr") else "")
 
 
+def test_a_contig_with_a_number_behind_a_colon_is_itself(run):
+    Path("hla.bed").write_text("A*01:01\t1\t5\nA*01\t2\t3\n")
+    for region, lines in (("A*01:01", "A*01:01\t1\t5\t1"), ("A*01:01:2", "A*01:01\t2\t3\t1")):
+        code, out, err = run("depth", "hla.bed", "--region", region)
+        assert (code, out.splitlines(), err) == (0, [lines], "")
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

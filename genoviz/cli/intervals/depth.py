@@ -292,7 +292,7 @@ def _depth(
     place = to_region(region, steps.contigs)
     if place.path not in steps.contigs:
         return steps
-    if to_region(region, ()).path != place.path:
+    if place.path not in (region, to_region(region, ()).path):
         print_notes(f"--region {region} is taken for {place.path}")
     if steps.contig_lengths is not None:
         length = int(steps.contig_lengths[steps.find_contig(place.path)])
