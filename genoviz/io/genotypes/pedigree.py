@@ -11,7 +11,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.genotypes.sample_tables import read_fam
-from genoviz.io.text.encoding import check_text
+from genoviz.io.text.encoding import check_text, check_utf8
 from genoviz.io.text.tables import find_separator, read_numbers, split_fields
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.columns import distinct
@@ -137,7 +137,9 @@ def _note_both_sexes(both: list[str]) -> list[str]:
 
 def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
     """Return animals, sires and dams; and the line of each."""
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    text = read_bytes(path).tobytes()
+    check_utf8(path, text)
+    lines = text.decode().splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     separator = find_separator(first)
     places = _find_titles(split_fields(first, separator))

@@ -35,6 +35,25 @@ def check_text(path: str | PathLike[str]) -> None:
         raise FileFormatError(path, "has a byte of zero, so it is not text; needs one", line=line)
 
 
+def check_utf8(path: Path, text: bytes, n_before: int = 0) -> None:
+    """Reject text that is not UTF-8, in which different names could become the same.
+
+    Raises
+    ------
+    FileFormatError
+        If it is not; names the line, of which ``n_before`` are in the file before this text.
+    """
+    if text.isascii():
+        return
+    for number, line in enumerate(text.split(b"\n"), start=n_before + 1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            letters = line[error.start : error.end].decode("cp1252", "replace")
+            found = f"has a letter that is not UTF-8 (perhaps {letters}), needs UTF-8"
+            raise FileFormatError(path, f"{found}: save it as CSV in UTF-8", line=number) from error
+
+
 def check_whole_text(path: Path, start: bytes) -> None:
     """Reject a plain text that starts with ``start`` and has a zero byte, as `refuse_zeros`.
 

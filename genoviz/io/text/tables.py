@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
-from genoviz.io.text.encoding import check_text
+from genoviz.io.text.encoding import check_text, check_utf8
 from genoviz.io.text.text_file import read_bytes
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def read_fields(
     """
     import polars
 
+    check_utf8(path, text, n_before)
     n_fields = check_row_lengths(path, text, separator, n_before)
     try:
         frame = polars.read_csv(
@@ -132,7 +133,6 @@ def read_fields(
             skip_rows=n_skipped,
             separator=separator,
             infer_schema=False,
-            encoding="utf8-lossy",
         )
     except polars.exceptions.NoDataError:
         raise FileFormatError(path, if_empty) from None

@@ -48,6 +48,10 @@ def test_tables_of_any_form_are_read(tmp_path, name):
         ("id sire dam\n\n# none\n", "x.txt: has no animal, needs one a line: animal, sire, dam"),
         ("a 0 -1\nb -9 a\n", "x.txt, line 2: animal 'b' has the sire '-9', which is an unknown"),
         ("0 0 0\nb 0 a\n", "x.txt, line 1: animal '0' is named like a parent that is not known"),
+        (
+            "ä 0 0\n".encode() + b"b,M\xfc,M\xf6\n",
+            "x.txt, line 2: has a letter that is not UTF-8 (",
+        ),
         ("a\0 0 0\n", "x.txt, line 1: has a byte of zero, so it is not text"),
         ("", "x.txt: the file is empty, needs at least one line"),
         (None, "x.txt: there is no such file in "),
@@ -56,7 +60,7 @@ def test_tables_of_any_form_are_read(tmp_path, name):
 def test_bad_tables_are_refused(tmp_path, text, words):
     path = tmp_path / "x.txt"
     if text is not None:
-        path.write_text(text)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(FileFormatError) as error:
         read_pedigree(path)
     assert words in str(error.value)

@@ -291,6 +291,10 @@ def test_genotypes_have_phenotypes_of_their_own(tmp_path):
         ("\n\r\n", "has no row below its header, needs one a sample"),
         ("\n##\n\nIID y\na 1\nb 2 3\n", "x.txt, line 6: has 3 fields, and the first row has 2"),
         ("", "the file is empty, needs at least one line"),
+        (
+            b"##\nIID g\na S\xfcd\nb S\xf6d\n",
+            "x.txt, line 3: has a letter that is not UTF-8 (perhaps ü",
+        ),
         ("IID y\na 1\n".encode("utf-16"), "is text in UTF-16, needs UTF-8"),
         ("IID y\na 1\n".encode("utf-16-be"), "is text in UTF-16, needs UTF-8"),
         ("IID y\na \0\n", "x.txt, line 2: has a byte of zero, so it is not text"),
