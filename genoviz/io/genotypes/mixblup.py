@@ -23,7 +23,7 @@ from genoviz.io.genotypes.instructions import (
     read_whole,
 )
 from genoviz.io.genotypes.pedigree import read_pedigree
-from genoviz.io.text.encoding import check_text
+from genoviz.io.text.encoding import check_text, check_utf8
 from genoviz.io.text.tables import is_number
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.mixed_model import (
@@ -176,9 +176,9 @@ class _Reader:
                 self._refuse(f"has {words[2]!r}, which is not supported", line)
             kinds[words[0]] = kind
         check_text(path)
-        text = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
-        rows = [(number, line.split()) for number, line in enumerate(text, start=1)][n_skipped:]
-        rows = [(number, words) for number, words in rows if words]
+        check_utf8(path, text := read_bytes(path).tobytes())
+        lines = enumerate(text.decode().splitlines()[n_skipped:], start=n_skipped + 1)
+        rows = [(number, line.split()) for number, line in lines if line.strip()]
         for number, words in rows:
             if len(words) < len(kinds):
                 found = f"has {n_words(len(words), 'field')}, {self._path.name} has {len(kinds)}"

@@ -366,3 +366,16 @@ def test_classes_that_are_one_number_are_refused(write):
     data = WEANING_DATA.replace("Female", "1").replace("Male", "01", 1).replace("Male", "2")
     with pytest.raises(FileFormatError, match="field Sex has classes 01 and 1, one number"):
         read_mixblup(write(text, data))
+
+
+@pytest.mark.parametrize("n_skipped", [0, 2])
+def test_classes_that_are_not_utf8_are_refused(write, tmp_path, n_skipped):
+    path = write(WEANING.replace("!MISSING 0", f"!MISSING 0 !SKIP {n_skipped}"))
+    before = "a title\n\n" if n_skipped else ""
+    data = (before + WEANING_DATA.replace("Female", "Kühe").replace("Male", "Stiere")).encode()
+    (tmp_path / "data.txt").write_bytes(data)
+    levels = [level for of_effect in read_mixblup(path).levels for level in of_effect]
+    assert {"Kühe", "Stiere"} <= {*map(str, levels)}
+    (tmp_path / "data.txt").write_bytes(data.decode().encode("latin-1"))
+    with pytest.raises(FileFormatError, match=f"data.txt, line {2 + n_skipped}: has a letter that"):
+        read_mixblup(path)
