@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from genoviz.analyses.figures.parts import (
+    SAFETY,
     Anchor,
     Box,
     Line,
@@ -41,8 +42,6 @@ RAMP_WIDTH, RAMP_HEIGHT = 260.0, 10.0
 MAX_NAME_WIDTH = 230.0
 ROW_HEIGHT = 20.0
 SCALE_STEPS = (1, 2, 5)
-SAFETY = 1.15
-"""Browsers and readers of PDF have other fonts, some of them wider."""
 
 
 @dataclass(frozen=True)

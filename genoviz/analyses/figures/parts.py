@@ -14,6 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 ELLIPSIS = "..."
+SAFETY = 1.15
+"""Browsers and readers of PDF have other fonts, some of them wider."""
 MORE_FONTS = ("DejaVuSans.ttf", "Arial.ttf", "LiberationSans-Regular.ttf", "NotoSans-Regular.ttf")
 """For what is not ASCII, of which the font of Pillow has little."""
 

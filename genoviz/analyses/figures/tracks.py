@@ -10,7 +10,16 @@ import numpy as np
 
 from genoviz.analyses.figures.areas import Axis, Polygon, curve_areas
 from genoviz.analyses.figures.panels import FeaturePanel, Panel, ValuePanel
-from genoviz.analyses.figures.parts import Box, Line, Part, Pixels, Text, clip_text, text_width
+from genoviz.analyses.figures.parts import (
+    SAFETY,
+    Box,
+    Line,
+    Part,
+    Pixels,
+    Text,
+    clip_text,
+    text_width,
+)
 from genoviz.analyses.graph.picture.legend import short_number
 from genoviz.analyses.graph.picture.palettes import LIGHT, Theme
 from genoviz.errors import ParameterError
@@ -246,7 +255,7 @@ def caption_parts(
     parts: list[Part] = []
     for word in [*caption.split(), ""]:
         longer = f"{line} {word}".strip()
-        if word and text_width(longer, size) <= right - EDGE * scale:
+        if word and SAFETY * text_width(longer, size) <= right - EDGE * scale:
             line = longer
             continue
         if line:

@@ -16,7 +16,7 @@ from genoviz.analyses.figures.axes import (
     padded_ends,
     print_plots,
 )
-from genoviz.analyses.figures.parts import Box, Line, Part, Text, clip_text, text_width
+from genoviz.analyses.figures.parts import SAFETY, Box, Line, Part, Text, clip_text, text_width
 from genoviz.analyses.figures.tracks import EDGE, TrackFigure, caption_parts
 from genoviz.analyses.graph.picture.palettes import LIGHT
 from genoviz.analyses.reproduce.figures import Measured, PaperFigure, Point
@@ -164,7 +164,8 @@ def _nodes(ends: np.ndarray, left: float, top: float, room: float, scale: float)
 def add_caption(figure: TrackFigure, caption: str) -> TrackFigure:
     """Return a figure with its caption below, wrapped; widened if its title needs it."""
     scale = figure.scale
-    width = max(figure.width, math.ceil(text_width(figure.title, 14 * scale) + 2 * EDGE * scale))
+    title = SAFETY * text_width(figure.title, 14 * scale)
+    width = max(figure.width, math.ceil(title + 2 * EDGE * scale))
     right = width - EDGE * scale
     parts, height = caption_parts(caption, figure.height, right, scale, LIGHT)
     return replace(

@@ -18,8 +18,8 @@ from genoviz.analyses.figures import (
     track_figure_bytes,
 )
 from genoviz.analyses.figures.parts import Box, Text
-from genoviz.analyses.figures.tracks import round_positions
-from genoviz.analyses.graph.picture.palettes import parse_colour
+from genoviz.analyses.figures.tracks import EDGE, caption_parts, round_positions
+from genoviz.analyses.graph.picture.palettes import LIGHT, parse_colour
 from genoviz.errors import ParameterError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -117,6 +117,19 @@ def test_each_format_holds_the_figure_and_asks_for_nothing(ending):
         assert "c1:101-200 (100 bp)" in texts
         assert "How & why." in texts
         assert set(re.findall(r"https?://[^\"]+", text)) == {"http://www.w3.org/2000/svg"}
+
+
+# Of DejaVu Sans, which many browsers use, in thousandths of the size of the letters.
+WIDE_LETTERS = {"a": 613, "m": 974, "n": 634, "o": 612, " ": 318}
+
+
+def test_a_caption_stays_within_the_figure_in_the_fonts_of_browsers():
+    words = " ".join(["moan", "no", "man", "ammonoan"] * 20)
+    lines, _ = caption_parts(words, 0, 760 - EDGE, 1.0, LIGHT)
+    assert len(lines) > 1
+    for line in lines:
+        width = sum(WIDE_LETTERS[letter] for letter in line.text) * line.size / 1000
+        assert line.x + width <= 760
 
 
 def test_a_png_has_the_colours_at_their_places():
