@@ -110,7 +110,7 @@ def both_frame(shown: Measured, other: Measured) -> pd.DataFrame:
     """Return the stress of each path in two layouts, the largest difference first."""
     a, b = shown.near.paths, other.near.paths
     order = np.argsort(-np.nan_to_num(np.abs(a - b), nan=-1.0), kind="stable")
-    better = np.where(a < b, "shown", np.where(b < a, "file", ""))
+    better = np.where(a < b, "shown", np.where(b < a, "file", np.where(a == b, "same", "")))
     return pd.DataFrame(
         {
             "Path": [shown.graph.path_names[path] for path in order.tolist()],

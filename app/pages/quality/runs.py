@@ -48,8 +48,8 @@ STRETCHES: dict[str, Any] = {"sizing_mode": "stretch_width"}
 MEASURED_ELSEWHERE = Path(genoviz.__file__).parents[1] / "benchmarks" / "results.json"
 BOTH_COLUMNS = (
     Column("Path", share=5),
-    Column("Shown", is_number=True, share=2, format="0,0.0000"),
-    Column("File", is_number=True, share=2, format="0,0.0000"),
+    Column("Shown", is_number=True, share=2, format="0,0.0000", min_width=84),
+    Column("File", is_number=True, share=2, format="0,0.0000", min_width=84),
     Column("Better", share=2),
 )
 
@@ -134,7 +134,7 @@ class TwoLayouts:
         )
         frame = both_frame(measured, other)
         words = np.char.lower(frame["Path"].to_numpy(str))
-        self.table.show(TableRows(frame, words, np.arange(len(frame)), note="near steps"))
+        self.table.show(TableRows(frame, words, np.arange(len(frame)), note="stress of near steps"))
 
 
 def _what_to_do(state: QualityState) -> str:
@@ -171,11 +171,7 @@ class SpeedAndQuality:
         words = "<p>Lower is better, further left is faster. Blue: from coarse to fine; orange: \
 path-guided SGD, with its number of iterations. The current layout is not changed.</p>"
         self.panel = pmui.Column(
-            pmui.Row(
-                self.button,
-                pn.pane.HTML(words, stylesheets=[WORDS], sizing_mode="stretch_width"),
-                **ROW,
-            ),
+            pmui.Row(self.button, pn.pane.HTML(words, stylesheets=[WORDS], **STRETCHES), **ROW),
             TaskBar(self._question).panel,
             pn.pane.Bokeh(self.figure.plot, **FILL),
             **FILL,
@@ -272,9 +268,10 @@ published values. Use <code>genoviz reproduce</code> for larger sizes.</p>"
     def _on_drawn(self, drawn: tuple[Reproduced, bytes]) -> None:
         self.found, content = drawn
         address = base64.b64encode(content).decode()
+        shows = escape(self.found.entry.shows)
         self.picture.object = (
-            f'<img alt="{escape(self.found.entry.shows)}" style="max-width: 100%" '
-            f'src="data:image/svg+xml;base64,{address}">'
+            f'<div style="overflow-x: auto" tabindex="0"><img alt="{shows}" style="max-width: '
+            f'max(100%, 620px)" src="data:image/svg+xml;base64,{address}"></div>'
         )
         self.export.visible = True
 

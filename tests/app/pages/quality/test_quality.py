@@ -114,7 +114,7 @@ def test_a_layout_that_rests_is_measured_and_its_places_lead_to_the_layout(dashb
     state.compare()
     poll_until(dashboard.poll, lambda: state.other is not None)
     assert "other.lay: stress" in two.words.object
-    assert both_frame(state.measured, state.other)["Better"].tolist() == ["", ""]
+    assert both_frame(state.measured, state.other)["Better"].tolist() == ["same", "same"]
     runs = page.views.view("Runs")
     runs._draw()
     assert [len(source.data["x"]) for source in runs.figure._sources[:2]] == [
