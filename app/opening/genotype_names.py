@@ -49,7 +49,8 @@ class Arrivals:
         self.names: list[str] = []
 
     def keep(self, contents: Mapping[str, bytes | str]) -> None:
-        """Keep files until the tab closes."""
+        """Keep files until the tab closes; the problem with those before is no longer shown."""
+        self._session.forget_problem()
         for name, content in contents.items():
             path = self.path(Path(name).name)
             with replace_file(path) as file:  # an open file of this name may be mapped

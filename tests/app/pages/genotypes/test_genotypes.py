@@ -199,6 +199,9 @@ def test_an_upload_of_the_name_of_another_leaves_what_is_open(visit, folder):
     assert "herd.bed: has 10 bytes, needs" in visit.session.problem
     assert visit.state.opened.genotypes is genotypes
     assert np.array_equal(genotypes.dosages(slice(None)), before)
+    files.open_uploads({"other.bed": contents["herd.bed"]})
+    assert files.awaited == "other.bed is here; other.bim and other.fam are needed."
+    assert visit.session.problem == "", "it was of the file before"
 
 
 def test_a_table_waits_for_its_genotypes(visit, folder):
