@@ -32,7 +32,9 @@ def check_text(path: str | PathLike[str]) -> None:
         raise FileFormatError(path, "is text in UTF-16, needs UTF-8: save it as CSV in UTF-8")
     if b"\0" in start:
         line = start[: start.index(b"\0")].count(b"\n") + 1
-        raise FileFormatError(path, "has a byte of zero, so it is not text; needs one", line=line)
+        raise FileFormatError(
+            path, "has a byte of zero, so it is not text; needs a text file", line=line
+        )
 
 
 def check_utf8(path: Path, text: bytes, n_before: int = 0) -> None:
