@@ -30,7 +30,7 @@ BELOW_ANALYSES = ("genoviz.backend", "genoviz.cluster", "genoviz.kernels")
 
 
 SHARED_BY_KERNELS = (
-    "cuda_card", "cuda_source", "instructions", "path_records", "sorted_keys", "splitmix",
+    "cuda_copies", "cuda_source", "instructions", "path_records", "sorted_keys", "splitmix",
 )  # fmt: skip
 
 

@@ -68,6 +68,8 @@ doi:10.1109/BMEI.2012.6513199; Larsson, Sadakane 2007 (doubling), doi:10.1016/j.
 Nong, Zhang, Chan 2011 (induction), doi:10.1109/TC.2010.188.
 """
 
+from functools import cache
+
 import numpy as np
 
 STAGES = ("partition", "blocks", "ties", "induction")
@@ -101,6 +103,7 @@ def count_in_cover(n_symbols: int, cover_bits: int) -> int:
     return n_whole * len(residues) + int(np.searchsorted(residues, n_rest))
 
 
+@cache
 def cover_tables(cover_bits: int) -> tuple[np.ndarray, ...]:
     """Return the residues of a cover, and four tables indexed by residue; each int64.
 
@@ -120,13 +123,15 @@ def _distances(residues: np.ndarray, v: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a distance from each residue into the cover, and its number."""
     is_in = np.zeros(v, bool)
     is_in[residues] = True
-    reached = is_in[(np.arange(v)[:, None] + np.arange(v)) % v]
+    reached = np.lib.stride_tricks.sliding_window_view(np.tile(is_in, 2), v)[:v]
     offsets, classes = np.full(v, -1, np.int64), np.full(v, -1, np.int64)
+    # Residues without a distance that each distance would take into the cover.
+    n_left = np.full(v, len(residues))
     for number in range(v):
-        is_left = offsets < 0
-        if not is_left.any():
+        if not n_left.any():
             break
-        best = int(np.argmax(reached[is_left].sum(axis=0)))
-        taken = is_left & reached[:, best]
+        best = int(np.argmax(n_left))
+        taken = (offsets < 0) & reached[:, best]
         offsets[taken], classes[taken] = best, number
+        n_left -= reached[taken].sum(axis=0)
     return offsets, classes

@@ -20,6 +20,7 @@ from functools import partial
 import cupy
 import numpy as np
 
+from genoviz.kernels.cuda_copies import copy_along
 from genoviz.kernels.suffix_sort import count_in_cover, row_dtype
 from genoviz.kernels.suffix_sort.cuda_blocks import (
     BlockSorter,
@@ -28,6 +29,7 @@ from genoviz.kernels.suffix_sort.cuda_blocks import (
     list_block,
     plan_blocks,
     rank_cover,
+    reserve_pairs,
 )
 from genoviz.kernels.suffix_sort.cuda_sort import (
     AT_POSITIONS,
@@ -211,9 +213,17 @@ def iter_sort_blocks(
         n_in_cover = count_in_cover(n_symbols, cover_bits)
         yield "cover", 0, n_in_cover, None
 
+        # The ranks need no more memory than blocks if they are fewer, and then use the same.
+        pairs = ()
+        if n_in_cover <= block_rows:
+            pairs = on([0], lambda _: reserve_pairs(texts[0], min(block_rows, n_symbols)))[0]
+
+        ranks = on(everyone[1:], lambda _: cupy.empty(n_in_cover, dtype))
+
         def rank(_):
-            cover = rank_cover(texts[0], cover_bits)
-            cupy.get_default_memory_pool().free_all_blocks()
+            cover = rank_cover(texts[0], cover_bits, pairs)
+            cupy.cuda.get_current_stream().synchronize()
+            copy_along([[cover.ranks], *([array] for array in ranks)], numbers[1:])
             return cover
 
         ranking = pool.submit(run, 0, rank)
@@ -229,16 +239,16 @@ def iter_sort_blocks(
 
         planned = plan_blocks(texts[0], block_rows, count_prefixes)
 
-        def make_cover(k):
-            first = ranking.result()
-            if k == 0:
-                return first
-            ranks = cupy.empty(n_in_cover, dtype)
-            ranks.data.copy_from_device_async(first.ranks.data, ranks.nbytes)
-            return Cover(cover_bits, n_symbols, ranks)
-
         def make_sorter(k):
-            return BlockSorter(texts[k], cover_bits, partial(make_cover, k))
+            if k == 0:
+                return BlockSorter(texts[0], cover_bits, ranking.result, pairs)
+            cover = Cover(cover_bits, n_symbols, ranks[k - 1])
+
+            def wait_for_ranks():
+                ranking.result()
+                return cover
+
+            return BlockSorter(texts[k], cover_bits, wait_for_ranks)
 
         splitter, blocks = None, []
         for block in planned:
@@ -254,7 +264,8 @@ def iter_sort_blocks(
         def prepare(k):
             if k == 0:
                 ranking.result()  # it takes as much memory as blocks do
-            cupy.get_default_memory_pool().free_all_blocks()
+            if k > 0 or not pairs:
+                cupy.get_default_memory_pool().free_all_blocks()
             sorter = make_sorter(k)
             sorter.reserve(largest)
             return sorter, None if table_k is None else _empty_table(table_k, dtype)

@@ -76,19 +76,22 @@ class Cover:
 NO_COVER = (NULL, NULL, *AT_POSITIONS)
 
 
-def rank_cover(text, cover_bits):
-    """Return a cover with its ranks: its suffixes are sorted by bases, then by prefix doubling."""
+def rank_cover(text, cover_bits, pairs=()):
+    """Return a cover with its ranks: its suffixes are sorted by bases, then by prefix doubling.
+
+    ``pairs``: of `reserve_pairs`, for the sort; by default it has arrays of its own.
+    """
     n = count_in_cover(text.n_symbols, cover_bits)
     cover = Cover(cover_bits, text.n_symbols, cupy.empty(n, text.index_dtype))
     sorter = PairSorter(text)
     breaker = TieBreaker(text, sorter, numbers=cover.numbers)
-    keys, rows = cupy.empty(n, np.uint64), cupy.empty(n, text.index_dtype)
+    (keys, rows), others = _take_pairs(pairs or reserve_pairs(text, n), n)
     source = (text.packed, text.excepted, np.int32(MAX_WIDTH), cover.residues)
     arguments = (*source, *cover.numbers[1:], np.int64(n), keys, rows)
     text.launch("list_cover", n, arguments)
-    keys, rows = sorter.sort(keys, rows, key_bits(MAX_WIDTH))
+    keys, rows = sorter.sort(keys, rows, key_bits(MAX_WIDTH), others)
     ties = breaker.find_ties(keys, rows, 0, MAX_WIDTH)
-    del keys
+    del keys, others
     ties = breaker.deepen(ties, rows, 1 << cover_bits)
     text.launch("fill_ranks", n, (rows, np.int64(n), np.int64(0), cover.ranks, *cover.numbers))
     del rows
@@ -104,14 +107,14 @@ class BlockSorter:
     """Sorts blocks of a text on the current GPU; with a cover, whatever their common prefixes.
 
     ``make_cover`` is called for the first block that needs it: while one GPU ranks the cover, the
-    others already collect and sort.
+    others already collect and sort. ``pairs``: of `reserve_pairs`, reused for all blocks.
     """
 
-    def __init__(self, text: Text, cover_bits: int, make_cover: Callable[[], Cover]):
+    def __init__(self, text: Text, cover_bits: int, make_cover: Callable[[], Cover], pairs=()):
         self.text, self._cover_bits, self._make_cover = text, cover_bits, make_cover
         self._sorter = PairSorter(text)
         self._breaker = TieBreaker(text, self._sorter)
-        self._pairs = []
+        self._pairs = pairs
 
     @cached_property
     def _cover(self):
@@ -122,18 +125,18 @@ class BlockSorter:
         return self._cover.arguments if max(block.first, block.last) >= 0 else NO_COVER
 
     def reserve(self, n_suffixes):
-        """Reserve memory for blocks of up to so many suffixes, to be reused for all of them."""
-        self._pairs = [_empty_pairs(self.text, n_suffixes) for _ in range(2)]
+        """Reserve memory for blocks of up to so many suffixes, if there is not enough."""
+        if not self._pairs or len(self._pairs[0][0]) < n_suffixes:
+            self._pairs = ()
+            self._pairs = reserve_pairs(self.text, n_suffixes)
 
     def sort(self, block, start_table=None, first_row=0):
         """Return the positions of a block's suffixes in ascending order of the suffixes.
 
         The next block overwrites them. ``start_table``, if given, gets their k-mers' row ranges.
         """
-        n, pairs = block.n_suffixes, self._pairs
-        if not pairs or len(pairs[0][0]) < n:
-            pairs = [_empty_pairs(self.text, n) for _ in range(2)]
-        pairs, others = (tuple(array[:n] for array in some) for some in pairs)
+        self.reserve(block.n_suffixes)
+        pairs, others = _take_pairs(self._pairs, block.n_suffixes)
         keys, rows = list_block(self.text, block, self._bounds_of(block), pairs)
         keys, rows = self._sorter.sort(keys, rows, key_bits(MAX_WIDTH), others)
         if start_table is not None:
@@ -256,6 +259,16 @@ def list_block(text, block, cover=NO_COVER, pairs=None):
     arguments = (*_source(text), *block.arguments, *cover, counts, *pairs)
     text.launch_warps("list_block", text.n_symbols, arguments, LISTED_CHUNK)
     return pairs
+
+
+def reserve_pairs(text, n):
+    """Return two pairs of arrays, each for keys and positions of so many suffixes."""
+    return [_empty_pairs(text, n) for _ in range(2)]
+
+
+def _take_pairs(pairs, n):
+    """Return the first items of two pairs."""
+    return [tuple(array[:n] for array in some) for some in pairs]
 
 
 def _empty_pairs(text, n):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, permutations
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from numba import njit, prange
 
 from genoviz.backend import Backend, array_module, check_devices
 from genoviz.errors import ParameterError
+from genoviz.kernels.cuda_copies import copy_along
 from genoviz.kernels.path_records import BLOCK_BITS, CLOSING
 from genoviz.model import PangenomeGraph
 
-N_PIECES, MIN_PIECE_BYTES = 32, 1 << 26
 PEER_ACCESS_ALREADY_ENABLED = 704  # of CUDA; CuPy does not name it
 INITIALISATIONS = {
     "d": "x by graph order, y Gaussian",
@@ -198,33 +198,13 @@ class Devices:
         return self._copiers.submit(self._copy_along, tuple(arrays)).result
 
     def _copy_along(self, arrays: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        """Copy arrays from each device to the next one, in pieces, so that all links are busy.
-
-        Sent by the first device to each of the others, they would take as many times as long.
-        """
-        cuda, others = self.xp.cuda, self._numbers[1:]
-        copies, streams = [arrays], []
+        """Return the arrays, and their copies on the other devices."""
+        others, copies = self._numbers[1:], [arrays]
         for number in others:
-            with cuda.Device(number):
+            with self.xp.cuda.Device(number):
                 # On the stream of the later users: CuPy's pool ties memory to it.
                 copies.append(tuple(map(self.xp.empty_like, arrays)))
-                streams.append(cuda.Stream(non_blocking=True))
-        for row in zip(*copies, strict=True):
-            n_bytes = row[0].nbytes
-            step = max(n_bytes // (N_PIECES if others[1:] else 1), MIN_PIECE_BYTES)
-            for first in range(0, n_bytes, step):
-                arrived = None
-                for number, stream, pair in zip(others, streams, pairwise(row), strict=True):
-                    source, target = (array.data + first for array in pair)
-                    with cuda.Device(number):
-                        if arrived is not None:
-                            stream.wait_event(arrived)
-                        size = min(step, n_bytes - first)
-                        target.copy_from_device_async(source, size, stream)
-                        arrived = stream.record()
-        for number, stream in zip(others, streams, strict=True):
-            with cuda.Device(number):
-                stream.synchronize()
+        copy_along(copies, others)
         return copies
 
     def combine(self, copies: Sequence[Any], combine: Callable[[int, list[Any]], None]) -> None:
