@@ -172,7 +172,10 @@ class _Box:
         plot, size = self.plot, SMALL * self.scale
         names = plot.x_names
         if names is None:
-            names = {tick: f"{tick:,.10g}" for tick in _ticks(plot.x_ends, plot.logs[0])}
+            ticks = _ticks(plot.x_ends, plot.logs[0])
+            if not (plot.x % 1).any():  # as numbers of threads
+                ticks = [tick for tick in ticks if tick == round(tick)] or ticks
+            names = {tick: f"{tick:,.10g}" for tick in ticks}
         found: list[Part] = []
         free = -math.inf
         for place, name in sorted(names.items()):

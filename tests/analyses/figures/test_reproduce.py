@@ -13,6 +13,7 @@ from PIL import Image
 
 from genoviz.analyses.figures import track_figure_bytes
 from genoviz.analyses.figures.axes import PrintedPlot, print_plots
+from genoviz.analyses.figures.parts import Text
 from genoviz.analyses.graph.layout.stress import count_pairs, path_stress
 from genoviz.analyses.reproduce import batch_layout, layouts
 from genoviz.analyses.reproduce.figures import FIGURES, find_figure, iter_reproduce
@@ -167,6 +168,17 @@ def test_no_two_figures_have_one_name_and_a_slip_is_understood():
     assert len({entry.name for entry in FIGURES}) == len(FIGURES)
     with pytest.raises(ParameterError, match="no figure 'layout-sample'; layout-sampled may"):
         find_figure("layout-sample")
+
+
+@pytest.mark.parametrize(("x", "wanted"), [([1, 2], {"0", "1", "2"}), ([1, 2.5], {"0.5", "1.5"})])
+def test_counts_have_no_ticks_between_them(x, wanted):
+    ends = (0.0, 2.6), (0.0, 1.0)
+    plot = PrintedPlot(np.array(x, float), np.zeros(2), np.zeros(2, np.uint8), *ends, ("x", "y"))
+    texts = [part for part in print_plots([plot], "", "").parts if isinstance(part, Text)]
+    lowest = max(text.y for text in texts if text.text in ("1", "1.5"))
+    ticks = {text.text for text in texts if text.y == lowest}
+    assert wanted <= ticks
+    assert ("1.5" in ticks) == ("1.5" in wanted)
 
 
 def test_powers_of_ten_are_evenly_apart_on_a_logarithmic_axis():
