@@ -217,7 +217,6 @@ def iter_sort_blocks(
         pairs = ()
         if n_in_cover <= block_rows:
             pairs = on([0], lambda _: reserve_pairs(texts[0], min(block_rows, n_symbols)))[0]
-
         ranks = on(everyone[1:], lambda _: cupy.empty(n_in_cover, dtype))
 
         def rank(_):
