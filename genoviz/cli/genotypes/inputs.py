@@ -214,9 +214,9 @@ def _find_listed(path: Path, samples: SampleTable, *, stay: bool) -> np.ndarray:
     import numpy as np
 
     from genoviz.errors import FileFormatError
-    from genoviz.io.text.text_file import read_bytes
+    from genoviz.io.text.encoding import read_utf8
 
-    text = read_bytes(path).tobytes().decode("utf-8", "replace")
+    text = read_utf8(path)
     rows = [tuple(line.split()[:2]) for line in text.splitlines()]
     wanted = {row for row in rows if row and row[0] not in _HEADERS}
     pairs = list(zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True))

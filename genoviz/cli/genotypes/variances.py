@@ -233,9 +233,9 @@ def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
     import numpy as np
 
     from genoviz.errors import FileFormatError
-    from genoviz.io.text.text_file import read_bytes
+    from genoviz.io.text.encoding import read_utf8
 
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path).splitlines()
     by_id = {}
     for number, line in enumerate(lines, 1):
         fields = line.split()

@@ -214,10 +214,10 @@ def _find_base_rows(path: Path, queries: list[str]) -> list[PositionRow]:
 def _find_rows_of_file(graph: PangenomeGraph, file: Path) -> list[PositionRow]:
     from genoviz.analyses.graph.query.position_lift import locate_path_positions
     from genoviz.errors import FileFormatError, ParameterError
-    from genoviz.io.text.text_file import read_bytes
+    from genoviz.io.text.encoding import read_utf8
 
     rows = []
-    text = read_bytes(file).tobytes().decode("utf-8", "replace")
+    text = read_utf8(file)
     for number, line in enumerate(text.splitlines(), start=1):
         query = ":".join(line.strip().split("\t")[:2])
         if not query or query.startswith("#"):

@@ -81,15 +81,11 @@ def open_haplotypes(
 
 def read_populations(path: Path) -> dict[str, str]:
     """Return the population of each sample of a table with tabs, commas, semicolons or blanks."""
+    from genoviz.io.text.encoding import read_utf8
     from genoviz.io.text.tables import find_separator, split_fields
-    from genoviz.io.text.text_file import read_bytes
 
     found: dict[str, str] = {}
-    try:
-        lines = read_bytes(path).tobytes().decode().splitlines()
-    except UnicodeDecodeError as error:
-        raise FileFormatError(path, "cannot be read, needs a table of text") from error
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_utf8(path).splitlines(), start=1):
         line = line.strip()
         cells = split_fields(line, find_separator(line))
         if not line or line.startswith("##") or (number == 1 and _is_header(cells)):

@@ -291,9 +291,9 @@ def read_kmers(given: list[str] | None, file: Path | None) -> tuple[Kmer, ...]:
     if given:
         found = parse_kmers("\n".join(given))
     if file is not None:
-        from genoviz.io.text.text_file import read_bytes
+        from genoviz.io.text.encoding import read_utf8
 
-        text = read_bytes(as_file(file)).tobytes().decode("utf-8", "replace")
+        text = read_utf8(as_file(file))
         try:
             found += parse_kmers(text)
         except ParameterError as error:

@@ -17,7 +17,7 @@ from genoviz.io.files.content import missing, open_content, open_for_library
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.reading_rules import RULES
 from genoviz.io.files.replace_file import replace_file
-from genoviz.io.text.text_file import read_bytes
+from genoviz.io.text.encoding import read_utf8
 from genoviz.model import packing_loops
 from genoviz.model.genotypes.dosages import to_int8
 from genoviz.model.genotypes.genotypes import Genotypes, SampleTable, VariantTable
@@ -315,5 +315,5 @@ def read_digits(path: Path, reference: Path) -> Genotypes:
 
 
 def _lines_of(path: Path) -> list[str]:
-    text = read_bytes(path).tobytes().decode("utf-8", "replace")
+    text = read_utf8(path)
     return [line for line in text.splitlines() if line.strip()]

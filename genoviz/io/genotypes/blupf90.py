@@ -23,7 +23,6 @@ from genoviz.io.genotypes.instructions import (
 )
 from genoviz.io.genotypes.pedigree import DESCENTS, pedigree_of_descent, read_descent
 from genoviz.io.genotypes.relationship_files import read_elements
-from genoviz.io.text.encoding import check_text
 from genoviz.io.text.tables import read_numbers, refuse_number
 from genoviz.model.genotypes.mixed_model import (
     Descent,
@@ -95,7 +94,6 @@ def read_blupf90(path: str | PathLike[str]) -> Blupf90Run:
     Misztal et al. 2002, BLUPF90 and related programs (BGF90), 7th World Congress on Genetics
     Applied to Livestock Production, 28-07
     """
-    check_text(path)
     return _Reader(Path(path)).run()
 
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
 from genoviz.io.genotypes.instructions import iter_lines, name_row
-from genoviz.io.text.encoding import check_text
-from genoviz.io.text.text_file import read_bytes
+from genoviz.io.text.encoding import read_utf8
 
 _COLUMNS = ("#COMPONENT", "TRAIT1", "TRAIT2", "COVARIANCE")
 _LABEL = re.compile(r"([^()]+)(?:\(([^()]*)\))?")
@@ -27,7 +26,7 @@ def read_components(path: Path, known: tuple[str, ...]) -> dict[str, dict[frozen
     FileFormatError
         If a component is missing, or the file is not such a table.
     """
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path).splitlines()
     header = lines[0].split("\t")
     absent = [name for name in _COLUMNS if name not in header]
     if absent:
@@ -88,7 +87,6 @@ class LowerTriangles:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        check_text(path)
         self._rows: dict[str, dict[str, list[float]]] = {}
         rows: dict[str, list[float]] | None = None
         for line, text in iter_lines(path):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from genoviz.errors import FileFormatError
-from genoviz.io.text.text_file import read_bytes
+from genoviz.io.text.encoding import read_utf8
 
 _READ = ("TITLE", "DATAFILE", "PEDFILE", "PARFILE", "MODEL", "SOLVING")
 _ONCE = (
@@ -59,7 +59,7 @@ class Term:
 def iter_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not only comments; ``&`` continues the previous line."""
     held, first = "", 0
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path, comments=True).splitlines()
     for number, whole in enumerate(lines, start=1):
         line = whole.partition("#")[0].strip()
         if not line:
@@ -179,7 +179,7 @@ def read_keywords(
     path: Path,
 ) -> tuple[KeywordGroup, list[KeywordGroup], list[tuple[int, list[str]]]]:
     """Return sections that are there once, those of each random group, and options."""
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path, comments=True).splitlines()
     once: KeywordGroup = {}
     groups: list[KeywordGroup] = []
     options, section = [], None

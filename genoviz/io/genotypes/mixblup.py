@@ -23,9 +23,8 @@ from genoviz.io.genotypes.instructions import (
     read_whole,
 )
 from genoviz.io.genotypes.pedigree import read_pedigree
-from genoviz.io.text.encoding import check_text, check_utf8
+from genoviz.io.text.encoding import read_utf8
 from genoviz.io.text.tables import is_number
-from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.mixed_model import (
     MixedModel,
     ModelEffect,
@@ -92,7 +91,6 @@ def read_mixblup(path: str | PathLike[str]) -> MixblupRun:
     ----------
     ten Napel et al., MiXBLUP User's Guide, https://www.mixblup.eu
     """
-    check_text(path)
     return _Reader(Path(path)).run()
 
 
@@ -175,9 +173,7 @@ class _Reader:
             if [word.upper() for word in words[2:]] not in ([], ["!BLOCK"]):
                 self._refuse(f"has {words[2]!r}, which is not supported", line)
             kinds[words[0]] = kind
-        check_text(path)
-        check_utf8(path, text := read_bytes(path).tobytes())
-        lines = enumerate(text.decode().splitlines()[n_skipped:], start=n_skipped + 1)
+        lines = enumerate(read_utf8(path).splitlines()[n_skipped:], start=n_skipped + 1)
         rows = [(number, line.split()) for number, line in lines if line.strip()]
         for number, words in rows:
             if len(words) < len(kinds):

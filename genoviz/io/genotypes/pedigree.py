@@ -11,9 +11,8 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.genotypes.sample_tables import read_fam
-from genoviz.io.text.encoding import check_text, check_utf8
+from genoviz.io.text.encoding import read_utf8
 from genoviz.io.text.tables import find_separator, read_numbers, split_fields
-from genoviz.io.text.text_file import read_bytes
 from genoviz.model.columns import distinct
 from genoviz.model.genotypes.mixed_model import Descent
 from genoviz.model.genotypes.pedigree import Pedigree, order_by_descent
@@ -60,7 +59,6 @@ def read_pedigree(path: str | PathLike[str]) -> Pedigree:
         -9 is used as a parent together with unknown parent groups.
     """
     path = Path(path)
-    check_text(path)
     if path.suffix == ".fam":
         samples = read_fam(path)
         columns = [samples.ids.tolist(), samples.father_ids.tolist(), samples.mother_ids.tolist()]
@@ -91,7 +89,7 @@ def read_gamma(path: str | PathLike[str], groups: np.ndarray) -> np.ndarray:
         If the file is not such a table, or groups are missing.
     """
     path = Path(path)
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path).splitlines()
     rows = [line.split() for line in lines if line.strip()]
     names = groups.tolist()
     if rows and rows[0][0].startswith("#"):
@@ -137,9 +135,7 @@ def _note_both_sexes(both: list[str]) -> list[str]:
 
 def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
     """Return animals, sires and dams; and the line of each."""
-    text = read_bytes(path).tobytes()
-    check_utf8(path, text)
-    lines = text.decode().splitlines()
+    lines = read_utf8(path).splitlines()
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     separator = find_separator(first)
     places = _find_titles(split_fields(first, separator))

@@ -17,8 +17,8 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.content import unreadable
 from genoviz.io.files.replace_file import is_open_stream, replace_file
+from genoviz.io.text.encoding import read_utf8
 from genoviz.io.text.tables import read_numbers
-from genoviz.io.text.text_file import read_bytes
 from genoviz.model.genotypes.genotypes import SampleTable
 from genoviz.model.genotypes.mixed_model import MatrixElements
 
@@ -79,7 +79,7 @@ def read_relationships(path: str | PathLike[str]) -> StoredRelationships:
 def _read_samples(path: Path) -> SampleTable:
     if not path.is_file():
         raise FileFormatError(path, "is not there, needs a line with FID and IID a sample")
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path).splitlines()
     families, ids = [], []
     seen: dict[tuple[str, ...], int] = {}
     for number, line in enumerate(lines, 1):

@@ -14,7 +14,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.phenotypes import MISSING
 from genoviz.io.intervals.annotations import read_annotations
-from genoviz.io.text.encoding import check_text
+from genoviz.io.text.encoding import check_text, read_utf8
 from genoviz.io.text.tables import drop_empty_rows, read_fields, split_fields, unify_separator
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Intervals
@@ -187,8 +187,7 @@ def read_id_list(path: str | PathLike[str]) -> set[str]:
     FileFormatError
         If the file cannot be read, or is empty.
     """
-    check_text(path)
-    lines = read_bytes(path).tobytes().decode("utf-8", "replace").splitlines()
+    lines = read_utf8(path).splitlines()
     return {line.split()[0] for line in lines if line.strip()}
 
 
@@ -256,8 +255,7 @@ def read_variant_sets(path: str | PathLike[str]) -> dict[str, list[str]]:
         If the file cannot be read, a line has fewer than two fields, or there are no sets.
     """
     path = Path(path)
-    check_text(path)
-    text = read_bytes(path).tobytes().decode("utf-8", "replace")
+    text = read_utf8(path)
     titles, sets = {title.lower() for title in ID_TITLES}, {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):

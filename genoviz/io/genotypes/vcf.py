@@ -45,6 +45,8 @@ _STEP_GENOTYPES = 1 << 22
 # Numbers are those of autosomes, as long as the species is not known.
 MAX_AUTOSOMES = 10**9
 _MAGIC_BYTES = 16
+_REPLACED = "\ufffd"
+"""What cyvcf2 puts in the place of letters that are not UTF-8."""
 
 
 class VcfColumns(RecordColumns):
@@ -80,8 +82,12 @@ class VcfColumns(RecordColumns):
             self.n_without += 1
             return
         alleles = self._alleles(record, number, n_others) if has_calls else None
+        variant_id = record.ID or "."
+        if _REPLACED in variant_id:
+            found = f"the ID is {variant_id!r} with a letter that is not UTF-8, needs UTF-8"
+            self._refuse(record, number, found)
         for k, other in enumerate(others or (".",), 1):
-            place, texts = (record.CHROM, record.POS - 1), (record.ID or ".", other, reference)
+            place, texts = (record.CHROM, record.POS - 1), (variant_id, other, reference)
             if not has_calls:
                 field = names[0], k, n_others
                 self.add_dosages(place, texts, self._read_field(record, number, field, None))
@@ -226,6 +232,9 @@ class OpenVcf:
                 yield record
         except FileFormatError:
             raise
+        except UnicodeDecodeError as error:
+            found = f"record {n_records + 1:,}, behind {where}, has a contig that is not UTF-8"
+            raise FileFormatError(self.path, f"{found}, needs UTF-8") from error
         except Exception as error:
             found = f"record {n_records + 1:,}, behind {where}, is damaged or cut off"
             raise FileFormatError(self.path, found) from error

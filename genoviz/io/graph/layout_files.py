@@ -24,6 +24,7 @@ from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.replace_file import is_open_stream
 from genoviz.io.graph.lay import read_lay, write_lay
 from genoviz.io.graph.layout_tsv import read_layout_tsv, write_layout_tsv
+from genoviz.io.text.encoding import read_utf8
 from genoviz.io.text.text_file import read_bytes, read_start
 from genoviz.model import GraphLayout, PangenomeGraph
 
@@ -178,7 +179,7 @@ def _iter_json(path: Path, lines: dict) -> Iterator[tuple[str, list[list[float]]
 
 
 def _iter_tsv(path: Path) -> Iterator[tuple[str, list[list[float]], int]]:
-    rows = read_bytes(path).tobytes().decode(errors="replace").splitlines()
+    rows = read_utf8(path).splitlines()
     for line, row in enumerate(rows, 1):
         fields = row.split("\t")
         if len(fields) != 3:

@@ -15,6 +15,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
 from genoviz.io.intervals.tables import attribute_reader, find_genes
+from genoviz.io.text.encoding import check_lines, is_ascii
 from genoviz.io.text.text_file import read_bytes, refuse_returns
 from genoviz.model import Annotations, ByteStrings, Categories
 
@@ -91,7 +92,11 @@ def _read_lines(path: Path) -> pl.DataFrame:
     line = pl.col("line")
     lines = lines.with_columns(line.fill_null("").str.strip_chars_end("\r"))
     lines = lines.filter(line.str.contains("^(##FASTA|>)").cast(pl.UInt32).cum_sum() == 0)
-    return lines.filter((line.str.strip_chars() != "") & ~line.str.contains(_NO_FEATURE))
+    lines = lines.filter((line.str.strip_chars() != "") & ~line.str.contains(_NO_FEATURE))
+    if not is_ascii(text):
+        odd = lines.filter(line.str.contains("\ufffd", literal=True))
+        check_lines(path, text, odd["number"].to_list())
+    return lines
 
 
 def _find_dialect(path: Path, lines: pl.DataFrame) -> Dialect:

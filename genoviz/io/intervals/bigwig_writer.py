@@ -15,6 +15,7 @@ from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.compiled_errors import held_messages, is_failure
 from genoviz.io.files.optional import import_reader
 from genoviz.io.files.replace_file import replace_file
+from genoviz.io.text.encoding import check_utf8
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Intervals
@@ -134,7 +135,8 @@ def read_genome(path: str | PathLike[str]) -> dict[str, int]:
             raise FileFormatError(
                 path, f"has {show(line)}, needs a contig, a tab and its length", line=number
             )
-        name = fields[0].decode(errors="replace")
+        check_utf8(path, fields[0], number - 1)
+        name = fields[0].decode()
         digits = fields[1].strip().lstrip(b"0") or b"0"
         if len(digits) > _MAX_DIGITS or int(digits) > MAX_POSITION:
             told = f"says that {name!r} has {show(fields[1])} bp, needs {MAX_POSITION:,} at most"

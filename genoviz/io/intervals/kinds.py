@@ -17,6 +17,7 @@ from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.intervals.file_loops import copy_fields, copy_words, count_blocks, fill_blocks
 from genoviz.io.intervals.parser import MAX_DIGITS, Columns, Rows
 from genoviz.io.text import line_errors
+from genoviz.io.text.encoding import explain_utf8, find_not_utf8
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import read_start
 from genoviz.model import ByteStrings, Intervals
@@ -199,10 +200,10 @@ class RowColumns:
         self._columns, self._read = columns, read
         self.notes: list[str] = []
 
-    def contig_names(self, names: list[bytes]) -> tuple[str, ...]:
-        """Decode contig names; GFF3 may escape characters as %XX."""
+    def contig_names(self, places: dict[bytes, int]) -> tuple[str, ...]:
+        """Decode contig names, given where each is in the text; GFF3 may escape letters as %XX."""
         is_escaped = self._rows.title == "GFF"
-        texts = [_decode(self._path, name) for name in names]
+        texts = [self._decode(name, at) for name, at in places.items()]
         return tuple(unquote(text) if is_escaped and "%" in text else text for text in texts)
 
     def strands(self, n_odd: int) -> np.ndarray | None:
@@ -266,7 +267,19 @@ class RowColumns:
         np.cumsum(self._read.name_lengths, out=offsets[1:])
         data = np.empty(offsets[-1], np.uint8)
         copy_fields(self._text, self._read.name_at, offsets, data)
+        wrong = find_not_utf8(data, offsets)
+        if wrong >= 0:
+            name = data[offsets[wrong] : offsets[wrong + 1]].tobytes()
+            self._decode(name, int(self._read.name_at[wrong]))
         return ByteStrings(data, offsets)
+
+    def _decode(self, name: bytes, position: int) -> str:
+        """Return a name, which is at a position of the text."""
+        try:
+            return name.decode()
+        except UnicodeDecodeError as error:
+            line = line_errors.line_number(self._text, position)
+            raise FileFormatError(self._path, explain_utf8(error), line=line) from error
 
     def expand_blocks(self, intervals: Intervals) -> tuple[Intervals, np.ndarray]:
         """Return one interval per block, and the row of each."""
@@ -322,12 +335,3 @@ def explain_blocks(line: bytes, *, any_blank: bool) -> str:
         f"has the blocks {shown}, needs a number of blocks, as many sizes and starts, "
         "and none beyond the end"
     )
-
-
-def _decode(path: Path, name: bytes) -> str:
-    try:
-        return name.decode()
-    except UnicodeDecodeError:
-        raise FileFormatError(
-            path, f"the contig name {line_errors.show(name)} is not UTF-8 text"
-        ) from None

@@ -96,7 +96,7 @@ def read_blocks(
     notes = () if index is None else check_index(index, path)
     with _no_messages(pysam), _open(pysam, path, kind, reference, index) as file:
         taken = _Taken(exclude_flags, min_quality, blocks, names, cuts)
-        contigs = tuple(file.references)
+        contigs = _contigs_of(path, file)
         lengths = np.array(file.lengths, np.int64)
         region = None if find_region is None else find_region(contigs)
         try:
@@ -113,6 +113,14 @@ def read_blocks(
     if reads_of_blocks is not None:
         reads_of_blocks.append(taken.read_of)
     return found if region is None else found.within(region.path, region.start, region.end)
+
+
+def _contigs_of(path: Path, file: Any) -> tuple[str, ...]:
+    try:
+        return tuple(file.references)
+    except UnicodeDecodeError as error:
+        found = "has a contig whose name is not UTF-8, needs UTF-8"
+        raise FileFormatError(path, found) from error
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -62,7 +62,7 @@ class _Part:
     first_row: int = 0
     n_rows: int = 0
     wrong_at: int = -1
-    contigs: tuple[bytes, ...] = ()
+    contigs: dict[bytes, int] = field(default_factory=dict)
     n_odd_strands: int = 0
 
 
@@ -210,9 +210,10 @@ class _RowReader:
         part.wrong_at = position if how == ip.WRONG_ROW else -1
         part.n_rows = row - part.first_row
         at, lengths = table.name_at, table.name_lengths
-        part.contigs = tuple(
-            self.text[at[k] : at[k] + lengths[k]].tobytes() for k in range(table.count[0])
-        )
+        part.contigs = {
+            self.text[at[k] : at[k] + lengths[k]].tobytes(): int(at[k])
+            for k in range(table.count[0])
+        }
         part.n_odd_strands = int(table.count[1])
         return part
 
@@ -223,7 +224,10 @@ class _RowReader:
                 explain = partial(explain_row, rows=self.rows, any_blank=self.any_blank)
                 raise line_errors.wrong_line(self.path, self.text, part.wrong_at, explain)
         ranks: dict[bytes, int] = {}
+        places: dict[bytes, int] = {}
         for part in parts:
+            for name, at in part.contigs.items():
+                places.setdefault(name, at)
             numbers = np.array([ranks.setdefault(c, len(ranks)) for c in part.contigs], np.int32)
             if len(numbers) and (numbers != np.arange(len(numbers))).any():
                 rows = slice(part.first_row, part.first_row + part.n_rows)
@@ -231,7 +235,7 @@ class _RowReader:
         into = _close_gaps(parts, into)
         columns = RowColumns(self.path, self.text, self.rows, self.columns, into)
         intervals = Intervals(
-            columns.contig_names([*ranks]),
+            columns.contig_names(places),
             into.contig_ids,
             into.starts,
             into.ends,

@@ -13,6 +13,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.files.content import missing, open_for_library
 from genoviz.io.files.optional import import_reader
+from genoviz.io.text.encoding import check_utf8
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import ByteStrings, Intervals
 
@@ -121,7 +122,9 @@ def _read_text(path: Path, separator: str) -> Any:
     Numbers would lose zeros (contig 01), and the first rows do not tell that X follows 22.
     """
     pl = import_reader("polars", "Parquet, Arrow and CSV files")
-    text = _from_header(read_bytes(path, may_be_empty=True).tobytes(), separator)
+    text = read_bytes(path, may_be_empty=True).tobytes()
+    check_utf8(path, text)
+    text = _from_header(text, separator)
     options = {"separator": separator, "comment_prefix": "#", "infer_schema_length": None}
     names = pl.read_csv(io.BytesIO(text), n_rows=0, **options).columns
     known = {*_NAMES["contig"], *_NAMES["name"]}

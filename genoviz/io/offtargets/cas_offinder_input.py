@@ -16,6 +16,7 @@ from pathlib import Path
 from genoviz.errors import FileFormatError, n_words
 from genoviz.io.offtargets.genome_sequences import iter_read_genome, read_genome
 from genoviz.io.offtargets.guide_files import GuideList, read_guides
+from genoviz.io.text.encoding import check_utf8
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.text_file import read_bytes
 
@@ -94,6 +95,7 @@ def read_offtarget_input(path: str | PathLike[str], *, needs_genome: bool = True
     genome = _find_genome(path, lines[0], needs_genome)
     pattern, bulges = _read_pattern(path, lines[1] if len(lines) > 1 else "")
     stop = next((row for row, line in enumerate(lines) if row > 1 and not line), len(lines))
+    check_utf8(path, "\n".join(lines[1:stop]).encode("utf-8", "surrogateescape"), 1)
     rows = [line.split() for line in lines[2:stop]]
     if not rows:
         raise FileFormatError(

@@ -9,9 +9,9 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
+from genoviz.io.text.encoding import read_utf8
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.tables import find_separator, split_fields
-from genoviz.io.text.text_file import read_bytes
 
 GUIDE_LETTERS = "ACGTURYSWKMBDHVN"
 _GUIDE_COLUMNS = (
@@ -72,7 +72,7 @@ def read_guides(path: str | PathLike[str]) -> GuideList:
         message names the line.
     """
     path = Path(path)
-    lines = _LINE_ENDS.split(read_bytes(path).tobytes().decode("utf-8", "replace"))
+    lines = _LINE_ENDS.split(read_utf8(path))
     filled = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     notes: tuple[str, ...] = ()
     if filled and filled[0][1].lstrip().startswith(">"):

@@ -16,6 +16,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError, check_minimum, n_words
 from genoviz.io.files.content import is_utf16, refuse_zeros
 from genoviz.io.sequences import fasta_loops
+from genoviz.io.text.encoding import explain_utf8
 from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.text_file import write_text
 from genoviz.model.sequences.sequences import LETTERS, UPPER_CASE, Sequences, cut_stretches
@@ -118,13 +119,26 @@ def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequen
         starts, ends = yield from _find_headers(text, run)
         offsets, bases, masked = yield from _read_letters(path, text, (starts, ends), run)
     headers = [
-        text[start + 1 : end].tobytes().decode("utf-8", "replace").rstrip("\r")
+        _decode_header(path, text, start + 1, end)
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
     ]
     if any("\r" in header for header in headers):
         raise FileFormatError(path, "has lines that end in a carriage return alone, needs newlines")
     names, notes = name_sequences([(header.split() or [""])[0] for header in headers])
     return Sequences(names, offsets, bases, masked, notes, tuple(headers))
+
+
+def _decode_header(path: Path, text: np.ndarray, start: int, end: int) -> str:
+    """Return a header; what stands behind the name need not be UTF-8."""
+    header = text[start:end].tobytes()
+    try:
+        return header.decode().rstrip("\r")
+    except UnicodeDecodeError as error:
+        name = (header.split(maxsplit=1) or [b""])[0]
+        if error.start < header.find(name) + len(name):
+            line = line_number(text, start)
+            raise FileFormatError(path, explain_utf8(error), line=line) from error
+    return header.decode("utf-8", "replace").rstrip("\r")
 
 
 def _check_start(path: Path, text: np.ndarray) -> None:

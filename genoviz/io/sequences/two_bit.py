@@ -19,6 +19,7 @@ from numba import njit
 
 from genoviz.errors import FileFormatError
 from genoviz.io.sequences.fasta import join_stretches, name_sequences
+from genoviz.io.text.line_errors import show
 from genoviz.model.sequences.sequences import Sequences, cut_stretches
 
 MAGIC = 0x1A412743
@@ -111,7 +112,11 @@ class _Source:
             name = self.content[at + 1 : at + 1 + n_letters].tobytes()
             at += 1 + n_letters
             place = int(self.numbers(at, 1, what, size=size)[0])
-            entries.append((name.decode("utf-8", "replace"), place))
+            try:
+                entries.append((name.decode(), place))
+            except UnicodeDecodeError as error:
+                found = f"{what} has the name {show(name)}, needs a name in UTF-8"
+                raise FileFormatError(self.path, found) from error
             at += size
         return entries
 

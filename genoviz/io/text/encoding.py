@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
@@ -9,9 +12,11 @@ import numpy as np
 
 from genoviz.errors import FileFormatError
 from genoviz.io.files.content import is_utf16, refuse_zeros
-from genoviz.io.text.text_file import is_gzip, read_start
+from genoviz.io.text.text_file import is_gzip, read_bytes, read_start
 
 _N_BYTES = 4096
+_ASCII_END, _HIGH_BITS, _CONTINUES = 128, 0xC0, 0x80
+_COMMENT = re.compile(rb"#[^\n]*")
 
 
 def check_text(path: str | PathLike[str]) -> None:
@@ -37,6 +42,21 @@ def check_text(path: str | PathLike[str]) -> None:
         )
 
 
+def read_utf8(path: str | PathLike[str], *, comments: bool = False) -> str:
+    """Return a text, plain or gzipped; without ``comments`` of # to the end of a line, if so asked.
+
+    Raises
+    ------
+    FileFormatError
+        If it cannot be read, is empty, or is not text in UTF-8; a comment may be.
+    """
+    check_text(path)
+    text = read_bytes(path).tobytes()
+    text = _COMMENT.sub(b"", text) if comments else text
+    check_utf8(Path(path), text)
+    return text.decode()
+
+
 def check_utf8(path: Path, text: bytes, n_before: int = 0) -> None:
     """Reject text that is not UTF-8, in which different names could become the same.
 
@@ -47,13 +67,57 @@ def check_utf8(path: Path, text: bytes, n_before: int = 0) -> None:
     """
     if text.isascii():
         return
-    for number, line in enumerate(text.split(b"\n"), start=n_before + 1):
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        line = n_before + 1 + text.count(b"\n", 0, error.start)
+        raise FileFormatError(path, explain_utf8(error), line=line) from error
+
+
+def check_lines(path: Path, text: np.ndarray, numbers: Iterable[int]) -> None:
+    """Reject the first of some lines of a text, uint8, that is not UTF-8; numbers are from 1 on."""
+    lines = text.tobytes().split(b"\n")
+    for number in numbers:
+        check_utf8(path, lines[number - 1], number - 1)
+
+
+def is_ascii(data: np.ndarray) -> bool:
+    """Return whether bytes are all ASCII, which is a fast way to know that they are UTF-8."""
+    return data.max(initial=0) < _ASCII_END
+
+
+def find_not_utf8(data: np.ndarray, offsets: np.ndarray) -> int:
+    """Return the first of many strings that is not UTF-8, or -1.
+
+    Parameters
+    ----------
+    data
+        uint8, shape (n_bytes,): the strings, one after the other.
+    offsets
+        int64, shape (n + 1,): string ``i`` is ``data[offsets[i]:offsets[i + 1]]``.
+    """
+    if is_ascii(data):
+        return -1
+    text = data.tobytes()
+    starts = offsets[:-1][np.diff(offsets) > 0]
+    with contextlib.suppress(UnicodeDecodeError):
+        text.decode()
+        if not (data[starts] & _HIGH_BITS == _CONTINUES).any():  # no letter is in two strings
+            return -1
+    others = np.flatnonzero(data >= _ASCII_END)
+    for row in np.unique(np.searchsorted(offsets, others, "right") - 1).tolist():
         try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            letters = line[error.start : error.end].decode("cp1252", "replace")
-            found = f"has a letter that is not UTF-8 (perhaps {letters}), needs UTF-8"
-            raise FileFormatError(path, f"{found}: save it as CSV in UTF-8", line=number) from error
+            text[offsets[row] : offsets[row + 1]].decode()
+        except UnicodeDecodeError:
+            return row
+    return -1
+
+
+def explain_utf8(error: UnicodeDecodeError) -> str:
+    """Return what is wrong with text that is not UTF-8."""
+    letters = error.object[error.start : error.end].decode("cp1252", "replace")
+    found = f"has a letter that is not UTF-8 (perhaps {letters})"
+    return f"{found}, needs UTF-8: save it as text in UTF-8"
 
 
 def check_whole_text(path: Path, start: bytes) -> None:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 from numba import njit
 
 from genoviz.errors import FileFormatError
+from genoviz.io.text.encoding import explain_utf8
 
 MAX_FIXED_BYTES = 1 << 30
 """Columns that need more than this as fixed-width text get texts of variable length."""
@@ -102,12 +104,15 @@ class SpacedLines:
         return tuple(ranks), np.repeat(of_run, np.diff(first_rows, append=len(self)))
 
     def field(self, row: int, column: int) -> str:
-        """Return one field."""
+        """Return one field; raises `FileFormatError` if it is not UTF-8."""
         start = self.starts[row, column]
         content = self.data[start : start + self.lengths[row, column]].tobytes()
-        return content.decode("utf-8", "replace")
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            self.refuse(row, explain_utf8(error))
 
-    def refuse(self, row: int, found: str) -> None:
+    def refuse(self, row: int, found: str) -> NoReturn:
         """Raise the error for a wrong row."""
         n_here = np.count_nonzero(self.data[: self.starts[row, 0]] == _NEWLINE)
         raise FileFormatError(self.path, found, line=self.n_before + int(n_here) + 1)

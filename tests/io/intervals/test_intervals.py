@@ -223,7 +223,7 @@ def test_a_block_may_end_with_its_row_and_no_base_later(folder):
         ("a.gff", "c\tx\tgene\t9\t8\t.\t+\t.\tID=a\n", "starts at 9 and ends at 8"),
         ("a.gff", "c\tx\tgene\t1\t0\t.\t+\t.\tID=a\n", "starts at 1 and ends at 0"),
         ("a.gff", "c x gene 1 9\n", "line 1: has 1 column, GFF needs 8, set apart by tabs"),
-        ("a.bed", b"c\t1\t2\n\xff\t1\t2\n", "contig name .* is not UTF-8 text"),
+        ("a.bed", b"c\t1\t2\n\xff\t1\t2\n", "line 2: has a letter that is not UTF-8 "),
         ("a.bed.gz", gzip.compress(b"c\t1\t2\nc\t2\t1\n", mtime=0), "line 2: starts at 2"),
         ("a.bam", "c\t1\t2\n", "is not BAM, as its name says"),
     ],

@@ -150,7 +150,10 @@ def add_reference_paths(graph: PangenomeGraph) -> PangenomeGraph:
     is_first = np.ones(len(nodes), bool)
     is_first[1:] = (np.diff(ranks) != 0) | (starts[1:] != (starts + graph.node_lengths[nodes])[:-1])
     firsts = np.flatnonzero(is_first)
-    names = tuple(known[rank].decode("utf-8", "replace") for rank in ranks[firsts].tolist())
+    # Different names stay so, even if they are not UTF-8.
+    names = tuple(
+        known[rank].decode("utf-8", "backslashreplace") for rank in ranks[firsts].tolist()
+    )
     sizes = np.diff(np.append(firsts, len(nodes)))
     return _with_paths(graph, names, (nodes << 1).astype(np.uint32), sizes)
 
