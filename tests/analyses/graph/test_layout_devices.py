@@ -8,6 +8,7 @@ import pytest
 from genoviz.analyses.graph.layout import path_records
 from genoviz.analyses.graph.layout.multilevel import (
     QUALITIES,
+    MultilevelRun,
     iter_multilevel_layout,
     multilevel_layout,
 )
@@ -111,6 +112,45 @@ def test_each_sweep_goes_once_over_each_strip(backend, devices, graph, slice_sec
     # Five rounds of the coarsest view, one of those between, two of the finest; one call compiles.
     assert len(found) == 5 * 5 + (n_levels - 2) * 3 + 2 * 2 + 1
     assert all(sorted(strips) == list(range(-(-n // 512))) for (n, _), strips in found.items())
+
+
+def test_devices_begin_a_view_with_the_same_points_where_one_would_place_them(
+    backend, devices, graph, monkeypatch
+):
+    order, place, levels = MultilevelRun._order_strips, MultilevelRun._place, []
+
+    def place_and_compare(run, number):
+        alone = run.points.copy()
+        is_current = run._are_copies_current
+        place(run, number)
+        if is_current and backend == "cpu":  # on a GPU, any of a point's paths may place it
+            options = (
+                run.options.design.noise,
+                np.uint64(run.seed),
+                0,
+                len(run.levels[number].records),
+                1,
+            )
+            view = run.levels[number]
+            is_placed = np.zeros(len(alone), np.int8)
+            run.views.place(
+                alone, is_placed, view.paths, run.point_levels, number, view.has_ends, *options
+            )
+            np.testing.assert_allclose(run.points, alone, rtol=1e-6, atol=1e-3)
+
+    def order_and_compare(run, number):
+        order(run, number)
+        first, *others = map(to_host, run._copies)
+        is_of_view = to_host(run.point_levels) >= number
+        for other in others:
+            np.testing.assert_array_equal(other[is_of_view], first[is_of_view])
+            levels.append(number)
+
+    monkeypatch.setattr(load_kernel("path_sweep", backend), "POINTS_TO_SHARE", 8)
+    monkeypatch.setattr(MultilevelRun, "_order_strips", order_and_compare)
+    monkeypatch.setattr(MultilevelRun, "_place", place_and_compare)
+    multilevel_layout(graph, devices=devices, n_rounds=2, backend=backend)
+    assert len(set(levels)) > 2
 
 
 def test_a_point_comes_to_lie_where_the_one_that_moved_it_farthest_has_it(backend):

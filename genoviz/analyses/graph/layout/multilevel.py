@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,9 @@ ESTIMATE_PER_STEP, MAX_ESTIMATE = 20, 10**7
 """Terms of the stress that is compared between passes, for each step and at most."""
 MIN_FALL, MIN_TORN = 0.01, 10
 """Passes go on while the stress falls by this share, or the torn joints by more than these few."""
+
+Links = tuple[Any, ...]
+"""``links`` and ``shares`` of `genoviz.kernels.path_views`, then ``followers`` of each view."""
 
 
 @dataclass(frozen=True)
@@ -271,10 +274,12 @@ class MultilevelRun(LayoutRun):
         self.levels: list[PathLevel] = []
         self._pairs: dict[tuple[int, int], int] = {}
         self._slice = FIRST_SLICE_RECORDS
-        self._links: tuple[Any, Any, list[Any]] | None = None
+        self._links: Links | None = None
+        self._linked: list[int] = []
+        self._copies: list[Any] = []
+        self._are_copies_current = False
         self._sampling_seconds = 0.0
         self._plans: list[SweepPlan] = []
-        self._shares_of_levels: list[Any] = []
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
         """Run all rounds and yield snapshots."""
@@ -342,6 +347,9 @@ class MultilevelRun(LayoutRun):
         self.n_updates_total = sum(
             self._n_pairs(found.level, jump) for found in self.rounds for jump in found.jumps
         )
+        if len(self.devices) > 1:
+            self._wait_for_levels = self.devices.begin_copies([self.point_levels])
+            self._begin_links()
         self.seconds += time.perf_counter() - began
 
     def _plan_sweeps(self, number: int) -> SweepPlan:
@@ -484,19 +492,19 @@ class MultilevelRun(LayoutRun):
         plan, level = self._plans[number], self.levels[number]
         team = plan.team
         n_parts = max(plan.n_even // (len(team) * self.kernel.POINTS_AT_ONCE), 1)
-        wait_for_points = team.begin_copies([self.points])
+        if not self._are_copies_current:
+            wait_for_points = team.begin_copies([self.points])
         strips = order_strips(level.records, self.points, len(team) * n_parts, self.backend)
         self._strips = team.copy(strips)
-        self._copies = [points for (points,) in wait_for_points()]
+        if not self._are_copies_current:
+            self._copies = [points for (points,) in wait_for_points()]
+        self._are_copies_current = len(team) > 1
         self._paths = plan.wait_for_copies()
         if len(team) > 1:
-            edges = team.split(len(self.points))
-            self._before = team.run(lambda k: self._copies[k][edges[k] : edges[k + 1]].copy())
-            if not self._shares_of_levels:
-                levels = team.copy(self.point_levels)
-                self._shares_of_levels = [
-                    levels[k][edges[k] : edges[k + 1]] for k in range(len(team))
-                ]
+            shares = [slice(*ends) for ends in pairwise(team.split(len(self.points)))]
+            self._before = team.run(lambda k: self._copies[k][shares[k]].copy())
+            levels = self._wait_for_levels()
+            self._levels = [levels[k][0][shares[k]] for k in range(len(team))]
         self.seconds += time.perf_counter() - began
 
     def _sweep(
@@ -538,10 +546,9 @@ class MultilevelRun(LayoutRun):
 
         team.run(sweep)
         if len(team) > 1:
-            levels = self._shares_of_levels
             team.combine(
                 self._copies,
-                lambda k, parts: self.kernel.merge(parts, self._before[k], levels[k], number),
+                lambda k, parts: self.kernel.merge(parts, self._before[k], self._levels[k], number),
             )
 
     def _place(self, number: int) -> None:
@@ -549,26 +556,44 @@ class MultilevelRun(LayoutRun):
         if not self.options.design.places_points:
             return
         began = time.perf_counter()
-        is_placed = self.xp.zeros(len(self.points), np.int8)
-        for part in self._parts(number):
-            self.views.place(self.points, is_placed, *part)
+        if self._are_copies_current and number in self._linked:
+            of_devices, n_workers = self._wait_for_links(), self._plans[number].n_workers
+
+            def follow(device: int) -> None:
+                links, shares, *followers = of_devices[device]
+                moved = followers[self._linked.index(number)]
+                points = self._copies[device]
+                self.views.follow(points, moved, links, shares, 0, len(moved), n_workers)
+
+            self.devices.run(follow)
+        else:
+            self._are_copies_current = False
+            is_placed = self.xp.zeros(len(self.points), np.int8)
+            for part in self._parts(number):
+                self.views.place(self.points, is_placed, *part)
         self.seconds += time.perf_counter() - began
 
-    def _parts(self, number: int) -> Iterator[tuple]:
+    def _parts(
+        self,
+        number: int,
+        paths: tuple[Any, ...] | None = None,
+        point_levels: Any = None,
+        n_workers: int | None = None,
+    ) -> Iterator[tuple]:
         """Yield the arguments of `place` and `link` for the records of a level, in parts."""
         level = self.levels[number]
         n_records, at_once = len(level.records), self.kernel.RECORDS_AT_ONCE
         for first in range(0, n_records, at_once):
             yield (
-                level.paths,
-                self.point_levels,
+                paths or level.paths,
+                self.point_levels if point_levels is None else point_levels,
                 number,
                 level.has_ends,
                 self.options.design.noise,
                 np.uint64(self.seed),
                 first,
                 min(first + at_once, n_records),
-                self._plans[number].n_workers,
+                n_workers or self._plans[number].n_workers,
             )
 
     def _place_below(self, number: int) -> None:
@@ -580,30 +605,57 @@ class MultilevelRun(LayoutRun):
             self._links = None
             return
         if self._links is None:
-            self._links = self._find_links()
-        links, shares, followers = self._links
+            numbers = range(len(self.levels) - 1)
+            self._links = self._find_links({level: {} for level in numbers}, self.point_levels)
+        links, shares, *followers = self._links
         n_workers = self._plans[0].n_workers
         for level in range(number - 1, -1, -1):
             moved = followers[level]
             self.views.follow(self.points, moved, links, shares, 0, len(moved), n_workers)
 
-    def _find_links(self) -> tuple[Any, Any, list[Any]]:
-        """Return the neighbours between which `link` interpolates each point, by level.
+    def _begin_links(self) -> None:
+        """Start to find, on the second device, where points of views are placed, for all devices.
 
-        Computed once, instead of walking along the paths for each snapshot.
+        It depends on no position, so it is done while the first device sweeps coarse views. Each
+        device then places the points in its own copy. Otherwise all devices would wait until the
+        first one has gone along the finest view, and then for a copy of all points.
+        """
+        are_shared = [len(plan.team) > 1 for plan in self._plans]
+        self._linked = [n for n, pair in enumerate(pairwise(are_shared)) if all(pair)]
+        if not self._linked or not self.options.design.places_points:
+            self._linked = []
+            return
+
+        def make() -> Links:
+            # One worker on a CPU: workers that meet at a point would write half of a link each.
+            views = {
+                n: {"paths": self._plans[n].wait_for_copies()[1], "n_workers": 1}
+                for n in self._linked
+            }
+            (point_levels,) = self._wait_for_levels()[1]
+            return self._find_links(views, point_levels)
+
+        self._wait_for_links = self.devices.begin(1, make)
+
+    def _find_links(self, views: dict[int, dict[str, Any]], point_levels: Any) -> Links:
+        """Return the neighbours between which `place` interpolates points, and these of each view.
+
+        Parameters
+        ----------
+        views
+            By number of the level, arguments of `_parts`.
+        point_levels
+            In the memory of the views.
         """
         n_points, xp = len(self.points), self.xp
         links, shares = xp.empty((n_points, 2), np.int32), xp.empty((n_points, 3), np.float32)
         is_linked = xp.zeros(n_points, np.int8)
-        for number in range(len(self.levels) - 1):
-            for part in self._parts(number):
+        for number, options in views.items():
+            for part in self._parts(number, point_levels=point_levels, **options):
                 self.views.link(links, shares, is_linked, *part)
-        at_levels = self.point_levels * is_linked.astype(bool) - (is_linked == 0)
-        followers = [
-            xp.flatnonzero(at_levels == number).astype(np.int32)
-            for number in range(len(self.levels) - 1)
-        ]
-        return links, shares, followers
+        at_levels = point_levels * is_linked.astype(bool) - (is_linked == 0)
+        followers = [xp.flatnonzero(at_levels == number).astype(np.int32) for number in views]
+        return links, shares, *followers
 
 
 def _together(rounds: Sequence[Round], slice_seconds: float | None) -> list[list[Round]]:

@@ -142,7 +142,7 @@ class Devices:
         self.xp, self._backend = array_module(backend), backend
         is_parallel = len(self) > 1 and self.xp is not np
         self._pool = ThreadPoolExecutor(len(self)) if is_parallel else None
-        self._copiers = ThreadPoolExecutor(len(self) - 1) if is_parallel else None
+        self._background = ThreadPoolExecutor(len(self)) if is_parallel else None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -191,21 +191,38 @@ class Devices:
 
         It returns the copies of each device. The arrays must not change before that.
         """
-        if self._copiers is None:
-            others = [tuple(array.copy() for array in arrays) for _ in self._numbers[1:]]
-            return lambda: [tuple(arrays), *others]
-        self.xp.cuda.get_current_stream().synchronize()  # the arrays must be complete
-        return self._copiers.submit(self._copy_along, tuple(arrays)).result
+        return self.begin(0, lambda: arrays)
 
-    def _copy_along(self, arrays: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        """Return the arrays, and their copies on the other devices."""
-        others, copies = self._numbers[1:], [arrays]
-        for number in others:
-            with self.xp.cuda.Device(number):
+    def begin(
+        self, k: int, make: Callable[[], Sequence[Any]]
+    ) -> Callable[[], list[tuple[Any, ...]]]:
+        """Start to make arrays in the background, with device k current, and to copy them.
+
+        Returns a function that waits, and returns the arrays of each device.
+        """
+        if self._background is None:
+            arrays = tuple(make())
+            others = {j: tuple(map(self.xp.copy, arrays)) for j in range(len(self)) if j != k}
+            return lambda: [others.get(j, arrays) for j in range(len(self))]
+        self.xp.cuda.get_current_stream().synchronize()  # what is made from must be complete
+
+        def make_and_copy() -> list[tuple[Any, ...]]:
+            with self.xp.cuda.Device(self._numbers[k]):
+                arrays = tuple(make())
+                self.xp.cuda.get_current_stream().synchronize()
+            return self._copy_along(k, arrays)
+
+        return self._background.submit(make_and_copy).result
+
+    def _copy_along(self, k: int, arrays: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Return the arrays, which are on device k, and their copies on the other devices."""
+        others, copies = [j for j in range(len(self)) if j != k], {k: arrays}
+        for j in others:
+            with self.xp.cuda.Device(self._numbers[j]):
                 # On the stream of the later users: CuPy's pool ties memory to it.
-                copies.append(tuple(map(self.xp.empty_like, arrays)))
-        copy_along(copies, others)
-        return copies
+                copies[j] = tuple(map(self.xp.empty_like, arrays))
+        copy_along([copies[j] for j in (k, *others)], [self._numbers[j] for j in others])
+        return [copies[j] for j in range(len(self))]
 
     def combine(self, copies: Sequence[Any], combine: Callable[[int, list[Any]], None]) -> None:
         """Merge copies of which each device may have changed any item.
