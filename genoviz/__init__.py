@@ -89,7 +89,7 @@ _MODULES = {
     "genoviz.analyses.genotypes.variances.estimate": (
         "iter_reml", "iter_reml_of_relationships", "reml", "reml_of_relationships",
     ),
-    "genoviz.analyses.genotypes.variances.reml": ("VarianceSnapshot",),
+    "genoviz.analyses.genotypes.variances.variance_results": ("VarianceSnapshot",),
     "genoviz.io.genotypes.relationship_files": ("read_relationships",),
     "genoviz.analyses.genotypes.relatives": ("RelatedPairs", "relatives"),
     "genoviz.analyses.simulation.genotypes": (

@@ -374,6 +374,27 @@ def test_reml_of_genotypes_and_of_their_relationships(run, made):
     assert "not converged; raise --max-iterations" in err
 
 
+def test_reml_says_what_is_at_a_bound(run, made):
+    noise = np.random.default_rng(3).normal(size=(made.n_samples, 2))
+    rows = zip(made.samples.ids.tolist(), *noise.T.tolist(), strict=True)
+    Path("noise.csv").write_text("IID,a,b\n" + "".join(f"{i},{a},{b}\n" for i, a, b in rows))
+    options = "reml", "made.bed", "--pheno", "noise.csv", "--trait", "a"
+    code, out, err = run(*options)
+    (genetic, residual) = rows_of(out)
+    assert (code, genetic["AT_BOUND"], residual["AT_BOUND"]) == (0, "yes", "no")
+    assert (genetic["VARIANCE_SE"], genetic["SHARE_SE"]) == ("NA", "NA")
+    assert float(residual["VARIANCE_SE"]) > 0
+    assert "h2 0.0000 (standard error not known)" in err
+    assert "genotypes at the bound of 0" in err
+    _, out, err = run(*options, "--with", "b")
+    assert "at the bound of what covariances can be" in err
+    for row in rows_of(out):
+        assert (row["AT_BOUND"] == "yes") == (row["COVARIANCE_SE"] == "NA")
+    code, _, err = run("blup", *options[1:], "--h2", "estimate")
+    assert code == 1
+    assert "is estimated as 0.0000 (standard error not known), from which nothing can" in err
+
+
 def test_reml_has_a_variance_for_each_set_or_file(run, made):
     options = "--pheno made.pheno.tsv --trait trait --traces random --probes 5 --seed 3".split()
     ids = made.variants.ids.tolist()

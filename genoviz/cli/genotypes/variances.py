@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from genoviz.analyses.genotypes.variances.correlation_results import CorrelationSnapshot
-    from genoviz.analyses.genotypes.variances.reml import VarianceSnapshot
+    from genoviz.analyses.genotypes.variances.variance_results import VarianceSnapshot
     from genoviz.model.genotypes.genotypes import Genotypes, SampleTable
 
 GRM_ENDING = ".grm.bin"
@@ -110,8 +110,9 @@ def reml(
 
     SHARE is the fraction of the phenotypic variance. The shares of all genetic components add up to
     the heritability; with permanent effects, to the repeatability. Standard errors are from the
-    average information matrix. Haseman-Elston estimates are printed to standard error. If the
-    variances do not converge, CONVERGED is no, and the exit status is 3.
+    average information matrix; that of an estimate at its bound (AT_BOUND) is not known (NA).
+    Haseman-Elston estimates are printed to standard error. If the variances do not converge,
+    CONVERGED is no, and the exit status is 3.
 
     --with estimates genetic and residual covariances and correlations of traits: one row per pair
     of traits. SHARE is the heritability of a trait.
@@ -270,6 +271,7 @@ def _write(last: VarianceSnapshot, output: Path | None) -> None:
         "SHARE": np.append(last.shares, 1 - last.shares.sum()),
         "SHARE_SE": np.append(last.share_errors, error),
         "CONVERGED": np.full(len(last.variances), "yes" if last.is_converged else "no"),
+        "AT_BOUND": np.where(last.is_bounded, "yes", "no"),
     }
     write_table(columns, output)
 
@@ -301,6 +303,7 @@ def _write_together(last: CorrelationSnapshot, names: list[str], output: Path | 
             "SHARE": np.where(is_own, shares[t], np.nan),
             "SHARE_SE": np.where(is_own, last.heritability_errors[t], np.nan),
             "CONVERGED": np.full(len(t), "yes" if last.is_converged else "no"),
+            "AT_BOUND": np.where(np.isnan(error), "yes", "no"),
         }
         columns = {
             name: np.append(columns[name], values) if columns else values

@@ -224,7 +224,7 @@ def test_variances_that_cannot_be_told_apart_are_refused(is_whole):
 
 def test_traits_of_different_samples_need_relatives_among_them():
     is_first = np.arange(N)[:, None] % 2 == [0, 1]
-    values = np.where(is_first, simulate(1)[0], np.nan)
+    values = np.where(is_first, simulate(3)[0], np.nan)
     found = correlate_of_relationships(KINSHIP, values)
     assert found.correlation_errors[0, 1] > 0
     assert found.residual[0, 1] == 0
@@ -276,3 +276,27 @@ def test_stored_relationships_are_those_of_the_genotypes(tmp_path):
     one = correlate_of_relationships(stored.values, values, covariates=age, tolerance=1e-8)
     other = correlate(GENOTYPES, values, covariates=age, tolerance=1e-8, backend="cpu")
     assert one.genetic == pytest.approx(other.genetic, rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "m"), [(60, 5), (60, 20)])
+def test_estimates_at_a_bound_have_no_standard_error(n, m):
+    rng = np.random.default_rng(n + m)
+    columns = rng.normal(size=(n, m))
+    columns -= columns.mean(0)
+    relationships = columns @ columns.T / m
+    # Fewer variants than samples explain both traits entirely.
+    found = correlate_of_relationships(relationships, columns @ rng.normal(size=(m, 2)))
+    assert found.is_bounded
+    assert found.heritabilities.min() > 0.98
+    assert np.isnan(found.heritability_errors).all()
+    assert np.isnan(found.residual_errors).all()
+    assert np.isnan(found.residual_correlation_errors[0, 1])
+    assert (found.genetic_errors > 0).all()
+    assert found.sentence.count("(standard error not known)") == 2
+    # A genetic correlation of 1.
+    values, age = simulate(1)
+    found = correlate(GENOTYPES, values, covariates=age, backend="cpu")
+    assert found.correlations[0, 1] == pytest.approx(1, abs=1e-3)
+    assert np.isnan([found.correlation_errors[0, 1], found.genetic_errors[0, 1]]).all()
+    assert (found.heritability_errors > 0).all()
+    assert "rg 1.0000 (standard error not known), h2 0." in found.sentence

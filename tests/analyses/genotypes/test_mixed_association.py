@@ -103,6 +103,20 @@ def test_variances_are_those_of_each_left_out_chromosome():
     assert f"is {low:.4f} to {high:.4f} (SE " in found.notes[-1]
 
 
+def test_errors_of_heritabilities_at_a_bound_are_not_known():
+    noise = np.random.default_rng(8).normal(size=len(PHENOTYPE))
+    found = mixed_associate(GENOTYPES, noise, backend="cpu")
+    at_bound = found.heritabilities < 1e-5
+    assert at_bound.any()
+    np.testing.assert_array_equal(np.isnan(found.heritability_errors), at_bound)
+    for errors, words in (
+        ([0.1, 0.2], "(SE 0.1000 to 0.2000)"),
+        ([0.1, np.nan], "(SE 0.1000, not known for 1 chromosome at a bound)"),
+        ([np.nan, np.nan], "(SE not known, at a bound)"),
+    ):
+        assert words in mixed.describe_model(np.array([0.3, 0]), np.array(errors), np.nan, 0)
+
+
 @pytest.mark.parametrize("tests", ["exact", "calibrated"])
 def test_steps_have_the_chromosomes_that_are_tested(tests):
     options = {"covariates": AGE[:, None], "tests": tests, "refine_below": 0.05, "backend": "cpu"}

@@ -267,7 +267,67 @@ def test_a_trait_without_heritability_stays_at_the_bound():
     assert all(each.is_converged for each in found)
     at_bound = [each for each in found if each.heritability < 1e-5]
     assert at_bound
-    assert all(each.heritability_error > 0.01 for each in at_bound)
+    for each in at_bound:
+        assert each.is_bounded.tolist() == [True, False]
+        assert np.isnan(
+            [each.heritability_error, each.share_errors[0], each.standard_errors[0]]
+        ).all()
+        # As the variance of independent values.
+        error = each.variances[1] * np.sqrt(2 / (each.n_samples - 1))
+        assert each.standard_errors[1] == pytest.approx(error, rel=0.01)
+        assert "h2 0.0000 (standard error not known), by" in each.sentence
+        assert each.sentence.endswith("iterations, genotypes at the bound of 0")
+
+
+def relationships_of(n, m, rng):
+    columns = rng.normal(size=(n, m))
+    columns -= columns.mean(0)
+    return columns, columns @ columns.T / m
+
+
+@pytest.mark.parametrize("traces", ["exact", "random"])
+@pytest.mark.parametrize(("n", "m"), [(60, 5), (200, 20)])
+def test_a_trait_that_few_variants_explain_is_at_the_bound(n, m, traces):
+    rng = np.random.default_rng(n)
+    columns, relationships = relationships_of(n, m, rng)
+    effects = rng.normal(size=m)
+    found = reml_of_relationships({"a": relationships}, columns @ effects, traces=traces)
+    assert (found.is_converged, found.is_bounded.tolist()) == (True, [False, True])
+    assert found.heritability == pytest.approx(1, abs=1e-5)
+    assert np.isnan(
+        [found.heritability_error, found.share_errors[0], found.standard_errors[1]]
+    ).all()
+    # The effects are known, m draws from a normal distribution.
+    rel = 0.01 if traces == "exact" else 0.15
+    assert found.variances[0] == pytest.approx(m * (effects**2).mean(), rel=rel)
+    assert found.standard_errors[0] == pytest.approx(found.variances[0] * np.sqrt(2 / m), rel=rel)
+    assert "h2 1.0000 (standard error not known)" in found.sentence
+    assert found.sentence.endswith("iterations, residual at the bound of 0")
+
+
+def test_a_trait_without_any_trace_of_the_variants_goes_to_the_bound():
+    """There is no information on the variance then, and the start was taken for the estimate."""
+    rng = np.random.default_rng(1)
+    columns, relationships = relationships_of(60, 20, rng)
+    y = rng.normal(size=60)
+    y -= columns @ np.linalg.lstsq(columns, y)[0]
+    found = reml_of_relationships({"a": relationships}, y)
+    assert (found.is_converged, found.is_bounded.tolist()) == (True, [True, False])
+
+
+def test_errors_of_other_components_are_given_the_one_at_its_bound():
+    rng = np.random.default_rng(4)
+    columns, first = relationships_of(100, 300, rng)
+    second = relationships_of(100, 300, rng)[1]
+    y = columns @ rng.normal(size=300) / 15 + rng.normal(size=100)
+    found = reml_of_relationships({"a": first, "b": second}, y, tolerance=1e-9)
+    assert found.is_bounded.tolist() == [False, True, False]
+    alone = reml_of_relationships({"a": first}, y, tolerance=1e-9)
+    rtol = 1e-3
+    np.testing.assert_allclose(found.variances[::2], alone.variances, rtol=rtol)
+    np.testing.assert_allclose(found.standard_errors[::2], alone.standard_errors, rtol=rtol)
+    assert found.heritability_error == pytest.approx(alone.heritability_error, rel=rtol)
+    assert np.isnan([found.standard_errors[1], found.share_errors[1]]).all()
 
 
 @pytest.mark.parametrize(

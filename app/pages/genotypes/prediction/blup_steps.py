@@ -233,14 +233,16 @@ def iter_heritability(
         If the estimate does not allow predictions.
     """
     from genoviz.analyses.genotypes.variances.estimate import iter_reml
+    from genoviz.analyses.genotypes.variances.variance_results import with_error
 
     yield Preparation("Estimating the heritability")
     for found in iter_reml(genotypes, design.phenotype, covariates=design.covariates):
         yield Preparation(f"Estimating the heritability: {found.sentence}")
     if not EDGE < found.heritability < 1 - EDGE:
         raise ParameterError(
-            f"the heritability is estimated as {found.heritability:.2g} ± "
-            f"{found.heritability_error:.2g}, from which nothing can be predicted; set one"
+            "the heritability is estimated as "
+            f"{with_error(found.heritability, found.heritability_error)}, from which nothing can "
+            "be predicted; set one"
         )
     return found.heritability, f"Heritability is estimated: {found.sentence}."
 

@@ -44,7 +44,7 @@ from genoviz.analyses.genotypes.products import allele_counts
 from genoviz.analyses.genotypes.selection import select_samples
 from genoviz.analyses.genotypes.sex_chromosomes import take_autosomes
 from genoviz.backend import Backend
-from genoviz.errors import ParameterError, check_choice
+from genoviz.errors import ParameterError, check_choice, n_words
 from genoviz.generators import Progress, in_one_go
 from genoviz.model.genotypes.genotypes import MISSING_CODE, Genotypes
 
@@ -71,7 +71,8 @@ class MixedScan(AssociationScan):
         Chromosomes left out in turn; ``("",)`` if none is.
     variances, heritabilities, heritability_errors
         float64, shape (n_chromosomes, 2), (n_chromosomes,) and (n_chromosomes,): genetic and
-        residual variance in the model of each chromosome, the genetic share and its standard error.
+        residual variance in the model of each chromosome, the genetic share and its standard error,
+        NaN if it is at a bound.
     calibration
         gamma; NaN if all tests are exact.
     is_exact
@@ -326,7 +327,11 @@ def check_residual(variances: np.ndarray) -> None:
 
 def describe_model(shares: np.ndarray, errors: np.ndarray, gamma: float, n_exact: int) -> str:
     """Return a sentence on the models without variants and their tests."""
-    found, error = _range_of(shares), _range_of(errors)
+    found = _range_of(shares)
+    error = _range_of(errors[~np.isnan(errors)]) or "not known, at a bound"
+    if np.isnan(errors).any() and not np.isnan(errors).all():
+        n_unknown = int(np.isnan(errors).sum())
+        error += f", not known for {n_words(n_unknown, 'chromosome')} at a bound"
     how = "exact" if np.isnan(gamma) else f"calibrated by {gamma:.4g}"
     if n_exact and not np.isnan(gamma):
         how += f", but exact for the {n_exact:,} of lowest p"
@@ -334,5 +339,5 @@ def describe_model(shares: np.ndarray, errors: np.ndarray, gamma: float, n_exact
 
 
 def _range_of(values: np.ndarray) -> str:
-    ends = dict.fromkeys(f"{end:.4f}" for end in (values.min(), values.max()))
-    return " to ".join(ends)
+    ends = np.sort(values)[[0, -1]] if len(values) else ()
+    return " to ".join(dict.fromkeys(f"{end:.4f}" for end in ends))

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from genoviz.analyses.genotypes.variances.reml import FLOOR
+from genoviz.analyses.genotypes.variances.variance_results import with_error
 from genoviz.errors import ParameterError
 
 _HALVINGS = 6
-_AT_BOUND = 1e-4
-"""Eigenvalues of scaled covariances below this count as 0."""
+_AT_BOUND, _NEAR_BOUND, _MAX_ERROR = 1e-4, 0.05, 0.5
+"""Eigenvalues of scaled covariances below the first count as 0, and as the second says
+`_find_bounds`. No number from 0 to 1 has a larger standard deviation than the last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +30,15 @@ class CorrelationSnapshot:
     genetic, residual
         float64, shape (n_traits, n_traits): covariances; NaN while relationships are computed.
     genetic_errors, residual_errors
-        float64, same shape: their standard errors.
+        float64, same shape: their standard errors; NaN of a variance at its bound of 0, and of all
+        covariances between traits if the matrix is singular, so at the bound of what it can be.
     correlations, correlation_errors
-        float64, same shape: genetic correlations; 1 and 0 on the diagonal.
+        float64, same shape: genetic correlations; 1 and 0 on the diagonal. The errors are NaN as
+        those of covariances.
     residual_correlations, residual_correlation_errors
         float64, same shape.
     heritabilities, heritability_errors
-        float64, shape (n_traits,).
+        float64, shape (n_traits,); the error is NaN if a variance of the trait is at its bound.
     log_likelihood
         Restricted log likelihood up to a constant.
     change
@@ -77,11 +81,11 @@ class CorrelationSnapshot:
         if np.isnan(self.genetic).any():
             return "covariances are not known yet"
         found = [
-            f"rg {self.correlations[t, u]:.4f} ± {self.correlation_errors[t, u]:.4f}"
+            f"rg {with_error(self.correlations[t, u], self.correlation_errors[t, u])}"
             for t, u in zip(*np.triu_indices(len(self.genetic), 1), strict=True)
         ]
         found += [
-            f"h2 {value:.4f} ± {error:.4f}"
+            f"h2 {with_error(value, error)}"
             for value, error in zip(self.heritabilities, self.heritability_errors, strict=True)
         ]
         words = f"{', '.join(found)}; {self.iteration:,} iteration{'s' * (self.iteration != 1)}"
@@ -204,7 +208,6 @@ def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> Correla
     """Return the state as a snapshot in the units of the traits."""
     n_traits = len(scales)
     genetic, residual = state.genetic, state.residual
-    lowest = min(np.linalg.eigvalsh(matrix)[0] for matrix in (genetic, residual))
     spread = np.linalg.pinv(state.information)
     units = scales[:, None] * scales
     errors = split_pairs(np.sqrt(np.maximum(np.diag(spread), 0)), n_traits)
@@ -215,6 +218,12 @@ def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> Correla
     )
     of_traits = [_heritability(genetic, residual, places, spread, t) for t in range(n_traits)]
     heritabilities, heritability_errors = np.array(of_traits).T
+    is_singular, is_bounded = _find_bounds(genetic, residual, heritability_errors)
+    heritability_errors[is_bounded.any(axis=0)] = np.nan
+    for k, of_matrix in enumerate((of_genetic, of_residual)):
+        errors[k][np.diag(is_bounded[k])] = np.nan
+        unknown = is_singular[k] & ~np.eye(n_traits, dtype=bool)
+        errors[k][unknown] = of_matrix[1][unknown] = np.nan
     return CorrelationSnapshot(
         genetic=genetic * units,
         residual=residual * units,
@@ -227,9 +236,24 @@ def make_snapshot(state: PairState, scales: np.ndarray, **known: Any) -> Correla
         heritabilities=heritabilities,
         heritability_errors=heritability_errors,
         log_likelihood=state.log_likelihood,
-        is_bounded=bool(lowest < _AT_BOUND),
+        is_bounded=bool(is_singular.any()),
         **known,
     )
+
+
+def _find_bounds(
+    genetic: np.ndarray, residual: np.ndarray, heritability_errors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of both matrices is singular, and which variances are at their bound of 0.
+
+    Where a matrix is singular, a variance that explains next to nothing of its trait, with an error
+    that no number from 0 to 1 can have, is at its bound too: the likelihood is flat there.
+    """
+    both = np.stack([genetic, residual])
+    is_singular = np.linalg.eigvalsh(both)[:, 0] < _AT_BOUND
+    variances = np.diagonal(both, axis1=1, axis2=2)
+    is_low = (variances < _NEAR_BOUND * variances.sum(0)) & (heritability_errors > _MAX_ERROR)
+    return is_singular, (variances < _AT_BOUND) | (is_low & is_singular[:, None])
 
 
 def _correlations(

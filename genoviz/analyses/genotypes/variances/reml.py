@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from genoviz.analyses.genotypes.variances.covariances import (
     NotPositiveError,
     check_distinct,
 )
+from genoviz.analyses.genotypes.variances.variance_results import VarianceSnapshot, make_snapshot
 from genoviz.errors import ParameterError, check_minimum
 
 RESIDUAL = "residual"
@@ -29,81 +29,8 @@ FLOOR = 1e-6
 """Smallest variance of a component, as a share of the phenotypic variance."""
 _START = 0.02
 _HALVINGS = 8
-
-
-@dataclass(frozen=True, eq=False)
-class VarianceSnapshot:
-    """Variance components after some iterations.
-
-    Attributes
-    ----------
-    iteration
-        Number of iterations done; 0 is the start, the Haseman-Elston estimate.
-    names
-        Names of the components; the last is ``"residual"``.
-    variances, standard_errors
-        float64, shape (n_components + 1,): in squared units of the phenotype. NaN while
-        relationships are being computed.
-    shares, share_errors
-        float64, shape (n_components,): share of the phenotypic variance, fixed effects excluded.
-    heritability, heritability_error
-        Sum of the shares, without permanent effects if records are repeated.
-    trace_error
-        Part of the heritability's standard error due to random probes; 0 for exact traces.
-    moment_heritability, moment_error
-        Haseman-Elston regression estimate and its standard error (NaN with random probes and
-        several components).
-    log_likelihood
-        Restricted log likelihood up to a constant; NaN with random probes.
-    change
-        Largest change of a variance in the last step, relative to their sum.
-    n_samples
-        Number of samples, or records, with a phenotype and all covariates.
-    is_converged
-        Whether the change is within the tolerance.
-    seconds
-        Time since the start of the iterations.
-    notes
-        Covariates that were left out, and fewer than 50 samples, one sentence each.
-    repeatability, repeatability_error
-        Sum of all shares if records are repeated; NaN otherwise.
-    """
-
-    iteration: int
-    names: tuple[str, ...]
-    variances: np.ndarray
-    standard_errors: np.ndarray
-    shares: np.ndarray
-    share_errors: np.ndarray
-    heritability: float
-    heritability_error: float
-    trace_error: float
-    moment_heritability: float
-    moment_error: float
-    log_likelihood: float
-    change: float
-    n_samples: int
-    is_converged: bool
-    seconds: float
-    notes: tuple[str, ...] = ()
-    repeatability: float = np.nan
-    repeatability_error: float = np.nan
-
-    @property
-    def sentence(self) -> str:
-        """Summary of the result in words."""
-        if np.isnan(self.heritability):
-            return "variances are not known yet"
-        by_probes = f" (± {self.trace_error:.2g} by random traces)" if self.trace_error else ""
-        plural, what, repeated = "s" * (self.iteration != 1), "samples", ""
-        if not np.isnan(self.repeatability):
-            what = "records"
-            repeated = f"; repeatability {self.repeatability:.4f} ± {self.repeatability_error:.4f}"
-        return (
-            f"h2 {self.heritability:.4f} ± {self.heritability_error:.4f}{by_probes}, by moments "
-            f"{self.moment_heritability:.4f}{repeated}; {self.n_samples:,} {what}, "
-            f"{self.iteration:,} iteration{plural}{'' if self.is_converged else ', not converged'}"
-        )
+_AT_FLOOR = 1e-6
+_FLAT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +51,12 @@ class _State:
         The step of the others is the best one given these, as a step that is cut off afterwards may
         lower the likelihood however short it is.
         """
-        is_free = (self.variances > floor) | (self.gradient > 0)
         step = np.zeros_like(self.variances)
+        # Without information on a variance, nothing tells how far to go down: to the floor.
+        slope = self.gradient * self.variances
+        is_flat = np.diag(self.information) * self.variances**2 < -_FLAT * slope
+        step[is_flat] = floor - self.variances[is_flat]
+        is_free = ((self.variances > floor) | (self.gradient > 0)) & ~is_flat
         while is_free.any():
             rows = self.information[is_free]
             slope = self.gradient[is_free] - rows[:, ~is_free] @ step[~is_free]
@@ -140,10 +71,6 @@ class _State:
     def slow_step(self, degrees: int, floor: float) -> np.ndarray:
         """Return the next variances of the EM algorithm, which never lower the likelihood."""
         return np.maximum(self.variances + 2 * self.variances**2 * self.gradient / degrees, floor)
-
-    def covariance(self) -> np.ndarray:
-        """Return the covariance matrix of the variance estimates."""
-        return np.linalg.pinv(self.information)
 
 
 def iter_reml_of(
@@ -200,10 +127,14 @@ def iter_reml_of(
     state = _state(covariance, np.maximum(moments, _START * total), y, images)
     change, iteration, is_converged = np.inf, 0, False
     while True:
-        yield _snapshot(
-            state,
+        yield make_snapshot(
+            state.variances,
             (*names, RESIDUAL),
+            state.variances > floor * (1 + _AT_FLOOR),
+            state.information,
+            state.noise,
             n_heritable,
+            log_likelihood=state.log_likelihood,
             iteration=iteration,
             moment_heritability=float(moments[:n_heritable].sum() / moments.sum()),
             moment_error=moment_error,
@@ -273,34 +204,6 @@ def _state(
         log_likelihood=-(solver.log_determinant + quadratic) / 2,
         is_solved=solver.is_solved,
         solutions=(solved, of_ways),
-    )
-
-
-def _snapshot(
-    state: _State, names: tuple[str, ...], n_heritable: int, **known: Any
-) -> VarianceSnapshot:
-    """Return the state as a snapshot."""
-    variances, spread = state.variances, state.covariance()
-    total = variances.sum()
-    shares = variances[:-1] / total
-    # Derivatives of each share, and of their sum, with respect to each variance.
-    slopes = (np.eye(len(variances))[:-1] - shares[:, None]) / total
-    of_heritable, of_all = slopes[:n_heritable].sum(0), slopes.sum(0)
-    noise = of_heritable @ spread @ state.noise @ spread @ of_heritable
-    if n_heritable < len(shares):
-        known["repeatability"] = float(shares.sum())
-        known["repeatability_error"] = float(np.sqrt(max(of_all @ spread @ of_all, 0)))
-    return VarianceSnapshot(
-        names=names,
-        variances=variances,
-        standard_errors=np.sqrt(np.maximum(np.diag(spread), 0)),
-        shares=shares,
-        share_errors=np.sqrt(np.maximum(((slopes @ spread) * slopes).sum(1), 0)),
-        heritability=float(shares[:n_heritable].sum()),
-        heritability_error=float(np.sqrt(max(of_heritable @ spread @ of_heritable, 0))),
-        trace_error=float(np.sqrt(max(noise, 0))),
-        log_likelihood=state.log_likelihood,
-        **known,
     )
 
 
