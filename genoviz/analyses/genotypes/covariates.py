@@ -11,6 +11,8 @@ from genoviz.model.genotypes.traits import category_levels, check_size
 
 COLLINEAR = 1e-8
 """Relative length below which the residual of a column is rounding error."""
+_CONSTANT = 1e-13
+"""Relative length below which the deviations of a column from its mean are rounding errors."""
 _MAX_NAMED = 4
 FEW_SAMPLES = 50
 """With fewer, even a correlation of 0.28 has p > 0.05, so estimates tell next to nothing."""
@@ -106,19 +108,59 @@ def independent_columns(columns: np.ndarray) -> tuple[list[int], np.ndarray]:
     >>> independent_columns(np.column_stack([age, np.ones(4), 5 - age, age**2]))[0]
     [0, 3]
     """
-    centred = columns - columns.mean(0)
+    centred = deviations(columns)
     lengths = np.linalg.norm(centred, axis=0)
-    kept = np.flatnonzero(lengths > COLLINEAR * np.linalg.norm(columns, axis=0)).tolist()
+    sizes = np.linalg.norm(columns, axis=0)
+    kept = np.flatnonzero(lengths > _CONSTANT * sizes).tolist()
     ones = np.ones((len(columns), 1))
     while True:
         basis, triangle = np.linalg.qr(np.hstack([ones, centred[:, kept] / lengths[kept]]))
         left_over = np.zeros(1 + len(kept))
         diagonal = np.abs(np.diagonal(triangle))
         left_over[: len(diagonal)] = diagonal
-        dependent = np.flatnonzero(left_over[1:] <= COLLINEAR)
+        rounding = 4 * np.finfo(float).eps * sizes[kept] / lengths[kept]
+        dependent = np.flatnonzero(left_over[1:] <= np.maximum(COLLINEAR, rounding))
         if not len(dependent):
             return kept, np.ascontiguousarray(basis)
         del kept[dependent[0]]  # later columns were compared with rounding errors; try again
+
+
+def deviations(values: np.ndarray) -> np.ndarray:
+    """Return deviations from the mean, without the rounding errors that a large mean brings.
+
+    The differences from the first value are exact if the mean is large; their mean is taken away
+    twice, as the first value may be far from the others.
+
+    Parameters
+    ----------
+    values
+        float64, shape (n,) or (n, c), finite; n > 0.
+
+    Examples
+    --------
+    >>> deviations(2.0**50 + np.array([0.0, 0.25, 0.5, 0.25])).tolist()
+    [-0.25, 0.0, 0.25, 0.0]
+    """
+    found = np.ascontiguousarray((values - values[0]).T)  # each column is summed in pairs
+    for _ in range(2):
+        found -= found.mean(-1, keepdims=True)
+    return found.T
+
+
+def unexplained(values: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return what is left of values, shape (n,), after regression on a basis.
+
+    Parameters
+    ----------
+    values
+        float64, shape (n,), finite.
+    basis
+        float64, shape (n, c): orthonormal, spans the intercept and the covariates.
+    """
+    left = deviations(values)
+    for _ in range(2):  # the second time takes the rounding errors of the first away
+        left -= basis @ (basis.T @ left)
+    return left
 
 
 def check_unexplained(phenotype: np.ndarray, basis: np.ndarray, trait: str) -> None:

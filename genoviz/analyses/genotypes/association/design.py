@@ -14,6 +14,7 @@ from genoviz.analyses.genotypes.covariates import (
     check_unexplained,
     describe_left_out,
     independent_columns,
+    unexplained,
 )
 from genoviz.analyses.genotypes.sex_chromosomes import haploid_samples, take_autosomes, variants_of
 from genoviz.errors import ParameterError, n_words
@@ -63,6 +64,11 @@ class Design:
     def response(self) -> np.ndarray:
         """float64, shape (n,): the phenotype of these samples."""
         return self.phenotype[self.kept]
+
+    @cached_property
+    def unexplained(self) -> np.ndarray:
+        """float64, shape (n,): what the covariates leave of the phenotype of these samples."""
+        return unexplained(self.response, self.basis)
 
     @cached_property
     def standard_columns(self) -> np.ndarray:

@@ -212,8 +212,7 @@ def _iter_moments(
     """Return X'X, X'y and y'y of centred dosages after projecting out the covariates."""
     counts = allele_counts(genotypes, backend=backend)
     matrix = GenotypeMatrix(genotypes, counts=counts, backend=backend)
-    y = design.response
-    y = y - design.basis @ (design.basis.T @ y)
+    y = design.unexplained
     m = genotypes.n_variants
     on_basis = matrix.multiply_transposed(np.column_stack([design.basis, y]))
     across, on_basis = on_basis[:, -1].copy(), on_basis[:, :-1]

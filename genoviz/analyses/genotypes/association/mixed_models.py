@@ -70,7 +70,7 @@ class ExactModels:
             relationships = (self._total - own) / (self._scale - each.scale)
         covariance = DiagonalCovariance(relationships, self._design.basis)
         yield Progress(FITTING, start + 0.7 * share)
-        response, names = self._design.response, ("genotypes",)
+        response, names = self._design.unexplained, ("genotypes",)
         null = last_of(
             iter_reml_of(covariance, response, names, tolerance=1e-7, max_iterations=200)
         )
@@ -160,14 +160,14 @@ def iter_calibrated_model(
         [relationships.multiply_all], design.basis, n_probes=n_probes, seed=seed
     )
     steps = iter_reml_by_lanczos(
-        covariance, design.response, ("genotypes",), tolerance=1e-6, max_iterations=200
+        covariance, design.unexplained, ("genotypes",), tolerance=1e-6, max_iterations=200
     )
     for k, step in enumerate(steps, 1):
         null = step
         yield Progress(FITTING, 0.5 * (1 - 0.9**k))
     _check_null(null)
     solve = Solving(relationships, covariance.basis, null.variances)
-    response = covariance.take(design.response)
+    response = covariance.take(design.unexplained)
     columns = np.column_stack([response] * len(chromosomes))
     solution, _ = yield from solve(
         columns, np.arange(len(chromosomes)), SOLVED, "Conjugate gradients", 0.5, 0.15

@@ -67,9 +67,7 @@ def iter_linear_scan(
         Where genotypes are counted and multiplied; sums over samples with missing genotypes run on
         the CPU.
     """
-    y = design.response
-    residual = y - design.basis @ (design.basis.T @ y)
-    columns = np.column_stack([design.basis, residual])
+    columns = np.column_stack([design.basis, design.unexplained])
     fits = Fits.empty(genotypes.n_variants)
     scan = _scan_calls if genotypes.stored_dosages is None else _scan_dosages
     for block in scan(genotypes, columns, weights, backend, fits):

@@ -121,7 +121,7 @@ class NullModel:
             self._scale, self._residuals, self._variances = 1.0, y - fitted, fitted * (1 - fitted)
             self._fitted = fitted
         else:
-            residuals = y - design.basis @ (design.basis.T @ y)
+            residuals = design.unexplained
             self._scale = np.sqrt(residuals @ residuals / (len(y) - design.basis.shape[1]))
             self._residuals, self._variances = residuals / self._scale, np.ones(len(y))
         self._within = (columns * self._variances[:, None]).T @ columns

@@ -178,8 +178,7 @@ class _Regression:
             model = "firth"
         self._model, self._terms, self._coder = model, terms, coder
         t = len(terms.names)
-        y = design.response
-        self._minimum = EXPLAINED * ((y - design.basis @ (design.basis.T @ y)) ** 2).sum()
+        self._minimum = EXPLAINED * (design.unexplained**2).sum()
         if model in ("logistic", "firth-fallback"):
             self._plain = LogisticModel(design, backend, t, DenseKernel)
         if model in ("firth", "firth-fallback"):

@@ -168,8 +168,7 @@ class TermCoder:
                 self.lift[number * n + f, f] = mean / spread
                 units[number * n + f] = spread
         self.convert = np.linalg.inv(self.lift).T / units[:, None]
-        response = design.response - design.basis @ (design.basis.T @ design.response)
-        self._columns = xp.asarray(np.column_stack([design.basis, response]))
+        self._columns = xp.asarray(np.column_stack([design.basis, design.unexplained]))
 
     def code(self, dosages: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return columns (m, t, n), NaN where missing, their scales (m, t), and mean dosages (m,).

@@ -104,10 +104,12 @@ class Training:
         self._kept, _ = independent_columns(columns[is_used])
         _check_phenotype(trained, len(self._kept), what)
         self.phenotype = np.where(is_used, values, 0.0)
-        design = np.column_stack([np.ones(len(values)), columns[:, self._kept]])
+        # Large means would take digits: all is in differences from the first record.
+        self._origin = np.append(trained[0], columns[is_used][0, self._kept])
+        design = np.column_stack([np.ones(len(values)), columns[:, self._kept] - self._origin[1:]])
         design[~is_used] = 0.0
         root = _Root(is_used, records)
-        of_phenotype = root.multiply(self.phenotype)
+        of_phenotype = root.multiply(np.where(is_used, values - trained[0], 0.0))
         basis, self._triangle = np.linalg.qr(root.multiply(design))
         self._explained = basis.T @ of_phenotype
         check_unexplained(of_phenotype, basis, "the phenotype")
@@ -145,6 +147,7 @@ class Training:
         effects = np.zeros(1 + self._n_covariates)
         places = [0, *(1 + k for k in self._kept)]
         effects[places] = self._solve(breeding_values)
+        effects[0] += self._origin[0] - effects[places[1:]] @ self._origin[1:]
         return effects
 
     def permanent_effects(self, breeding_values: np.ndarray) -> np.ndarray | None:

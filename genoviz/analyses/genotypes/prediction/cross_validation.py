@@ -64,8 +64,8 @@ class FoldEquations:
             Training(np.where(fold_of == fold, np.nan, phenotype), covariates)
             for fold in range(folds)
         ]
-        phenotypes = np.column_stack([training.phenotype for training in self._trainings])
-        self.right_side = matrix.multiply_transposed(self._project(phenotypes))
+        projected = np.column_stack([training.right_side for training in self._trainings])
+        self.right_side = matrix.multiply_transposed(projected)
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times effects, and the resulting breeding values."""

@@ -95,7 +95,7 @@ class GenomicEquations:
         self._matrix = matrix
         self._ridge = ridge
         self._precondition = precondition
-        self.right_side = training.project(training.phenotype)
+        self.right_side = training.right_side
 
     def multiply(self, direction: np.ndarray) -> Products:
         """Return the left side times weights of samples, and their effects and breeding values."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from genoviz.analyses.genotypes.covariates import check_unexplained, note_few_samples
+from genoviz.analyses.genotypes.covariates import check_unexplained, deviations, note_few_samples
 from genoviz.analyses.genotypes.prediction.blup_training import Training
 from genoviz.analyses.genotypes.prediction.markers import Markers
 from genoviz.analyses.genotypes.sex_chromosomes import Contigs, take_autosomes
@@ -178,6 +178,8 @@ def _train(
             f"there are {int(n_values.sum()):,} values, of which some samples have not all; can do "
             f"{MAX_VALUES:,}, or any number of samples that have all"
         )
+    for trait, own in zip(values.T, ~np.isnan(values.T), strict=True):
+        trait[own] = deviations(trait[own])
     return values, training
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from genoviz.analyses.genotypes.covariates import deviations
 from genoviz.analyses.genotypes.variances.covariances import (
     Covariance,
     NotPositiveError,
@@ -115,7 +116,7 @@ def iter_reml_of(
         raise ParameterError(f"tolerance is {tolerance}, needs more than 0")
     check_minimum("max_iterations", max_iterations, 1)
     start = time.perf_counter()
-    y = covariance.take(phenotype)[:, None]
+    y = covariance.take(deviations(phenotype))[:, None]
     images = [covariance.multiply(k, covariance.probes) for k in range(covariance.n_components)]
     images.append(covariance.probes)
     n_heritable = covariance.n_components - is_repeated
