@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import ModuleType
 
 _OUTPUT = 2
 _holding = threading.Lock()
@@ -53,6 +55,32 @@ def held_messages() -> Iterator[None]:
     finally:
         os.close(output)
         _holding.release()
+
+
+@contextlib.contextmanager
+def quiet_htslib(library: ModuleType) -> Iterator[None]:
+    """Keep the htslib in pysam or cyvcf2 from writing to standard error within the context."""
+    set_level = getattr(library, "set_verbosity", None) or _level_setter(library)
+    before = set_level(0)
+    try:
+        yield
+    finally:
+        set_level(before)
+
+
+def _level_setter(library: ModuleType) -> Callable[[int], int]:
+    """Return what sets how much htslib writes, and returns how much it was before.
+
+    cyvcf2 has no function for it; its extension module holds htslib or is linked to it.
+    """
+    htslib = ctypes.CDLL(library.cyvcf2.__file__)
+
+    def set_level(level: int) -> int:
+        before = htslib.hts_get_log_level()
+        htslib.hts_set_log_level(level)
+        return before
+
+    return set_level
 
 
 def _take_output() -> int | None:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.compiled_errors import quiet_htslib
 from genoviz.io.files.content import open_raw
 from genoviz.io.files.optional import import_reader
 from genoviz.io.genotypes.dosages import (
@@ -252,7 +253,7 @@ class OpenVcf:
 def opened_vcf(path: Path) -> Iterator[OpenVcf]:
     """Open a VCF or BCF file, plain or compressed; raises as `read_vcf`."""
     cyvcf2 = import_reader("cyvcf2", "VCF and BCF files")
-    with open_raw(path, buffering=0) as file:
+    with quiet_htslib(cyvcf2), open_raw(path, buffering=0) as file:
         check_whole_text(path, b"##")
         n_bytes = os.fstat(file.fileno()).st_size
         _check_end(path, file, n_bytes)

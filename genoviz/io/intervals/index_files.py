@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError
+from genoviz.io.files.compiled_errors import quiet_htslib
 from genoviz.io.files.optional import import_reader
 from genoviz.io.intervals.file_loops import find_damage
 from genoviz.io.text.text_file import read_bytes
@@ -146,11 +147,11 @@ def fetch_lines(path: Path, index: Path, region: PathRegion) -> bytes:
 @contextlib.contextmanager
 def _open(path: Path, index: Path) -> Iterator[Any]:
     pysam = import_reader("pysam", "indexed files")
-    before = pysam.set_verbosity(0)
     try:
-        with pysam.TabixFile(str(path), index=str(index), encoding=_ANY_BYTES) as file:
+        with (
+            quiet_htslib(pysam),
+            pysam.TabixFile(str(path), index=str(index), encoding=_ANY_BYTES) as file,
+        ):
             yield file
     except (OSError, ValueError) as error:
         raise FileFormatError(path, f"cannot be read by its index {index.name}: {error}") from error
-    finally:
-        pysam.set_verbosity(before)

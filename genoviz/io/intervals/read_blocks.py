@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
+from genoviz.io.files.compiled_errors import quiet_htslib
 from genoviz.io.files.content import missing
 from genoviz.io.files.optional import import_reader
 from genoviz.io.intervals.index_files import READ_ENDINGS, check_index, find_index
@@ -94,7 +95,7 @@ def read_blocks(
     n_bytes = path.stat().st_size if path.exists() else 0
     index = None if find_region is None else find_index(path, READ_ENDINGS[kind])
     notes = () if index is None else check_index(index, path)
-    with _no_messages(pysam), _open(pysam, path, kind, reference, index) as file:
+    with quiet_htslib(pysam), _open(pysam, path, kind, reference, index) as file:
         taken = _Taken(exclude_flags, min_quality, blocks, names, cuts)
         contigs = _contigs_of(path, file)
         lengths = np.array(file.lengths, np.int64)
@@ -121,16 +122,6 @@ def _contigs_of(path: Path, file: Any) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         found = "has a contig whose name is not UTF-8, needs UTF-8"
         raise FileFormatError(path, found) from error
-
-
-@contextlib.contextmanager
-def _no_messages(pysam: Any) -> Iterator[None]:
-    """Keep the library from writing to standard error."""
-    before = pysam.set_verbosity(0)
-    try:
-        yield
-    finally:
-        pysam.set_verbosity(before)
 
 
 @contextlib.contextmanager

@@ -308,6 +308,23 @@ def test_files_without_records_have_no_variants(tmp_path):
     assert read_genotypes(write(tmp_path)).packed.shape == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.vcf", b"hello\nworld\n"),
+        ("x.vcf", b"##fileformat=VCFv4.2\nx\n"),
+        ("x.vcf", (HEADER + COLUMNS + "1\tx\tr\tA\tC\t.\t.\t.\tGT\t0/1\t0/0\t0/0\n").encode()),
+        ("x.bcf", bytes(range(255, 0, -1))),
+    ],
+)
+def test_one_sentence_says_what_is_wrong(tmp_path, capfd, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError):
+        read_genotypes(path)
+    assert capfd.readouterr().err == ""
+
+
 def test_text_that_is_not_utf8_is_refused(tmp_path):
     path = tmp_path / "x.vcf"
 
