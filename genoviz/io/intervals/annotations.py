@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
-from genoviz.io.intervals.tables import attribute_reader, find_genes
+from genoviz.io.intervals.tables import are_titles, attribute_reader, find_genes
 from genoviz.io.text.encoding import check_lines, is_ascii
 from genoviz.io.text.text_file import read_bytes, refuse_returns
 from genoviz.model import Annotations, ByteStrings, Categories
@@ -55,11 +55,12 @@ def read_annotations(path: str | PathLike[str]) -> Annotations:
     https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md
     """
     path = Path(path)
-    lines = _read_lines(path)
+    lines, notes = _read_lines(path), ()
     dialect = _find_dialect(path, lines)
-    notes: tuple[str, ...] = ()
-    if dialect.may_have_spaces and len(lines) and _HEADER.match(lines["line"][0]):
-        notes = (f"The first row, {lines['line'][0]!r}, was taken for names.",)
+    titles = lines["line"][0].split() if dialect.may_have_spaces and len(lines) else []
+    is_header = titles and _HEADER.match(lines["line"][0])
+    if is_header and (len(lines) > 1 or are_titles(*titles[1:3])):
+        notes = (f"The first row, '{' '.join(titles)}', was taken for names.",)
         lines = lines.tail(-1)
     table = _split_columns(lines, dialect)
     _refuse_wrong_row(path, table, dialect)

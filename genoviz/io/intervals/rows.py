@@ -16,6 +16,7 @@ import numpy as np
 from genoviz.io.intervals import parser as ip
 from genoviz.io.intervals.file_loops import find_line_ends
 from genoviz.io.intervals.kinds import RowColumns, RowFormat, explain_row
+from genoviz.io.intervals.tables import are_titles
 from genoviz.io.text import line_errors
 from genoviz.model import Intervals
 
@@ -122,10 +123,11 @@ class _RowReader:
         self.any_blank = rows.may_have_spaces and n_columns <= rows.end < n_words
         if self.any_blank:
             n_columns = n_words
+        self.header_at, self.header = -1, first_line
         if rows.may_have_spaces and _is_header(first_line, rows, self.any_blank):
-            self.notes.append(
-                f"The first row, {line_errors.show(first_line)}, was taken for names."
-            )
+            shown = line_errors.show(b" ".join(first_line.split()))
+            self.notes.append(f"The first row, {shown}, was taken for names.")
+            self.header_at = self.start
             self.start += len(first_line)
             self.start += int(text[self.start : self.start + 1].tobytes() == b"\r")
 
@@ -223,6 +225,7 @@ class _RowReader:
             if part.wrong_at >= 0:
                 explain = partial(explain_row, rows=self.rows, any_blank=self.any_blank)
                 raise line_errors.wrong_line(self.path, self.text, part.wrong_at, explain)
+        self._check_header(sum(part.n_rows for part in parts))
         ranks: dict[bytes, int] = {}
         places: dict[bytes, int] = {}
         for part in parts:
@@ -252,6 +255,16 @@ class _RowReader:
             self.text,
             line_at if self.keep_lines else line_at[:0],
         )
+
+    def _check_header(self, n_rows: int) -> None:
+        """Reject a first row of words that no row follows, unless these are usual titles."""
+        if n_rows or self.header_at < 0:
+            return
+        fields = self.header.split(None if self.any_blank else b"\t")
+        start, end = (fields[k].strip().decode() for k in (self.rows.start, self.rows.end))
+        if not are_titles(start, end):
+            explain = partial(explain_row, rows=self.rows, any_blank=self.any_blank)
+            raise line_errors.wrong_line(self.path, self.text, self.header_at, explain)
 
 
 def _find_first_row(text: np.ndarray) -> tuple[int, bytes]:

@@ -39,6 +39,11 @@ MAX_DOUBLINGS = 5
 """Features have at most 2^5 ancestors; a circle of parents, which is wrong, ends somewhere."""
 
 
+def are_titles(start: str, end: str) -> bool:
+    """Return whether two words are usual titles of the columns of starts and ends."""
+    return start.lower() in _NAMES["start"] and end.lower() in _NAMES["end"]
+
+
 def intervals_from_table(table: Any, *, one_based: bool = False) -> Intervals:
     """Return the intervals of a data frame or another table of columns.
 

@@ -102,7 +102,17 @@ def test_names_of_columns_are_passed_over_with_a_note(write, header):
     row = between.join(["chr1", "1", "5"])
     found = read_annotations(write("named.bed", f"{header}\n{row}\n"))
     assert (found.starts.tolist(), found.ends.tolist()) == ([1], [5])
-    assert found.notes == (f"The first row, {header!r}, was taken for names.",)
+    shown = header.replace("\t", " ")
+    assert found.notes == (f"The first row, '{shown}', was taken for names.",)
+
+
+def test_a_single_row_of_words_is_not_taken_for_names(write):
+    for between in "\t ":
+        path = write("a.bed", "# words\n" + between.join(["chr1", "ten", "twenty"]) + "\n\n")
+        with pytest.raises(FileFormatError, match="line 2: BED feature has the start 'ten', needs"):
+            read_annotations(path)
+    named = read_annotations(write("a.bed", "#none\nchrom\tchromStart\tchromEnd\n"))
+    assert (len(named), named.notes[0][-31:]) == (0, "chromEnd', was taken for names.")
 
 
 def test_columns_that_are_no_bed12_are_left_out(write):

@@ -317,7 +317,20 @@ def test_a_file_without_rows_is_empty(folder, text):
 def test_names_of_columns_are_passed_over_with_a_note(folder):
     found = read_intervals(write(folder, "a.bed", "chrom\tstart\tend\r\nc\t1\t2\r\n"))
     assert found.starts.tolist() == [1]
-    assert found.notes == ("The first row, 'chrom\\tstart\\tend', was taken for names.",)
+    assert found.notes == ("The first row, 'chrom start end', was taken for names.",)
+    only = read_intervals(write(folder, "a.bed", "chrom\tstart\tend\n# none\n"))
+    assert (len(only), only.notes) == (0, found.notes)
+
+
+@pytest.mark.parametrize("between", "\t ")
+@pytest.mark.parametrize("name", ["a.bed", "a.bdg", "a.narrowPeak", "a.txt", "a.bed.gz"])
+def test_a_single_row_of_words_is_not_taken_for_names(folder, name, between):
+    row = ["chr1", "ten", "twenty", *["1"] * (7 * (name == "a.narrowPeak") + (name == "a.bdg"))]
+    text = "# words\n\n" + between.join(row) + "\n# none\n"
+    content = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    (folder / name).write_bytes(content)
+    with pytest.raises(FileFormatError, match=f"{name}, line 3: the start is 'ten', needs a whole"):
+        read_intervals(folder / name)
 
 
 def test_odd_scores_and_strands_are_noted(folder):
