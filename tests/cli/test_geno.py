@@ -374,6 +374,12 @@ def test_reml_of_genotypes_and_of_their_relationships(run, made):
     assert "not converged; raise --max-iterations" in err
 
 
+def test_a_region_of_genotypes_without_variants_is_told(run, made):
+    genoviz.write_plink(made.take_variants(np.arange(0)), "none")
+    code, _, err = run("freq", "none.bed", "--region", "1")
+    assert (code, "names contig '1', the genotypes have none" in err) == (1, True)
+
+
 def test_reml_says_what_is_at_a_bound(run, made):
     noise = np.random.default_rng(3).normal(size=(made.n_samples, 2))
     rows = zip(made.samples.ids.tolist(), *noise.T.tolist(), strict=True)

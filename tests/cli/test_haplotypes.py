@@ -220,6 +220,7 @@ BY_PEOPLE = ("--vcf", "phased.vcf", "--populations", "samples.tsv")
         ((*BY_PEOPLE, "--count-only"), "--populations needs a table: --format csv"),
         ((*BY_PEOPLE, "--format", "tsv", "--every-place"), "without --every-place"),
         (("--genes", "genome.fa", "--count-only"), "--genes needs a table: --format csv"),
+        (("--vcf", "phased.vcf", "--samples", ","), "--samples names no sample; leave it out to"),
         # Longer than any file's name.
         (
             ("--vcf", "phased.vcf", "--samples", ",".join(["z"] * 3000)),

@@ -181,7 +181,7 @@ def _take_region(genotypes: Genotypes, region: str) -> Genotypes:
     if contig not in contigs:
         contig = find_chromosome(contig, contigs, genotypes.n_autosomes)
         if contig is None:
-            known = ", ".join(contigs[:5])
+            known = ", ".join(contigs[:5]) or "none"
             raise ParameterError(
                 f"--region names contig {place.path!r}, the genotypes have {known}"
             )
@@ -214,10 +214,9 @@ def _find_listed(path: Path, samples: SampleTable, *, stay: bool) -> np.ndarray:
     import numpy as np
 
     from genoviz.errors import FileFormatError
-    from genoviz.io.text.encoding import read_utf8
+    from genoviz.io.text.encoding import read_lines, words_of
 
-    text = read_utf8(path)
-    rows = [tuple(line.split()[:2]) for line in text.splitlines()]
+    rows = [tuple(words_of(line)[:2]) for line in read_lines(path)]
     wanted = {row for row in rows if row and row[0] not in _HEADERS}
     pairs = list(zip(samples.family_ids.tolist(), samples.ids.tolist(), strict=True))
     by_family = any(len(row) > 1 for row in wanted)

@@ -234,14 +234,14 @@ def _read_sets(path: Path, genotypes: Genotypes) -> np.ndarray:
     import numpy as np
 
     from genoviz.errors import FileFormatError
-    from genoviz.io.text.encoding import read_utf8
+    from genoviz.io.text.encoding import read_lines, words_of
 
-    lines = read_utf8(path).splitlines()
+    lines = read_lines(path)
     by_id = {}
     for number, line in enumerate(lines, 1):
-        fields = line.split()
+        fields = words_of(line)
         if len(fields) not in (0, 2):
-            found = f"has {len(fields)} fields, needs the ID of a variant and the name of its set"
+            found = f"has {n_words(len(fields), 'field')}, needs the ID of a variant and its set"
             raise FileFormatError(path, found, line=number)
         if not fields:
             continue

@@ -89,6 +89,8 @@ def read_haplotypes(
 
     sequences = read_sequences(genome, bar)
     chosen = None if samples is None else listed_names(samples)
+    if chosen == []:
+        raise typer.BadParameter("--samples names no sample; leave it out to take all")
     options = {"samples": chosen, "phase_sets": window > 0}
     for read in iter_read_phased_variants(vcf, sequences, **options):
         bar.update(read.stage, read.n_bytes, read.n_bytes_total, "B")

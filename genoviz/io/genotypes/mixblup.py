@@ -23,7 +23,7 @@ from genoviz.io.genotypes.instructions import (
     read_whole,
 )
 from genoviz.io.genotypes.pedigree import read_pedigree
-from genoviz.io.text.encoding import read_utf8
+from genoviz.io.text.encoding import read_lines, words_of
 from genoviz.io.text.tables import is_number
 from genoviz.model.genotypes.mixed_model import (
     MixedModel,
@@ -173,8 +173,8 @@ class _Reader:
             if [word.upper() for word in words[2:]] not in ([], ["!BLOCK"]):
                 self._refuse(f"has {words[2]!r}, which is not supported", line)
             kinds[words[0]] = kind
-        lines = enumerate(read_utf8(path).splitlines()[n_skipped:], start=n_skipped + 1)
-        rows = [(number, line.split()) for number, line in lines if line.strip()]
+        lines = enumerate(read_lines(path)[n_skipped:], start=n_skipped + 1)
+        rows = [(number, words) for number, line in lines if (words := words_of(line))]
         for number, words in rows:
             if len(words) < len(kinds):
                 found = f"has {n_words(len(words), 'field')}, {self._path.name} has {len(kinds)}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.genotypes.sample_tables import read_fam
-from genoviz.io.text.encoding import read_utf8
+from genoviz.io.text.encoding import read_lines, read_utf8
 from genoviz.io.text.tables import find_separator, read_numbers, split_fields
 from genoviz.model.columns import distinct
 from genoviz.model.genotypes.mixed_model import Descent
@@ -135,7 +135,7 @@ def _note_both_sexes(both: list[str]) -> list[str]:
 
 def _read_columns(path: Path) -> tuple[list[list[str]], list[int]]:
     """Return animals, sires and dams; and the line of each."""
-    lines = read_utf8(path).splitlines()
+    lines = read_lines(path)
     first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     separator = find_separator(first)
     places = _find_titles(split_fields(first, separator))

@@ -17,7 +17,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.content import unreadable
 from genoviz.io.files.replace_file import is_open_stream, replace_file
-from genoviz.io.text.encoding import read_utf8
+from genoviz.io.text.encoding import read_lines, words_of
 from genoviz.io.text.tables import read_numbers
 from genoviz.model.genotypes.genotypes import SampleTable
 from genoviz.model.genotypes.mixed_model import MatrixElements
@@ -79,11 +79,10 @@ def read_relationships(path: str | PathLike[str]) -> StoredRelationships:
 def _read_samples(path: Path) -> SampleTable:
     if not path.is_file():
         raise FileFormatError(path, "is not there, needs a line with FID and IID a sample")
-    lines = read_utf8(path).splitlines()
     families, ids = [], []
     seen: dict[tuple[str, ...], int] = {}
-    for number, line in enumerate(lines, 1):
-        fields = line.split()
+    for number, line in enumerate(read_lines(path), 1):
+        fields = words_of(line)
         if len(fields) < 2:
             raise FileFormatError(
                 path, f"has {n_words(len(fields), 'field')}, needs FID and IID", line=number
@@ -159,7 +158,7 @@ def _write_gcta(
     values: np.ndarray, samples: SampleTable, pair_variants: np.ndarray, prefix: str
 ) -> None:
     for name in (*samples.family_ids.tolist(), *samples.ids.tolist()):
-        if len(name.split()) != 1:
+        if len(words_of(name)) != 1:
             found = f"sample {name!r} has no name or a blank in it, so GCTA's files cannot have it"
             raise ParameterError(f"{found}; write .npy or .tsv")
     for ending, matrix in ((GCTA_ENDING, values), (".grm.N.bin", pair_variants)):

@@ -14,7 +14,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError
 from genoviz.io.genotypes.phenotypes import MISSING
 from genoviz.io.intervals.annotations import read_annotations
-from genoviz.io.text.encoding import check_text, read_utf8
+from genoviz.io.text.encoding import check_text, read_lines, words_of
 from genoviz.io.text.tables import drop_empty_rows, read_fields, split_fields, unify_separator
 from genoviz.io.text.text_file import read_bytes
 from genoviz.model import Intervals
@@ -187,8 +187,7 @@ def read_id_list(path: str | PathLike[str]) -> set[str]:
     FileFormatError
         If the file cannot be read, or is empty.
     """
-    lines = read_utf8(path).splitlines()
-    return {line.split()[0] for line in lines if line.strip()}
+    return {words[0] for words in map(words_of, read_lines(path)) if words}
 
 
 def read_sets(
@@ -255,12 +254,11 @@ def read_variant_sets(path: str | PathLike[str]) -> dict[str, list[str]]:
         If the file cannot be read, a line has fewer than two fields, or there are no sets.
     """
     path = Path(path)
-    text = read_utf8(path)
     titles, sets = {title.lower() for title in ID_TITLES}, {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        fields = [each.strip() for each in (line.split("\t") if "\t" in line else line.split())]
+        fields = [each.strip() for each in (line.split("\t") if "\t" in line else words_of(line))]
         if len(fields) < 2 or not fields[0] or not fields[1]:
             found = f"has {line.strip()[:40]!r}, needs the name of a set and the ID of a variant"
             raise FileFormatError(path, found, line=number)

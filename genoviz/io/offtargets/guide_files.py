@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from genoviz.errors import FileFormatError
-from genoviz.io.text.encoding import read_utf8
+from genoviz.io.text.encoding import read_utf8, words_of
 from genoviz.io.text.line_errors import show
 from genoviz.io.text.tables import find_separator, split_fields
 
@@ -90,7 +90,7 @@ def _read_fasta(path: Path, lines: Sequence[tuple[int, str]]) -> list[tuple[str,
     records: list[tuple[int, str, list[str]]] = []
     for number, line in lines:
         if line.lstrip().startswith(">"):
-            records.append((number, (line.strip()[1:].split() or [""])[0], []))
+            records.append((number, (words_of(line.strip()[1:]) or [""])[0], []))
         else:
             records[-1][2].append(_check_letters(path, number, "".join(line.split())))
     for number, _, letters in records:

@@ -16,7 +16,7 @@ import numpy as np
 from genoviz.errors import FileFormatError, ParameterError, check_minimum, n_words
 from genoviz.io.files.content import is_utf16, refuse_zeros
 from genoviz.io.sequences import fasta_loops
-from genoviz.io.text.encoding import explain_utf8
+from genoviz.io.text.encoding import explain_utf8, words_of
 from genoviz.io.text.line_errors import line_number, show
 from genoviz.io.text.text_file import write_text
 from genoviz.model.sequences.sequences import LETTERS, UPPER_CASE, Sequences, cut_stretches
@@ -124,7 +124,7 @@ def read_fasta(path: Path, text: np.ndarray) -> Generator[Progress, None, Sequen
     ]
     if any("\r" in header for header in headers):
         raise FileFormatError(path, "has lines that end in a carriage return alone, needs newlines")
-    names, notes = name_sequences([(header.split() or [""])[0] for header in headers])
+    names, notes = name_sequences([(words_of(header) or [""])[0] for header in headers])
     return Sequences(names, offsets, bases, masked, notes, tuple(headers))
 
 

@@ -16,6 +16,7 @@ from genoviz.io.text.text_file import is_gzip, read_bytes, read_start
 
 _N_BYTES = 4096
 _ASCII_END, _HIGH_BITS, _CONTINUES = 128, 0xC0, 0x80
+_WORD = re.compile(r"[^ \t\r\n\v\f]+")
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
@@ -55,6 +56,25 @@ def read_utf8(path: str | PathLike[str], *, comments: bool = False) -> str:
     text = _COMMENT.sub(b"", text) if comments else text
     check_utf8(Path(path), text)
     return text.decode()
+
+
+def read_lines(path: str | PathLike[str]) -> list[str]:
+    """Return the lines of a text as `read_utf8`, without their ends: LF or CR LF alone."""
+    text = read_utf8(path).removesuffix("\n")
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def words_of(line: str) -> list[str]:
+    r"""Return the words between blanks, tabs and the like of ASCII alone.
+
+    ``str.split`` would part a name at a no-break space, which PLINK, GCTA and htslib do not.
+
+    Examples
+    --------
+    >>> words_of(" F1\tBell\u00a0old 0")
+    ['F1', 'Bell\xa0old', '0']
+    """
+    return _WORD.findall(line)
 
 
 def check_utf8(path: Path, text: bytes, n_before: int = 0) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from genoviz.errors import FileFormatError, n_words
-from genoviz.io.text.encoding import check_text, check_utf8
+from genoviz.io.text.encoding import check_text, check_utf8, words_of
 from genoviz.io.text.text_file import read_bytes
 
 if TYPE_CHECKING:
@@ -104,10 +104,10 @@ def split_fields(line: str, separator: str | None) -> list[str]:
     """
     if '"' in line:
         is_blank = separator is None
-        line = " ".join(line.split()) if is_blank else line.strip("\r\n")
+        line = " ".join(words_of(line)) if is_blank else line.strip("\r\n")
         fields = next(csv.reader([line], delimiter=separator or " ", skipinitialspace=True), [])
     else:
-        fields = line.split(separator)
+        fields = words_of(line) if separator is None else line.split(separator)
     return [field.strip() for field in fields]
 
 

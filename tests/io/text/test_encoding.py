@@ -117,3 +117,26 @@ def test_each_string_is_checked_by_itself():
     # Together, the halves are a letter.
     halves = ByteStrings.from_texts([b"a", b"b\xc3", b"\xbc"])
     assert find_not_utf8(halves.data, halves.offsets) == 1
+
+
+# Blanks that are not ASCII are letters of a name, as for PLINK, GCTA and htslib.
+ODD = "a\u00a0b", "a\u2028b", "a\u0085b", "a\u3000b"
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_with_odd_blanks_stay_whole(tmp_path, name):
+    def write(file, text):
+        (tmp_path / file).write_bytes(text.encode())
+        return tmp_path / file
+
+    assert read_fam(write("x.fam", f"F {name} 0 0 1 1\n")).ids.tolist() == [name]
+    assert read_id_list(write("x.txt", f"{name} 1\nc\n")) == {name, "c"}
+    assert read_variant_sets(write("x.txt", f"s\t{name}\n")) == {"s": [name]}
+    pedigree = read_pedigree(write("x.ped", f"{name} 0 0\r\nc {name} 0\r\n"))
+    assert sorted(pedigree.ids.tolist()) == sorted([name, "c"])
+    assert read_sequences(write("x.fa", f">{name} of c\nACGT\n")).names == (name,)
+    write("x.grm.bin", "")
+    (tmp_path / "x.grm.bin").write_bytes(np.ones(3, "<f4").tobytes())
+    write("x.grm.id", f"F {name}\nF c\n")
+    assert read_relationships(tmp_path / "x.grm.bin").samples.ids.tolist() == [name, "c"]
+    assert read_guides(write("x.fa", f">{name} x\nACGTACGTACGT\n")).names == (name,)
