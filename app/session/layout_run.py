@@ -31,7 +31,7 @@ def say_terms(stress: PathStress) -> str:
     weighting = f"in which a path counts by its {stress.weighting}"
     if not stress.n_terms:
         return f"Mean of sampled terms, {weighting}, from the record of the layout"
-    median = f" and whose median is {stress.median:.2g}"
+    median = "" if np.isnan(stress.median) else f" and whose median is {stress.median:.2g}"
     return f"Mean of {stress.n_terms:,} sampled terms, {weighting}{median}"
 
 

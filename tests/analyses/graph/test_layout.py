@@ -110,7 +110,8 @@ def test_stress_of_a_run_is_of_the_same_pairs(graph):
     )
     stress = [snapshot.stress.mean for snapshot in snapshots if snapshot.stress]
     assert len(stress) == 31
-    assert np.ptp(stress) < 1e-6 * stress[0]
+    # The last one is of all terms, and those before of a tenth of them.
+    assert np.ptp(stress[:-1]) < 1e-6 * stress[0]
 
 
 @pytest.mark.parametrize("initialisation", ["d", "u", "g", "r", "h"])

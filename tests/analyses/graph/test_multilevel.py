@@ -308,13 +308,19 @@ def test_a_picture_of_a_coarse_view_goes_along_the_paths_once(graph, monkeypatch
     assert linked == list(range(n_levels - 1))
 
 
-def test_stress_is_sampled_for_a_share_of_the_time_where_that_takes_long(graph, monkeypatch):
-    monkeypatch.setattr(multilevel_module, "QUICK_RECORDS", 0)
-    monkeypatch.setattr(multilevel_module, "SAMPLING_SHARE", 0.0)
+@pytest.mark.parametrize("is_quick", [True, False])
+def test_stress_is_sampled_for_a_share_of_the_time(graph, monkeypatch, is_quick):
+    monkeypatch.setattr(multilevel_module, "QUICK_RECORDS", 10**9 if is_quick else 0)
+    name, other = ("QUICK_SHARE", "SAMPLING_SHARE")[:: 1 if is_quick else -1]
+    monkeypatch.setattr(multilevel_module, name, 0.0)
+    monkeypatch.setattr(multilevel_module, other, 1e9)
+    monkeypatch.setattr(multilevel_module, "QUICK_SECONDS", 1e-9)
     options = {"stress_samples": 20_000, "slice_seconds": 0.0, "backend": "cpu"}
     snapshots = list(iter_multilevel_layout(graph, **options))
     sampled = [snapshot.iteration for snapshot in snapshots if snapshot.stress]
     assert sampled == [0, snapshots[-1].n_iterations]
+    medians = [snapshot.stress.median for snapshot in snapshots if snapshot.stress]
+    assert np.isnan(medians).tolist() == [True, False]  # it needs a sample of its own
 
 
 def test_snapshots_do_not_change_afterwards_unless_they_are_live(backend, graph):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,11 +46,15 @@ MIN_SLICE = STRIP_RECORDS
 FIRST_SLICE_RECORDS = 400 * MIN_SLICE
 """Records of the first slice; the time that it took decides on the next."""
 QUICK_RECORDS = 1_000_000
-"""A graph with fewer, on all levels, is shown after each round, and its stress is sampled."""
-SAMPLING_SHARE = 0.2
-"""Share of the time that a larger graph may spend on samples of its stress."""
-ROUND_SAMPLES = 0.1
-"""Share of the terms that is sampled after each round: all of them take longer than the round."""
+"""A graph with fewer, on all levels, is shown after each round."""
+SAMPLING_SHARE, QUICK_SHARE = 0.2, 1.0
+"""Most time for samples of the stress, relative to the layout's, of a large and of a quick graph.
+
+A sample takes longer than a round of a small graph: sampled after each round, MHC_4 took five times
+as long as without.
+"""
+QUICK_SECONDS = 0.1
+"""Samples of a quick graph may take as long as this in any case, evenly spread over the rounds."""
 QUALITIES = {
     "draft": {"n_rounds": 6},
     "normal": {"n_rounds": 12},
@@ -185,9 +190,9 @@ def iter_multilevel_layout(
         None yields only the finished layout.
     stress_samples
         Number of terms of the sampled path stress of the finished layout; 0 for none. A tenth of
-        them is sampled at the end of a round, always of the same pairs of steps, so that changes
-        reflect the layout. If that takes longer than a round, as with millions of steps, it is done
-        after some rounds only.
+        them is sampled at the end of some rounds, always of the same pairs of steps, so that
+        changes reflect the layout. Altogether, this takes 0.1 s or as long as the layout, whichever
+        is more, or a fifth of the layout's time for a million records or more.
     copies
         As for `iter_path_sgd_layout`.
     devices
@@ -278,7 +283,8 @@ class MultilevelRun(LayoutRun):
         self._linked: list[int] = []
         self._copies: list[Any] = []
         self._are_copies_current = False
-        self._sampling_seconds = 0.0
+        self._sampling_seconds, self._sample_seconds = 0.0, math.inf
+        self._sampled = 0
         self._plans: list[SweepPlan] = []
 
     def iter_snapshots(self, slice_seconds: float | None) -> Iterator[LayoutSnapshot]:
@@ -291,7 +297,7 @@ class MultilevelRun(LayoutRun):
         level = self.rounds[0].level
         if slice_seconds is not None:
             self._place_below(level)
-            yield self.snapshot(0, self.rounds[0].eta, self._sample_stress())
+            yield self.snapshot(0, self.rounds[0].eta, self._sample_stress(0))
         is_quick = sum(len(level.records) for level in self.levels) < QUICK_RECORDS
         shown, number = self.seconds, 0
         for rounds in self._iter_rounds(slice_seconds):
@@ -309,22 +315,30 @@ class MultilevelRun(LayoutRun):
                     continue
                 shown = self.seconds
                 self._place_below(level)
-                samples = is_end and (is_quick or self._may_sample())
+                samples = is_end and self._may_sample(n_ended, is_quick=is_quick)
                 yield self.snapshot(
-                    n_ended, rounds[0].eta, self._sample_stress() if samples else None
+                    n_ended, rounds[0].eta, self._sample_stress(n_ended) if samples else None
                 )
             number += len(rounds)
         yield self.final_snapshot(self.rounds[-1].eta)
 
-    def _sample_stress(self) -> PathStress | None:
+    def _sample_stress(self, n_ended: int) -> PathStress | None:
+        """Return the stress after so many rounds."""
         began = time.perf_counter()
-        stress = self.sample_stress(ROUND_SAMPLES)
-        self._sampling_seconds += time.perf_counter() - began
+        stress = self.sample_stress(is_final=False)
+        seconds = time.perf_counter() - began
+        self._sampling_seconds += seconds
+        self._sample_seconds = min(self._sample_seconds, seconds)  # the first one may compile
+        self._sampled = n_ended
         return stress
 
-    def _may_sample(self) -> bool:
-        """Return whether stress sampling is within its share of the time."""
-        return self._sampling_seconds <= SAMPLING_SHARE * self.seconds
+    def _may_sample(self, n_ended: int, *, is_quick: bool) -> bool:
+        """Return whether the time for stress samples allows one after so many rounds."""
+        share = QUICK_SHARE if is_quick else SAMPLING_SHARE
+        if self._sampling_seconds <= share * self.seconds:
+            return True
+        n_between = self.n_iterations * self._sample_seconds / QUICK_SECONDS
+        return is_quick and n_ended - self._sampled >= n_between
 
     def _iter_views(self) -> Iterator[None]:
         """Make the levels; yield after each piece of work."""

@@ -88,8 +88,9 @@ def iter_path_sgd_layout(
         Approximate time between snapshots; there is at least one per iteration. None yields only
         the finished layout.
     stress_samples
-        Number of terms of the sampled path stress at the end of each iteration; 0 for none. The
-        same pairs of steps are used each time, so that changes reflect the layout.
+        Number of terms of the sampled path stress of the finished layout; 0 for none. A tenth of
+        them is sampled at the end of each iteration, always of the same pairs of steps, so that
+        changes reflect the layout.
     copies
         Whether each snapshot has its own coordinates. Otherwise all except the last share the
         array that the run updates (`LayoutSnapshot.is_live`). This is for live views of large
@@ -174,7 +175,7 @@ class PathSgdRun(LayoutRun):
         """Run the schedule and yield snapshots."""
         first, n_iterations = self.options.first_iteration, self.options.n_iterations
         if slice_seconds is not None:
-            yield self.snapshot(first, float(self.etas[first]), self.sample_stress())
+            yield self.snapshot(first, float(self.etas[first]), self.sample_stress(is_final=False))
         for iteration in range(first, n_iterations):
             is_last = iteration + 1 == n_iterations
             for is_end in self._iter_slices(iteration, slice_seconds):
@@ -182,7 +183,7 @@ class PathSgdRun(LayoutRun):
                     break
                 if slice_seconds is None:
                     continue
-                stress = self.sample_stress() if is_end else None
+                stress = self.sample_stress(is_final=False) if is_end else None
                 done = iteration + is_end
                 eta = float(self.etas[min(done, n_iterations - 1)])
                 yield self.snapshot(done, eta, stress)

@@ -27,6 +27,9 @@ from genoviz.backend import Backend, array_module, to_device, to_host
 from genoviz.errors import ParameterError, n_words
 from genoviz.model import GraphLayout, PangenomeGraph
 
+RUNNING_SAMPLES = 0.1
+"""Share of the terms that is sampled while a layout runs: all of them take longer than a round."""
+
 
 @dataclass(frozen=True, eq=False)
 class LayoutSnapshot:
@@ -135,12 +138,14 @@ class LayoutRun:
         self.coordinates[nodes, 1] = self.coordinates[nodes, 0]
         self.coordinates[nodes, 1, 0] += lengths
 
-    def sample_stress(self, share: float = 1.0) -> PathStress | None:
-        """Return the path stress, if requested, from a share of the requested samples."""
+    def sample_stress(self, *, is_final: bool) -> PathStress | None:
+        """Return the path stress, if requested, without its median while the layout runs."""
         if self.stress is None:
             return None
-        n_samples = max(round(share * self.stress_samples), 1)
-        return self.stress.sample(self.points, n_samples=n_samples, seed=self.seed)
+        n_samples = max(round((1.0 if is_final else RUNNING_SAMPLES) * self.stress_samples), 1)
+        return self.stress.sample(
+            self.points, n_samples=n_samples, seed=self.seed, has_median=is_final
+        )
 
     def snapshot(self, iteration: int, eta: float, stress: PathStress | None) -> LayoutSnapshot:
         """Return a snapshot of the layout after so many iterations."""
@@ -159,7 +164,7 @@ class LayoutRun:
 
     def final_snapshot(self, eta: float) -> LayoutSnapshot:
         """Return the finished layout, its components packed."""
-        stress = self.sample_stress()
+        stress = self.sample_stress(is_final=True)
         components = find_components(self.graph)
         coordinates = to_host(self.coordinates)
         if self.guided is not None:

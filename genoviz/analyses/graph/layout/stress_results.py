@@ -47,7 +47,7 @@ class PathStress:
         correction of the upper end; equal to the mean if all terms were taken.
     median
         Median term of an unweighted sample, which is robust against a few bad pairs; NaN for exact
-        stress, which does not store its terms.
+        stress, which does not store its terms, and while a layout runs.
     n_terms, n_skipped
         Number of terms in the mean, and of terms skipped because the two ends coincide (d = 0).
     is_exact

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -173,17 +174,27 @@ class StressSampler:
         self._path_starts = xp.asarray(records.path_starts)
         self._block_paths = xp.asarray(records.block_paths)
         self._n_steps = np.diff(to_host(records.path_starts)) - 1
+        # For small graphs, these take as long as the terms; both are kept for the next sample.
+        self._find_near = cache(partial(find_near, self._n_steps))
+        self._make_strata = cache(partial(make_strata, self._n_steps, weighting))
 
-    def sample(self, points: np.ndarray, *, n_samples: int, seed: int = 0) -> PathStress:
+    def sample(
+        self, points: np.ndarray, *, n_samples: int, seed: int = 0, has_median: bool = True
+    ) -> PathStress:
         """Return the stress of points (float64, (2 n_nodes, 2)) from ``n_samples`` terms."""
-        for progress in self.iter_sample(points, n_samples=n_samples, seed=seed):
+        for progress in self.iter_sample(
+            points, n_samples=n_samples, seed=seed, has_median=has_median
+        ):
             stress = progress.stress
         return stress
 
     def iter_sample(
-        self, points: np.ndarray, *, n_samples: int, seed: int = 0
+        self, points: np.ndarray, *, n_samples: int, seed: int = 0, has_median: bool = True
     ) -> Iterator[StressProgress]:
-        """Yield the progress of a sample; the last report has the stress."""
+        """Yield the progress of a sample; the last report has the stress.
+
+        The median needs a second sample, of up to as many terms; without it, it is NaN.
+        """
         check_minimum("n_samples", n_samples, 1)
         if len(self._n_steps) == 0:
             nan = math.nan
@@ -194,13 +205,13 @@ class StressSampler:
         if isinstance(points, np.ndarray):
             points = points.view()
             points.flags.writeable = False  # as those of a layout: else the kernels compile twice
-        near = find_near(self._n_steps, n_samples)
+        near = self._find_near(n_samples)
         sums = _Sums()
         if near:
             for n_done in self._iter_near(points, near, sums):
                 yield StressProgress(n_done, n_samples)
         n_done = sums.n_terms + sums.n_skipped
-        strata = make_strata(self._n_steps, self._weighting, near, n_samples - n_done)
+        strata = self._make_strata(near, n_samples - n_done)
         for number, stratum in enumerate(strata):
             values = np.empty(min(stratum.n_samples, MAX_SHAPED), np.float32)
             for n_here, drawn in self._iter_draw(points, stratum, (seed, number), values):
@@ -208,14 +219,20 @@ class StressSampler:
                     sums.add_sample(stratum, drawn, values)
                 yield StressProgress(n_done + n_here, n_samples)
             n_done += stratum.n_samples
-        median = self._sample_median(points, min(n_samples, MEDIAN_SAMPLES), seed)
+        median = math.nan
+        if has_median:
+            median = self._sample_median(points, min(n_samples, MEDIAN_SAMPLES), seed)
         stress = sums.summarise(self._weighting, median, is_exact=not strata)
         yield StressProgress(n_samples, n_samples, stress)
 
+    @cached_property
+    def _row_weights(self) -> np.ndarray:
+        """Weight of the terms of each record; float64."""
+        return np.repeat(term_weights(self._n_steps, self._weighting), self._n_steps + 1)
+
     def _iter_near(self, points: np.ndarray, near: int, sums: _Sums) -> Iterator[int]:
         """Add the terms of all pairs up to a jump; yield the number of terms done."""
-        of_terms = term_weights(self._n_steps, self._weighting)
-        weights = np.repeat(of_terms, self._n_steps + 1)
+        weights = self._row_weights
 
         def run(first: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             found = self._kernel.sum_all_pairs(
@@ -270,7 +287,7 @@ class StressSampler:
     def _sample_median(self, points: np.ndarray, n_samples: int, seed: int) -> float:
         """Return the median term of an unweighted sample; NaN if there are no terms."""
         longest = max(int(self._n_steps.max()) - 1, 1)
-        stratum = make_strata(self._n_steps, self._weighting, 0, 1)[0]
+        stratum = self._make_strata(0, 1)[0]
         stratum = replace(stratum, shortest=1, longest=longest, n_samples=n_samples)
         values = np.empty(n_samples, np.float32)
         for _ in self._iter_draw(points, stratum, (seed, _MEDIAN_KEY), values):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from dataclasses import replace
@@ -9,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from genoviz.analyses.graph.layout import multilevel
 from genoviz.analyses.graph.layout.multilevel import MultilevelOptions
 from genoviz.analyses.graph.layout.options import LayoutOptions
 from genoviz.io.graph.gfa import read_gfa
@@ -59,7 +61,8 @@ def test_a_run_finishes_with_a_lower_stress_and_all_iterations_in_its_history(ru
     assert run.snapshot.is_final
 
 
-def test_a_run_from_coarse_to_fine_shows_each_round_and_mends_what_is_there(run):
+def test_a_run_from_coarse_to_fine_shows_each_round_and_mends_what_is_there(run, monkeypatch):
+    monkeypatch.setattr(multilevel, "QUICK_SHARE", math.inf)  # else after some rounds only
     run.settings.param.update(method="multilevel", quality="draft")
     assert run.n_iterations == 6, "as long as nothing has run, of the other method"
     run.run()
