@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
@@ -24,6 +25,8 @@ _LAST_POSITION = 2**31 - 2  # that PLINK reads; VCF has one more
 _FIELDS = np.array([[*b"\t1/1"], [*b"\t./."], [*b"\t0/1"], [*b"\t0/0"]], np.uint8)
 _NO_ALLELE = "0"
 _BLANKS = np.array([each for each in range(128) if chr(each).isspace()], np.uint8)
+_ENDS = np.frombuffer(b"\t\n\r", np.uint8)
+_NOT_A_CONTIG = re.compile(r'[\s,<>]|^[\["]')
 _OF_SAMPLES = {
     "family_ids": "FID", "ids": "sample", "father_ids": "father", "mother_ids": "mother",
 }  # fmt: skip
@@ -147,9 +150,11 @@ def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
     FileFormatError
         If the file cannot be written.
     ParameterError
-        If two samples have the same IID, or a position is beyond 2^31 - 2.
+        If two samples have the same IID, a position is beyond 2^31 - 2, or a name has a letter that
+        VCF has no place for: a tab, an end of a line, or, of a contig, a blank or one of ``,<>``.
     """
     _check_positions(genotypes.variants)
+    _check_fields(genotypes)
     names, counts = np.unique(genotypes.samples.ids, return_counts=True)
     if (counts > 1).any():
         raise ParameterError(
@@ -157,6 +162,27 @@ def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
             "needs a name of its own for each"
         )
     write_text(path, _iter_records(genotypes))
+
+
+def _check_fields(genotypes: Genotypes) -> None:
+    """Refuse names that would not be one field of a VCF file."""
+    variants = genotypes.variants
+    for name in variants.contigs:
+        if not name or _NOT_A_CONTIG.search(name):
+            raise ParameterError(
+                f"contig {name!r} has no name or a letter of , < > and blanks in it, or begins "
+                'with one of [ ", so VCF cannot have it'
+            )
+    texts = {"sample": genotypes.samples.ids, "variant": variants.ids}
+    texts |= {"A1": variants.allele1, "A2": variants.allele2}
+    for what, names in texts.items():
+        column = plain_column(names)
+        if (column.starts < column.ends).all() and not np.isin(column.data, _ENDS).any():
+            continue
+        for name in names.tolist():
+            if not name or {*"\t\n\r"} & {*name}:
+                found = f"{what} {name!r} has no letters, or a tab or an end of a line in it"
+                raise ParameterError(f"{found}, so VCF cannot have it")
 
 
 def _iter_records(genotypes: Genotypes) -> Iterator[bytes]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -306,6 +307,35 @@ def test_files_that_are_not_there_are_refused(tmp_path):
 
 def test_files_without_records_have_no_variants(tmp_path):
     assert read_genotypes(write(tmp_path)).packed.shape == (0, 1)
+
+
+@pytest.mark.parametrize("name", [*'x,y x<y x>y , [ " <a>'.split(), "a b", "", "a\tb"])
+def test_names_that_vcf_has_no_place_for_are_refused(tmp_path, name):
+    genotypes = genotypes_of(np.zeros((3, 2), np.uint8))
+
+    def write(**columns):
+        variants = replace(genotypes.variants, **columns)
+        write_vcf(replace(genotypes, variants=variants), tmp_path / "x.vcf")
+        return read_genotypes(tmp_path / "x.vcf").variants
+
+    words = re.escape(f"contig {name!r} has no name or a letter of , < > and")
+    with pytest.raises(ParameterError, match=words):
+        write(contigs=(name,), contig_ids=np.zeros(2, np.int32))
+    ids = np.array(["a", name])
+    if "\t" in name or not name:
+        with pytest.raises(ParameterError, match="has no letters, or a tab or an end of"):
+            write(ids=ids)
+    else:
+        assert write(ids=ids).ids.tolist() == ["a", name]
+
+
+@pytest.mark.parametrize("name", ["HLA-DRB1*10:01:01", "a=b", "Ä", "a'b", "a(b)", "a;b", "a|b"])
+def test_contigs_of_other_letters_come_back(tmp_path, name):
+    genotypes = genotypes_of(np.zeros((3, 2), np.uint8))
+    contigs = {"contigs": (name,), "contig_ids": np.zeros(2, np.int32)}
+    variants = replace(genotypes.variants, **contigs)
+    write_vcf(replace(genotypes, variants=variants), tmp_path / "x.vcf")
+    assert read_genotypes(tmp_path / "x.vcf").variants.contigs == (name,)
 
 
 @pytest.mark.parametrize(
