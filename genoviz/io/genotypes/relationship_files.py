@@ -18,6 +18,7 @@ from genoviz.errors import FileFormatError, ParameterError, n_words
 from genoviz.io.files.content import unreadable
 from genoviz.io.files.replace_file import is_open_stream, replace_file
 from genoviz.io.text.encoding import read_lines, words_of
+from genoviz.io.text.numbers import quoted
 from genoviz.io.text.tables import read_numbers
 from genoviz.model.genotypes.genotypes import SampleTable
 from genoviz.model.genotypes.mixed_model import MatrixElements
@@ -171,8 +172,9 @@ def _write_gcta(
 
 
 def _write_table(values: np.ndarray, ids: np.ndarray, file: BinaryIO) -> None:
-    file.write(("\t".join(["#IID", *ids.tolist()]) + "\n").encode())
-    for name, row in zip(ids.tolist(), values, strict=True):
+    names = [quoted(name) for name in ids.tolist()]
+    file.write(("\t".join(["#IID", *names]) + "\n").encode())
+    for name, row in zip(names, values, strict=True):
         file.write(("\t".join([name, *(f"{value:.10g}" for value in row)]) + "\n").encode())
 
 

@@ -37,10 +37,11 @@ def table_column(values: np.ndarray, missing: str = "NA") -> TextColumn:
     column = plain_column(values)
     if (column.starts < column.ends).all() and not np.isin(column.data, _SPECIAL).any():
         return column
-    return text_column(values, np.arange(len(values)), _quoted)
+    return text_column(values, np.arange(len(values)), quoted)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a field of a table: in quotes if it has a tab, a quote or a line end."""
     if text and not any(each in text for each in '\t\n\r"'):
         return text
     return '"' + text.replace('"', '""') + '"'

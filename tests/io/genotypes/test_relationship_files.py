@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -62,6 +63,17 @@ def put(folder, names, n_numbers):
 def test_files_that_do_not_fit_are_refused(tmp_path, names, n_numbers, message):
     with pytest.raises(FileFormatError, match=re.escape(message)):
         read_relationships(put(tmp_path, names, n_numbers))
+
+
+def test_names_with_quotes_and_tabs_are_fields_of_a_table(tmp_path):
+    names = ['"ab"', "a\tb", 'a"b', "Ä b"]
+    samples, values = SampleTable.from_ids(np.array(names)), np.arange(16.0).reshape(4, 4)
+    write_relationships(values, samples, np.ones((4, 4), int), tmp_path / "g.tsv")
+    with (tmp_path / "g.tsv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file, delimiter="\t")
+    assert header == ["#IID", *names]
+    assert [row[0] for row in rows] == names
+    np.testing.assert_array_equal([[float(each) for each in row[1:]] for row in rows], values)
 
 
 def test_names_with_blanks_are_refused(tmp_path):
