@@ -24,6 +24,7 @@ BETWEEN_TURNS_SECONDS = 0.005
 COLLECT_SECONDS = 300.0
 FEW_COLLECTIONS = 10
 NEVER = 1_000_000_000
+SWITCH_SECONDS = 0.0005
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,17 @@ LOOP_LAG = LoopLag()
 def loop_lag() -> Lag:
     """Return the waiting times of requests to this server."""
     return LOOP_LAG.measure()
+
+
+def share_interpreter() -> None:
+    """Let the event loop and the threads of jobs take short turns.
+
+    The loop gives Python's lock back with each message that it sends, and by default gets it again
+    after up to 5 ms. Beside jobs in plain Python, one in twenty clicks of twenty messages took 60
+    to 100 ms, against 6 without jobs. With short turns it takes 14, and the jobs take no longer.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+    make_properties_side_by_side()
 
 
 def make_properties_side_by_side() -> None:

@@ -22,7 +22,7 @@ from genoviz_app.opening.memory import MEMORY, SERVER_SHARE, machine_memory
 from genoviz_app.server.class_facts import look_references_up
 from genoviz_app.server.closed_tabs import remember_models
 from genoviz_app.server.doors import Doors, TabOwner
-from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, make_properties_side_by_side
+from genoviz_app.server.event_loop import LOOP_LAG, TabByTab, share_interpreter
 from genoviz_app.server.messages import LOGGERS, TabCount, limit_messages
 from genoviz_app.server.quick_models import make_models_quickly
 from genoviz_app.server.settings import SETTINGS
@@ -59,7 +59,7 @@ def _prepare_libraries() -> None:
     look_for_no_garbage_at_closing()
     remember_models()
     keep_addresses_apart()
-    make_properties_side_by_side()
+    share_interpreter()
     make_models_quickly()
     look_references_up()
     # Browsers resend models that are shown late, in a tab or a section that is opened.

@@ -47,6 +47,11 @@ from tests.conftest import ROOT
 from tests.waiting import PATIENCE, wait_until
 
 
+def test_threads_of_jobs_hand_the_interpreter_over_soon():
+    prepare_server()
+    assert sys.getswitchinterval() <= 0.001  # by default 0.005, at each message that is sent
+
+
 def test_websockets_are_opened_without_delay(monkeypatch):
     calls = []
     monkeypatch.setattr(WSHandler, "open", lambda _self: calls.append("open"))
