@@ -101,7 +101,9 @@ def iter_score(
     taken, _ = take_autosomes(genotypes, contigs)
     rows, variants, counts, is_a1, notes = _match(genotypes, taken, ids, alleles, backend)
     if not len(rows):
-        raise ParameterError(f"none of {n_words(len(ids), 'row')} counts: {'; '.join(notes)}")
+        raise ParameterError(
+            f"none of {n_words(len(ids), 'row')} counts. {' '.join(notes)}".rstrip(".")
+        )
     part = taken.take_variants(variants)
     signed = weights[rows] * np.where(is_a1, 1.0, -1.0)[:, None]
     n = genotypes.n_samples
@@ -232,13 +234,13 @@ def _match(
     everywhere = {*genotypes.variants.ids.tolist()}
     n_unknown = sum(str(name) not in everywhere for name in ids)
     sentences = (
-        (n_unknown, "name no variant, and do not count"),
-        (n_absent - n_unknown, "name a variant of X, Y or MT, and do not count"),
-        (int((~fits).sum()), "name an allele that the variant does not have, and do not count"),
-        (int(is_other.sum()), "of these would fit on the other strand"),
-        (int((fits & ~called).sum()), "are of variants without any genotype, and do not count"),
+        (n_unknown, "that name no variant, and do not count"),
+        (n_absent - n_unknown, "that name a variant of X, Y or MT, and do not count"),
+        (int((~fits).sum()), "that name an allele that their variant lacks, and do not count"),
+        (int(is_other.sum()), "of these that would fit on the other strand"),
+        (int((fits & ~called).sum()), "of variants without any genotype, which do not count"),
         (int((is_used & is_ambiguous).sum()),
-         "count at variants of A and T or C and G, whose strand cannot be checked"),
+         "that count at variants of A and T or C and G, of unknown strand"),
     )  # fmt: skip
-    notes = tuple(f"{n:,} of {n_words(len(ids), 'row')} {what}." for n, what in sentences if n)
+    notes = tuple(f"Rows {what}: {n:,} of {len(ids):,}." for n, what in sentences if n)
     return rows[is_used], variants[is_used], counts[is_used], is_a1[is_used], notes

@@ -150,11 +150,14 @@ def write_vcf(genotypes: Genotypes, path: str | PathLike[str]) -> None:
     FileFormatError
         If the file cannot be written.
     ParameterError
-        If two samples have the same IID, a position is beyond 2^31 - 2, or a name has a letter that
-        VCF has no place for: a tab, an end of a line, or, of a contig, a blank or one of ``,<>``.
+        If there are no samples, two have the same IID, a position is beyond 2^31 - 2, or a name has
+        a letter that VCF has no place for: a tab, an end of a line, or, of a contig, a blank or one
+        of ``,<>``.
     """
     _check_positions(genotypes.variants)
     _check_fields(genotypes)
+    if genotypes.n_samples == 0:
+        raise ParameterError("there are no samples, VCF needs genotypes of some")
     names, counts = np.unique(genotypes.samples.ids, return_counts=True)
     if (counts > 1).any():
         raise ParameterError(

@@ -49,10 +49,10 @@ def test_rows_that_do_not_count_are_told(genotypes):
     found = score(genotypes, ids, ["G", "T", "CC", "G", "A", "A"], np.ones(6))
     assert found.n_variants == 3
     assert found.notes == (
-        "1 of 6 rows name no variant, and do not count.",
-        "2 of 6 rows name an allele that the variant does not have, and do not count.",
-        "1 of 6 rows of these would fit on the other strand.",
-        "1 of 6 rows count at variants of A and T or C and G, whose strand cannot be checked.",
+        "Rows that name no variant, and do not count: 1 of 6.",
+        "Rows that name an allele that their variant lacks, and do not count: 2 of 6.",
+        "Rows of these that would fit on the other strand: 1 of 6.",
+        "Rows that count at variants of A and T or C and G, of unknown strand: 1 of 6.",
     )
     wanted = dense(genotypes)[:, [1, 3, 4]] * [-1, 1, 1] + [2, 0, 0]
     np.testing.assert_allclose(found.sums[:, 0], wanted.sum(1))
@@ -66,7 +66,7 @@ def test_variants_that_nobody_has_do_not_count(genotypes):
     rest = score(genotypes, ids[[0, 2, 4]], genotypes.variants.allele2[[0, 2, 4]], [1.0, 3.0, 5.0])
     np.testing.assert_array_equal(found.sums, rest.sums)
     assert found.n_variants == 3
-    assert found.notes[0] == ("2 of 5 rows are of variants without any genotype, and do not count.")
+    assert found.notes[0] == "Rows of variants without any genotype, which do not count: 2 of 5."
 
 
 def test_variants_of_x_count_when_asked(genotypes):
@@ -86,7 +86,13 @@ def test_what_cannot_be_scored_is_told(genotypes):
         (genotypes, ids[:2], a1[:2], np.ones(3), "2 IDs, 2 alleles and weights of shape"),
         (genotypes, ids[:2], a1[:2], np.array([1, np.nan]), f"a weight of '{ids[1]}' is not a"),
         (genotypes, ids[[0, 0]], a1[[0, 0]], np.ones(2), f"'{ids[0]}' is there twice"),
-        (genotypes, ["x", "y"], a1[:2], np.ones(2), "none of 2 rows counts: 2 of 2 rows name no"),
+        (
+            genotypes,
+            ["x", "y"],
+            a1[:2],
+            np.ones(2),
+            "none of 2 rows counts. Rows that name no variant, and do not count: 2 of 2$",
+        ),
         (replace(genotypes, variants=twice), ids[4:5], a1[4:5], np.ones(1), "ID of several"),
     ):
         with pytest.raises(ParameterError, match=words):

@@ -202,6 +202,8 @@ def test_names_that_the_format_cannot_hold_are_refused(tmp_path, word):
     twice = replace(genotypes.samples, ids=np.array(["s0", "s0"]))
     with pytest.raises(ParameterError, match="'s0' would be the second column of that name, VCF"):
         write_vcf(replace(genotypes, samples=twice), tmp_path / "x.vcf")
+    with pytest.raises(ParameterError, match="no samples, VCF needs genotypes of some"):
+        write_vcf(genotypes_of(np.zeros((0, 2), int)), tmp_path / "x.vcf")
     assert not [*tmp_path.iterdir()]
 
 
